@@ -132,18 +132,14 @@ func TestCacheRules(t *testing.T) {
 // the one before is seen to be cheaper.
 func TestBreakpointsPriceTheEnginesRequests(t *testing.T) {
 	tools, err := toolsOf(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rule := cacheRule{cacheBreakpoints, cacheTTL}
 	turns := talk(40, 1, 0.7, false)
 	all := contenders(tools, 1, rule)
 	at := slices.IndexFunc(all, func(c contender) bool { return c.name == "sliding window" })
 	for _, with := range []contender{all[0], all[at]} {
 		r, err := with.price(t.Context(), turns, rule, func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		requests, _ := measure(turns)
 		if r.Turns.Requests != requests || r.Turns.Written == 0 || r.Turns.Cached == 0 || r.Turns.Uncached != 0 {
 			t.Errorf("%s: %+v of %d requests", with.name, r.Turns, requests)

@@ -31,9 +31,7 @@ func (o observed) request(ctx context.Context) (view, error) {
 func TestStrategies(t *testing.T) {
 	const window = 20_000
 	tools, err := toolsOf(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cairn := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
 		return newEngine(ctx, c, window, compactor.DefaultPolicy(), byPrefix)
 	}}
@@ -59,9 +57,7 @@ func TestStrategies(t *testing.T) {
 			}}, err
 		}
 		r, err := watched.price(t.Context(), turns, byPrefix, func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rows[with.name] = r
 		want, _ := measure(turns)
 		if requests != want || r.Turns.Requests != want {

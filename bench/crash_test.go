@@ -78,13 +78,9 @@ func TestCrashIsFoundOut(t *testing.T) {
 func answered(t *testing.T, dir string, u *remark, statement string) {
 	t.Helper()
 	store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	conv, err := store.Conversation(t.Context(), "terminal:"+u.channel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := conv.Deliver(t.Context(), memory.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,15 +88,9 @@ func answered(t *testing.T, dir string, u *remark, statement string) {
 		t.Fatal(err)
 	}
 	reply := message(2, 1, "reply-2", "Yes.")
-	if err := conv.Finish(t.Context(), memory.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := conv.Sent(t.Context(), 1, "reply-2"); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conv.Finish(t.Context(), memory.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}))
+	must(t, conv.Sent(t.Context(), 1, "reply-2"))
+	must(t, store.Close())
 	change(t, dir, statement)
 }
 
@@ -111,9 +101,7 @@ func message(seq, turn int64, id, text string) []compactor.Message {
 func change(t *testing.T, dir, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", memory.File(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	if _, err := db.Exec(statement); err != nil {
 		t.Fatal(err)

@@ -34,9 +34,7 @@ func TestFaults(t *testing.T) {
 	}
 	var out bytes.Buffer
 	result, err := injectFaults(t.Context(), screenOf(&out, &out), faults, 1, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, f := range result.Faults {
 		t.Run(f.Name, func(t *testing.T) {
 			for _, why := range f.Broken {

@@ -88,3 +88,10 @@ func TestQuantile(t *testing.T) {
 		t.Errorf("a ratio of 1 is between %v and %v", low, high)
 	}
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -22,9 +22,7 @@ func TestModels(t *testing.T) {
 			t.Parallel()
 			var out, progress bytes.Buffer
 			got, err := trial.have(t.Context(), screenOf(&out, &progress), talk, 20, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if len(got.Failures) > 0 || got.Answered != 20 {
 				t.Errorf("%d turns were answered: %q", got.Answered, got.Failures)
 			}
@@ -78,9 +76,7 @@ func refuse(t *testing.T, server *llmtest.Server) {
 	t.Helper()
 	body := `{"model":"gemma","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]}`
 	resp, err := http.Post(server.URL+"/chat/completions", "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusBadRequest {
 		t.Fatal(resp.Status)
@@ -91,9 +87,7 @@ func TestModelsCommand(t *testing.T) {
 	var out, progress bytes.Buffer
 	root := newRoot(&out, &progress)
 	root.SetArgs([]string{"models", "--turns", "3", "--only", "gemma", "--json"})
-	if err := root.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, root.ExecuteContext(t.Context()))
 	var got conversed
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got.Trials) != 1 || got.Trials[0].Answered != 3 || got.Imported < 100 {
 		t.Errorf("%v: %s", err, out.String())

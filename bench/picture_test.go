@@ -12,9 +12,7 @@ import (
 func TestPicture(t *testing.T) {
 	d := drawing{turns: 60, window: 16_000}
 	points, err := d.points(t.Context(), screenOf(io.Discard, io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	svg := d.svg(points)
 	t.Run("it is well-formed", func(t *testing.T) {
 		decoder := xml.NewDecoder(strings.NewReader(svg))
@@ -23,9 +21,7 @@ func TestPicture(t *testing.T) {
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 	})
 	t.Run("the conversation outgrows the window, and no request does", func(t *testing.T) {

@@ -19,14 +19,10 @@ import (
 // floors are two questions below what is measured.
 func TestRecallOfOurOwnConversations(t *testing.T) {
 	all, err := readRecordings("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out, progress bytes.Buffer
 	result, err := ask(t.Context(), screenOf(&out, &progress), all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if q := result.All; q.Questions < 75 || q.At10 < 0.92 || q.MRR < 0.80 {
 		t.Errorf("recall@10 %.3f, MRR %.3f of %d questions", q.At10, q.MRR, q.Questions)
 	}
@@ -44,13 +40,9 @@ func TestRecallOfOurOwnConversations(t *testing.T) {
 // pairs alone.
 func TestRecallOfPairsOfCharacters(t *testing.T) {
 	all, err := readRecordings("testdata/pairs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	own, err := readRecordings("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all = append(all, slices.DeleteFunc(own, func(r recording) bool { return r.name != "ryokou" })...)
 	var out, progress bytes.Buffer
 	result, err := ask(t.Context(), screenOf(&out, &progress), all)
@@ -113,9 +105,7 @@ func TestRecallTellsAMissedTarget(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	var r recalled
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(out.Bytes(), &r))
 	if r.All.At10 != 0.5 || r.All.MRR != 0.5 || len(r.Latency) != 1 || r.Latency[0].Rows != 1000 || !(r.Latency[0].P50 > 0) {
 		t.Errorf("%+v", r)
 	}

@@ -18,16 +18,12 @@ import (
 // and Japanese, without a model, in a window that each outgrows several times.
 func TestRetentionFloor(t *testing.T) {
 	all, err := readRecordings("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	window := frameOf(t) + 1700
 	sum := keeping{Name: "all"}
 	for _, r := range all {
 		k, err := retain(t.Context(), r, window)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sum.add(k)
 		here := k.mean()
 		t.Logf("%+v", here)
@@ -61,18 +57,12 @@ func TestRetentionFloor(t *testing.T) {
 func frameOf(t *testing.T) int {
 	t.Helper()
 	store, err := memory.Open(t.Context(), memory.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer store.Close()
 	conv, err := store.Conversation(t.Context(), "bench:empty")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	now, err := channel.Gauge(t.Context(), conv, channel.Agent{Model: llm.NewOffline(100_000), Policy: compactor.DefaultPolicy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return now.Parts.Frame
 }
 
@@ -129,9 +119,7 @@ func TestRetentionTellsWhatItMissed(t *testing.T) {
 			"id": string(rune('a'+i/26)) + string(rune('a'+i%26)), "time": "2026-01-02T10:00:00Z", "author": "Ann",
 			"text": "Zzz " + strings.Repeat("hm hm hm ", 20),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		said.Write(append(line, '\n'))
 	}
 	asked.WriteString(`{"question":"Where is the tractor?","answer":"Turin","evidence":["aa"],"category":4}

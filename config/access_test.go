@@ -89,9 +89,7 @@ func TestSlackTokensOfTheWrongKind(t *testing.T) {
 		{"app_token", "", `app_token: the file it names is empty`},
 	} {
 		file := filepath.Join(t.TempDir(), "token")
-		if err := os.WriteFile(file, []byte(test.token+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(test.token+"\n"), 0o600))
 		refused(t, "[slack]\n"+test.key+" = \"file:"+file+"\"", `:2: [slack]: `+test.want)
 	}
 	t.Run("a compatible server has tokens as it likes", func(t *testing.T) {
@@ -104,14 +102,10 @@ func TestSlackTokensOfTheWrongKind(t *testing.T) {
 
 func TestTokensInFiles(t *testing.T) {
 	file := writeSettings(t, "[discord]\ntoken = \"file:token\"")
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte(" hush\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte(" hush\n"), 0o600))
 	t.Setenv(discordTokenVariable, "of the environment")
 	s, err := Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Run("a file that is named goes before the environment", func(t *testing.T) {
 		if token, err := s.secret(s.Discord.Token, discordTokenVariable); token != "hush" || err != nil {
 			t.Errorf("got %q, %v", token, err)
@@ -137,9 +131,7 @@ allow = [
   "U0123ABCD",
 ]
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rules := s.Rules()
 	t.Run("an id counts for its own connector alone", func(t *testing.T) {
 		discord, slack := rules.Access["discord"], rules.Access["slack"]
@@ -214,9 +206,7 @@ door = "terminal"
 channel = "garden"
 agent = "librarian"
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, test := range []struct {
 		name, conversation, agent string
 		respond                   channel.Respond
@@ -272,16 +262,12 @@ func TestOldNamesOfKeys(t *testing.T) {
 	read := func(t *testing.T, text string) (Settings, error) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "config.toml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 		return Load(file)
 	}
 	t.Run("an old name is accepted, with a warning that names the new one", func(t *testing.T) {
 		s, err := read(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || s.Warnings[0].Text != "door is called connector now" {
 			t.Errorf("warnings: %+v", s.Warnings)
 		}

@@ -18,18 +18,14 @@ import (
 func writeSettings(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
 func TestShippedSettings(t *testing.T) {
 	const file = "../config.toml"
 	s, err := Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := Default()
 	want.File = file
 	want.DataDir = "../data" // of the file's folder
@@ -151,9 +147,7 @@ max_output_tokens = 100
 [agents.compaction]
 extract_memories = true
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	small, large := s.Agents[0].Compaction, s.Agents[1].Compaction
 	t.Run("an agent's own value wins, zero included", func(t *testing.T) {
 		if small.BackgroundThreshold != 0.70 || small.KeepLastN != 0 || !large.ExtractMemories {
@@ -311,14 +305,10 @@ func TestSettingsFiles(t *testing.T) {
 		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"")
 		dir := filepath.Dir(file)
 		for name, text := range map[string]string{"key": "sk-1\n", "prompt.md": "Be brief."} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		s, err := Load(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if key, plain, err := s.modelKey(s.LLM.APIKey); key != "sk-1" || plain || err != nil {
 			t.Errorf("the key is %q, %v", key, err)
 		}
@@ -330,9 +320,7 @@ func TestSettingsFiles(t *testing.T) {
 
 func TestChangedSettings(t *testing.T) {
 	s, err := Load(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := shown(s.Changed())
 	want := `
   catch_up = "2h0m0s"
@@ -372,5 +360,12 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 		if len(changed) != 1 || changed[0].Key != key || changed[0].Table != "[defaults.compaction]" {
 			t.Errorf("%s changed, it shows %v", key, changed)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -13,9 +13,7 @@ import (
 // that is there, or they are as valid as the defaults.
 func FuzzSettings(f *testing.F) {
 	whole, err := os.ReadFile("../config.toml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(string(whole))
 	f.Add(strings.NewReplacer("# ", "", "#", "").Replace(string(whole)))
 	for _, text := range []string{

@@ -22,9 +22,7 @@ const (
 
 func TestConfigurationPage(t *testing.T) {
 	page, err := os.ReadFile(configurationPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	intro, tables, found := strings.Cut(string(page), generatedBelow)
 	if !found {
 		t.Fatalf("%s has lost the line %q", configurationPage, generatedBelow)
@@ -32,9 +30,7 @@ func TestConfigurationPage(t *testing.T) {
 	want := settingsTables()
 	if *update {
 		err = os.WriteFile(configurationPage, []byte(intro+generatedBelow+want), 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return
 	}
 	if tables != want {

@@ -117,9 +117,7 @@ func TestSettingsGoBeforeTheEnvironment(t *testing.T) {
 			environment(t, test.env)
 			t.Setenv("CAIRN_P_KEY", "p-key")
 			s, err := Load(writeSettings(t, test.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			agent := s.Agents[0]
 			at, ok, err := s.Target(agent)
 			if got := aim(at, ok); got != test.want || err != nil {
@@ -179,9 +177,7 @@ func TestKeysElsewhereAreNotWarnedOf(t *testing.T) {
 	t.Run("one in a file or a variable is warned of nowhere", func(t *testing.T) {
 		t.Setenv("CAIRN_TEST_KEY", "k")
 		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_TEST_KEY\"\n")
-		if err := os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600))
 		if s, err := Load(file); err != nil || len(s.Warnings) != 0 {
 			t.Errorf("%v, %v", s.Warnings, err)
 		}

@@ -48,9 +48,7 @@ func FuzzAnswer(f *testing.F) {
 			Model: "m", BaseURL: "http://127.0.0.1/v1", MaxRetries: -1, MaxAnswer: 10_000, IdleTimeout: time.Minute,
 			HTTPClient: &http.Client{Transport: sameAnswer{t, body}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req, shown := llm.Request{Messages: []llm.Message{user("x")}}, ""
 		resp, err := model.Generate(context.Background(), req, func(delta string) { shown += delta })
 		var e *llm.Error

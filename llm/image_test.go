@@ -40,9 +40,7 @@ func TestTheOfflineModelSaysWhatCame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.said.Role = llm.RoleUser
 			resp, err := llm.NewOffline(0).Generate(t.Context(), llm.Request{Messages: []llm.Message{c.said}}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			holds(t, resp.Message.Text, c.has...)
 			lacks(t, resp.Message.Text, c.hasNot...)
 		})

@@ -87,9 +87,7 @@ func TestNotebook(t *testing.T) {
 		page.Limit(9000) // never upward
 		page.NoTools()
 		page.NoImages()
-		if err := page.Keep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, page.Keep(t.Context()))
 		want := llm.Facts{Window: 8000, Factor: 1.3, Scale: 150, RefusesTools: true, RefusesImages: true}
 		if got := open(s).Page("m@here").Facts(); got != want {
 			t.Errorf("%+v, want %+v", got, want)
@@ -103,9 +101,7 @@ func TestNotebook(t *testing.T) {
 		page := open(s).Page("m")
 		for i := range 500 {
 			page.Counted(1000, 1200+i%3)
-			if err := page.Keep(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, page.Keep(t.Context()))
 		}
 		if s.writes == 0 || s.writes > 6 {
 			t.Errorf("%d writes for 500 calls", s.writes)

@@ -54,9 +54,7 @@ func talk(t *testing.T, said, memories, transcript string, earlier ...llm.Messag
 		},
 		Show: func(delta string) { pieces++; shown.WriteString(delta) },
 	}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if shown.String() != resp.Message.Text || pieces < 2 {
 		t.Errorf("showed %q in %d pieces, answered %q", shown.String(), pieces, resp.Message.Text)
 	}
@@ -127,9 +125,7 @@ func TestTheOfflineModelQuotesWhatItFinds(t *testing.T) {
 			own, _ := talk(t, said, memories, transcript, told)
 			holds(t, own, "Pixel")
 			text, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": own}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			answer, _ := talk(t, question, noMemories, string(text))
 			holds(t, answer, "found nothing")
 		}

@@ -250,9 +250,7 @@ func TestAConversationFollowsNoRedirect(t *testing.T) {
 				http.Redirect(w, r, other.URL+"/elsewhere?key=hush", status)
 			}))
 			model, err := w.connect(openai.Options{BaseURL: server.URL, Model: "m", APIKey: "secret", RetryDelay: time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			refused := func(err error) bool {
 				return llm.KindOf(err) == llm.KindBadRequest && strings.Contains(err.Error(), other.URL+"/elsewhere") && !strings.Contains(err.Error(), "hush")
 			}

@@ -117,9 +117,7 @@ func TestASilentServerIsUnreachable(t *testing.T) {
 			}))
 			defer server.Close()
 			model, err := w.connect(openai.Options{BaseURL: server.URL, IdleTimeout: 50 * time.Millisecond, RetryDelay: time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, err = model.Generate(t.Context(), hello, nil)
 			if llm.KindOf(err) != llm.KindUnreachable || asked.Load() != 1 {
 				t.Errorf("got %v after %d questions", err, asked.Load())

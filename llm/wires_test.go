@@ -64,9 +64,7 @@ func (w wire) model(t *testing.T, server *llmtest.Server, o openai.Options) llm.
 	}
 	o.RetryDelay = time.Millisecond
 	model, err := w.connect(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return model
 }
 
@@ -220,13 +218,9 @@ func TestReasoningGoesBackWithinItsTurnToItsModelAlone(t *testing.T) {
 			t.Fatalf("got %+v, %v %q", resp, err, server.Refusals())
 		}
 		stored, err := json.Marshal(resp.Message) // it lives in the transcript between two requests
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var again llm.Message
-		if err := json.Unmarshal(stored, &again); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(stored, &again))
 		req.Messages = append(slices.Clone(req.Messages), again, llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: "found"})
 		sent := func(model llm.Model) string {
 			if _, err := model.Generate(t.Context(), req, nil); err != nil {
@@ -279,4 +273,11 @@ func TestTheWireIsKnown(t *testing.T) {
 			t.Error("it is not")
 		}
 	})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -114,9 +114,7 @@ func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
 				BaseURL: strings.TrimSuffix(server.URL, "/v1"), Model: model, MaxRetries: -1,
 				Log: slog.New(slog.NewTextHandler(log, nil)),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for range 2 {
 				if resp, err := m.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "ok" {
 					t.Fatalf("got %q, %v", resp.Message.Text, err)
@@ -132,9 +130,7 @@ func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
 	}
 	t.Run("once, where it is no better", func(t *testing.T) {
 		m, err := openai.New(openai.Options{BaseURL: server.URL + "/nowhere", Model: "m", MaxRetries: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 2 {
 			if _, err := m.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindWrongAddress {
 				t.Errorf("got %v", err)
@@ -144,9 +140,7 @@ func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
 	t.Run("a key that is refused there is told, and the address kept", func(t *testing.T) {
 		locked := serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusUnauthorized, "invalid_api_key", "wrong key") })
 		m, err := openai.New(openai.Options{BaseURL: strings.TrimSuffix(locked.URL, "/v1"), Model: "m", MaxRetries: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 2 {
 			if _, err := m.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindAuth {
 				t.Errorf("got %v", err)

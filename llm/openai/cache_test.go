@@ -30,9 +30,7 @@ func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *op
 	t.Helper()
 	o.BaseURL, o.HTTPClient, o.MaxRetries = base, &http.Client{Transport: asHost{server}}, -1
 	model, err := openai.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return model
 }
 
@@ -60,9 +58,7 @@ func conversation(turns int) llm.Request {
 func marked(t *testing.T, r llmtest.Request) string {
 	t.Helper()
 	var input []struct{ Content, Output json.RawMessage }
-	if err := json.Unmarshal(r.Body["input"], &input); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(r.Body["input"], &input))
 	var found []string
 	for _, item := range input {
 		for _, raw := range []json.RawMessage{item.Content, item.Output} {

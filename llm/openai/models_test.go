@@ -56,9 +56,7 @@ func TestOllamaIsAskedForEachModel(t *testing.T) {
 	}))
 	defer server.Close()
 	model, err := openai.New(openai.Options{BaseURL: server.URL + "/v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := model.Models(t.Context())
 	want := []llm.Offered{{ID: "qwen3:8b", Tools: "yes", Images: "no"}, {ID: "gemma:2b", Tools: "no", Images: "yes"}}
 	if err != nil || !slices.Equal(got, want) {
@@ -71,9 +69,7 @@ func TestAChatModelIsChosenAndTold(t *testing.T) {
 	server.Tell("/v1/models", `{"data":[{"id":"text-embedding-ada-002"},{"id":"whisper-1"},{"id":"gpt-4o-2024-08-06"},{"id":"gpt-4.1"},{"id":"gpt-5.6-luna"}]}`)
 	log := new(bytes.Buffer)
 	model, err := openai.New(openai.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(server.Asked()) != 0 {
 		t.Errorf("asked %v before anybody spoke", server.Asked())
 	}

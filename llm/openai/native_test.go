@@ -25,17 +25,11 @@ func TestWhatAProviderAddsGoesBackToItAlone(t *testing.T) {
 	here := serve(t, answer)
 	model := connect(t, here, openai.Options{})
 	resp, err := model.Generate(t.Context(), hello, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stored, err := json.Marshal(resp.Message) // it lives in the transcript between two requests
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var again llm.Message
-	if err := json.Unmarshal(stored, &again); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(stored, &again))
 	next := llm.Request{Messages: []llm.Message{
 		hello.Messages[0], again,
 		{Role: llm.RoleTool, CallID: "a", Text: "1"},
@@ -51,9 +45,7 @@ func TestWhatAProviderAddsGoesBackToItAlone(t *testing.T) {
 		field(t, message, "reasoning_content", `"so"`)
 		field(t, message, "reasoning_details", `[{"index":0,"signature":"sig","text":"let me see","type":"reasoning.text"},{"data":"xyz","index":1,"type":"reasoning.encrypted"}]`)
 		var calls []map[string]json.RawMessage
-		if err := json.Unmarshal(message["tool_calls"], &calls); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(message["tool_calls"], &calls))
 		field(t, calls[0], "extra_content", `{"google":{"thought_signature":"deep"}}`)
 		if raw, ok := calls[1]["extra_content"]; ok {
 			t.Errorf("the second call was given %s", raw)

@@ -144,9 +144,7 @@ func TestAskingForTheWindowSettlesTheModelToo(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := model.Window(t.Context()); got.Tokens != 5000 {
 		t.Errorf("got %+v", got)
 	}
@@ -162,9 +160,7 @@ func TestAServerWithoutModelsIsABadRequest(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
 		t.Errorf("got %v", err)
 	}
@@ -179,5 +175,12 @@ func TestToolsWithABrokenSchemaAreNotSent(t *testing.T) {
 	}
 	if n := len(server.Requests()) + len(server.Refusals()); n != 0 {
 		t.Errorf("%d requests reached the server", n)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -184,17 +184,13 @@ func TestReasoningItemsAreRightBeforeWhatTheyLedTo(t *testing.T) {
 			})
 			model := connect(t, server, onResponses)
 			resp, err := model.Generate(t.Context(), hello, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			next := llm.Request{Messages: []llm.Message{hello.Messages[0], resp.Message, {Role: llm.RoleTool, CallID: "a", Text: "1"}, {Role: llm.RoleTool, CallID: "b", Text: "2"}}}
 			if _, err := model.Generate(t.Context(), next, nil); err != nil {
 				t.Fatal(err, server.Refusals())
 			}
 			var input []json.RawMessage
-			if err := json.Unmarshal(server.Requests()[1].Body["input"], &input); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(server.Requests()[1].Body["input"], &input))
 			for i, want := range output {
 				if got := string(input[1+i]); got != want {
 					t.Errorf("item %d is %s, want %s", i, got, want)

@@ -34,9 +34,7 @@ func connect(t *testing.T, server *llmtest.Server, options openai.Options) *open
 	}
 	options.RetryDelay = time.Millisecond
 	model, err := openai.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return model
 }
 

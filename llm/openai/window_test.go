@@ -177,9 +177,7 @@ func TestAModelSharesNothingWithAnotherNameOrServer(t *testing.T) {
 	notebook := new(llm.Notebook)
 	at := func(url, model string) *llm.Learnt {
 		m, err := openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return m.Learnt()
 	}
 	one := at("http://localhost:1/v1", "m")
