@@ -96,8 +96,7 @@ func (r *rig) answerAlone(asked compactor.Message) {
 		Turn: asked.Seq, Messages: []compactor.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
 	outcome.Context, outcome.Version = r.c.History().Context()
-	err := r.conv.Finish(context.Background(), outcome)
-	must(r.t, err)
+	must(r.t, r.conv.Finish(context.Background(), outcome))
 	r.said = append(r.said, m)
 	r.c.Answered()
 	r.c.Check(context.Background())

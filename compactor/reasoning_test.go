@@ -18,30 +18,16 @@ import (
 // returns the request that was made with the tool's result.
 func (r *rig) thinks(reasoning string) []llm.Message {
 	r.t.Helper()
-	asked := r.deliver("look it up", true)
-	h := r.c.History()
-	h.Begin(compactor.Context{Text: "time: now"})
+	x := r.begin(r.deliver("look it up", true))
 	r.request()
-	var rows []compactor.Message
-	add := func(m compactor.Message) {
-		m.Seq, m.Turn, m.Time = h.Next(), asked.Seq, asked.Time
-		m.Tokens = compactor.TokensOf(m)
-		rows = append(rows, m)
-		h.Append(m)
-	}
-	add(compactor.Message{
-		Role: llm.RoleAssistant, Calls: []llm.Call{{ID: fmt.Sprint("c", asked.Seq), Name: "look", Arguments: "{}"}},
+	id := fmt.Sprint("c", x.asked.Seq)
+	x.add(compactor.Message{
+		Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}},
 		Native: json.RawMessage(`{"reasoning":` + jsonString(reasoning) + `}`),
 	})
-	add(compactor.Message{Role: llm.RoleTool, CallID: fmt.Sprint("c", asked.Seq), Tool: "look", Text: "found"})
+	x.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "found"})
 	second := r.request()
-	add(compactor.Message{Role: llm.RoleAssistant, Text: "there it is"})
-	outcome := memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"there it is"}, Count: r.c.Count()}
-	outcome.Context, outcome.Version = h.Context()
-	must(r.t, r.conv.Finish(context.Background(), outcome))
-	r.said = append(r.said, rows...)
-	r.c.Answered()
-	r.c.Check(context.Background())
+	x.finish("there it is")
 	return second
 }
 
@@ -58,6 +44,12 @@ func reasonings(messages []llm.Message) (n int) {
 		}
 	}
 	return n
+}
+
+// reason calls a tool after some reasoning.
+func (x *turn) reason(id string) {
+	x.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`)})
+	x.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one"})
 }
 
 func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
@@ -106,6 +98,9 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			t.Errorf("the request has the reasoning of %d messages", reasonings(next))
 		}
 	})
+}
+
+func TestReasoningIsNotShownToAnotherModel(t *testing.T) {
 	t.Run("what is stored of it for another model does not come back", func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Func: good})
 		r.learnt.NeedReasoning()
@@ -132,27 +127,17 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 		}
 		asked("after an undo")
 	})
+}
+
+func TestCallsWithoutTheirReasoningAreMarked(t *testing.T) {
 	t.Run("calls whose reasoning went with the head are marked, after the turn and a restart too", func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Func: good})
 		r.chat(30)
-		asked := r.deliver("look at it", true)
-		h := r.c.History()
-		h.Begin(compactor.Context{Text: "time: now"})
+		x := r.begin(r.deliver("look at it", true))
 		r.request()
-		var rows []compactor.Message
-		step := func(id string) {
-			call := compactor.Message{
-				Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleAssistant, Time: asked.Time,
-				Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`),
-			}
-			h.Append(call)
-			result := compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one", Time: asked.Time}
-			h.Append(result)
-			rows = append(rows, call, result)
-		}
-		step("a")
+		x.reason("a")
 		r.applied()
-		step("b")
+		x.reason("b")
 		view := r.request()
 		if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.Contains(view[1].Text, "[Compaction Summary]") {
 			t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)
@@ -168,10 +153,10 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 		if got := deprived(view); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("within the turn the calls %q are marked as deprived of their reasoning", got)
 		}
-		for i := range rows {
-			rows[i].Native, rows[i].Deprived = nil, h.Deprived(rows[i].Seq)
+		for i := range x.rows {
+			x.rows[i].Native, x.rows[i].Deprived = nil, r.c.History().Deprived(x.rows[i].Seq)
 		}
-		must(t, r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows}))
+		must(t, r.conv.Finish(t.Context(), memory.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 		r.c.Answered()
 		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("after the turn the calls %q are", got)
@@ -181,6 +166,9 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			t.Errorf("after a restart the calls %q are", got)
 		}
 	})
+}
+
+func TestAHeadThatChangesInATurnEndsItsReasoning(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, r *rig){
 		"a summary": func(t *testing.T, r *rig) {
 			r.applied()
@@ -190,24 +178,14 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			r.c.Overflow(context.Background())
 		},
 	} {
-		t.Run("a head that changes inside the turn ends that of the steps before: "+name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 100_000, &llmtest.Model{Func: good})
 			r.chat(30)
-			asked := r.deliver("look at it", true)
-			h := r.c.History()
-			h.Begin(compactor.Context{Text: "time: now"})
+			x := r.begin(r.deliver("look at it", true))
 			r.request()
-			step := func(id string) {
-				call := compactor.Message{
-					Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleAssistant, Time: asked.Time,
-					Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`),
-				}
-				h.Append(call)
-				h.Append(compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one", Time: asked.Time})
-			}
-			step("a")
+			x.reason("a")
 			change(t, r)
-			step("b")
+			x.reason("b")
 			view := r.request()
 			if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.HasPrefix(view[1].Text, "<kept>") {
 				t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)

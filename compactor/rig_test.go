@@ -285,34 +285,54 @@ func (r *rig) talk(question string, results ...string) {
 // answer has the turn of a question that was taken up.
 func (r *rig) answer(asked compactor.Message, results ...string) {
 	r.t.Helper()
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
-	var rows []compactor.Message
-	add := func(m compactor.Message) {
-		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
-		m.Tokens = compactor.TokensOf(m)
-		rows = append(rows, m)
-		r.c.History().Append(m)
-	}
+	x := r.begin(asked)
 	r.request()
 	if r.hook != nil {
 		r.hook()
 	}
 	for i, result := range results {
 		id := fmt.Sprint("call_", i)
-		add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
-		add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: result})
+		x.look(id, result)
 		r.request()
 	}
-	add(compactor.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer to %d", asked.Seq)})
-	outcome := memory.Outcome{
-		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
-	}
-	outcome.Context, outcome.Version = r.c.History().Context()
-	err := r.conv.Finish(context.Background(), outcome)
-	must(r.t, err)
-	r.said = append(r.said, rows...)
-	r.c.Answered()
-	r.c.Check(context.Background())
+	x.finish(fmt.Sprintf("answer to %d", asked.Seq))
+}
+
+// turn is a turn that goes on, and what it will store.
+type turn struct {
+	r     *rig
+	asked compactor.Message
+	rows  []compactor.Message
+}
+
+func (r *rig) begin(asked compactor.Message) *turn {
+	r.c.History().Begin(compactor.Context{Text: "time: now"})
+	return &turn{r: r, asked: asked}
+}
+
+func (x *turn) add(m compactor.Message) {
+	m.Seq, m.Turn, m.Time = x.r.c.History().Next(), x.asked.Seq, x.asked.Time
+	m.Tokens = compactor.TokensOf(m)
+	x.rows = append(x.rows, m)
+	x.r.c.History().Append(m)
+}
+
+// look calls a tool, which returns result.
+func (x *turn) look(id, result string) {
+	x.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
+	x.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: result})
+}
+
+// finish ends the turn with an answer, and stores it.
+func (x *turn) finish(text string) {
+	x.r.t.Helper()
+	x.add(compactor.Message{Role: llm.RoleAssistant, Text: text})
+	outcome := memory.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
+	outcome.Context, outcome.Version = x.r.c.History().Context()
+	must(x.r.t, x.r.conv.Finish(context.Background(), outcome))
+	x.r.said = append(x.r.said, x.rows...)
+	x.r.c.Answered()
+	x.r.c.Check(context.Background())
 }
 
 // edit has a person change what they said, as a connector's event does.

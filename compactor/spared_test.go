@@ -1,7 +1,6 @@
 package compactor_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 )
 
 // step is one step of a turn that a test has the model make.
@@ -22,24 +20,16 @@ type step struct {
 // work has a turn of many steps, each request of it held to the window.
 func (r *rig) work(question string, steps ...step) {
 	r.t.Helper()
-	asked := r.deliver(question, true)
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
-	var rows []compactor.Message
-	add := func(m compactor.Message) {
-		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
-		m.Tokens = compactor.TokensOf(m)
-		rows = append(rows, m)
-		r.c.History().Append(m)
-	}
+	x := r.begin(r.deliver(question, true))
 	for i, s := range steps {
 		r.request()
 		m := compactor.Message{Role: llm.RoleAssistant, Text: s.text}
 		for j := range s.results {
 			m.Calls = append(m.Calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", i, j), Name: "look", Arguments: s.arguments})
 		}
-		add(m)
+		x.add(m)
 		for j, result := range s.results {
-			add(compactor.Message{Role: llm.RoleTool, CallID: m.Calls[j].ID, Tool: "look", Text: result})
+			x.add(compactor.Message{Role: llm.RoleTool, CallID: m.Calls[j].ID, Tool: "look", Text: result})
 		}
 	}
 	view := r.request()
@@ -50,12 +40,7 @@ func (r *rig) work(question string, steps ...step) {
 			}
 		}
 	}
-	add(compactor.Message{Role: llm.RoleAssistant, Text: "done"})
-	err := r.conv.Finish(context.Background(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"done"}})
-	must(r.t, err)
-	r.said = append(r.said, rows...)
-	r.c.Answered()
-	r.c.Check(context.Background())
+	x.finish("done")
 }
 
 func TestTheCeilingHoldsWhateverATurnBrings(t *testing.T) {

@@ -89,29 +89,18 @@ func TestAnEmergencyThatCanHideNothingIsReportedOnce(t *testing.T) {
 func TestASummaryIsAppliedBetweenACallAndItsResult(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: good})
 	r.chat(30)
-	asked := r.deliver("look at it", true)
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
-	var rows []compactor.Message
-	add := func(m compactor.Message) {
-		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
-		m.Tokens = compactor.TokensOf(m)
-		rows = append(rows, m)
-		r.c.History().Append(m)
-	}
+	x := r.begin(r.deliver("look at it", true))
 	r.request()
-	add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "look", Arguments: "{}"}, {ID: "b", Name: "look", Arguments: "{}"}}})
-	add(compactor.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: "one"})
+	x.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "look", Arguments: "{}"}, {ID: "b", Name: "look", Arguments: "{}"}}})
+	x.add(compactor.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: "one"})
 	r.applied()
-	add(compactor.Message{Role: llm.RoleTool, CallID: "b", Tool: "look", Text: "two"})
+	x.add(compactor.Message{Role: llm.RoleTool, CallID: "b", Tool: "look", Text: "two"})
 	view := r.request()
 	n := len(view)
 	if n < 5 || !strings.Contains(view[1].Text, "[Compaction Summary]") || view[n-3].Role != llm.RoleAssistant || view[n-2].CallID != "a" || view[n-1].CallID != "b" {
 		t.Errorf("the view is %+v", view)
 	}
-	add(compactor.Message{Role: llm.RoleAssistant, Text: "done"})
-	must(t, r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: "r", Pieces: []string{"done"}}))
-	r.said = append(r.said, rows...)
-	r.c.Answered()
+	x.finish("done")
 	r.verify()
 	r.asRestarted()
 }
