@@ -159,35 +159,25 @@ func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
 
 func TestATurnTriedAgainShowsItsResultsWhole(t *testing.T) {
 	r := newRig(t, 4000, nil)
-	asked := r.deliver("look at everything", true)
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
+	x := r.begin(r.deliver("look at everything", true))
 	first := r.c.History().Next()
-	var rows []compactor.Message
 	look := func(i int, text string) {
-		for _, m := range []compactor.Message{
-			{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: fmt.Sprint("call_", i), Name: "look", Arguments: "{}"}}},
-			{Role: llm.RoleTool, CallID: fmt.Sprint("call_", i), Tool: "look", Text: text},
-		} {
-			m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
-			m.Tokens = compactor.TokensOf(m)
-			rows = append(rows, m)
-			r.c.History().Append(m)
-		}
+		x.look(fmt.Sprint("call_", i), text)
 		r.request()
 	}
 	for i := range 8 {
 		look(i, "big "+filler(700))
 	}
 	r.c.History().Truncate(first) // the provider failed, and is asked once more
-	rows = nil
+	x.rows = nil
 	for i := range 5 {
 		look(i, fmt.Sprint("small ", i, strings.Repeat("\nline of a result", 20)))
 	}
 	if n := strings.Count(r.render(), "small "); n != 5 {
 		t.Errorf("%d of 5 results are shown", n)
 	}
-	must(t, r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows}))
-	r.said = append(r.said, rows...)
+	must(t, r.conv.Finish(t.Context(), memory.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
+	r.said = append(r.said, x.rows...)
 	r.c.Answered()
 	r.asRestarted()
 }
