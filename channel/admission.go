@@ -63,36 +63,41 @@ func (h *Hub) admit(c *conversation, m *Inbound) {
 		m.Addressed, m.Thread = false, false
 	case m.Bot:
 		m.Thread = false
-		if m.Addressed && !c.mayAnswerBot(m.ID) {
+		if m.Addressed && !c.bots.mayAnswer(m.ID) {
 			m.Addressed = false
 		}
 	case respond == RespondAll && !m.Addressed:
 		m.Addressed, m.Optional = true, true
 	}
 	if !m.Bot {
-		c.personSpoke()
+		c.bots.personSpoke()
 	}
 }
 
-// mayAnswerBot counts the turns that other programs cause.
-// A message that a platform sends again counts once.
-func (c *conversation) mayAnswerBot(id string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// botTurns counts the turns that other programs caused since a person spoke.
+type botTurns struct {
+	mu       sync.Mutex // guards messages
+	messages []string   // that were answered
+}
+
+// mayAnswer counts a message of a program. One that a platform sends again counts once.
+func (b *botTurns) mayAnswer(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
-	case slices.Contains(c.botTurns, id):
+	case slices.Contains(b.messages, id):
 		return true
-	case len(c.botTurns) == maxBotTurns:
+	case len(b.messages) == maxBotTurns:
 		return false
 	}
-	c.botTurns = append(c.botTurns, id)
+	b.messages = append(b.messages, id)
 	return true
 }
 
-func (c *conversation) personSpoke() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.botTurns = nil
+func (b *botTurns) personSpoke() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.messages = nil
 }
 
 // refuse turns somebody away. In a direct message they are told why, once: there

@@ -81,12 +81,11 @@ func (w *window) last() int { return int(w.tokens.Load()) }
 func (w *window) burst() int { return compactor.BurstBudget(w.last() * 100 / w.learnt().Scale()) }
 
 // keepLearnt writes what the turn taught about the models, after the reply went out.
-func (c *conversation) keepLearnt() {
-	pages := []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, &c.byWorker)}
-	if c.byOther != nil {
-		pages = append(pages, c.byOther)
-	}
-	for _, l := range pages {
+func (c *conversation) keepLearnt(answering *llm.Learnt) {
+	for _, l := range []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, new(llm.Learnt)), answering} {
+		if l == nil {
+			continue
+		}
 		if err := l.Keep(c.hub.ctx); err != nil && c.hub.ctx.Err() == nil {
 			c.log.Warn("save_learned_limits_failed", "error", err)
 		}

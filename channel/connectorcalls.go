@@ -31,7 +31,7 @@ func (h *Hub) edit(ctx context.Context, name string, m Inbound) error {
 		return err
 	}
 	defer h.release(c)
-	c.meanwhile(func(ctx context.Context) error { return c.edit(ctx, m) })
+	c.repeatAfterReading(func(ctx context.Context) error { return c.edit(ctx, m) })
 	return c.edit(ctx, m)
 }
 
@@ -41,7 +41,7 @@ func (c *conversation) edit(ctx context.Context, m Inbound) error {
 	case err != nil:
 		return err
 	case changed && seq > 0:
-		c.change(seq)
+		c.inbox.post(func() { c.changed(seq) })
 	case changed:
 		c.wake() // it may be incomplete now
 	}
@@ -59,7 +59,7 @@ func (h *Hub) delete(ctx context.Context, name string, ids []string) error {
 		return err
 	}
 	defer h.release(c)
-	c.meanwhile(func(ctx context.Context) error { return c.delete(ctx, ids) })
+	c.repeatAfterReading(func(ctx context.Context) error { return c.delete(ctx, ids) })
 	return c.delete(ctx, ids)
 }
 
@@ -70,7 +70,7 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 	}
 	c.hub.threadsChanged(c.name)
 	if len(seqs) > 0 {
-		c.deleted(seqs)
+		c.inbox.post(func() { c.deleted(seqs) })
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 // by now: deleted.
 func (h *Hub) copiesGone(name string, seqs []int64) {
 	if c, err := h.find(name, nil); err == nil && c != nil {
-		c.deleted(seqs)
+		c.inbox.post(func() { c.deleted(seqs) })
 		h.release(c)
 	}
 }

@@ -91,6 +91,26 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 	}, nil
 }
 
+// awhile is how long a command waits for what it started, until its author hears that it
+// takes a while.
+const awhile = 2 * time.Second
+
+// await waits for done, at most so long; soon is false if that is not enough.
+func (c *conversation) await(ctx context.Context, done <-chan struct{}, most time.Duration) (soon bool, err error) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true, nil
+	case <-timer.C:
+		return false, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-c.hub.ctx.Done():
+		return false, ErrClosed
+	}
+}
+
 // tracesWords is how much it is.
 func tracesWords(messages, memories int) string {
 	return counted(messages, "message", "messages") + " and " + counted(memories, "memory", "memories")
@@ -154,7 +174,7 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 		e.memories += some.Memories
 		if c, err := h.find(name, nil); err == nil && c != nil {
 			if len(some.Seqs) > 0 {
-				c.deleted(some.Seqs)
+				c.inbox.post(func() { c.deleted(some.Seqs) })
 			}
 			h.release(c)
 		}

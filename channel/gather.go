@@ -21,6 +21,14 @@ const (
 	historyRetry    = 30 * time.Second
 )
 
+// backfill is what the child knows of reading what was missed.
+type backfill struct {
+	pastDone bool      // what was said before the bot came has been read
+	pastRest time.Time // until then it is left alone
+	gapRest  time.Time // until then a gap that cannot be read is left alone
+	warned   bool      // the log knows that it cannot be read
+}
+
 // gather does so, and returns what there is to do then. Messages may be taken up as far
 // as the last one it knows of: what comes after the last look may be what to read before
 // was not looked for. What fails is logged and costs only what could not be had; a gap
@@ -58,7 +66,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	from := ""               // where that is read on
 	for first := true; ; first = false {
 		after, open, err := c.records.Gap(ctx) // again for each page: the bot may have been away once more
-		if err != nil || !open || time.Now().Before(c.gapRest) {
+		if err != nil || !open || time.Now().Before(c.backfill.gapRest) {
 			return err
 		}
 		if after == "" { // nothing was ever said here: there is no place to read on from
@@ -87,7 +95,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 			c.rest(err)
 			return nil
 		}
-		c.toldGap = false
+		c.backfill.warned = false
 		if err := c.fill(ctx, h, known, look, page); err != nil {
 			return err
 		}
@@ -111,18 +119,18 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []memory.Kno
 	if _, err := c.records.FillGap(ctx, c.admitted(missed), last, !page.More); err != nil {
 		return err
 	}
-	return c.reread(ctx)
+	return c.repeatEdits(ctx)
 }
 
 // rest puts the gap off for a while. The log is told once.
 func (c *conversation) rest(err error) {
 	level := slog.LevelWarn
-	if c.toldGap {
+	if c.backfill.warned {
 		level = slog.LevelDebug
 	}
-	c.toldGap = true
+	c.backfill.warned = true
 	c.log.Log(c.hub.ctx, level, "backfill_failed", "again_in", historyRetry, "error", err)
-	c.gapRest = time.Now().Add(historyRetry)
+	c.backfill.gapRest = time.Now().Add(historyRetry)
 }
 
 func (c *conversation) history(ctx context.Context, h Historian, look Look) (page Page, err error) {
@@ -145,7 +153,7 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (page P
 
 // early reports whether what was said before the bot came may still be to be read.
 func (c *conversation) early() bool {
-	return !c.hasReadBack && c.next() <= historyPage && !time.Now().Before(c.pastRest) // else what was overheard since is more
+	return !c.backfill.pastDone && c.next() <= historyPage && !time.Now().Before(c.backfill.pastRest) // else what was overheard since is more
 }
 
 // readBack reads what was said before the bot was first addressed here, so that it
@@ -156,7 +164,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	done, first, err := c.records.ReadBack(ctx)
 	if err != nil || done || first == "" {
-		c.hasReadBack = done
+		c.backfill.pastDone = done
 		return err
 	}
 	page, err := c.history(ctx, h, Look{Before: first, Limit: historyPage})
@@ -165,7 +173,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
 		c.log.Warn("read_earlier_history_failed", "error", err)
-		c.pastRest = time.Now().Add(historyRetry) // then at the next message somebody addresses to the bot
+		c.backfill.pastRest = time.Now().Add(historyRetry) // then at the next message somebody addresses to the bot
 		return nil
 	}
 	past, late := c.unanswered(page.Said)
@@ -185,12 +193,14 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	if err != nil {
 		return err
 	}
-	c.hasReadBack = true
+	c.backfill.pastDone = true
 	if len(added) > 0 {
-		c.append(added)
-		c.check()
+		c.do(func(e *compactor.Compactor) {
+			c.append(added)
+			e.Check(c.hub.ctx)
+		})
 	}
-	return c.reread(ctx)
+	return c.repeatEdits(ctx)
 }
 
 // unanswered parts what was said before at the first message that somebody may

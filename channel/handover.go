@@ -90,10 +90,8 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.Handover)
-	learnt := llm.LearntOf(h.agent.Model, new(llm.Learnt))
-	c.byOther = learnt
 	var tools []llm.Tool
-	if !learnt.Facts().RefusesTools {
+	if !r.learnt.Facts().RefusesTools {
 		tools = c.lookups(window)
 	}
 	budget := (window - reserve - compactor.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
@@ -119,7 +117,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		},
 		Retry: func(_ context.Context, failed error) bool {
 			if llm.RefusesTools(failed) && tools != nil {
-				learnt.NoTools()
+				r.learnt.NoTools()
 				tools = nil
 				r.current.Reset()
 				return true
@@ -151,20 +149,12 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	return resp, err
 }
 
-// learntFor is what is known of the model that answers a turn.
-func (c *conversation) learntFor(h *handover) *llm.Learnt {
-	if h != nil {
-		return llm.LearntOf(h.agent.Model, new(llm.Learnt))
-	}
-	return c.window.learnt()
-}
-
 // told is the one message the other agent gets.
 func (c *conversation) told(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
 	var write func() string
 	var err error
 	c.do(func(e *compactor.Compactor) {
-		if err = c.apply(c.hub.ctx); err == nil {
+		if err = c.refresh(c.hub.ctx); err == nil {
 			write, err = e.Briefing(c.hub.ctx, tokens, p, h.question)
 		}
 	})
@@ -177,7 +167,7 @@ func (c *conversation) told(ctx context.Context, h *handover, tokens int, p comp
 // lookups are the tools of another agent: it reads what this conversation
 // remembers, and adds nothing to it.
 func (c *conversation) lookups(window int) []llm.Tool {
-	all := c.records.Tools(memory.ToolOptions{Turn: c.runningTurn, Budget: func() int { return window / searchShare }})
+	all := c.records.Tools(memory.ToolOptions{Turn: c.turnSeq, Budget: func() int { return window / searchShare }})
 	all = slices.DeleteFunc(all, func(t llm.Tool) bool { return !slices.Contains(handoverTools, t.Name) })
 	for i := range all { // its model may be somebody else's
 		look := all[i].Run

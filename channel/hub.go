@@ -104,9 +104,6 @@ func New(o Options) *Hub {
 func (h *Hub) Renew(rules Rules) {
 	h.rules.Store(&rules)
 	for _, c := range h.all() {
-		c.mu.Lock()
-		c.outdated = true
-		c.mu.Unlock()
 		c.wake()
 		h.release(c)
 	}
@@ -165,10 +162,7 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]m
 	if err != nil {
 		return nil, err
 	}
-	for i, m := range messages {
-		c.noteAwaited(m)
-		c.delivered(m.ID, receipts[i])
-	}
+	c.inbox.post(func() { c.arrived(messages, receipts) })
 	return receipts, nil
 }
 
@@ -298,7 +292,7 @@ func (h *Hub) all() []*conversation {
 func (h *Hub) forget(c *conversation) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if c.users > 0 || len(c.signal) > 0 {
+	if c.users > 0 || len(c.inbox.signal) > 0 {
 		return false
 	}
 	delete(h.open, c.name)

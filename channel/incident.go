@@ -8,27 +8,31 @@ import (
 	"cairn/llm"
 )
 
-// When the log hears of turns that fail.
+// failures is what the log and people know of turns that failed.
+type failures struct {
+	here      llm.Incident // turns fail here, for reasons of their own
+	covered   bool         // turns failed here while the model's server was down
+	told      bool         // people know that the last turn failed
+	unwritten bool         // people know that an answer cannot be written
+}
 
-// loud tells how loud to log that a turn failed: once per incident. Where the model's
+// level is how to log that a turn failed: as a warning once per incident. Where the model's
 // server fails whoever asks, all conversations are one incident; one in which it goes on
 // failing when it works for others is another.
-func (c *conversation) loud(err error, server *llm.Learnt) slog.Level {
+func (f *failures) level(err error, server *llm.Learnt) slog.Level {
 	switch {
-	case errors.Is(err, compactor.ErrSpent): // who spends has told
+	case errors.Is(err, compactor.ErrSpent): // the budget has its own line
 		return slog.LevelDebug
-	case c.failing.On() || !llm.OfServer(err) || c.covered && !server.Down.On():
-		return c.failing.Begin()
+	case f.here.On() || !llm.OfServer(err) || f.covered && !server.Down.On():
+		return f.here.Begin()
 	}
-	c.covered = true
+	f.covered = true
 	return server.Down.Begin()
 }
 
-// calm ends the incident, if there was one.
-func (c *conversation) endIncident(server *llm.Learnt) {
-	c.covered = false
-	here, there := c.failing.End(), server.Down.End()
-	if here || there {
-		c.log.Info("turns_recovered")
-	}
+// end notes that a turn was answered, and reports whether that ends an incident.
+func (f *failures) end(server *llm.Learnt) bool {
+	f.covered, f.told = false, false
+	here, there := f.here.End(), server.Down.End()
+	return here || there
 }

@@ -30,27 +30,19 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
 	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
-		c.applied(e)
+		c.news = &e
+		c.wake()
 	}
 	if c.hub.o.After != nil {
 		c.hub.o.After(c.name, e)
 	}
 }
 
-// applied has the owner tell people of an applied compaction that made room.
-func (c *conversation) applied(e compactor.Event) {
-	c.mu.Lock()
-	c.news = &e
-	c.mu.Unlock()
-	c.wake()
-}
-
-// announce does so, once for what was applied since the last time.
+// announce tells people, once, of the compactions that made room since the last time.
 func (c *conversation) announce(ctx context.Context) {
-	c.mu.Lock()
-	e := c.news
-	c.news = nil
-	c.mu.Unlock()
+	var e *compactor.Event
+	var newest string
+	c.do(func(*compactor.Compactor) { e, newest, c.news = c.news, c.arrivals.newest, nil })
 	if e == nil || c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
 		return
 	}
@@ -64,9 +56,8 @@ func (c *conversation) announce(ctx context.Context) {
 		}
 		c.sender.start(c.hub.ctx)
 	case compactor.NotifyReaction:
-		if reactor, ok := c.connector.(Reactor); ok && c.newest != "" {
-			newest := c.newest
-			c.reactions.Go(func() { c.react(reactor, newest) })
+		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
+			c.hub.owners.Go(func() { c.react(reactor, newest) })
 		}
 	}
 }

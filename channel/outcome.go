@@ -102,10 +102,10 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		c.unwritten(r.turn.To, err)
 		return err
 	}
-	c.toldUnwritten = false
+	c.failures.unwritten = false
 	c.sender.send(c.hub.ctx, posted)
 	c.check()
-	c.keepLearnt()
+	c.keepLearnt(r.learnt)
 	c.warnOwner(ctx, r.turn)
 	return nil
 }
@@ -126,15 +126,15 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcom
 	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
 		history.Append(o.Messages[n-1])
 	}
-	if c.lost() { // the disk has the answer without what it repeats of that
-		for _, m := range o.Messages {
-			c.change(m.Seq)
-		}
-	}
 	if o.Context.Text != "" && !contextStored { // the head is another one on disk, or what it quotes is gone
 		e.Changed(nil, nil)
 	}
 	history.Answered()
+	if turn := c.turn.Load(); turn != nil && turn.lost { // the disk has the answer without what it repeats of that
+		for _, m := range o.Messages {
+			c.changed(m.Seq)
+		}
+	}
 }
 
 // write writes an outcome, several times if need be, and returns what memory.Conversation's
@@ -161,10 +161,10 @@ func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []me
 // unwritten tells people, once per incident, that an answer is held back because it
 // cannot be written. It goes past the outbox, which cannot be written either.
 func (c *conversation) unwritten(to []string, err error) {
-	if c.toldUnwritten {
+	if c.failures.unwritten {
 		return
 	}
-	c.toldUnwritten = true
+	c.failures.unwritten = true
 	text := "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved."
 	switch {
 	case errors.Is(err, memory.ErrReplaced):

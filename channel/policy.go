@@ -58,29 +58,15 @@ func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
 	return nil
 }
 
-// reset has what /settings changed take effect.
-func (c *conversation) reset() {
-	c.mu.Lock()
-	c.settings = true
-	c.mu.Unlock()
-	c.wake()
-}
-
-// resettle does so, and looks at once whether a level is reached by now. It is the loop's.
-func (c *conversation) resettle(ctx context.Context) error {
-	c.mu.Lock()
-	changed := c.settings
-	c.settings = false
-	c.mu.Unlock()
-	if !changed {
-		return nil
+// settingsChanged has what /settings changed take effect, and looks at once whether a
+// level is reached by now. It is the loop's.
+func (c *conversation) settingsChanged() {
+	if c.engine == nil {
+		return // it reads them when it is opened
 	}
-	if err := c.policy.read(ctx, c.records); err != nil {
-		c.mu.Lock()
-		c.settings = true
-		c.mu.Unlock()
-		return err
+	if err := c.policy.read(c.hub.ctx, c.records); err != nil {
+		c.rules, c.runs.again = nil, true // the child reads all settings again, and reports why it cannot
+		return
 	}
-	c.engine.Check(ctx)
-	return nil
+	c.engine.Check(c.hub.ctx)
 }

@@ -14,13 +14,11 @@ import (
 // outbox holds something, so that a slow connector delays no turn.
 type sender struct {
 	c    *conversation
-	wg   sync.WaitGroup
 	last int64 // row of the newest piece that was dealt with; its goroutine's alone
 
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	idled   chan struct{}
 	look    bool           // the outbox may hold more than what is handed on
 	handed  []memory.Piece // of the outbox, to be sent next
 }
@@ -68,8 +66,11 @@ func (s *sender) runLocked(ctx context.Context) {
 	if s.running || !s.look && len(s.handed) == 0 {
 		return
 	}
-	s.running, s.idled = true, make(chan struct{})
-	s.wg.Go(func() { s.run(ctx) })
+	s.running = true
+	s.c.hub.owners.Go(func() {
+		s.run(ctx)
+		s.c.inbox.post(func() {}) // for those who wait until everything is sent
+	})
 }
 
 func (s *sender) run(ctx context.Context) {
@@ -109,7 +110,6 @@ func (s *sender) more(ctx context.Context) bool {
 		return true
 	}
 	s.running = false
-	close(s.idled)
 	return false
 }
 
@@ -183,22 +183,3 @@ func (s *sender) idle() bool {
 	defer s.mu.Unlock()
 	return !s.running
 }
-
-// settle returns when the outbox has been emptied.
-func (s *sender) settle(ctx context.Context) error {
-	for {
-		s.mu.Lock()
-		running, idled := s.running, s.idled
-		s.mu.Unlock()
-		if !running {
-			return nil
-		}
-		select {
-		case <-idled:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (s *sender) wait() { s.wg.Wait() }

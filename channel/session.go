@@ -26,9 +26,9 @@ func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, e
 	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, nil
 }
 
-// begin begins a new session if somebody wants one and all that was said before is
+// startSession starts a new session if somebody wants one and all that was said before is
 // dealt with.
-func (c *conversation) begin(ctx context.Context) (started bool, err error) {
+func (c *conversation) startSession(ctx context.Context) (started bool, err error) {
 	due, err := c.records.SessionDue(ctx)
 	if err != nil || !due {
 		return false, err
@@ -37,29 +37,16 @@ func (c *conversation) begin(ctx context.Context) (started bool, err error) {
 	return err == nil, err
 }
 
-// grown has a thread look at what it inherited: it did so with its first message.
-func (c *conversation) grown() {
-	if c.empty && c.engine.History().Next() > 1 {
-		c.empty = false
-		c.engine.Changed(nil, nil)
-	}
-}
-
 // threadsChanged has the open threads of a channel look again at what they have of it.
 func (h *Hub) threadsChanged(channel string) {
-	h.eachThread(channel, func(c *conversation) {
-		c.mu.Lock()
-		c.parent = true
-		c.mu.Unlock()
-		c.wake()
-	})
+	h.eachThread(channel, (*conversation).parentChanged)
 }
 
-// eachThread calls f for each open thread of a channel.
+// eachThread has the loop of each open thread of a channel run f.
 func (h *Hub) eachThread(channel string, f func(*conversation)) {
 	for _, c := range h.all() {
 		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
-			f(c)
+			c.inbox.post(func() { f(c) })
 		}
 		h.release(c)
 	}

@@ -103,8 +103,8 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 		return nil
 	})
 	if err == nil {
-		c.reset()
-		c.hub.eachThread(c.name, (*conversation).reset)
+		c.inbox.post(c.settingsChanged)
+		c.hub.eachThread(c.name, (*conversation).settingsChanged)
 	}
 	return err
 }

@@ -27,7 +27,7 @@ type talk struct {
 // request makes the next one.
 func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	t.window.look(t.hub.ctx)
-	if err := t.takeChanges(t.hub.ctx); err != nil {
+	if err := t.applyEdits(t.hub.ctx); err != nil {
 		return llm.Request{}, err
 	}
 	var prompt compactor.Prompt
@@ -46,7 +46,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	}
 	t.sent = messages
 	req := llm.Request{
-		Messages: messages, Head: prompt.Head, CacheKey: t.cacheKey,
+		Messages: messages, Head: prompt.Head, CacheKey: cacheKey(t.name),
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()

@@ -94,29 +94,3 @@ func (h *Hub) say(ctx context.Context, conversation, to, text string) {
 		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
 	}
 }
-
-// noteAwaited notes the newest message that somebody wants an answer to.
-func (c *conversation) noteAwaited(m Inbound) {
-	if !m.Addressed {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.awaited = m.ID
-}
-
-func (c *conversation) awaits() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.awaited
-}
-
-// went notes that all was done that was to do when awaited was the newest.
-func (c *conversation) went(awaited string) {
-	c.hub.unwell.recovered(c.name)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.awaited == awaited {
-		c.awaited = ""
-	}
-}
