@@ -227,7 +227,7 @@ func (h *havoc) rest(ctx context.Context) error {
 	defer h.clients.mu.Unlock()
 	left, err := h.lookout.look(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
 	for _, name := range left {
-		if !strings.Contains(name, "marker") && !strings.Contains(name, "ready") { // undone, or made ahead: they may wait
+		if !strings.Contains(name, "placeholder") && !strings.Contains(name, "ready") { // undone, or made ahead: they may wait
 			h.clients.wrongLocked("at the end %s", name)
 		}
 	}

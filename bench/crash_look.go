@@ -29,8 +29,8 @@ var moments = []struct{ name, query string }{
 	{"a summary was being made anew", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND trigger = 'repair')"},
 	{"a rollup was being made", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND kind = 'rollup' AND trigger <> 'repair')"},
 	{"a summary was ready and not shown", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'prepared')"},
-	{"messages stood behind a marker", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'applied' AND kind = 'placeholder')"},
-	{"a segment was to begin", "SELECT EXISTS (SELECT 1 FROM wanted_sessions)"},
+	{"messages were behind a placeholder", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'applied' AND kind = 'placeholder')"},
+	{"a session was to begin", "SELECT EXISTS (SELECT 1 FROM wanted_sessions)"},
 	{"somebody was being forgotten", "SELECT EXISTS (SELECT 1 FROM erasures)"},
 }
 

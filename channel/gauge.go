@@ -260,7 +260,7 @@ func (p Past) write(b *strings.Builder) {
 			shown++
 		}
 	}
-	fmt.Fprintf(b, "earlier   segments before the last /new: %d; rows shown: %d of %d, %d tokens:\n", p.Sessions, shown, len(p.Earlier), p.Tokens)
+	fmt.Fprintf(b, "earlier   sessions before the last /new: %d; rows shown: %d of %d, %d tokens:\n", p.Sessions, shown, len(p.Earlier), p.Tokens)
 	for _, s := range p.Earlier {
 		b.WriteString(s.line())
 		if s.Hidden {

@@ -24,7 +24,7 @@ type Stats struct {
 	Usage []memory.Usage // of models, by kind and model; of no single conversation or day
 }
 
-// tally counts for Stats.
+// metrics counts for Stats.
 type metrics struct {
 	turns, failed, failing atomic.Int64
 	refused, dropped       atomic.Int64

@@ -64,7 +64,7 @@ func TestNew(t *testing.T) {
 	if lines := r.transcript(); lines[0] != "user: my parrot is called Coco" {
 		t.Errorf("the transcript is %v", lines)
 	}
-	if answer := r.run("/context"); !strings.Contains(answer, "earlier   segments before the last /new: 1; rows shown: 1 of 1") || !strings.Contains(answer, "#1 to #2") {
+	if answer := r.run("/context"); !strings.Contains(answer, "earlier   sessions before the last /new: 1; rows shown: 1 of 1") || !strings.Contains(answer, "#1 to #2") {
 		t.Errorf("/context says\n%s", answer)
 	}
 	conv, err := r.store.Conversation(t.Context(), place)

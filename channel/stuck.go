@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// trouble is what keeps conversations from going on, as a disk that takes nothing. The
+// stuck is what keeps conversations from going on, as a disk that takes nothing. The
 // log is told of each cause once, however many conversations it keeps and however often
 // they try again, and once when all go on.
 type stuck struct {

@@ -274,14 +274,14 @@ func (c *Compactor) notify(e Event) {
 	}
 	c.o.Log.Debug("compaction", "event", e)
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
-		defer c.over(e)
+		defer c.complete(e)
 	}
 	defer c.contain("after")
 	c.o.After(e)
 }
 
-// over notifies those who wait for the end of a row.
-func (c *Compactor) over(e Event) {
+// complete notifies those who wait for the end of a row.
+func (c *Compactor) complete(e Event) {
 	if told := c.awaited[e.ID]; told != nil {
 		delete(c.awaited, e.ID)
 		told(e)

@@ -28,7 +28,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	}
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.view)
 	if !stopped {
-		c.o.Log.Log(c.ctx, c.loud(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
+		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
 	c.overJob(j, e)
@@ -45,9 +45,9 @@ func (c *Compactor) overJob(j *job, e Event) {
 	}
 }
 
-// loud tells how loud to log a failure of a model's work, or of the extractive summarizer's.
+// logLevelFor is the level at which to log a failure of a model's work, or of the extractive summarizer's.
 // Whoever spends knows that all is spent, and turns that the model's server is down.
-func (c *Compactor) loud(err error, ofModel bool) slog.Level {
+func (c *Compactor) logLevelFor(err error, ofModel bool) slog.Level {
 	switch {
 	case !ofModel:
 		return c.without.Begin()
@@ -106,7 +106,7 @@ func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error)
 	})
 }
 
-// unmade is the failure of a job whose row is known.
+// jobError is the failure of a job whose row is known.
 type jobError struct {
 	id  int64
 	err error

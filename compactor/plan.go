@@ -90,7 +90,7 @@ func (p Policy) shape(window int) shape {
 	return shape{
 		clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst,
 		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
-		pastMost: p.stackBudget(window) / pastShare, pastSessions: p.EarlierSegs,
+		pastMost: p.stackBudget(window) / pastShare, pastSessions: p.EarlierSessions,
 	}
 }
 

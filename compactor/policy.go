@@ -41,18 +41,18 @@ type Policy struct {
 	// cold, instead of the level's fraction: fewer tokens are sent, fewer messages stay verbatim.
 	Economy bool `toml:"economy" json:"economy"`
 
-	KeepFirst    int `toml:"keep_first" json:"keep_first"`               // first addressed messages copied into the head
-	KeepLastN    int `toml:"keep_last_n" json:"keep_last_n"`             // newest messages spared, rounded up to turns
-	PinBudget    int `toml:"pin_budget" json:"pin_budget"`               // tokens of first messages and pins together
-	TailTokens   int `toml:"tail_tokens" json:"tail_tokens"`             // what keep_last_n may spare at most
-	SpanTokens   int `toml:"span_tokens" json:"span_tokens"`             // one piece of work ahead
-	TargetPct    int `toml:"target_percentage" json:"target_percentage"` // a summary's length, in percent of its span
-	MaxSummary   int `toml:"max_summary_tokens" json:"max_summary_tokens"`
-	RollupFanIn  int `toml:"rollup_fan_in" json:"rollup_fan_in"` // most summaries folded into one
-	EarlierSegs  int `toml:"earlier_sessions" json:"earlier_sessions"`
-	MaxTurns     int `toml:"max_turns" json:"max_turns"`         // most calls of the worker's model per chunk
-	FailureLimit int `toml:"failure_limit" json:"failure_limit"` // failures until the extractive summarizer stands in
-	MaxMemories  int `toml:"max_memories" json:"max_memories"`   // most memories one compaction saves
+	KeepFirst       int `toml:"keep_first" json:"keep_first"`               // first addressed messages copied into the head
+	KeepLastN       int `toml:"keep_last_n" json:"keep_last_n"`             // newest messages spared, rounded up to turns
+	PinBudget       int `toml:"pin_budget" json:"pin_budget"`               // tokens of first messages and pins together
+	TailTokens      int `toml:"tail_tokens" json:"tail_tokens"`             // what keep_last_n may spare at most
+	SpanTokens      int `toml:"span_tokens" json:"span_tokens"`             // one piece of work ahead
+	TargetPct       int `toml:"target_percentage" json:"target_percentage"` // a summary's length, in percent of its span
+	MaxSummary      int `toml:"max_summary_tokens" json:"max_summary_tokens"`
+	RollupFanIn     int `toml:"rollup_fan_in" json:"rollup_fan_in"` // most summaries folded into one
+	EarlierSessions int `toml:"earlier_sessions" json:"earlier_sessions"`
+	MaxTurns        int `toml:"max_turns" json:"max_turns"`         // most calls of the worker's model per chunk
+	FailureLimit    int `toml:"failure_limit" json:"failure_limit"` // failures until the extractive summarizer stands in
+	MaxMemories     int `toml:"max_memories" json:"max_memories"`   // most memories one compaction saves
 
 	StackBudget float64 `toml:"stack_budget" json:"stack_budget"` // share of the window the stack may take
 
@@ -149,7 +149,7 @@ func DefaultPolicy() Policy {
 		PrepareThreshold: -1, CacheTTL: AutoTTL,
 		KeepFirst: 1, KeepLastN: 4, PinBudget: 1000,
 		TailTokens: 16_000, SpanTokens: 12_000, TargetPct: 20, MaxSummary: 200_000,
-		StackBudget: 0.15, RollupFanIn: 6, EarlierSegs: 3,
+		StackBudget: 0.15, RollupFanIn: 6, EarlierSessions: 3,
 		Reasoning: "low", Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
 		ExtractMemories: true, MaxMemories: 20,
 		ToolResultsKept: 3, ToolResultMinChars: 100, ToolOutputMaxLines: 50,
@@ -240,7 +240,7 @@ func (p Policy) Validate() []*FieldError {
 	count("max_summary_tokens", p.MaxSummary, 200, 200_000)
 	share("stack_budget", p.StackBudget, 0.02, 0.40)
 	count("rollup_fan_in", p.RollupFanIn, 2, 16)
-	count("earlier_sessions", p.EarlierSegs, 0, 100)
+	count("earlier_sessions", p.EarlierSessions, 0, 100)
 	if err := CheckReasoning("worker_reasoning", p.Reasoning); err != nil {
 		errs = append(errs, err)
 	}

@@ -181,7 +181,7 @@ func (m *machine) glance(rt *rapid.T) {
 	if wrong := m.r.c.Prospect(); wrong != "" {
 		rt.Fatalf("plans are made on another view than the one to come: %s", wrong)
 	}
-	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSegs == 0 {
+	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSessions == 0 {
 		rt.Fatalf("%d rows of earlier sessions are shown", n)
 	}
 	if most := int(g.Policy.StackBudget*float64(g.Window)) / 2; g.Past.Tokens > most {

@@ -157,7 +157,7 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 	}
 }
 
-// wished reports whether the latest compaction is of somebody's wish, and of nothing that
+// wished reports whether the latest compaction is of somebody's request, and of nothing that
 // lies before the session: that cannot be undone.
 func (m *machine) queued(rt *rapid.T) (queued bool) {
 	all, err := m.r.conv.AppliedCompactions(context.Background())

@@ -168,7 +168,7 @@ func drawPolicy(rt *rapid.T) compactor.Policy {
 	p.BackgroundFraction = share(rt, 0.05, 0.9, "background_fraction")
 	p.BackgroundThreshold = share(rt, 0.4, 0.82, "background_threshold")
 	p.StackBudget = share(rt, 0.08, 0.4, "stack_budget")
-	p.EarlierSegs = below(rt, 5, "earlier_sessions")
+	p.EarlierSessions = below(rt, 5, "earlier_sessions")
 	p.RollupFanIn = 2 + below(rt, 5, "rollup_fan_in")
 	p.FailureLimit = 1 + below(rt, 3, "failure_limit")
 	return p

@@ -22,7 +22,7 @@ type Gauge struct {
 	Next         Trigger      // the level that is reached next
 	NextAt       int          // at so many tokens used; 0: emergency is reached
 	Running      *Event       // what a worker is at; nil: nothing
-	Scheduled    bool         // somebody's wish is next, when that has ended
+	Scheduled    bool         // a request is queued; it begins when that has ended
 	Last         Event        // the last thing that happened; its State is empty if nothing has
 	Failed       Event        // the last failure that no compaction has followed; its State is empty if there is none
 	BackingOff   bool         // a level is reached that waits only because the last attempt failed

@@ -73,7 +73,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		if ctx.Err() != nil {
 			return r, ctx.Err()
 		}
-		c.o.Log.Log(ctx, c.loud(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
+		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = whyNoModel(err)
 	}
 	r.Text = secrets.Mask(Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)

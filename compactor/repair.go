@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Repair: a model summarizes what the extractive summarizer has stood in for. What is owed is
+// Repair: a model summarizes what the extractive summarizer has stood in for. What awaits a model is
 // repaired also while nobody speaks; of talk in which the bot had no part only what stands
 // next to a question is worth a model.
 

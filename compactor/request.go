@@ -23,7 +23,7 @@ const (
 	reasonBackoff   = "the last attempt failed; the next one waits a little"
 )
 
-// wish is what somebody wants.
+// request is a compaction that somebody asked for.
 type request struct {
 	trigger Trigger
 	focus   string

@@ -175,7 +175,7 @@ func (c *Compactor) made(w *work, row Compaction, err error) {
 	}
 	if failed := w.making; err != nil && failed != w.job && !failed.extractive && w.ctx.Err() == nil {
 		w.degraded = !wontSummarize(err) // what was folded so is repaired later, but not at once
-		c.o.Log.Log(c.ctx, c.loud(err, true), "rollup_failed", "effect", "the extractive summarizer makes it", "error", err)
+		c.o.Log.Log(c.ctx, c.logLevelFor(err, true), "rollup_failed", "effect", "the extractive summarizer makes it", "error", err)
 		fold(failed.children, true)
 		return
 	}
@@ -220,7 +220,7 @@ func (c *Compactor) finish(w *work, err error) {
 		return
 	}
 	if row := w.rows[0]; slices.ContainsFunc(c.prepared, func(r Compaction) bool { return r.ID == row.ID }) {
-		c.over(eventOf(row, EventPrepared, j.window)) // it is ready, and has to wait
+		c.complete(eventOf(row, EventPrepared, j.window)) // it is ready, and has to wait
 	}
 	c.summarized(j)
 	switch {

@@ -138,7 +138,7 @@ func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
 
 func TestWhatIsShownOfEarlierSessions(t *testing.T) {
 	r := newRig(t, 20_000, &llmtest.Model{Func: told})
-	r.policy.EarlierSegs = 2
+	r.policy.EarlierSessions = 2
 	var last []int64
 	for range 4 {
 		r.hearNotes(3)
@@ -170,7 +170,7 @@ func TestWhatIsShownOfEarlierSessions(t *testing.T) {
 		}
 	})
 	t.Run("none if none are wanted", func(t *testing.T) {
-		r.policy.EarlierSegs, r.policy.StackBudget = 0, 0.15
+		r.policy.EarlierSessions, r.policy.StackBudget = 0, 0.15
 		r.c.Check(t.Context())
 		if strings.Contains(r.render(), "note-") || strings.Contains(r.render(), "anew") {
 			t.Errorf("the view is\n%s", r.render())
@@ -239,7 +239,7 @@ func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
 		}
 		return stack + g.Past.Tokens, int(g.Policy.StackBudget * float64(g.Window))
 	}
-	r.policy.EarlierSegs = 0
+	r.policy.EarlierSessions = 0
 	r.hearNotes(150)
 	r.settle()
 	r.startSession()
@@ -247,7 +247,7 @@ func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
 		r.hearNotes(10)
 		r.settle()
 	}
-	r.policy.EarlierSegs = 3
+	r.policy.EarlierSessions = 3
 	r.settle()
 	if stack, budget := cost(); stack > budget || r.c.Gauge().Past.Tokens == 0 {
 		t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, r.c.Gauge().Past.Tokens)

@@ -117,7 +117,7 @@ func (c *Conversation) Asked(ctx context.Context, id string) (asked bool, err er
 	return asked, nil
 }
 
-// whereabouts is where a message is that a connector tells of; the zero value: nowhere yet.
+// delivery is what is stored of a message that a connector delivers; the zero value: nothing yet.
 type delivery struct {
 	waits               bool  // in the inbox
 	left                bool  // the inbox: it was taken up, or deleted
@@ -125,7 +125,7 @@ type delivery struct {
 	addressed, optional bool
 }
 
-// whereabouts finds a message by its platform's id, in one statement: every delivery asks.
+// delivery finds a message by its platform's id, in one statement: every delivery asks.
 func (c *Conversation) delivery(tx *transaction, id string) (w delivery, err error) {
 	err = tx.QueryRow(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2

@@ -159,7 +159,7 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 		err = changed(tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), extracted = ?, refused = ?, prepared_at = ?
 			WHERE id = ? AND state = 'running'`, sources, summary.Text, summary.Tokens, summary.Model, extracted, j.refused, now(), j.row.ID)
 		if err != nil {
-			return fmt.Errorf("make it staged: %w", err)
+			return fmt.Errorf("make it prepared: %w", err)
 		}
 		if extracted == byWorker && len(j.drafts) > 0 { // who saved nothing has nothing better
 			if err := j.relieve(tx); err != nil {

@@ -174,7 +174,7 @@ func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, 
 	return j
 }
 
-// stage begins a row and stores its summary.
+// storeSummary begins a row and stores its summary.
 func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)

@@ -26,7 +26,7 @@ func (c *Conversation) WantSession(ctx context.Context) (wanted, later bool, err
 		return err
 	})
 	if err != nil {
-		return false, false, c.fail("want a new segment", err)
+		return false, false, c.fail("request a new session", err)
 	}
 	return wanted, later, nil
 }
@@ -63,7 +63,7 @@ func (c *Conversation) SessionDue(ctx context.Context) (due bool, err error) {
 		return err
 	})
 	if err != nil {
-		return false, c.fail("look for a wanted segment", err)
+		return false, c.fail("look for a requested session", err)
 	}
 	return due, nil
 }
@@ -77,7 +77,7 @@ func (c *Conversation) StartSession(ctx context.Context) (head compactor.Head, s
 		return err
 	})
 	if err != nil {
-		return compactor.Head{}, false, c.fail("begin a segment", err)
+		return compactor.Head{}, false, c.fail("begin a session", err)
 	}
 	return head, started, nil
 }

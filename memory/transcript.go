@@ -133,7 +133,7 @@ const (
 	closed   = 2 // nobody is going to answer it
 )
 
-// pen writes messages and their index rows inside one transaction.
+// appender writes messages and their index rows inside one transaction.
 type appender struct {
 	c       *Conversation
 	tx      *transaction
@@ -193,7 +193,7 @@ func (p *appender) index(m compactor.Message) error {
 	return nil
 }
 
-// finish gives the pen back: the conversation's next seq is where it stopped. also sets
+// finish ends the appender: the conversation's next seq is where it stopped. also sets
 // more of the conversation's columns; "" none.
 func (p *appender) finish(also string, args ...any) error {
 	if also != "" {

@@ -33,7 +33,7 @@ func (c *Conversation) Latest(ctx context.Context) (l compactor.Undoable, err er
 		return err
 	})
 	if err != nil {
-		return compactor.Undoable{}, c.fail("read the latest landing", err)
+		return compactor.Undoable{}, c.fail("read the latest compaction", err)
 	}
 	return l, nil
 }
@@ -192,7 +192,7 @@ func (c *Conversation) Undo(ctx context.Context, version int64) (head compactor.
 		return err
 	})
 	if err != nil {
-		return compactor.Head{}, false, c.fail("take the latest landing back", err)
+		return compactor.Head{}, false, c.fail("undo the latest compaction", err)
 	}
 	return head, applied, nil
 }

@@ -83,7 +83,7 @@ func (s *State) Clear(to int64) Change {
 func (s *State) EndContexts() Change { return s.draft().headChange() }
 
 // NewSession ends the session: what of it is verbatim is hidden behind placeholders, and the
-// next message begins the next session. owed: a model is to repair them. ErrOpen: a turn
+// next message begins the next session. awaitsModel: a model is to repair them. ErrOpen: a turn
 // waits for its answer. ErrEmpty: there is nothing to leave behind.
 func (s *State) NewSession(awaitsModel bool) (Change, error) {
 	switch {
