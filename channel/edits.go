@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"cairn/compactor"
 	"cairn/memory"
@@ -107,4 +108,19 @@ func (c *conversation) repeatEdits(ctx context.Context) error {
 		errs = append(errs, again(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// threadsChanged has the open threads of a channel look again at what they have of it.
+func (h *Hub) threadsChanged(channel string) {
+	h.eachThread(channel, (*conversation).parentChanged)
+}
+
+// eachThread has the loop of each open thread of a channel run f.
+func (h *Hub) eachThread(channel string, f func(*conversation)) {
+	for _, c := range h.all() {
+		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
+			c.inbox.post(func() { f(c) })
+		}
+		h.release(c)
+	}
 }

@@ -55,8 +55,7 @@ type Hub struct {
 	turns      limiter
 	calls      callBudget
 	budget     *budgets
-	stuck      stuck
-	unwell     unwell
+	incidents  incidents
 	metrics    metrics
 	hints      once // people who were told that they may not talk here
 

@@ -115,11 +115,11 @@ func (c *conversation) goWork(worked chan<- error) {
 		ctx := c.hub.ctx
 		err := c.work(ctx, resume)
 		if err != nil && ctx.Err() == nil {
-			c.hub.stuck.is(ctx, c.log, c.name, err)
 			c.stalled(ctx, awaited, err)
 		} else if err == nil {
-			c.hub.stuck.over(c.log, c.name)
-			c.hub.unwell.recovered(c.name)
+			if c.hub.incidents.end(c.name) {
+				c.log.Info("conversations_recovered")
+			}
 			c.inbox.post(func() {
 				if c.arrivals.awaited == awaited {
 					c.arrivals.awaited = ""

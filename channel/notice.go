@@ -3,9 +3,12 @@ package channel
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"cairn/compactor"
+	"cairn/llm/prices"
 	"cairn/memory"
 )
 
@@ -84,4 +87,109 @@ func appliedLine(e compactor.Event) string {
 		messages = all
 	}
 	return fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messages)
+}
+
+// noticePrefixes begin the ids of what is posted beside answers: a word of the bot's own
+// that answers nothing and means no failure.
+var noticePrefixes = []string{shortenedPrefix, "landing-", "budget-"}
+
+const shortenedPrefix = "shortened-"
+
+// IsNotice reports whether a piece is a notice: neither an answer nor a failure of one.
+func IsNotice(p Piece) bool {
+	for _, prefix := range noticePrefixes {
+		if strings.HasPrefix(p.Reply, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// notifyShortened posts a notice for each message of a turn that is too long for the
+// model's window: its author must not take the answer for one to all of it. The id of
+// the notice keeps it from being posted twice. It refers to no message: a connector looks
+// for what refers to a question to find what it has already shown of the answer.
+func (c *conversation) notifyShortened(ctx context.Context, turn memory.Turn) {
+	shortened := ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) })
+	if len(shortened) == 0 {
+		return
+	}
+	for _, m := range shortened {
+		err := c.records.Post(ctx, memory.Outcome{
+			Reply: fmt.Sprint(shortenedPrefix, m.Seq), Pieces: []string{shortenedLine(m)}, Failure: true,
+		})
+		if err != nil {
+			c.log.Warn("notify_shortened_failed", "message", m.Seq, "error", err)
+		}
+	}
+	c.sender.start(ctx)
+}
+
+func shortenedLine(s compactor.Shortened) string {
+	shown := fmt.Sprintf("the first %d", s.First)
+	if s.Last > 0 {
+		shown += fmt.Sprintf(" and the last %d", s.Last)
+	}
+	return fmt.Sprintf("(Your message is too long for the model's window: it sees %s of %d characters. Everything is stored.)", shown, s.All)
+}
+
+// warnOwner warns an owner who has just been answered that a budget is nearly spent: once
+// in its period, in one conversation, also if the bot was restarted meanwhile.
+func (c *conversation) warnOwner(ctx context.Context, turn memory.Turn) {
+	for _, b := range c.hub.budget.state(c.hub.rules.Load().Money, time.Now()) {
+		if b.level() == levelFree || c.hub.budget.knows(b) {
+			continue
+		}
+		byOwner, err := c.askedByOwner(ctx, turn)
+		if err == nil && !byOwner {
+			return
+		}
+		if !c.hub.budget.claim(b) {
+			continue
+		}
+		if err == nil {
+			err = c.postWarning(ctx, b)
+		}
+		if err != nil {
+			c.hub.budget.unclaim(b)
+			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+		}
+	}
+}
+
+func (c *conversation) postWarning(ctx context.Context, b Budget) error {
+	id := "budget-" + b.key() // of the reply: by it a later process knows
+	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
+		return err
+	}
+	text := fmt.Sprintf("(%d %% of %s is spent: %s. When all of it is, I stop answering until %s.)",
+		int(100*b.Spent/b.Limit), b.Setting, b, b.ends.Format("2 January, 15:04 MST"))
+	if b.level() == levelSpent {
+		text = fmt.Sprintf("(%s is spent: %s of %s. I answer again from %s on, or when it is raised.)",
+			b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2 January, 15:04 MST"))
+	}
+	if err := c.records.Post(ctx, memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true}); err != nil {
+		return err
+	}
+	c.sender.start(c.hub.ctx)
+	return nil
+}
+
+// askedByOwner reports whether an owner asked for a turn. A connector without rules, as the
+// terminal, is used by owners alone.
+func (c *conversation) askedByOwner(ctx context.Context, turn memory.Turn) (bool, error) {
+	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]
+	if !ruled {
+		return true, nil
+	}
+	said, err := c.records.Said(ctx, turn.Seq)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range said {
+		if m.Addressed && slices.Contains(access.Owners, m.AuthorID) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

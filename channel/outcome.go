@@ -102,7 +102,6 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		c.unwritten(r.turn.To, err)
 		return err
 	}
-	c.failures.unwritten = false
 	c.sender.send(c.hub.ctx, posted)
 	c.check()
 	c.keepLearnt(r.learnt)
@@ -159,12 +158,11 @@ func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []me
 }
 
 // unwritten tells people, once per incident, that an answer is held back because it
-// cannot be written. It goes past the outbox, which cannot be written either.
+// cannot be written.
 func (c *conversation) unwritten(to []string, err error) {
-	if c.failures.unwritten {
+	if !c.hub.incidents.tell(c.name, err, true) {
 		return
 	}
-	c.failures.unwritten = true
 	text := "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved."
 	switch {
 	case errors.Is(err, memory.ErrReplaced):
@@ -172,10 +170,7 @@ func (c *conversation) unwritten(to []string, err error) {
 	case errors.Is(err, memory.ErrFull):
 		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; make room, and I answer."
 	}
-	piece := Piece{Reply: "unwritten", Parts: 1, To: to, Text: text, Failure: true}
-	if _, err := c.connector.Reply(c.name, to).Send(c.hub.ctx, piece); err != nil {
-		c.log.Warn("notify_held_answer_failed", "error", err)
-	}
+	c.hub.say(c.hub.ctx, c.name, text, to...)
 }
 
 var (
@@ -204,4 +199,32 @@ func sentence(err error) string {
 		return remedy.Person
 	}
 	return "Something went wrong while I was answering. Your message is saved; ask again."
+}
+
+// noReply is what the model answers when it has nothing to add where nobody
+// addressed the bot. It never reaches people.
+const noReply = "NO_REPLY"
+
+// mayBeSilent is the line of the turn context that lets the model pass over a turn. The
+// system prompt explains it.
+const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + noReply
+
+// spoken is what people may see of a text: lines that say NO_REPLY are left out,
+// and while the model still writes, so is a last line that may become one.
+func spoken(text string, writing bool) string {
+	at := strings.LastIndexByte(text, '\n') + 1
+	last := strings.TrimSpace(text[at:])
+	if writing && last != "" && strings.HasPrefix(noReply, strings.Trim(last, "`*\"")) {
+		text = text[:at]
+	}
+	if !strings.Contains(text, noReply) {
+		return strings.TrimSpace(text)
+	}
+	var kept []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.Trim(strings.TrimSpace(line), "`*\".") != noReply {
+			kept = append(kept, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n"))
 }

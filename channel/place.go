@@ -1,6 +1,10 @@
 package channel
 
-import "strings"
+import (
+	"strings"
+
+	"cairn/memory"
+)
 
 // Place is a conversation's name taken apart: connector:server/channel[/thread].
 type Place struct {
@@ -52,3 +56,14 @@ func (p Place) String() string {
 func (p Place) Direct() bool {
 	return p.Server == DirectServer || p.Connector == "slack" && strings.HasPrefix(p.Channel, "D")
 }
+
+// Audience is who may read a place, beside those who are in it. A connector that does not
+// know leaves it empty.
+type Audience = memory.Audience
+
+// The audiences.
+const (
+	Members     = memory.Members     // a private channel or thread, a direct message
+	ChannelWide = memory.ChannelWide // a thread: all who may read its channel
+	ServerWide  = memory.ServerWide  // a public channel, and its public threads
+)

@@ -111,6 +111,17 @@ func (c *conversation) append(messages []compactor.Message) {
 	}
 }
 
+// startSession starts a new session if somebody wants one and all that was said before is
+// dealt with.
+func (c *conversation) startSession(ctx context.Context) (started bool, err error) {
+	due, err := c.records.SessionDue(ctx)
+	if err != nil || !due {
+		return false, err
+	}
+	c.do(func(e *compactor.Compactor) { _, err = e.StartSession(ctx) })
+	return err == nil, err
+}
+
 // turnOf returns the turn that was taken up, and who wants it; none if nobody does.
 func turnOf(burst []compactor.Message) (turn memory.Turn, authors []string) {
 	turn.Attempts, turn.Optional = 1, true
