@@ -179,22 +179,14 @@ func (b *budgets) mark(all []Budget) (news []Budget, open bool) {
 	return news, open
 }
 
-// claim reports whether owners are still to be warned of a budget; who asks does it.
+// claim reports whether owners are still to be warned of a budget; the caller does it, or
+// else gives the claim back with unclaim.
 func (b *budgets) claim(one Budget) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.warned[one.key()] {
-		return false
-	}
+	claimed := b.warned[one.key()]
 	b.warned[one.key()] = true
-	return true
-}
-
-// knows reports whether owners were warned of a budget by this process.
-func (b *budgets) knows(one Budget) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.warned[one.key()]
+	return !claimed
 }
 
 func (b *budgets) unclaim(one Budget) {

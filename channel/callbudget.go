@@ -2,8 +2,6 @@ package channel
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,26 +23,9 @@ const turnsShare = 4
 
 // callBudget knows the calls of each conversation in the last hour.
 type callBudget struct {
-	mu      sync.Mutex             // guards everything below
-	calls   map[string][]time.Time // oldest first, by conversation
-	reached map[string]bool        // the limit is, and the log knows; by conversation
-	swept   time.Time
-}
-
-// lastHourLocked is when a conversation's calls of the last hour were. Conversations that
-// made none are forgotten.
-func (l *callBudget) lastHourLocked(name string, now time.Time) []time.Time {
-	if now.Sub(l.swept) >= time.Hour {
-		l.swept = now
-		maps.DeleteFunc(l.calls, func(_ string, calls []time.Time) bool { return now.Sub(calls[len(calls)-1]) >= time.Hour })
-	}
-	calls := l.calls[name]
-	first := slices.IndexFunc(calls, func(t time.Time) bool { return now.Sub(t) < time.Hour })
-	if first < 0 {
-		delete(l.calls, name)
-		return nil
-	}
-	return calls[first:]
+	mu      sync.Mutex      // guards everything below
+	calls   recent          // by conversation
+	reached map[string]bool // the limit is, and the log knows; by conversation
 }
 
 // spend counts a call if there were fewer than most in the last hour; else it returns how
@@ -52,14 +33,11 @@ func (l *callBudget) lastHourLocked(name string, now time.Time) []time.Time {
 func (l *callBudget) spend(name string, most int, now time.Time) (wait time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	calls := l.lastHourLocked(name, now)
+	calls := l.calls.within(time.Hour, name, now)
 	if len(calls) >= most {
 		return calls[len(calls)-most].Add(time.Hour).Sub(now), false
 	}
-	if l.calls == nil {
-		l.calls, l.reached = make(map[string][]time.Time), make(map[string]bool)
-	}
-	l.calls[name] = append(calls, now)
+	l.calls.add(name, now)
 	return 0, true
 }
 
@@ -67,18 +45,19 @@ func (l *callBudget) spend(name string, most int, now time.Time) (wait time.Dura
 func (l *callBudget) count(name string, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.lastHourLocked(name, now))
+	return len(l.calls.within(time.Hour, name, now))
 }
 
 // mark notes whether the limit is reached and reports whether that is news.
 func (l *callBudget) mark(name string, reached bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if news = l.reached[name] != reached; news && reached {
-		l.reached[name] = true
+	if l.reached == nil {
+		l.reached = make(map[string]bool)
 	}
-	if !reached {
-		delete(l.reached, name)
+	news = l.reached[name] != reached
+	if delete(l.reached, name); reached {
+		l.reached[name] = true
 	}
 	return news
 }

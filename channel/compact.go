@@ -11,9 +11,6 @@ import (
 )
 
 func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (Answer, error) {
-	if _, err := c.current(ctx); err != nil {
-		return Answer{}, err
-	}
 	outcome := make(chan compactor.Event, 1)
 	began, err := c.compact(ctx, compactor.OnManual, focus, func(e compactor.Event) { outcome <- e })
 	if err != nil {
@@ -142,9 +139,6 @@ func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, e
 }
 
 func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	if _, err := c.current(ctx); err != nil {
-		return Answer{}, err
-	}
 	var event compactor.Event
 	var failed error
 	err := c.tryDo(func(e *compactor.Compactor) {
@@ -181,9 +175,6 @@ func kindWords(k compactor.Kind) string {
 
 // runRecap summarizes for one person. It costs what a turn costs, so it counts as one.
 func runRecap(ctx context.Context, c *conversation, who Person, focus string) (Answer, error) {
-	if _, err := c.current(ctx); err != nil {
-		return Answer{}, err
-	}
 	if ok, _ := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, []string{who.ID}, true, time.Now()); !ok {
 		return Answer{}, errPeople("One moment, please: you have asked me for a lot in this minute. Ask again in a minute.")
 	}

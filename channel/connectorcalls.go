@@ -87,11 +87,8 @@ func (h *Hub) copiesGone(name string, seqs []int64) {
 // Asked reports whether a message, by its platform id, is known in a conversation and was
 // addressed to the bot by somebody.
 func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
-	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, memory.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
+	records, err := h.stored(ctx, name)
+	if records == nil {
 		return false, err
 	}
 	return records.Asked(ctx, id)
@@ -100,23 +97,30 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 // SentAs returns the piece that was sent as a message of the platform, also by an earlier
 // process; ok is false if none was.
 func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
-	records, err := h.o.Store.Find(ctx, name)
-	if err == nil {
-		p, err = records.SentAs(ctx, id)
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return p, false, err
 	}
-	if errors.Is(err, memory.ErrNotFound) {
+	if p, err = records.SentAs(ctx, id); errors.Is(err, memory.ErrNotFound) {
 		return p, false, nil
 	}
 	return p, err == nil, err
 }
 
+// stored returns the records of a conversation in which something was said before; nil if
+// nothing was.
+func (h *Hub) stored(ctx context.Context, name string) (*memory.Conversation, error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil, nil
+	}
+	return records, err
+}
+
 // known is use for a conversation in which something was said before; nil if
 // nothing was.
 func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {
-	switch _, err := h.o.Store.Find(ctx, name); {
-	case errors.Is(err, memory.ErrNotFound):
-		return nil, nil
-	case err != nil:
+	if records, err := h.stored(ctx, name); records == nil {
 		return nil, err
 	}
 	return h.use(ctx, name)
@@ -157,11 +161,8 @@ func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
 
 // NothingMissed notes that a conversation has no gap after all.
 func (h *Hub) NothingMissed(ctx context.Context, name string) error {
-	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, memory.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	records, err := h.stored(ctx, name)
+	if records == nil {
 		return err
 	}
 	after, open, err := records.Gap(ctx)
@@ -183,11 +184,8 @@ func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typ
 	if !ok || cmd.suggest == nil || h.restricted(cmd) && !access.manages(who) {
 		return nil, nil
 	}
-	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, memory.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
+	records, err := h.stored(ctx, name)
+	if records == nil {
 		return nil, err
 	}
 	return cmd.suggest(ctx, records, typed)

@@ -125,7 +125,7 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 	case errors.Is(err, memory.ErrDamaged):
 		text = damagedWords
 	}
-	h.say(ctx, conversation, text, m.ID)
+	h.say(ctx, conversation, "unwell", text, m.ID)
 }
 
 const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I keep trying until then."
@@ -145,16 +145,16 @@ func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 	if errors.Is(err, memory.ErrDamaged) {
 		text = damagedWords
 	}
-	c.hub.say(ctx, c.name, text, awaited)
+	c.hub.say(ctx, c.name, "unwell", text, awaited)
 }
 
-// say posts a notice past the outbox, which cannot be written either.
-func (h *Hub) say(ctx context.Context, conversation, text string, to ...string) {
+// say sends a notice past the outbox, which may not be writable.
+func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...string) {
 	connector, ok := h.connectors[connectorOf(conversation)]
 	if !ok {
 		return
 	}
-	if _, err := connector.Reply(conversation, to).Send(ctx, Piece{Reply: "unwell", Parts: 1, To: to, Text: text, Failure: true}); err != nil {
+	if _, err := connector.Reply(conversation, to).Send(ctx, Piece{Reply: id, Parts: 1, To: to, Text: text, Failure: true}); err != nil {
 		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
 	}
 }

@@ -233,8 +233,7 @@ func (c *conversation) admitted(said []Inbound) (heard []Inbound) {
 func (c *conversation) fitting(said []Inbound) []Inbound {
 	budget := compactor.BurstBudget(c.window.last())
 	var fit []Inbound
-	for i := len(said) - 1; i >= 0; i-- {
-		m := said[i]
+	for _, m := range slices.Backward(said) {
 		if m.ID == "" || !c.hub.hears(c.name, m) {
 			continue
 		}
@@ -245,8 +244,6 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 		m.Addressed, m.Thread = false, false
 		fit = append(fit, m)
 	}
-	for i, j := 0, len(fit)-1; i < j; i, j = i+1, j-1 {
-		fit[i], fit[j] = fit[j], fit[i]
-	}
+	slices.Reverse(fit)
 	return fit
 }

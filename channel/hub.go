@@ -111,19 +111,11 @@ func (h *Hub) Renew(rules Rules) {
 // Deliver takes a message. When it returns without error the message is on disk
 // and may be acknowledged; it never waits for the conversation. ErrRefused: its
 // author is not heard there, and nothing was stored.
-func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Receipt, error) {
-	if !h.hears(name, m) {
-		h.refuse(name, m)
-		return memory.Receipt{}, ErrRefused
+func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt memory.Receipt, err error) {
+	receipts, err := h.take(ctx, name, []Inbound{m})
+	if len(receipts) > 0 { // else it is held
+		receipt = receipts[0]
 	}
-	receipt := memory.Receipt{}
-	err := h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: []Inbound{m}}, func() error {
-		receipts, err := h.deliver(ctx, name, []Inbound{m})
-		if err == nil {
-			receipt = receipts[0]
-		}
-		return err
-	})
 	return receipt, err
 }
 
@@ -131,6 +123,15 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Recei
 // people who are not heard there are left out. Either all others are on disk then,
 // or, with an error, none is. A burst is so taken with one wait for the disk.
 func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) error {
+	_, err := h.take(ctx, name, messages)
+	if errors.Is(err, ErrRefused) {
+		return nil
+	}
+	return err
+}
+
+// take stores the messages that are heard; ErrRefused: none is.
+func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receipts []memory.Receipt, err error) {
 	var heard []Inbound
 	for _, m := range messages {
 		if h.hears(name, m) {
@@ -140,12 +141,13 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 		}
 	}
 	if len(heard) == 0 {
-		return nil
+		return nil, ErrRefused
 	}
-	return h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: heard}, func() error {
-		_, err := h.deliver(ctx, name, heard)
+	err = h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: heard}, func() (err error) {
+		receipts, err = h.deliver(ctx, name, heard)
 		return err
 	})
+	return receipts, err
 }
 
 func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]memory.Receipt, error) {

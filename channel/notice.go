@@ -137,22 +137,18 @@ func shortenedLine(s compactor.Shortened) string {
 // in its period, in one conversation, also if the bot was restarted meanwhile.
 func (c *conversation) warnOwner(ctx context.Context, turn memory.Turn) {
 	for _, b := range c.hub.budget.state(c.hub.rules.Load().Money, time.Now()) {
-		if b.level() == levelFree || c.hub.budget.knows(b) {
+		if b.level() == levelFree || !c.hub.budget.claim(b) {
 			continue
 		}
 		byOwner, err := c.askedByOwner(ctx, turn)
-		if err == nil && !byOwner {
-			return
-		}
-		if !c.hub.budget.claim(b) {
-			continue
-		}
-		if err == nil {
+		if err == nil && byOwner {
 			err = c.postWarning(ctx, b)
 		}
 		if err != nil {
-			c.hub.budget.unclaim(b)
 			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+		}
+		if err != nil || !byOwner {
+			c.hub.budget.unclaim(b)
 		}
 	}
 }

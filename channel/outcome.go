@@ -170,7 +170,7 @@ func (c *conversation) unwritten(to []string, err error) {
 	case errors.Is(err, memory.ErrFull):
 		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; make room, and I answer."
 	}
-	c.hub.say(c.hub.ctx, c.name, text, to...)
+	c.hub.say(c.hub.ctx, c.name, "unwritten", text, to...)
 }
 
 var (

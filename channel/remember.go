@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	var words []string
 	for _, word := range strings.Fields(query) {
 		if kind, ok := strings.CutPrefix(strings.ToLower(word), "kind:"); ok && f.Kind == "" {
-			if f.Kind = kind; !isKind(kind) {
+			if f.Kind = kind; !slices.Contains(memory.Kinds, kind) {
 				return Answer{}, errPeople(fmt.Sprintf("There is no kind %q of memory. There are %s.", kind, strings.Join(memory.Kinds, ", ")))
 			}
 			continue
@@ -74,15 +75,6 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 		answer.Items = append(answer.Items, line)
 	}
 	return answer, nil
-}
-
-func isKind(kind string) bool {
-	for _, k := range memory.Kinds {
-		if k == kind {
-			return true
-		}
-	}
-	return false
 }
 
 // MemoryLine is a memory in one line for people. The number is in parentheses: "7." would
