@@ -41,12 +41,9 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	}
 }
 
-// announce tells people, once, of the compactions that made room since the last time.
-func (c *conversation) announce(ctx context.Context) {
-	var e *compactor.Event
-	var newest string
-	c.do(func(*compactor.Compactor) { e, newest, c.news = c.news, c.arrivals.newest, nil })
-	if e == nil || c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
+// announce tells people of a compaction that made room.
+func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest string) {
+	if c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
 		return
 	}
 	switch c.policy.get().Notify {

@@ -79,11 +79,14 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 	return o
 }
 
+// outdated reports whether the settings changed since the conversation was opened.
+func (c *conversation) outdated() bool { return c.rules != c.hub.rules.Load() }
+
 // renew has somebody else answer, if the settings say so by now. It is called between
 // turns, when what is on disk is all there is. A summary that is being written is waited for:
 // it ends with the settings it was started with, and wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
-	if ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() }) {
+	if !ask(c, func(*compactor.Compactor) bool { return c.outdated() }) {
 		return nil
 	}
 	opened, err := c.load(ctx)

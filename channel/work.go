@@ -25,10 +25,10 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		}
 		c.sender.start(ctx) // with what an earlier process left
 	}
-	if err := c.renew(ctx); err != nil {
-		return err
-	}
 	if resume {
+		if err := c.renew(ctx); err != nil {
+			return err
+		}
 		if err := c.resume(ctx); err != nil {
 			return err
 		}
@@ -51,13 +51,24 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 // step takes up what waits, and answers it if anybody asked. Where nothing waits it
 // starts a new session if somebody wants one.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
-	if err := c.renew(ctx); err != nil {
+	outdated := false
+	var made *compactor.Event
+	newest := ""
+	c.do(func(*compactor.Compactor) {
+		outdated = c.outdated()
+		if err = c.refresh(ctx); err == nil {
+			made, newest, c.news = c.news, c.arrivals.newest, nil
+		}
+	})
+	if err == nil && outdated {
+		err = c.renew(ctx)
+	}
+	if err != nil {
 		return false, err
 	}
-	if err := c.applyEdits(ctx); err != nil {
-		return false, err
+	if made != nil {
+		c.announce(ctx, made, newest)
 	}
-	c.announce(ctx)
 	due, err := c.gather(ctx)
 	if err != nil {
 		return false, err
