@@ -101,7 +101,7 @@ func (b *botTurns) personSpoke() {
 	b.messages = nil
 }
 
-// refuse turns somebody away. In a direct message they are told why, once: there
+// refuse turns somebody away. In a direct message they read why, once: there
 // nobody else can tell them.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
@@ -179,7 +179,7 @@ type limiter struct {
 }
 
 // take notes a turn of those who asked and reports whether one of them has a turn
-// left. tell is true if somebody is to be told that there is none: once a minute,
+// left. tell is true if somebody is to read that there is none: once a minute,
 // if they asked.
 func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, tell bool) {
 	if limit <= 0 || len(who) == 0 {

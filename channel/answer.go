@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// Answer is what a command has to say to whoever ran it.
+// Answer is what a command answers.
 type Answer struct {
 	Text  string   // above the items, if there are any
 	Items []string // of a list, a line each; a connector that can shows it in pages
 
-	Private bool // only for whoever asked, also where the command is Public: a refusal
+	Private bool // only for the person who asked, also where the command is Public: a refusal
 	Aligned bool // Text is in columns, which need a font of fixed width: see Fenced
 
 	// Then, if it is not nil, waits for the end of what the command began and

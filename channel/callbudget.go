@@ -11,7 +11,7 @@ import (
 
 // What models may cost: how often they are asked for a conversation in an hour, and for
 // a turn. Each attempt counts, also one that fails. It is kept in memory alone: a crash
-// loop cannot spend without end, for a turn is begun twice at most.
+// loop cannot spend without end, for a turn is tried twice at most.
 
 // maxRequests is how often models are asked for one turn at most: maxCalls, and twice as
 // often again where servers fail.
@@ -152,7 +152,7 @@ func (c *conversation) spending(made *int) func() error {
 		if *made >= maxRequests {
 			return llm.ErrTooManyCalls
 		}
-		if *made == 0 { // a turn that has begun may end, without further tools: see lastCall
+		if *made == 0 { // a turn that has started may end, without further tools: see lastCall
 			if err := c.hub.afford(time.Now()); err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ type Command struct {
 	Name       string // without the slash: lower case letters
 	Help       string // at most 100 characters
 	Args       []Arg  // in order; all but the last are single words
-	Public     bool   // others may see the answer; else it is for whoever asked
+	Public     bool   // others may see the answer; else it is for the person who asked
 	Restricted bool   // only managers run it, unless the settings say otherwise
 	Urgent     bool   // it acts at once, also where commands wait for the answers to what was said before
 
@@ -130,7 +130,7 @@ func init() { // a literal would refer to itself through /help
 	}
 }
 
-// errPeople carries words for whoever asked: not a fault of the program.
+// errPeople carries words for the person who asked: not a fault of the program.
 type errPeople string
 
 func (e errPeople) Error() string { return string(e) }
@@ -141,7 +141,7 @@ type errDenied string
 func (e errDenied) Error() string { return string(e) }
 
 // Run runs line if it is a command, as "/context" or "/compact prices". The answer
-// is for whoever asked. handled is false if it is no command: then it is a message.
+// is for the person who asked. handled is false if it is no command: then it is a message.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
 	command, args, ok := parseCommand(line)
 	if !ok {

@@ -43,15 +43,15 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 
 // compact asks the engine for a compaction, and returns whether it begins.
 func (c *conversation) compact(ctx context.Context, trigger compactor.Trigger, focus string, ended func(compactor.Event)) (began compactor.Event, err error) {
-	told := make(chan compactor.Event, 1)
+	answer := make(chan compactor.Event, 1)
 	err = c.tryDo(func(e *compactor.Compactor) {
-		e.Compact(trigger, focus, func(began compactor.Event) { told <- began }, ended)
+		e.Compact(trigger, focus, func(began compactor.Event) { answer <- began }, ended)
 	})
 	if err != nil {
 		return began, err
 	}
 	select {
-	case began = <-told:
+	case began = <-answer:
 		return began, nil
 	case <-ctx.Done():
 		return began, ctx.Err()
@@ -181,17 +181,7 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 	return Answer{
 		Text: "Summing up what I have in view; one moment.",
 		Then: func(ctx context.Context) string {
-			defer c.hub.hold(c)()
-			ctx, cancel := context.WithCancel(ctx)
-			defer cancel()
-			defer context.AfterFunc(c.hub.ctx, cancel)()
-			var recap compactor.Recap
-			var write func(context.Context) (compactor.Recap, error)
-			err := c.tryDo(func(e *compactor.Compactor) { write = e.Recap(focus) })
-			if err == nil {
-				recap, err = write(ctx)
-			}
-			c.wake() // to write what it cost
+			recap, err := c.hub.recap(ctx, c.name, focus)
 			if err != nil {
 				return "The recap was not finished. Nothing is changed by it; ask again."
 			}
@@ -199,6 +189,26 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 		},
 		Awaited: true,
 	}, nil
+}
+
+func (h *Hub) recap(ctx context.Context, name, focus string) (recap compactor.Recap, err error) {
+	c, err := h.use(ctx, name) // it may have left memory since it was asked
+	if err != nil {
+		return recap, err
+	}
+	defer h.release(c)
+	defer c.wake() // to write what it cost
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)()
+	if _, err := c.current(ctx); err != nil {
+		return recap, err
+	}
+	var write func(context.Context) (compactor.Recap, error)
+	if err := c.tryDo(func(e *compactor.Compactor) { write = e.Recap(focus) }); err != nil {
+		return recap, err
+	}
+	return write(ctx)
 }
 
 func recapWords(r compactor.Recap) string {

@@ -115,12 +115,12 @@ func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err er
 	if !ok {
 		return m, nil // as it is: nobody knows more
 	}
-	defer survive(&err)
+	defer recoverConnector(&err)
 	return completer.Complete(ctx, c.name, m)
 }
 
-// survive makes an error of a panic of the connector.
-func survive(err *error) {
+// recoverConnector converts a panic of the connector into an error.
+func recoverConnector(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("the connector panicked: %v\n%s", p, debug.Stack())
 	}

@@ -50,7 +50,7 @@ type service struct {
 	tools   []llm.Tool
 	window  *window
 	unfit   map[int64]bool // pictures the model refused, by file
-	inWords bool           // it refused how tools were used, which is told in words
+	inWords bool           // it refused how tools were used: that is sent as text
 }
 
 // arrival is what the loop knows of messages that arrived.

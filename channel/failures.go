@@ -49,7 +49,7 @@ func (all *incidents) stuck(conversation string, err error) (isNew bool) {
 	return isNew
 }
 
-// graceTime is how long a database may fail before people are told: less is a lock or a
+// graceTime is how long a database may fail before people hear of it: less is a lock or a
 // hiccup of the disk, and the answer follows anyway.
 const graceTime = 2 * time.Second
 
@@ -167,7 +167,7 @@ type failures struct {
 }
 
 // level is how to log that a turn failed: as a warning once per incident. Where the model's
-// server fails whoever asks, all conversations are one incident; one in which it goes on
+// server fails for everybody, all conversations are one incident; one in which it goes on
 // failing when it works for others is another.
 func (f *failures) level(err error, server *llm.Learnt) slog.Level {
 	switch {

@@ -38,7 +38,7 @@ func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 	for err == nil {
 		historian, reads := c.connector.(Historian)
 		if reads = reads && (due.Gap || c.early()); !reads && !due.Incomplete {
-			return due, nil // nobody was asked, so that nothing has come meanwhile
+			return due, nil // nobody was asked, so nothing arrived since
 		}
 		if reads {
 			if err := c.fillGap(ctx, historian); err != nil {
@@ -122,7 +122,7 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []memory.Kno
 	return c.repeatEdits(ctx)
 }
 
-// rest puts the gap off for a while. The log is told once.
+// rest puts the gap off for a while. The log has one warning.
 func (c *conversation) rest(err error) {
 	level := slog.LevelWarn
 	if c.backfill.warned {
@@ -143,9 +143,9 @@ func (c *conversation) history(ctx context.Context, h Historian, look Look) (pag
 	return c.page(ctx, h, look)
 }
 
-// page is history, within a reading that has begun.
+// page is history, within a reading that has started.
 func (c *conversation) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
-	defer survive(&err)
+	defer recoverConnector(&err)
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
 	return h.History(ctx, c.name, look)

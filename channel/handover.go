@@ -22,7 +22,7 @@ import (
 
 const (
 	handoverCalls   = 8 // of the other agent's model, at most
-	handoverRetries = 2 // with half of what it was told, if that was too long
+	handoverRetries = 2 // with half of the briefing, if it was too long
 )
 
 // handoverTools are those with which another agent may look things up.
@@ -85,7 +85,7 @@ func callOf(text string) (id, question string) {
 
 // handOver has the other agent answer.
 func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (resp llm.Response, err error) {
-	defer c.unbroken(r, &err)
+	defer c.recoverTurn(r, &err)
 	p := c.policyFor(h.agent)
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
@@ -95,7 +95,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		tools = c.lookups(window)
 	}
 	budget := (window - reserve - compactor.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
-	told, err := c.told(ctx, h, budget, p)
+	briefing, err := c.briefing(ctx, h, budget, p)
 	if err != nil {
 		return resp, err
 	}
@@ -104,7 +104,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	loop := llm.Loop{
 		Model: h.agent.Model, MaxCalls: min(handoverCalls, p.MaxTurns),
 		Request: func(_ context.Context, left int) (llm.Request, error) {
-			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: told}}
+			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: briefing}}
 			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend}
 			if left == 1 || c.lastCall() {
 				req.Tools = nil
@@ -128,8 +128,8 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			retries++
 			r.current.Reset()
 			budget, steps = budget/2, nil
-			shorter, err := c.told(ctx, h, budget, p)
-			told = shorter
+			shorter, err := c.briefing(ctx, h, budget, p)
+			briefing = shorter
 			return err == nil
 		},
 		Count: func(u llm.Usage) { c.count(memory.ForTurn, h.agent.Model.Name(), u) },
@@ -149,8 +149,8 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	return resp, err
 }
 
-// told is the one message the other agent gets.
-func (c *conversation) told(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
+// briefing is the one message the other agent gets.
+func (c *conversation) briefing(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
 	var write func() string
 	var err error
 	c.do(func(e *compactor.Compactor) {

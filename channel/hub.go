@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +56,7 @@ type Hub struct {
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics
-	hints      once // people who were told that they may not talk here
+	hints      once // people who know that they may not talk here
 
 	unpriced once // models without a price, which the log knows
 
@@ -264,14 +263,6 @@ func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
 	return c, nil
 }
 
-// hold keeps a conversation open until the function it returns is called.
-func (h *Hub) hold(c *conversation) (release func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c.users++
-	return func() { h.release(c) }
-}
-
 func (h *Hub) release(c *conversation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -298,9 +289,4 @@ func (h *Hub) forget(c *conversation) bool {
 	}
 	delete(h.open, c.name)
 	return true
-}
-
-func connectorOf(conversation string) string {
-	connector, _, _ := strings.Cut(conversation, ":")
-	return connector
 }

@@ -66,7 +66,7 @@ func (c *conversation) react(reactor Reactor, id string) {
 	ctx, cancel := context.WithTimeout(c.hub.ctx, reactTimeout)
 	defer cancel()
 	err := func() (err error) {
-		defer survive(&err)
+		defer recoverConnector(&err)
 		return reactor.React(ctx, c.name, id)
 	}()
 	if err != nil && c.hub.ctx.Err() == nil {
@@ -131,7 +131,7 @@ func shortenedLine(s compactor.Shortened) string {
 }
 
 // warnOwner warns an owner who has just been answered that a budget is nearly spent: once
-// in its period, in one conversation, also if the bot was restarted meanwhile.
+// in its period, in one conversation, also if the bot was restarted since.
 func (c *conversation) warnOwner(ctx context.Context, turn memory.Turn) {
 	for _, b := range c.hub.budget.state(c.hub.rules.Load().Money, time.Now()) {
 		if b.level() == levelFree || !c.hub.budget.claim(b) {

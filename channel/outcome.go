@@ -71,7 +71,7 @@ func (r *reply) outcome(id, text string, failure bool) memory.Outcome {
 }
 
 // finish writes the outcome and hands the reply to the sender. If the disk
-// refuses, nothing is sent: the turn stays open and is begun again later.
+// refuses, nothing is sent: the turn stays open and is tried again later.
 func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) error {
 	if o.Reply != "" {
 		o.Pieces = c.connector.Split(o.Pieces[0])
@@ -178,7 +178,7 @@ var (
 	errInterrupted = errors.New("the turn was interrupted again and again")
 )
 
-// sentence is what people are told of a failure: what happened and what to do,
+// sentence is what people read about a failure: what happened and what to do,
 // and nothing internal.
 func sentence(err error) string {
 	var spent *spentError

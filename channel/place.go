@@ -67,3 +67,8 @@ const (
 	ChannelWide = memory.ChannelWide // a thread: all who may read its channel
 	ServerWide  = memory.ServerWide  // a public channel, and its public threads
 )
+
+func connectorOf(conversation string) string {
+	connector, _, _ := strings.Cut(conversation, ":")
+	return connector
+}

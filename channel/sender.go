@@ -35,7 +35,7 @@ func (s *sender) keep(reply string, w Writer) {
 	s.writers[reply] = w
 }
 
-// drop forgets the writer of a reply that will not be sent.
+// drop forgets the writer of a reply that is sent, or will not be.
 func (s *sender) drop(reply string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,9 +172,7 @@ func (s *sender) sendOne(ctx context.Context, piece memory.Piece) error {
 		return err
 	}
 	if piece.Part == piece.Parts-1 {
-		s.mu.Lock()
-		delete(s.writers, piece.Reply)
-		s.mu.Unlock()
+		s.drop(piece.Reply)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 
 // retry reports whether a request that failed is worth another, and makes it possible.
 func (t *talk) retry(_ context.Context, err error) bool {
-	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it meanwhile
+	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it before
 		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
 			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", t.agent.Model.Name())
 			learnt.NoTools()
@@ -102,8 +102,8 @@ func refusedAsItStands(err error) bool {
 	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// tellInWords has a request that was refused made once more, with the use of tools told
-// in words from now on, if it held any; if that was not it, they stand as before.
+// tellInWords has a request that was refused made once more, with the use of tools sent
+// as text from now on, if it held any; if that was not it, they stand as before.
 func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool {
 	_, tooled := llm.InWords(sent)
 	if c.inWords = tooled; tooled {

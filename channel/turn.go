@@ -158,17 +158,17 @@ func (c *conversation) respond(ctx context.Context, r *reply, other *handover) (
 	return c.converse(ctx, r)
 }
 
-// unbroken makes an error of a panic.
-func (c *conversation) unbroken(r *reply, err *error) {
+// recoverTurn converts a panic in a turn into an error.
+func (c *conversation) recoverTurn(r *reply, err *error) {
 	if p := recover(); p != nil {
 		c.log.Error("turn_panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("the turn broke: %v", p)
+		*err = fmt.Errorf("the turn panicked: %v", p)
 	}
 }
 
 // converse lets the model answer, with tools.
 func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
-	defer c.unbroken(r, &err)
+	defer c.recoverTurn(r, &err)
 	t := talk{conversation: c, r: r}
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,

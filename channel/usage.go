@@ -63,7 +63,7 @@ func (p *pendingUsage) putBack(all []memory.Usage) {
 func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
 	c.usage.add(memory.Day(now), kind, model, u)
-	c.hub.metrics.use(kind, model, u)
+	c.hub.metrics.usage.add("", kind, model, u)
 	c.hub.budget.add(now, model, u)
 	c.hub.checkBudgets(now)
 	c.hub.checkPrice(model)
@@ -90,7 +90,7 @@ func (c *conversation) flushLast() {
 	c.flushUsage(ctx)
 }
 
-// Stats is how a hub fares. What is counted is counted from its start on.
+// Stats are the numbers of a hub. What is counted is counted from its start on.
 type Stats struct {
 	Open  int // conversations in memory
 	Stuck int // of them, those that cannot go on just now, as when the disk refuses
@@ -122,8 +122,6 @@ func (t *metrics) failure() {
 	t.failing.Add(1)
 }
 
-func (t *metrics) use(kind, model string, u llm.Usage) { t.usage.add("", kind, model, u) }
-
 // used returns a copy of what was counted, in a fixed order.
 func (p *pendingUsage) used() []memory.Usage {
 	p.mu.Lock()
@@ -135,7 +133,7 @@ func (p *pendingUsage) used() []memory.Usage {
 	return all
 }
 
-// Stats returns how the hub fares now.
+// Stats returns the numbers of now.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
 	open := len(h.open)

@@ -173,11 +173,11 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
-// ackDelay is how long a message may wait to be taken up until the connector is told
+// ackDelay is how long a message may wait to be taken up until the connector hears
 // that it is on disk, at least.
 const ackDelay = time.Second
 
-// arrived sees to messages that are on disk. The connector is told their place, and before
+// arrived sees to messages that are on disk. The connector learns their place, and before
 // that, if they wait behind a long turn, that they are there.
 func (c *conversation) arrived(messages []Inbound, receipts []memory.Receipt) {
 	c.runs.again = true
