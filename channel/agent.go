@@ -54,7 +54,7 @@ func cacheTTLOf(model llm.Model) func() time.Duration {
 }
 
 // window is a model's context window as it was last seen. Looking may ask the
-// server; the engine, which holds a lock when it wants the number, asks for the last.
+// server; the engine, which must not wait, uses the last number.
 type window struct {
 	model  llm.Model
 	tokens atomic.Int64

@@ -62,7 +62,7 @@ func (c *conversation) summarized(ctx context.Context) error {
 // ends ends what is being summarized.
 func (c *conversation) ends() {
 	c.engine.Close()
-	_ = c.summarized(context.WithoutCancel(context.Background()))
+	_ = c.summarized(context.Background())
 }
 
 // importer gathers messages into batches that fit below the background level.

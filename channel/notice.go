@@ -48,13 +48,9 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 	}
 	switch c.policy.get().Notify {
 	case compactor.NotifyMessage:
-		// Marked as no words of the assistant; the id keeps it from being said twice.
-		notice := memory.Outcome{Reply: fmt.Sprintf("landing-%d", e.ID), Pieces: []string{appliedLine(*e)}, Failure: true}
-		if err := c.records.Post(ctx, notice); err != nil {
+		if err := c.notify(ctx, fmt.Sprintf("landing-%d", e.ID), appliedLine(*e)); err != nil {
 			c.log.Warn("notify_compaction_failed", "error", err)
-			return
 		}
-		c.sender.start(c.hub.ctx)
 	case compactor.NotifyReaction:
 		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
 			c.hub.owners.Go(func() { c.react(reactor, newest) })
@@ -92,34 +88,31 @@ var noticePrefixes = []string{shortenedPrefix, "landing-", "budget-"}
 
 const shortenedPrefix = "shortened-"
 
+// notify posts a notice: it is marked as no words of the assistant, and the id keeps it from
+// being posted twice.
+func (c *conversation) notify(ctx context.Context, id, text string) error {
+	err := c.records.Post(ctx, memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true})
+	if err == nil {
+		c.sender.start(c.hub.ctx)
+	}
+	return err
+}
+
 // IsNotice reports whether a piece is a notice: neither an answer nor a failure of one.
 func IsNotice(p Piece) bool {
-	for _, prefix := range noticePrefixes {
-		if strings.HasPrefix(p.Reply, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(noticePrefixes, func(prefix string) bool { return strings.HasPrefix(p.Reply, prefix) })
 }
 
 // notifyShortened posts a notice for each message of a turn that is too long for the
-// model's window: its author must not take the answer for one to all of it. The id of
-// the notice keeps it from being posted twice. It refers to no message: a connector looks
-// for what refers to a question to find what it has already shown of the answer.
+// model's window: its author must not take the answer for one to all of it. It refers to no
+// message: a connector looks for what refers to a question to find what it has already shown
+// of the answer.
 func (c *conversation) notifyShortened(ctx context.Context, turn memory.Turn) {
-	shortened := ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) })
-	if len(shortened) == 0 {
-		return
-	}
-	for _, m := range shortened {
-		err := c.records.Post(ctx, memory.Outcome{
-			Reply: fmt.Sprint(shortenedPrefix, m.Seq), Pieces: []string{shortenedLine(m)}, Failure: true,
-		})
-		if err != nil {
+	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
+		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), shortenedLine(m)); err != nil {
 			c.log.Warn("notify_shortened_failed", "message", m.Seq, "error", err)
 		}
 	}
-	c.sender.start(ctx)
 }
 
 func shortenedLine(s compactor.Shortened) string {
@@ -161,11 +154,7 @@ func (c *conversation) postWarning(ctx context.Context, b Budget) error {
 		text = fmt.Sprintf("(%s is spent: %s of %s. I answer again from %s on, or when it is raised.)",
 			b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2 January, 15:04 MST"))
 	}
-	if err := c.records.Post(ctx, memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true}); err != nil {
-		return err
-	}
-	c.sender.start(c.hub.ctx)
-	return nil
+	return c.notify(ctx, id, text)
 }
 
 // askedByOwner reports whether an owner asked for a turn. A connector without rules, as the
@@ -176,13 +165,6 @@ func (c *conversation) askedByOwner(ctx context.Context, turn memory.Turn) (bool
 		return true, nil
 	}
 	said, err := c.records.Said(ctx, turn.Seq)
-	if err != nil {
-		return false, err
-	}
-	for _, m := range said {
-		if m.Addressed && slices.Contains(access.Owners, m.AuthorID) {
-			return true, nil
-		}
-	}
-	return false, nil
+	byOwner := func(m compactor.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
+	return slices.ContainsFunc(said, byOwner), err
 }

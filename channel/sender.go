@@ -244,11 +244,7 @@ func (s *sender) tellUnsent(ctx context.Context, piece memory.Piece, id, why str
 		what = fmt.Sprintf("part %d of %d of my answer", piece.Part+1, piece.Parts)
 	}
 	text := fmt.Sprintf("I could not send %s: %s. It is kept in my history; ask again, perhaps in other words.", what, why)
-	if err := s.c.records.Post(context.WithoutCancel(ctx), memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true}); err != nil {
-		return err
-	}
-	s.start(s.c.hub.ctx)
-	return nil
+	return s.c.notify(context.WithoutCancel(ctx), id, text)
 }
 
 func (s *sender) dropPiece(ctx context.Context, piece memory.Piece, why error) error {
