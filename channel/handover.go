@@ -17,7 +17,7 @@ import (
 )
 
 // Handing over: "@id question" has another agent answer that one question. It is
-// told what the conversation's view holds, and what it does on the way stays with
+// shown what the conversation's prompt has, and what it does on the way stays with
 // it: only its answer is kept.
 
 const (
@@ -90,10 +90,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.Handover)
-	var tools []llm.Tool
-	if !r.learnt.Facts().RefusesTools {
-		tools = c.lookups(window)
-	}
+	tools := c.lookups(window, r.learnt)
 	budget := (window - reserve - compactor.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
 	briefing, err := c.briefing(ctx, h, budget, p)
 	if err != nil {
@@ -128,8 +125,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			retries++
 			r.current.Reset()
 			budget, steps = budget/2, nil
-			shorter, err := c.briefing(ctx, h, budget, p)
-			briefing = shorter
+			briefing, err = c.briefing(ctx, h, budget, p)
 			return err == nil
 		},
 		Count: func(u llm.Usage) { c.count(memory.ForTurn, h.agent.Model.Name(), u) },
@@ -149,6 +145,14 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	return resp, err
 }
 
+// learntFor is what is known of the model that answers a turn.
+func (c *conversation) learntFor(h *handover) *llm.Learnt {
+	if h != nil {
+		return llm.LearntOf(h.agent.Model, new(llm.Learnt))
+	}
+	return c.window.learnt()
+}
+
 // briefing is the one message the other agent gets.
 func (c *conversation) briefing(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
 	var write func() string
@@ -166,7 +170,10 @@ func (c *conversation) briefing(ctx context.Context, h *handover, tokens int, p 
 
 // lookups are the tools of another agent: it reads what this conversation
 // remembers, and adds nothing to it.
-func (c *conversation) lookups(window int) []llm.Tool {
+func (c *conversation) lookups(window int, learnt *llm.Learnt) []llm.Tool {
+	if learnt.Facts().RefusesTools {
+		return nil
+	}
 	all := c.records.Tools(memory.ToolOptions{Turn: c.turnSeq, Budget: func() int { return window / searchShare }})
 	all = slices.DeleteFunc(all, func(t llm.Tool) bool { return !slices.Contains(handoverTools, t.Name) })
 	for i := range all { // its model may be somebody else's

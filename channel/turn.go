@@ -62,10 +62,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
 
-	calls, learnt := 0, c.window.learnt()
-	if other != nil {
-		learnt = llm.LearntOf(other.agent.Model, new(llm.Learnt))
-	}
+	calls, learnt := 0, c.learntFor(other)
 	for {
 		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls), learnt: learnt}
 		if turn.Attempts > maxAttempts {
