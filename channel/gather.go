@@ -3,11 +3,11 @@ package channel
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -23,10 +23,10 @@ const (
 
 // backfill is what the child knows of reading what was missed.
 type backfill struct {
-	pastDone bool      // what was said before the bot came has been read
-	pastRest time.Time // until then it is left alone
-	gapRest  time.Time // until then a gap that cannot be read is left alone
-	warned   bool      // the log knows that it cannot be read
+	pastDone bool         // what was said before the bot came has been read
+	pastRest time.Time    // until then it is left alone
+	gapRest  time.Time    // until then a gap that cannot be read is left alone
+	failing  llm.Incident // a gap cannot be read
 }
 
 // gather does so, and returns what there is to do then. Messages may be taken up as far
@@ -59,8 +59,8 @@ func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 	return due, err
 }
 
-// fillGap reads what was said while the bot was away, and before that what may have been
-// changed of what is known.
+// fillGap reads what was said while the bot was away, and before that what people may
+// have changed of what is known.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	var known []memory.Known // what is still to be compared
 	from := ""               // where that is read on
@@ -95,7 +95,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 			c.rest(err)
 			return nil
 		}
-		c.backfill.warned = false
+		c.backfill.failing.End()
 		if err := c.fill(ctx, h, known, look, page); err != nil {
 			return err
 		}
@@ -124,12 +124,7 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []memory.Kno
 
 // rest puts the gap off for a while. The log has one warning.
 func (c *conversation) rest(err error) {
-	level := slog.LevelWarn
-	if c.backfill.warned {
-		level = slog.LevelDebug
-	}
-	c.backfill.warned = true
-	c.log.Log(c.hub.ctx, level, "backfill_failed", "again_in", historyRetry, "error", err)
+	c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
 	c.backfill.gapRest = time.Now().Add(historyRetry)
 }
 

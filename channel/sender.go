@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
+	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -76,20 +76,19 @@ func (s *sender) runLocked(ctx context.Context) {
 
 func (s *sender) run(ctx context.Context) {
 	for s.more(ctx) {
-		level := slog.LevelWarn // for the first try that fails
+		var failing llm.Incident
 		for delay := time.Second; ; delay = min(2*delay, time.Minute) {
 			err := s.sendAll(ctx)
-			if level == slog.LevelDebug && (err == nil || ctx.Err() != nil) {
-				s.c.hub.metrics.refused.Add(-1)
-			}
 			if err == nil || ctx.Err() != nil {
+				if failing.End() {
+					s.c.hub.metrics.refused.Add(-1)
+				}
 				break
 			}
-			if level == slog.LevelWarn {
+			if !failing.On() {
 				s.c.hub.metrics.refused.Add(1)
 			}
-			s.c.log.Log(ctx, level, "send_reply_failed", "error", err)
-			level = slog.LevelDebug
+			s.c.log.Log(ctx, failing.Begin(), "send_reply_failed", "error", err)
 			pause := delay
 			var no *refusedError
 			if errors.As(err, &no) {
