@@ -25,7 +25,7 @@ type Answer struct {
 	Awaited bool
 }
 
-// pageSize is how many items stand on a page.
+// pageSize is how many items a page has.
 const pageSize = 10
 
 // Pages returns how many pages the answer has, at least one.

@@ -149,9 +149,9 @@ func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 
 func (b Budget) key() string { return b.Setting + "-" + b.Period }
 
-// mark notes the levels, and returns the budgets whose level is news, and whether one that
+// noteLevels notes the levels, and returns the budgets whose level is news, and whether one that
 // was spent is not any more.
-func (b *budgets) mark(all []Budget) (news []Budget, open bool) {
+func (b *budgets) noteLevels(all []Budget) (news []Budget, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	closed := false
@@ -188,7 +188,7 @@ func (b *budgets) unclaim(one Budget) {
 // log gets a line when a budget is nearly spent, spent, and available again.
 func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
 	all := h.budget.state(h.rules.Load().Money, now)
-	news, open := h.budget.mark(all)
+	news, open := h.budget.noteLevels(all)
 	for _, b := range news {
 		attrs := []any{"setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends}
 		if b.level() == levelSpent {

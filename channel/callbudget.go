@@ -48,8 +48,8 @@ func (l *callBudget) count(name string, now time.Time) int {
 	return len(l.calls.within(time.Hour, name, now))
 }
 
-// mark notes whether the limit is reached and reports whether that is news.
-func (l *callBudget) mark(name string, reached bool) (news bool) {
+// noteReached notes whether the limit is reached and reports whether that is news.
+func (l *callBudget) noteReached(name string, reached bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.reached == nil {
@@ -100,7 +100,7 @@ func (c *conversation) spendOn(turn bool) error {
 		c.reached(now)
 		return &spentError{wait}
 	}
-	if c.hub.calls.count(c.name, now) < max(summaries/2, 2) && c.hub.calls.mark(c.name, false) { // not as soon as one call has expired
+	if c.hub.calls.count(c.name, now) < max(summaries/2, 2) && c.hub.calls.noteReached(c.name, false) { // not as soon as one call has expired
 		c.log.Info("calls_available")
 	}
 	return nil
@@ -108,7 +108,7 @@ func (c *conversation) spendOn(turn bool) error {
 
 // reached tells the log, once per incident.
 func (c *conversation) reached(now time.Time) {
-	if c.hub.calls.mark(c.name, true) {
+	if c.hub.calls.noteReached(c.name, true) {
 		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
 			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.hub.calls.count(c.name, now))
 	}

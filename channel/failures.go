@@ -91,7 +91,7 @@ func (all *incidents) count() int {
 }
 
 // causeOf is what lies at the bottom of an error, in its own words: without names of
-// conversations, which stand above it.
+// conversations, which its wrappers add.
 func causeOf(err error) string {
 	for {
 		switch e := err.(type) {

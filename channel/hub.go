@@ -198,13 +198,13 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 		return err
 	}
 	defer h.release(c)
-	return c.settle(ctx)
+	return c.waitIdle(ctx)
 }
 
 // Drain returns when all turns, replies and running workers have ended.
 func (h *Hub) Drain(ctx context.Context) error {
 	for _, c := range h.all() {
-		err := c.settle(ctx)
+		err := c.waitIdle(ctx)
 		if err == nil {
 			err = c.drain(ctx)
 		}

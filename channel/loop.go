@@ -141,7 +141,7 @@ func (c *conversation) quiet() bool {
 		!c.busy() && (c.engine == nil || c.engine.Wake().IsZero())
 }
 
-// publish shows everybody how the engine stands.
+// publish shows everybody how full the window is.
 func (c *conversation) publish() {
 	gauge := c.engine.Reading()
 	c.gauge.Store(&gauge)
@@ -219,9 +219,9 @@ func (c *conversation) until(ctx context.Context, done func() (bool, error)) err
 	}
 }
 
-// settle returns when all that was asked so far is done and sent, or with the
+// waitIdle returns when all that was asked so far is done and sent, or with the
 // error for which it cannot be done now. What is on disk is tried again all the same.
-func (c *conversation) settle(ctx context.Context) error {
+func (c *conversation) waitIdle(ctx context.Context) error {
 	return c.until(ctx, func() (bool, error) {
 		if !c.done() {
 			return false, nil

@@ -14,14 +14,14 @@ import (
 
 // What people see of a compaction where nobody shows them every step.
 
-// Reactor is what a connector implements that can put a mark on a message.
+// Reactor is what a connector implements that can put a reaction on a message.
 type Reactor interface {
-	// React marks a message, by its platform id, so that people see that older ones
+	// React puts a reaction on a message, by its platform id, so that people see that older ones
 	// were summarized. It may ask the platform, and ends when ctx does.
 	React(ctx context.Context, conversation, id string) error
 }
 
-// reactTimeout bounds the wait for a mark: it may be left out.
+// reactTimeout bounds the wait for a reaction: it may be left out.
 const reactTimeout = time.Minute
 
 // happened tells everybody of a step of a compaction. notify is what people want to

@@ -106,7 +106,7 @@ type policy struct {
 	own    compactor.Patch
 	below  compactor.Policy // what the file said when now was made of it
 	now    compactor.Policy
-	stands bool // now is made of own and below
+	merged bool // now is made of own and below
 }
 
 // get is the policy that holds now. It is asked at each check.
@@ -114,9 +114,9 @@ func (p *policy) get() compactor.Policy {
 	file := p.file()
 	p.mu.Lock()
 	var left []*compactor.FieldError
-	if !p.stands || p.below != file {
+	if !p.merged || p.below != file {
 		p.now, left = p.own.Fit(file)
-		p.below, p.stands = file, true
+		p.below, p.merged = file, true
 	}
 	now := p.now
 	p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.own, p.stands = memory.PatchOf(set), false
+	p.own, p.merged = memory.PatchOf(set), false
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"cairn/memory"
 )
 
-// What becomes of a turn: the answer, the part of it that somebody let stand, or
+// What becomes of a turn: the answer, the part of it until somebody stopped it, or
 // words on why there is none; written first, sent then.
 
 // empty reports whether an answer says nothing to people who wait for one.

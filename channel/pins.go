@@ -143,7 +143,7 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	return answer, nil
 }
 
-// maxExcerpt is how much of a message stands in a list, in characters.
+// maxExcerpt is how much of a message a list shows, in characters.
 const maxExcerpt = 120
 
 // excerpt is a message in one short line.

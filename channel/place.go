@@ -11,7 +11,7 @@ type Place struct {
 	Connector, Server, Channel, Thread string
 }
 
-// DirectServer stands for the server of direct messages that belong to none.
+// DirectServer takes the place of the server of direct messages that belong to none.
 const DirectServer = "@me"
 
 // ParsePlace takes a conversation's name apart. What is missing is empty.

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// recalledEach is how many memories, and how many messages, at most stand behind a
+	// recalledEach is how many memories, and how many messages, are at most behind a
 	// message unasked. The model has tools to look for more.
 	recalledEach = 5
 
@@ -124,7 +124,7 @@ func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen 
 }
 
 func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64, seen visible) (lines []recalledLine, err error) {
-	// Some of what is found stands in the view.
+	// Some of what is found is in the prompt.
 	found, err := c.records.Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
 	for _, m := range found {
 		if len(lines) == recalledEach {

@@ -73,7 +73,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	burst, err := c.takeUp(ctx, due)
+	burst, err := c.dequeue(ctx, due)
 	if err != nil {
 		return false, err
 	}
@@ -103,8 +103,8 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	return more, c.answer(ctx, turn)
 }
 
-// takeUp returns what is taken up of what waits; nothing is written where nothing does.
-func (c *conversation) takeUp(ctx context.Context, due memory.Due) ([]compactor.Message, error) {
+// dequeue takes messages up that wait; nothing is written where none does.
+func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]compactor.Message, error) {
 	if due.Last == 0 {
 		return nil, nil
 	}
