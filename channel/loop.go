@@ -21,6 +21,7 @@ type inbox struct {
 
 	mu     sync.Mutex // guards events
 	events []func()
+	spare  []func() // what was run last, to be filled again; the loop's
 }
 
 func (in *inbox) post(event func()) {
@@ -37,11 +38,13 @@ func (in *inbox) post(event func()) {
 func (in *inbox) run() {
 	in.mu.Lock()
 	events := in.events
-	in.events = nil
+	in.events = in.spare[:0]
 	in.mu.Unlock()
 	for _, event := range events {
 		event()
 	}
+	clear(events)
+	in.spare = events
 }
 
 // runs is what the loop knows of the child that works.
