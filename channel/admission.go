@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -63,47 +64,48 @@ func (h *Hub) admit(c *conversation, m *Inbound) {
 		m.Addressed, m.Thread = false, false
 	case m.Bot:
 		m.Thread = false
-		if m.Addressed && !c.mayAnswerBot(m.ID) {
+		if m.Addressed && !c.bots.mayAnswer(m.ID) {
 			m.Addressed = false
 		}
 	case respond == RespondAll && !m.Addressed:
 		m.Addressed, m.Optional = true, true
 	}
 	if !m.Bot {
-		c.personSpoke()
+		c.bots.personSpoke()
 	}
 }
 
-// mayAnswerBot counts the turns that other programs cause.
-// A message that a platform sends again counts once.
-func (c *conversation) mayAnswerBot(id string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// botTurns counts the turns that other programs caused since a person spoke.
+type botTurns struct {
+	mu       sync.Mutex // guards messages
+	messages []string   // that were answered
+}
+
+// mayAnswer counts a message of a program. One that a platform sends again counts once.
+func (b *botTurns) mayAnswer(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
-	case slices.Contains(c.botTurns, id):
+	case slices.Contains(b.messages, id):
 		return true
-	case len(c.botTurns) == maxBotTurns:
+	case len(b.messages) == maxBotTurns:
 		return false
 	}
-	c.botTurns = append(c.botTurns, id)
+	b.messages = append(b.messages, id)
 	return true
 }
 
-func (c *conversation) personSpoke() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.botTurns = nil
+func (b *botTurns) personSpoke() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.messages = nil
 }
 
-// refuse turns somebody away. In a direct message they are told why, once: there
+// refuse turns somebody away. In a direct message they read why, once: there
 // nobody else can tell them.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
 	if !place.Direct() || m.Bot || !h.hints.first(place.Connector+":"+m.AuthorID) {
-		return
-	}
-	connector, known := h.connectors[place.Connector]
-	if !known {
 		return
 	}
 	h.mu.Lock()
@@ -114,18 +116,14 @@ func (h *Hub) refuse(name string, m Inbound) {
 	h.owners.Go(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
 		defer cancel()
-		piece := Piece{Reply: "hint-" + m.ID, Parts: 1, To: []string{m.ID}, Text: "I am not set up to talk with you here. Ask the bot's operator.", Failure: true}
-		if _, err := connector.Reply(name, piece.To).Send(ctx, piece); err != nil {
-			h.o.Log.Debug("send_hint_failed", "conversation", name, "error", err)
-		}
+		h.say(ctx, name, "hint-"+m.ID, "I am not set up to talk with you here. Ask the bot's operator.", m.ID)
 	})
 }
 
-// once remembers what was seen, the newest maxOnce of it.
+// once remembers what was seen, up to maxOnce of it.
 type once struct {
-	mu   sync.Mutex // guards seen and old
+	mu   sync.Mutex // guards seen
 	seen map[string]bool
-	old  []string
 }
 
 const maxOnce = 10_000
@@ -137,67 +135,104 @@ func (o *once) first(key string) bool {
 	if o.seen[key] {
 		return false
 	}
-	if o.seen == nil {
+	if o.seen == nil || len(o.seen) == maxOnce {
 		o.seen = make(map[string]bool)
 	}
-	if len(o.old) == maxOnce {
-		delete(o.seen, o.old[0])
-		o.old = o.old[1:]
-	}
 	o.seen[key] = true
-	o.old = append(o.old, key)
 	return true
+}
+
+// recent is when things happened last, by key.
+type recent struct {
+	times map[string][]time.Time // oldest first
+	swept time.Time
+}
+
+// within returns the times of a key within the last span; what is older is forgotten.
+func (r *recent) within(span time.Duration, key string, now time.Time) []time.Time {
+	old := func(t time.Time) bool { return now.Sub(t) >= span }
+	if old(r.swept) {
+		r.swept = now
+		maps.DeleteFunc(r.times, func(_ string, times []time.Time) bool { return old(times[len(times)-1]) })
+	}
+	times := slices.DeleteFunc(r.times[key], old)
+	if len(times) > 0 {
+		r.times[key] = times
+	} else {
+		delete(r.times, key)
+	}
+	return times
+}
+
+func (r *recent) add(key string, now time.Time) {
+	if r.times == nil {
+		r.times = make(map[string][]time.Time)
+	}
+	r.times[key] = append(r.times[key], now)
 }
 
 // limiter counts the turns of each person in the last minute.
 type limiter struct {
-	mu    sync.Mutex // guards turns and swept
-	turns map[string][]time.Time
-	told  map[string]time.Time // when somebody was told last
-	swept time.Time
+	mu      sync.Mutex // guards everything below
+	turns   recent
+	notices recent // to those who had none left
 }
 
 // take notes a turn of those who asked and reports whether one of them has a turn
-// left. told is true if somebody is to be told that there is none: once a minute,
+// left. tell is true if somebody is to read that there is none: once a minute,
 // if they asked.
-func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, told bool) {
+func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, tell bool) {
 	if limit <= 0 || len(who) == 0 {
 		return true, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.turns == nil {
-		l.turns, l.told = make(map[string][]time.Time), make(map[string]time.Time)
-	}
-	l.dropStaleLocked(now)
+	var spent []string
 	for _, id := range who {
-		l.turns[id] = slices.DeleteFunc(l.turns[id], func(t time.Time) bool { return now.Sub(t) >= time.Minute })
-		if len(l.turns[id]) < limit {
-			ok = true
+		if len(l.turns.within(time.Minute, id, now)) < limit {
+			l.turns.add(id, now)
+		} else {
+			spent = append(spent, id)
 		}
 	}
-	for _, id := range who {
-		switch {
-		case len(l.turns[id]) < limit:
-			l.turns[id] = append(l.turns[id], now)
-		case !ok && asked && now.Sub(l.told[id]) >= time.Minute:
-			l.told[id] = now
-			told = true
+	if ok = len(spent) < len(who); ok || !asked {
+		return ok, false
+	}
+	for _, id := range spent {
+		if len(l.notices.within(time.Minute, id, now)) == 0 {
+			l.notices.add(id, now)
+			tell = true
 		}
 	}
-	return ok, told
+	return ok, tell
 }
 
-// dropStaleLocked forgets, once a minute, those who have been silent for one.
-func (l *limiter) dropStaleLocked(now time.Time) {
-	if now.Sub(l.swept) < time.Minute {
-		return
-	}
-	l.swept = now
-	for id, turns := range l.turns {
-		if now.Sub(turns[len(turns)-1]) >= time.Minute {
-			delete(l.turns, id)
-			delete(l.told, id)
-		}
-	}
+// Respond says which messages are answered.
+type Respond string
+
+// The three ways to respond.
+const (
+	RespondMention Respond = "mention" // what is addressed to the bot
+	RespondAll     Respond = "all"     // everything; what is not addressed to the bot it may pass over in silence
+	RespondNever   Respond = "never"   // nothing: the bot only listens
+)
+
+// Rules say who may do what.
+type Rules struct {
+	Respond        func(conversation string) Respond // nil: RespondMention everywhere
+	Access         map[string]Access                 // by the connector's name
+	TurnsPerMinute int                               // of one person, in all conversations together; 0: no limit
+	CallsPerHour   int                               // of models, for one conversation: a quarter is kept for turns; 0: no limit
+	Money          Money                             // what models cost and may cost
+	Restricted     []string                          // names of commands that only managers run; nil: those that are declared so
+}
+
+// Access says who may use one connector. Ids are the platform's, of servers, channels,
+// threads and people alike; no platform uses one twice.
+type Access struct {
+	Allow    []string // if not empty, only who is named here or speaks in a place named here is heard
+	Deny     []string // who is named here, or speaks in a place named here, is not heard; it goes before Allow
+	Bots     []string // ids of programs that are heard; others are not
+	Owners   []string // ids of those who may do everything
+	Managers []string // ids of people and roles who may run the restricted commands, beside those the platform trusts
 }

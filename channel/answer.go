@@ -3,15 +3,17 @@ package channel
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 )
 
-// Answer is what a command has to say to whoever ran it.
+// Answer is what a command answers.
 type Answer struct {
 	Text  string   // above the items, if there are any
 	Items []string // of a list, a line each; a connector that can shows it in pages
 
-	Private bool // only for whoever asked, also where the command is Public: a refusal
+	Private bool // only for the person who asked, also where the command is Public: a refusal
 	Aligned bool // Text is in columns, which need a font of fixed width: see Fenced
 
 	// Then, if it is not nil, waits for the end of what the command began and
@@ -23,7 +25,7 @@ type Answer struct {
 	Awaited bool
 }
 
-// pageSize is how many items stand on a page.
+// pageSize is how many items a page has.
 const pageSize = 10
 
 // Pages returns how many pages the answer has, at least one.
@@ -65,4 +67,41 @@ func (a Answer) Fenced() Answer {
 type Choice struct {
 	Label string // for people
 	Value string
+}
+
+// How hints name the commands: as people write them on their platform.
+
+// Speller is what a connector implements whose commands are not written "/compact".
+type Speller interface {
+	// Spell returns how a command is written in a conversation; line is "/compact".
+	Spell(conversation, line string) string
+}
+
+// hint finds the commands in a text of ours; not paths, nor parts of a word.
+var hint = sync.OnceValue(func() *regexp.Regexp {
+	var names []string
+	for _, c := range Commands {
+		names = append(names, c.Name)
+	}
+	return regexp.MustCompile(`(^|[^\w/])(/(?:` + strings.Join(names, "|") + `)\b)`)
+})
+
+// spell replaces the commands in a text by the form they have in a conversation. The
+// text must be ours: words of people and of models are repeated as they are.
+func (h *Hub) spell(name, text string) string {
+	speller, ok := h.connectors[connectorOf(name)].(Speller)
+	if !ok {
+		return text
+	}
+	return hint().ReplaceAllStringFunc(text, func(found string) string {
+		before, command, _ := strings.Cut(found, "/")
+		return before + speller.Spell(name, "/"+command)
+	})
+}
+
+func (c *conversation) spell(text string) string { return c.hub.spell(c.name, text) }
+
+// sayf is fmt.Sprintf with the commands in format spelled; args are left as they are.
+func (c *conversation) sayf(format string, args ...any) string {
+	return fmt.Sprintf(c.spell(format), args...)
 }

@@ -3,6 +3,7 @@ package channel
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -77,44 +78,16 @@ func (m Money) Budgets(used []memory.Usage, now time.Time) []Budget {
 
 // budgets are what was used in this day and in this month, in all conversations.
 type budgets struct {
-	mu         sync.Mutex // guards everything below
-	day, month period
-	told       map[string]int  // the highest level the log knows, by setting and period
-	warned     map[string]bool // owners know, by setting and period
-	closed     bool            // a budget was spent at the last look
-}
-
-// period is what was used in a day or a month.
-type period struct {
-	name   string                    // 2026-11-22 or 2026-11
-	tokens map[string]*prices.Tokens // by model
-}
-
-func (p *period) add(name, model string, t prices.Tokens) {
-	if p.name != name {
-		p.name, p.tokens = name, make(map[string]*prices.Tokens)
-	}
-	if p.tokens[model] == nil {
-		p.tokens[model] = new(prices.Tokens)
-	}
-	p.tokens[model].Add(t)
-}
-
-// cost is what was spent in the period of that name, which may be another one.
-func (p *period) cost(name string, list prices.List) (sum float64) {
-	if p.name != name {
-		return 0
-	}
-	for model, tokens := range p.tokens {
-		price, _ := list.Of(model)
-		sum += price.Cost(*tokens)
-	}
-	return sum
+	mu     sync.Mutex                          // guards everything below
+	used   map[string]map[string]prices.Tokens // by model, by period: 2026-11-22 or 2026-11
+	logged map[string]int                      // the highest level the log knows, by setting and period
+	warned map[string]bool                     // owners know, by setting and period
+	closed bool                                // a budget was spent at the last look
 }
 
 // newBudgets begins with what was used before, oldest first.
 func newBudgets(used []memory.Usage) *budgets {
-	b := &budgets{told: make(map[string]int), warned: make(map[string]bool)}
+	b := &budgets{used: make(map[string]map[string]prices.Tokens), logged: make(map[string]int), warned: make(map[string]bool)}
 	for _, u := range used {
 		b.addLocked(u.Day, u.Model, tokensOf(u))
 	}
@@ -128,8 +101,24 @@ func tokensOf(u memory.Usage) prices.Tokens {
 func monthOf(day string) string { return day[:len("2026-11")] }
 
 func (b *budgets) addLocked(day, model string, t prices.Tokens) {
-	b.day.add(day, model, t)
-	b.month.add(monthOf(day), model, t)
+	for _, period := range []string{day, monthOf(day)} {
+		if b.used[period] == nil {
+			maps.DeleteFunc(b.used, func(old string, _ map[string]prices.Tokens) bool { return len(old) == len(period) })
+			b.used[period] = make(map[string]prices.Tokens)
+		}
+		sum := b.used[period][model]
+		sum.Add(t)
+		b.used[period][model] = sum
+	}
+}
+
+// costLocked is what was spent in a period.
+func (b *budgets) costLocked(period string, list prices.List) (sum float64) {
+	for model, tokens := range b.used[period] {
+		price, _ := list.Of(model)
+		sum += price.Cost(tokens)
+	}
+	return sum
 }
 
 // add counts a request.
@@ -149,27 +138,27 @@ func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 	today := memory.Day(now)
 	year, month, day := now.Local().Date()
 	if m.PerDay > 0 {
-		all = append(all, Budget{budgetPerDay, today, m.PerDay, b.day.cost(today, m.Prices), time.Date(year, month, day+1, 0, 0, 0, 0, time.Local)})
+		all = append(all, Budget{budgetPerDay, today, m.PerDay, b.costLocked(today, m.Prices), time.Date(year, month, day+1, 0, 0, 0, 0, time.Local)})
 	}
 	if m.PerMonth > 0 {
 		name := monthOf(today)
-		all = append(all, Budget{budgetPerMonth, name, m.PerMonth, b.month.cost(name, m.Prices), time.Date(year, month+1, 1, 0, 0, 0, 0, time.Local)})
+		all = append(all, Budget{budgetPerMonth, name, m.PerMonth, b.costLocked(name, m.Prices), time.Date(year, month+1, 1, 0, 0, 0, 0, time.Local)})
 	}
 	return all
 }
 
 func (b Budget) key() string { return b.Setting + "-" + b.Period }
 
-// mark notes the levels, and returns the budgets whose level is news, and whether one that
+// noteLevels notes the levels, and returns the budgets whose level is news, and whether one that
 // was spent is not any more.
-func (b *budgets) mark(all []Budget) (news []Budget, open bool) {
+func (b *budgets) noteLevels(all []Budget) (news []Budget, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	closed := false
 	for _, one := range all {
 		level := one.level()
-		if level > b.told[one.key()] {
-			b.told[one.key()] = level
+		if level > b.logged[one.key()] {
+			b.logged[one.key()] = level
 			news = append(news, one)
 		}
 		closed = closed || level == levelSpent
@@ -179,22 +168,14 @@ func (b *budgets) mark(all []Budget) (news []Budget, open bool) {
 	return news, open
 }
 
-// claim reports whether owners are still to be warned of a budget; who asks does it.
+// claim reports whether owners are still to be warned of a budget; the caller does it, or
+// else gives the claim back with unclaim.
 func (b *budgets) claim(one Budget) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.warned[one.key()] {
-		return false
-	}
+	claimed := b.warned[one.key()]
 	b.warned[one.key()] = true
-	return true
-}
-
-// knows reports whether owners were warned of a budget by this process.
-func (b *budgets) knows(one Budget) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.warned[one.key()]
+	return !claimed
 }
 
 func (b *budgets) unclaim(one Budget) {
@@ -207,7 +188,7 @@ func (b *budgets) unclaim(one Budget) {
 // log gets a line when a budget is nearly spent, spent, and available again.
 func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
 	all := h.budget.state(h.rules.Load().Money, now)
-	news, open := h.budget.mark(all)
+	news, open := h.budget.noteLevels(all)
 	for _, b := range news {
 		attrs := []any{"setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends}
 		if b.level() == levelSpent {

@@ -11,7 +11,7 @@ import (
 
 // What models may cost: how often they are asked for a conversation in an hour, and for
 // a turn. Each attempt counts, also one that fails. It is kept in memory alone: a crash
-// loop cannot spend without end, for a turn is begun twice at most.
+// loop cannot spend without end, for a turn is tried twice at most.
 
 // maxRequests is how often models are asked for one turn at most: maxCalls, and twice as
 // often again where servers fail.
@@ -21,97 +21,44 @@ const maxRequests = 3 * maxCalls
 // is used up, summaries are made without a model, and made again later.
 const turnsShare = 4
 
-// callBudget counts the calls of each conversation in the last hour, to the minute.
+// callBudget knows the calls of each conversation in the last hour.
 type callBudget struct {
-	mu    sync.Mutex // guards everything below
-	began time.Time  // an hour before the first call: minutes count from here, whatever clocks are set to
-	hours map[string]*hour
-	swept int64 // the minute
+	mu      sync.Mutex      // guards everything below
+	calls   recent          // by conversation
+	reached map[string]bool // the limit is, and the log knows; by conversation
 }
 
-// hour is what one conversation has spent.
-type hour struct {
-	minutes [60]int // calls, by the minute modulo 60
-	newest  int64   // the minute it was moved on to
-	reached bool    // the limit is, and the log knows
-}
-
-// hourLocked is a conversation's hour, moved on to now. Silent ones are forgotten.
-func (l *callBudget) hourLocked(name string, now time.Time) *hour {
-	if l.began.IsZero() {
-		l.began = now.Add(-time.Hour) // so that no minute in use is negative
-	}
-	minute := int64(now.Sub(l.began) / time.Minute)
-	if l.hours == nil {
-		l.hours = make(map[string]*hour)
-	}
-	if minute > l.swept {
-		l.swept = minute
-		for other, h := range l.hours {
-			if minute-h.newest >= 60 && !h.reached { // else the log waits for the end
-				delete(l.hours, other)
-			}
-		}
-	}
-	h := l.hours[name]
-	if h == nil {
-		h = &hour{newest: minute}
-		l.hours[name] = h
-	}
-	for m := max(h.newest+1, minute-59); m <= minute; m++ {
-		h.minutes[m%60] = 0
-	}
-	h.newest = max(h.newest, minute)
-	return h
-}
-
-func (h *hour) calls() (n int) {
-	for _, calls := range h.minutes {
-		n += calls
-	}
-	return n
-}
-
-// spend counts a call if there were fewer than most in the last hour.
-func (l *callBudget) spend(name string, most int, now time.Time) bool {
+// spend counts a call if there were fewer than most in the last hour; else it returns how
+// long it takes until there were.
+func (l *callBudget) spend(name string, most int, now time.Time) (wait time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := l.hourLocked(name, now)
-	if h.calls() >= most {
-		return false
+	calls := l.calls.within(time.Hour, name, now)
+	if len(calls) >= most {
+		return calls[len(calls)-most].Add(time.Hour).Sub(now), false
 	}
-	h.minutes[h.newest%60]++
-	return true
+	l.calls.add(name, now)
+	return 0, true
 }
 
-// calls tells how many there were in the last hour.
-func (l *callBudget) calls(name string, now time.Time) int {
+// count is how many there were in the last hour.
+func (l *callBudget) count(name string, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.hourLocked(name, now).calls()
+	return len(l.calls.within(time.Hour, name, now))
 }
 
-// opens tells when there will have been fewer than most in the last hour.
-func (l *callBudget) opens(name string, most int, now time.Time) time.Time {
+// noteReached notes whether the limit is reached and reports whether that is news.
+func (l *callBudget) noteReached(name string, reached bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := l.hourLocked(name, now)
-	left := h.calls()
-	for m := h.newest - 59; m <= h.newest; m++ {
-		if left -= h.minutes[m%60]; left < most {
-			return l.began.Add(time.Duration(m+60) * time.Minute)
-		}
+	if l.reached == nil {
+		l.reached = make(map[string]bool)
 	}
-	return now
-}
-
-// mark notes whether the limit is reached and reports whether that is news.
-func (l *callBudget) mark(name string, reached bool, now time.Time) (news bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := l.hourLocked(name, now)
-	news = h.reached != reached
-	h.reached = reached
+	news = l.reached[name] != reached
+	if delete(l.reached, name); reached {
+		l.reached[name] = true
+	}
 	return news
 }
 
@@ -148,21 +95,22 @@ func (c *conversation) spendOn(turn bool) error {
 		most = summaries
 	}
 	now := time.Now()
-	if c.hub.calls.spend(c.name, most, now) {
-		if c.hub.calls.calls(c.name, now) < max(summaries/2, 2) && c.hub.calls.mark(c.name, false, now) { // not as soon as one call has expired
-			c.log.Info("calls_available")
-		}
-		return nil
+	wait, ok := c.hub.calls.spend(c.name, most, now)
+	if !ok {
+		c.reached(now)
+		return &spentError{wait}
 	}
-	c.reached(now)
-	return &spentError{wait: c.hub.calls.opens(c.name, most, now).Sub(now)}
+	if c.hub.calls.count(c.name, now) < max(summaries/2, 2) && c.hub.calls.noteReached(c.name, false) { // not as soon as one call has expired
+		c.log.Info("calls_available")
+	}
+	return nil
 }
 
 // reached tells the log, once per incident.
 func (c *conversation) reached(now time.Time) {
-	if c.hub.calls.mark(c.name, true, now) {
+	if c.hub.calls.noteReached(c.name, true) {
 		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
-			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.hub.calls.calls(c.name, now))
+			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.hub.calls.count(c.name, now))
 	}
 }
 
@@ -173,7 +121,7 @@ func (c *conversation) affordsSummary() bool {
 	if c.hub.afford(now) != nil {
 		return false
 	}
-	if !limited || c.hub.calls.calls(c.name, now) < summaries-min(3, summaries/4) { // room for more than the first call of it
+	if !limited || c.hub.calls.count(c.name, now) < summaries-min(3, summaries/4) { // room for more than the first call of it
 		return true
 	}
 	c.reached(now)
@@ -186,7 +134,7 @@ func (c *conversation) callsWords() string {
 	if !limited {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d in the last hour", c.hub.calls.calls(c.name, time.Now()), most)
+	return fmt.Sprintf("%d of %d in the last hour", c.hub.calls.count(c.name, time.Now()), most)
 }
 
 // lastCall reports whether the next call of a turn is the last one there may be.
@@ -195,7 +143,7 @@ func (c *conversation) lastCall() bool {
 		return true
 	}
 	most, _, limited := c.callsLimit()
-	return limited && c.hub.calls.calls(c.name, time.Now()) >= most-1
+	return limited && c.hub.calls.count(c.name, time.Now()) >= most-1
 }
 
 // spending returns what a turn asks before each call.
@@ -204,7 +152,7 @@ func (c *conversation) spending(made *int) func() error {
 		if *made >= maxRequests {
 			return llm.ErrTooManyCalls
 		}
-		if *made == 0 { // a turn that has begun may end, without further tools: see lastCall
+		if *made == 0 { // a turn that has started may end, without further tools: see lastCall
 			if err := c.hub.afford(time.Now()); err != nil {
 				return err
 			}

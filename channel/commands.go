@@ -21,10 +21,11 @@ type Command struct {
 	Name       string // without the slash: lower case letters
 	Help       string // at most 100 characters
 	Args       []Arg  // in order; all but the last are single words
-	Public     bool   // others may see the answer; else it is for whoever asked
+	Public     bool   // others may see the answer; else it is for the person who asked
 	Restricted bool   // only managers run it, unless the settings say otherwise
 	Urgent     bool   // it acts at once, also where commands wait for the answers to what was said before
 
+	opens   bool                   // it needs the engine, so it waits until the conversation is open
 	own     func(args string) bool // what anybody may do with it, whatever the settings say; nil: nothing
 	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
 	suggest func(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) // of the argument that Suggests
@@ -58,15 +59,15 @@ var Commands []Command
 func init() { // a literal would refer to itself through /help
 	Commands = []Command{
 		{
-			Name: "compact", Help: "summarize the older messages now", Restricted: true, run: runCompact,
+			Name: "compact", Help: "summarize the older messages now", Restricted: true, opens: true, run: runCompact,
 			Args: []Arg{{Name: "focus", Help: "what to keep in detail"}},
 		},
-		{Name: "undo", Help: "undo the latest summary; memories stay", Restricted: true, run: runUndo},
+		{Name: "undo", Help: "undo the latest summary; memories stay", Restricted: true, opens: true, run: runUndo},
 		{
 			Name: "new", Help: "start a new session; the old one is summarized, nothing is lost", Public: true, Restricted: true, run: runNew,
 		},
 		{Name: "context", Help: "show how full the context window is and what fills it", run: runContext},
-		{Name: "summaries", Help: "list the summaries, oldest first", run: runSummaries},
+		{Name: "summaries", Help: "list the summaries, oldest first", opens: true, run: runSummaries},
 		{
 			Name: "expand", Help: "show the messages or summaries behind a summary", run: runExpand,
 			Args: []Arg{
@@ -75,16 +76,16 @@ func init() { // a literal would refer to itself through /help
 			},
 		},
 		{
-			Name: "pin", Help: "keep a message in the prompt, whatever is summarized", Restricted: true, run: runPin,
+			Name: "pin", Help: "keep a message in the prompt, whatever is summarized", Restricted: true, opens: true, run: runPin,
 			Args: []Arg{{Name: "number", Help: "the message's number; without it the newest one", Number: true}},
 		},
 		{
-			Name: "unpin", Help: "unpin a message", Restricted: true, run: runUnpin,
+			Name: "unpin", Help: "unpin a message", Restricted: true, opens: true, run: runUnpin,
 			Args: []Arg{{Name: "number", Help: "the message's number, as /pins shows it", Required: true, Number: true}},
 		},
-		{Name: "pins", Help: "list the pinned messages", run: runPins},
+		{Name: "pins", Help: "list the pinned messages", opens: true, run: runPins},
 		{
-			Name: "recap", Help: "summarize the conversation for you, without compacting it", run: runRecap,
+			Name: "recap", Help: "summarize the conversation for you, without compacting it", opens: true, run: runRecap,
 			Args: []Arg{{Name: "focus", Help: "what to dwell on"}},
 		},
 		{
@@ -129,7 +130,7 @@ func init() { // a literal would refer to itself through /help
 	}
 }
 
-// errPeople carries words for whoever asked: not a fault of the program.
+// errPeople carries words for the person who asked: not a fault of the program.
 type errPeople string
 
 func (e errPeople) Error() string { return string(e) }
@@ -140,7 +141,7 @@ type errDenied string
 func (e errDenied) Error() string { return string(e) }
 
 // Run runs line if it is a command, as "/context" or "/compact prices". The answer
-// is for whoever asked. handled is false if it is no command: then it is a message.
+// is for the person who asked. handled is false if it is no command: then it is a message.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
 	command, args, ok := parseCommand(line)
 	if !ok {
@@ -159,6 +160,11 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		return answer, true, err
 	}
 	defer h.release(c)
+	if command.opens {
+		if _, err := c.current(ctx); err != nil {
+			return answer, true, err
+		}
+	}
 	answer, err = command.run(ctx, c, who, args)
 	var denied errDenied
 	if errors.As(err, &denied) {

@@ -1,17 +1,16 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"cairn/compactor"
 )
 
 func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (Answer, error) {
-	if _, err := c.current(ctx); err != nil {
-		return Answer{}, err
-	}
 	outcome := make(chan compactor.Event, 1)
 	began, err := c.compact(ctx, compactor.OnManual, focus, func(e compactor.Event) { outcome <- e })
 	if err != nil {
@@ -44,15 +43,15 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 
 // compact asks the engine for a compaction, and returns whether it begins.
 func (c *conversation) compact(ctx context.Context, trigger compactor.Trigger, focus string, ended func(compactor.Event)) (began compactor.Event, err error) {
-	told := make(chan compactor.Event, 1)
+	answer := make(chan compactor.Event, 1)
 	err = c.tryDo(func(e *compactor.Compactor) {
-		e.Compact(trigger, focus, func(began compactor.Event) { told <- began }, ended)
+		e.Compact(trigger, focus, func(began compactor.Event) { answer <- began }, ended)
 	})
 	if err != nil {
 		return began, err
 	}
 	select {
-	case began = <-told:
+	case began = <-answer:
 		return began, nil
 	case <-ctx.Done():
 		return began, ctx.Err()
@@ -120,4 +119,115 @@ func summaries(n int) string {
 		return "1 summary"
 	}
 	return fmt.Sprintf("%d summaries", n)
+}
+
+// runNew wants a new session. It begins behind what waits and what is being
+// answered: that was said before. Nobody waits for it.
+func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	wanted, later, err := c.records.WantSession(ctx)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case !wanted:
+		return Answer{Text: "This is new already: nothing was said here since the last beginning."}, nil
+	}
+	c.wake()
+	if later {
+		return Answer{Text: "A new session starts as soon as the earlier messages are answered. They are summarized in the background; nothing is lost."}, nil
+	}
+	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, nil
+}
+
+func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	var event compactor.Event
+	var failed error
+	err := c.tryDo(func(e *compactor.Compactor) {
+		event, failed = e.Undo(c.hub.ctx)
+		e.Check(c.hub.ctx)
+	})
+	if err = cmp.Or(err, failed); err != nil {
+		return Answer{}, err
+	}
+	return Answer{Text: c.undoneWords(event)}, nil
+}
+
+func (c *conversation) undoneWords(e compactor.Event) string {
+	if e.State == compactor.EventNoop {
+		return "Nothing was undone: " + c.spell(e.Error) + "."
+	}
+	what := "the " + kindWords(e.Kind)
+	if n, _ := count(e.Set); n > 1 {
+		what = summaries(n)
+	}
+	return c.sayf("Taken back: %s of messages #%d to #%d. I see what stood there before: %d → %d tokens of %d. Memories stay. It is left alone until the window is fuller, or /compact.",
+		what, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+}
+
+func kindWords(k compactor.Kind) string {
+	switch k {
+	case compactor.Rollup:
+		return "summary of summaries"
+	case compactor.Placeholder:
+		return "truncation"
+	}
+	return "summary"
+}
+
+// runRecap summarizes for one person. It costs what a turn costs, so it counts as one.
+func runRecap(ctx context.Context, c *conversation, who Person, focus string) (Answer, error) {
+	if ok, _ := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, []string{who.ID}, true, time.Now()); !ok {
+		return Answer{}, errPeople("One moment, please: you have asked me for a lot in this minute. Ask again in a minute.")
+	}
+	return Answer{
+		Text: "Summing up what I have in view; one moment.",
+		Then: func(ctx context.Context) string {
+			recap, err := c.hub.recap(ctx, c.name, focus)
+			if err != nil {
+				return "The recap was not finished. Nothing is changed by it; ask again."
+			}
+			return recapWords(recap)
+		},
+		Awaited: true,
+	}, nil
+}
+
+func (h *Hub) recap(ctx context.Context, name, focus string) (recap compactor.Recap, err error) {
+	c, err := h.use(ctx, name) // it may have left memory since it was asked
+	if err != nil {
+		return recap, err
+	}
+	defer h.release(c)
+	defer c.wake() // to write what it cost
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)()
+	if _, err := c.current(ctx); err != nil {
+		return recap, err
+	}
+	var write func(context.Context) (compactor.Recap, error)
+	if err := c.tryDo(func(e *compactor.Compactor) { write = e.Recap(focus) }); err != nil {
+		return recap, err
+	}
+	return write(ctx)
+}
+
+func recapWords(r compactor.Recap) string {
+	if r.To == 0 {
+		return "There is nothing to summarize yet."
+	}
+	text := r.Text
+	if text == "" {
+		text = "Nothing was said in words."
+	}
+	if r.By == compactor.ByExtractive {
+		why := "there is none here"
+		if r.Why != "" {
+			why = r.Why
+		}
+		text += fmt.Sprintf("\n\n(Made without a model, for %s: these are sentences as they were said.)", why)
+	}
+	if r.Hidden > 0 {
+		text += fmt.Sprintf("\n\n(%d older messages are not in it: they are hidden until they are summarized.)", r.Hidden)
+	}
+	return text
 }

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -61,21 +62,18 @@ func (c *conversation) completedWaiting(ctx context.Context, waiting []Inbound) 
 
 // completed asks the connector about each message, several at once.
 func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbound {
-	done := make([]Inbound, len(messages))
-	slots := make(chan struct{}, completeAtOnce)
-	var all sync.WaitGroup
+	done := slices.Clone(messages)
+	var all errgroup.Group
+	all.SetLimit(completeAtOnce)
 	for i, m := range messages {
-		if !m.Incomplete {
-			done[i] = m
-			continue
+		if m.Incomplete {
+			all.Go(func() error {
+				done[i] = c.completeOne(ctx, m)
+				return nil
+			})
 		}
-		slots <- struct{}{}
-		all.Go(func() {
-			done[i] = c.completeOne(ctx, m)
-			<-slots
-		})
 	}
-	all.Wait()
+	_ = all.Wait()
 	return done
 }
 
@@ -117,12 +115,12 @@ func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err er
 	if !ok {
 		return m, nil // as it is: nobody knows more
 	}
-	defer survive(&err)
+	defer recoverConnector(&err)
 	return completer.Complete(ctx, c.name, m)
 }
 
-// survive makes an error of a panic of the connector.
-func survive(err *error) {
+// recoverConnector converts a panic of the connector into an error.
+func recoverConnector(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("the connector panicked: %v\n%s", p, debug.Stack())
 	}

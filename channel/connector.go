@@ -36,7 +36,7 @@ type Connector interface {
 
 // Writer carries one reply to people. Its methods are called by one goroutine.
 type Writer interface {
-	// Show is told the whole text so far while the model still writes. It must not
+	// Show gets the whole text so far while the model still writes. It must not
 	// wait for the network: the newest text wins, older ones may be skipped.
 	Show(text string)
 	// Send delivers one piece for good and returns the platform's id of it. The
@@ -51,12 +51,12 @@ type Writer interface {
 // Observer is what a connector implements to learn what happens in its conversations.
 // The methods must not block.
 type Observer interface {
-	// Accepted is told that a message is on disk, and its place, when it is taken up.
-	// If a turn before it takes long, it is told so with seq 0 before, and again then.
+	// Accepted reports that a message is on disk, and its place, when it is taken up.
+	// If a turn before it takes long, it is called with seq 0 before, and again then.
 	Accepted(conversation, id string, seq int64)
-	// Compaction is told of every step of a compaction.
+	// Compaction reports every step of a compaction.
 	Compaction(conversation string, event Event)
-	// Remembered is told of every new memory.
+	// Remembered reports every new memory.
 	Remembered(conversation string, id int64, kind, content string)
 }
 

@@ -31,7 +31,7 @@ func (h *Hub) edit(ctx context.Context, name string, m Inbound) error {
 		return err
 	}
 	defer h.release(c)
-	c.meanwhile(func(ctx context.Context) error { return c.edit(ctx, m) })
+	c.repeatAfterReading(func(ctx context.Context) error { return c.edit(ctx, m) })
 	return c.edit(ctx, m)
 }
 
@@ -41,7 +41,7 @@ func (c *conversation) edit(ctx context.Context, m Inbound) error {
 	case err != nil:
 		return err
 	case changed && seq > 0:
-		c.change(seq)
+		c.inbox.post(func() { c.changed(seq) })
 	case changed:
 		c.wake() // it may be incomplete now
 	}
@@ -59,7 +59,7 @@ func (h *Hub) delete(ctx context.Context, name string, ids []string) error {
 		return err
 	}
 	defer h.release(c)
-	c.meanwhile(func(ctx context.Context) error { return c.delete(ctx, ids) })
+	c.repeatAfterReading(func(ctx context.Context) error { return c.delete(ctx, ids) })
 	return c.delete(ctx, ids)
 }
 
@@ -70,7 +70,7 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 	}
 	c.hub.threadsChanged(c.name)
 	if len(seqs) > 0 {
-		c.deleted(seqs)
+		c.inbox.post(func() { c.deleted(seqs) })
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 // by now: deleted.
 func (h *Hub) copiesGone(name string, seqs []int64) {
 	if c, err := h.find(name, nil); err == nil && c != nil {
-		c.deleted(seqs)
+		c.inbox.post(func() { c.deleted(seqs) })
 		h.release(c)
 	}
 }
@@ -87,11 +87,8 @@ func (h *Hub) copiesGone(name string, seqs []int64) {
 // Asked reports whether a message, by its platform id, is known in a conversation and was
 // addressed to the bot by somebody.
 func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
-	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, memory.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
+	records, err := h.stored(ctx, name)
+	if records == nil {
 		return false, err
 	}
 	return records.Asked(ctx, id)
@@ -100,23 +97,30 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 // SentAs returns the piece that was sent as a message of the platform, also by an earlier
 // process; ok is false if none was.
 func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
-	records, err := h.o.Store.Find(ctx, name)
-	if err == nil {
-		p, err = records.SentAs(ctx, id)
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return p, false, err
 	}
-	if errors.Is(err, memory.ErrNotFound) {
+	if p, err = records.SentAs(ctx, id); errors.Is(err, memory.ErrNotFound) {
 		return p, false, nil
 	}
 	return p, err == nil, err
 }
 
+// stored returns the records of a conversation in which something was said before; nil if
+// nothing was.
+func (h *Hub) stored(ctx context.Context, name string) (*memory.Conversation, error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil, nil
+	}
+	return records, err
+}
+
 // known is use for a conversation in which something was said before; nil if
 // nothing was.
 func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {
-	switch _, err := h.o.Store.Find(ctx, name); {
-	case errors.Is(err, memory.ErrNotFound):
-		return nil, nil
-	case err != nil:
+	if records, err := h.stored(ctx, name); records == nil {
 		return nil, err
 	}
 	return h.use(ctx, name)
@@ -157,11 +161,8 @@ func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
 
 // NothingMissed notes that a conversation has no gap after all.
 func (h *Hub) NothingMissed(ctx context.Context, name string) error {
-	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, memory.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	records, err := h.stored(ctx, name)
+	if records == nil {
 		return err
 	}
 	after, open, err := records.Gap(ctx)
@@ -183,11 +184,8 @@ func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typ
 	if !ok || cmd.suggest == nil || h.restricted(cmd) && !access.manages(who) {
 		return nil, nil
 	}
-	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, memory.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
+	records, err := h.stored(ctx, name)
+	if records == nil {
 		return nil, err
 	}
 	return cmd.suggest(ctx, records, typed)
@@ -207,4 +205,42 @@ func Clip(text string, tokens int) string { return compactor.Clip(text, tokens) 
 func (h *Hub) hears(name string, m Inbound) bool {
 	place := ParsePlace(name)
 	return h.access(place).hears(place, m.AuthorID, m.Bot)
+}
+
+// While the database is rewritten, what connectors report waits in a file, see memory.Store.Hold.
+
+// holdOr stores d in that file, or, if nothing is being rewritten, applies it.
+func (h *Hub) holdOr(ctx context.Context, d memory.Delivery, apply func() error) error {
+	kept, done, err := h.o.Store.Hold(ctx, d)
+	defer done()
+	if err != nil || kept {
+		return err
+	}
+	return apply()
+}
+
+// applyHeld applies what was held. Messages of a connector that is closed now wait in the inbox
+// for a start with it.
+func (h *Hub) applyHeld(ctx context.Context, d memory.Delivery) error {
+	if _, known := h.connectors[connectorOf(d.Conversation)]; !known {
+		records, err := h.o.Store.Conversation(ctx, d.Conversation)
+		if err == nil {
+			err = records.ApplyHeld(ctx, d)
+		}
+		return err
+	}
+	if len(d.Messages) > 0 {
+		if _, err := h.deliver(ctx, d.Conversation, d.Messages); err != nil {
+			return err
+		}
+	}
+	if d.Edited != nil {
+		if err := h.edit(ctx, d.Conversation, *d.Edited); err != nil {
+			return err
+		}
+	}
+	if len(d.Deleted) > 0 {
+		return h.delete(ctx, d.Conversation, d.Deleted)
+	}
+	return nil
 }

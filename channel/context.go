@@ -54,7 +54,7 @@ func (c *conversation) lookAtWindow(ctx context.Context, op, focus string) (any,
 	return nil, errors.New(`op is "status" or "compact"`)
 }
 
-// status is what the model is told of its window.
+// status is what the model reads about its window.
 type status struct {
 	Agent   string           `json:"agent"`
 	Model   string           `json:"model"`
@@ -81,7 +81,7 @@ func (c *conversation) status() status {
 	return s
 }
 
-// request is what the model is told of a compaction it asked for.
+// request is what the model reads about a compaction it asked for.
 type request struct {
 	Started bool   `json:"started"`
 	Reason  string `json:"reason,omitempty"` // why it did not start

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 // What people want of what is kept of themselves: that it goes, or that no more comes.
 // They are known by the platform's id, never by a name.
 
-// aboutMe reports whether the argument of /forget is about whoever asks.
+// aboutMe reports whether the argument of /forget is about the person who asks.
 func aboutMe(args string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(args), " ")
 	return strings.EqualFold(first, "me")
@@ -76,19 +75,35 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 		return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.",
 			tracesWords(end.messages+waiting, end.memories), where)
 	}
-	soon, err := c.await(ctx, end.done, awhile)
-	if err != nil || soon {
-		return Answer{Text: words()}, err
+	soon, cancel := context.WithTimeout(ctx, awhile)
+	defer cancel()
+	if c.await(soon, end.done) {
+		return Answer{Text: words()}, ctx.Err()
 	}
 	return Answer{
 		Text: "I am deleting it. That takes a while; you need not wait.", Awaited: true,
 		Then: func(ctx context.Context) string {
-			if soon, err := c.await(ctx, end.done, math.MaxInt64); !soon || err != nil {
+			if !c.await(ctx, end.done) {
 				return "It is not all deleted yet; I go on with it by myself."
 			}
 			return words()
 		},
-	}, nil
+	}, ctx.Err()
+}
+
+// awhile is how long a command waits for what it started, until its author hears that it
+// takes a while.
+const awhile = 2 * time.Second
+
+// await reports whether something is done before the context ends or the hub closes.
+func (c *conversation) await(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	case <-c.hub.ctx.Done():
+	}
+	return false
 }
 
 // tracesWords is how much it is.
@@ -154,7 +169,7 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 		e.memories += some.Memories
 		if c, err := h.find(name, nil); err == nil && c != nil {
 			if len(some.Seqs) > 0 {
-				c.deleted(some.Seqs)
+				c.inbox.post(func() { c.deleted(some.Seqs) })
 			}
 			h.release(c)
 		}
@@ -183,7 +198,7 @@ func (h *Hub) goOnForgetting(ctx context.Context, match func(conversation string
 	return nil
 }
 
-// runOptOut keeps whoever asks out of memories, here and wherever their connector leads.
+// runOptOut keeps the person who asks out of memories, here and wherever their connector leads.
 func runOptOut(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	off := strings.EqualFold(args, "off")
 	switch {

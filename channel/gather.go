@@ -3,11 +3,11 @@ package channel
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -21,6 +21,14 @@ const (
 	historyRetry    = 30 * time.Second
 )
 
+// backfill is what the child knows of reading what was missed.
+type backfill struct {
+	pastDone bool         // what was said before the bot came has been read
+	pastRest time.Time    // until then it is left alone
+	gapRest  time.Time    // until then a gap that cannot be read is left alone
+	failing  llm.Incident // a gap cannot be read
+}
+
 // gather does so, and returns what there is to do then. Messages may be taken up as far
 // as the last one it knows of: what comes after the last look may be what to read before
 // was not looked for. What fails is logged and costs only what could not be had; a gap
@@ -30,7 +38,7 @@ func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 	for err == nil {
 		historian, reads := c.connector.(Historian)
 		if reads = reads && (due.Gap || c.early()); !reads && !due.Incomplete {
-			return due, nil // nobody was asked, so that nothing has come meanwhile
+			return due, nil // nobody was asked, so nothing arrived since
 		}
 		if reads {
 			if err := c.fillGap(ctx, historian); err != nil {
@@ -51,14 +59,14 @@ func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 	return due, err
 }
 
-// fillGap reads what was said while the bot was away, and before that what may have been
-// changed of what is known.
+// fillGap reads what was said while the bot was away, and before that what people may
+// have changed of what is known.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	var known []memory.Known // what is still to be compared
 	from := ""               // where that is read on
 	for first := true; ; first = false {
 		after, open, err := c.records.Gap(ctx) // again for each page: the bot may have been away once more
-		if err != nil || !open || time.Now().Before(c.gapRest) {
+		if err != nil || !open || time.Now().Before(c.backfill.gapRest) {
 			return err
 		}
 		if after == "" { // nothing was ever said here: there is no place to read on from
@@ -87,7 +95,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 			c.rest(err)
 			return nil
 		}
-		c.toldGap = false
+		c.backfill.failing.End()
 		if err := c.fill(ctx, h, known, look, page); err != nil {
 			return err
 		}
@@ -111,18 +119,13 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []memory.Kno
 	if _, err := c.records.FillGap(ctx, c.admitted(missed), last, !page.More); err != nil {
 		return err
 	}
-	return c.reread(ctx)
+	return c.repeatEdits(ctx)
 }
 
-// rest puts the gap off for a while. The log is told once.
+// rest puts the gap off for a while. The log has one warning.
 func (c *conversation) rest(err error) {
-	level := slog.LevelWarn
-	if c.toldGap {
-		level = slog.LevelDebug
-	}
-	c.toldGap = true
-	c.log.Log(c.hub.ctx, level, "backfill_failed", "again_in", historyRetry, "error", err)
-	c.gapRest = time.Now().Add(historyRetry)
+	c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
+	c.backfill.gapRest = time.Now().Add(historyRetry)
 }
 
 func (c *conversation) history(ctx context.Context, h Historian, look Look) (page Page, err error) {
@@ -135,9 +138,9 @@ func (c *conversation) history(ctx context.Context, h Historian, look Look) (pag
 	return c.page(ctx, h, look)
 }
 
-// page is history, within a reading that has begun.
+// page is history, within a reading that has started.
 func (c *conversation) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
-	defer survive(&err)
+	defer recoverConnector(&err)
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
 	return h.History(ctx, c.name, look)
@@ -145,7 +148,7 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (page P
 
 // early reports whether what was said before the bot came may still be to be read.
 func (c *conversation) early() bool {
-	return !c.hasReadBack && c.next() <= historyPage && !time.Now().Before(c.pastRest) // else what was overheard since is more
+	return !c.backfill.pastDone && c.next() <= historyPage && !time.Now().Before(c.backfill.pastRest) // else what was overheard since is more
 }
 
 // readBack reads what was said before the bot was first addressed here, so that it
@@ -156,7 +159,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	done, first, err := c.records.ReadBack(ctx)
 	if err != nil || done || first == "" {
-		c.hasReadBack = done
+		c.backfill.pastDone = done
 		return err
 	}
 	page, err := c.history(ctx, h, Look{Before: first, Limit: historyPage})
@@ -165,7 +168,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
 		c.log.Warn("read_earlier_history_failed", "error", err)
-		c.pastRest = time.Now().Add(historyRetry) // then at the next message somebody addresses to the bot
+		c.backfill.pastRest = time.Now().Add(historyRetry) // then at the next message somebody addresses to the bot
 		return nil
 	}
 	past, late := c.unanswered(page.Said)
@@ -185,12 +188,14 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	if err != nil {
 		return err
 	}
-	c.hasReadBack = true
+	c.backfill.pastDone = true
 	if len(added) > 0 {
-		c.append(added)
-		c.check()
+		c.do(func(e *compactor.Compactor) {
+			c.append(added)
+			e.Check(c.hub.ctx)
+		})
 	}
-	return c.reread(ctx)
+	return c.repeatEdits(ctx)
 }
 
 // unanswered parts what was said before at the first message that somebody may
@@ -223,8 +228,7 @@ func (c *conversation) admitted(said []Inbound) (heard []Inbound) {
 func (c *conversation) fitting(said []Inbound) []Inbound {
 	budget := compactor.BurstBudget(c.window.last())
 	var fit []Inbound
-	for i := len(said) - 1; i >= 0; i-- {
-		m := said[i]
+	for _, m := range slices.Backward(said) {
 		if m.ID == "" || !c.hub.hears(c.name, m) {
 			continue
 		}
@@ -235,8 +239,6 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 		m.Addressed, m.Thread = false, false
 		fit = append(fit, m)
 	}
-	for i, j := 0, len(fit)-1; i < j; i, j = i+1, j-1 {
-		fit[i], fit[j] = fit[j], fit[i]
-	}
+	slices.Reverse(fit)
 	return fit
 }

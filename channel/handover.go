@@ -17,12 +17,12 @@ import (
 )
 
 // Handing over: "@id question" has another agent answer that one question. It is
-// told what the conversation's view holds, and what it does on the way stays with
+// shown what the conversation's prompt has, and what it does on the way stays with
 // it: only its answer is kept.
 
 const (
 	handoverCalls   = 8 // of the other agent's model, at most
-	handoverRetries = 2 // with half of what it was told, if that was too long
+	handoverRetries = 2 // with half of the briefing, if it was too long
 )
 
 // handoverTools are those with which another agent may look things up.
@@ -85,19 +85,14 @@ func callOf(text string) (id, question string) {
 
 // handOver has the other agent answer.
 func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (resp llm.Response, err error) {
-	defer c.unbroken(r, &err)
+	defer c.recoverTurn(r, &err)
 	p := c.policyFor(h.agent)
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.Handover)
-	learnt := llm.LearntOf(h.agent.Model, new(llm.Learnt))
-	c.byOther = learnt
-	var tools []llm.Tool
-	if !learnt.Facts().RefusesTools {
-		tools = c.lookups(window)
-	}
+	tools := c.lookups(window, r.learnt)
 	budget := (window - reserve - compactor.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
-	told, err := c.told(ctx, h, budget, p)
+	briefing, err := c.briefing(ctx, h, budget, p)
 	if err != nil {
 		return resp, err
 	}
@@ -106,7 +101,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	loop := llm.Loop{
 		Model: h.agent.Model, MaxCalls: min(handoverCalls, p.MaxTurns),
 		Request: func(_ context.Context, left int) (llm.Request, error) {
-			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: told}}
+			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: briefing}}
 			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend}
 			if left == 1 || c.lastCall() {
 				req.Tools = nil
@@ -119,7 +114,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		},
 		Retry: func(_ context.Context, failed error) bool {
 			if llm.RefusesTools(failed) && tools != nil {
-				learnt.NoTools()
+				r.learnt.NoTools()
 				tools = nil
 				r.current.Reset()
 				return true
@@ -130,8 +125,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			retries++
 			r.current.Reset()
 			budget, steps = budget/2, nil
-			shorter, err := c.told(ctx, h, budget, p)
-			told = shorter
+			briefing, err = c.briefing(ctx, h, budget, p)
 			return err == nil
 		},
 		Count: func(u llm.Usage) { c.count(memory.ForTurn, h.agent.Model.Name(), u) },
@@ -159,12 +153,12 @@ func (c *conversation) learntFor(h *handover) *llm.Learnt {
 	return c.window.learnt()
 }
 
-// told is the one message the other agent gets.
-func (c *conversation) told(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
+// briefing is the one message the other agent gets.
+func (c *conversation) briefing(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
 	var write func() string
 	var err error
 	c.do(func(e *compactor.Compactor) {
-		if err = c.apply(c.hub.ctx); err == nil {
+		if err = c.refresh(c.hub.ctx); err == nil {
 			write, err = e.Briefing(c.hub.ctx, tokens, p, h.question)
 		}
 	})
@@ -176,8 +170,11 @@ func (c *conversation) told(ctx context.Context, h *handover, tokens int, p comp
 
 // lookups are the tools of another agent: it reads what this conversation
 // remembers, and adds nothing to it.
-func (c *conversation) lookups(window int) []llm.Tool {
-	all := c.records.Tools(memory.ToolOptions{Turn: c.runningTurn, Budget: func() int { return window / searchShare }})
+func (c *conversation) lookups(window int, learnt *llm.Learnt) []llm.Tool {
+	if learnt.Facts().RefusesTools {
+		return nil
+	}
+	all := c.records.Tools(memory.ToolOptions{Turn: c.turnSeq, Budget: func() int { return window / searchShare }})
 	all = slices.DeleteFunc(all, func(t llm.Tool) bool { return !slices.Contains(handoverTools, t.Name) })
 	for i := range all { // its model may be somebody else's
 		look := all[i].Run

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,10 +54,9 @@ type Hub struct {
 	turns      limiter
 	calls      callBudget
 	budget     *budgets
-	stuck      stuck
-	unwell     unwell
+	incidents  incidents
 	metrics    metrics
-	hints      once // people who were told that they may not talk here
+	hints      once // people who know that they may not talk here
 
 	unpriced once // models without a price, which the log knows
 
@@ -104,9 +102,6 @@ func New(o Options) *Hub {
 func (h *Hub) Renew(rules Rules) {
 	h.rules.Store(&rules)
 	for _, c := range h.all() {
-		c.mu.Lock()
-		c.outdated = true
-		c.mu.Unlock()
 		c.wake()
 		h.release(c)
 	}
@@ -115,19 +110,11 @@ func (h *Hub) Renew(rules Rules) {
 // Deliver takes a message. When it returns without error the message is on disk
 // and may be acknowledged; it never waits for the conversation. ErrRefused: its
 // author is not heard there, and nothing was stored.
-func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Receipt, error) {
-	if !h.hears(name, m) {
-		h.refuse(name, m)
-		return memory.Receipt{}, ErrRefused
+func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt memory.Receipt, err error) {
+	receipts, err := h.take(ctx, name, []Inbound{m})
+	if len(receipts) > 0 { // else it is held
+		receipt = receipts[0]
 	}
-	receipt := memory.Receipt{}
-	err := h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: []Inbound{m}}, func() error {
-		receipts, err := h.deliver(ctx, name, []Inbound{m})
-		if err == nil {
-			receipt = receipts[0]
-		}
-		return err
-	})
 	return receipt, err
 }
 
@@ -135,6 +122,15 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Recei
 // people who are not heard there are left out. Either all others are on disk then,
 // or, with an error, none is. A burst is so taken with one wait for the disk.
 func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) error {
+	_, err := h.take(ctx, name, messages)
+	if errors.Is(err, ErrRefused) {
+		return nil
+	}
+	return err
+}
+
+// take stores the messages that are heard; ErrRefused: none is.
+func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receipts []memory.Receipt, err error) {
 	var heard []Inbound
 	for _, m := range messages {
 		if h.hears(name, m) {
@@ -144,12 +140,13 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 		}
 	}
 	if len(heard) == 0 {
-		return nil
+		return nil, ErrRefused
 	}
-	return h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: heard}, func() error {
-		_, err := h.deliver(ctx, name, heard)
+	err = h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: heard}, func() (err error) {
+		receipts, err = h.deliver(ctx, name, heard)
 		return err
 	})
+	return receipts, err
 }
 
 func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]memory.Receipt, error) {
@@ -165,10 +162,7 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]m
 	if err != nil {
 		return nil, err
 	}
-	for i, m := range messages {
-		c.noteAwaited(m)
-		c.delivered(m.ID, receipts[i])
-	}
+	c.inbox.post(func() { c.arrived(messages, receipts) })
 	return receipts, nil
 }
 
@@ -204,13 +198,13 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 		return err
 	}
 	defer h.release(c)
-	return c.settle(ctx)
+	return c.waitIdle(ctx)
 }
 
 // Drain returns when all turns, replies and running workers have ended.
 func (h *Hub) Drain(ctx context.Context) error {
 	for _, c := range h.all() {
-		err := c.settle(ctx)
+		err := c.waitIdle(ctx)
 		if err == nil {
 			err = c.drain(ctx)
 		}
@@ -269,14 +263,6 @@ func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
 	return c, nil
 }
 
-// hold keeps a conversation open until the function it returns is called.
-func (h *Hub) hold(c *conversation) (release func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c.users++
-	return func() { h.release(c) }
-}
-
 func (h *Hub) release(c *conversation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -298,14 +284,9 @@ func (h *Hub) all() []*conversation {
 func (h *Hub) forget(c *conversation) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if c.users > 0 || len(c.signal) > 0 {
+	if c.users > 0 || len(c.inbox.signal) > 0 {
 		return false
 	}
 	delete(h.open, c.name)
 	return true
-}
-
-func connectorOf(conversation string) string {
-	connector, _, _ := strings.Cut(conversation, ":")
-	return connector
 }

@@ -26,12 +26,8 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	if err != nil {
 		return 0, err
 	}
-	c := newConversation(h, name, connector, records)
-	open, err := c.opening(ctx)
-	if err == nil {
-		err = open()
-	}
-	if err != nil {
+	c := newConversation(h, name, connector, records) // without its loop: this goroutine owns it
+	if err := c.opening(ctx)(); err != nil {
 		return 0, err
 	}
 	defer c.ends()
@@ -54,8 +50,8 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 func (c *conversation) summarized(ctx context.Context) error {
 	for c.engine.Busy() {
 		select {
-		case finish := <-c.finished:
-			finish()
+		case <-c.inbox.signal:
+			c.inbox.run()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -66,7 +62,7 @@ func (c *conversation) summarized(ctx context.Context) error {
 // ends ends what is being summarized.
 func (c *conversation) ends() {
 	c.engine.Close()
-	_ = c.summarized(context.WithoutCancel(context.Background()))
+	_ = c.summarized(context.Background())
 }
 
 // importer gathers messages into batches that fit below the background level.

@@ -2,51 +2,94 @@ package channel
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
+
+	"cairn/compactor"
 )
 
-// The loop of a conversation: it owns the engine, and starts the child that works.
+// The loop of a conversation: it runs what others post, and starts the child that works.
 
 // retryDelay is how long a conversation waits before it tries again what the disk refused.
 const retryDelay = 5 * time.Second
 
-// own runs the conversation until the hub closes, or until it has been silent for
-// long and leaves memory.
+// inbox holds what others want the loop to run, in order. Nobody waits to post.
+type inbox struct {
+	signal chan struct{} // room for one: "look into it"
+	ended  chan struct{} // closed when the loop has ended
+
+	mu     sync.Mutex // guards events
+	events []func()
+	spare  []func() // what was run last, to be filled again; the loop's
+}
+
+func (in *inbox) post(event func()) {
+	in.mu.Lock()
+	in.events = append(in.events, event)
+	in.mu.Unlock()
+	select {
+	case in.signal <- struct{}{}:
+	default: // the loop will look anyway
+	}
+}
+
+// run runs what was posted.
+func (in *inbox) run() {
+	in.mu.Lock()
+	events := in.events
+	in.events = in.spare[:0]
+	in.mu.Unlock()
+	for _, event := range events {
+		event()
+	}
+	clear(events)
+	in.spare = events
+}
+
+// runs is what the loop knows of the child that works.
+type runs struct {
+	working bool
+	again   bool          // there may be more to do than the child knows
+	err     error         // of the last try, which will be repeated; nil: it succeeded
+	waiters []func() bool // asked after each step, until they return true
+}
+
+// own runs the conversation until the hub closes, or until nothing happened for
+// long and it leaves memory.
 func (c *conversation) own() {
-	defer c.close()
-	defer close(c.ended)
+	defer c.flushLast()
+	defer close(c.inbox.ended)
 	silence := time.NewTimer(c.hub.o.Idle)
 	defer silence.Stop()
 	var retry, due <-chan time.Time
 	var dueAt time.Time
-	stop := c.hub.ctx.Done()
-	working := c.goWork()
-	for working || stop != nil || c.engine != nil && c.engine.Busy() {
-		signal, silent := c.signal, silence.C
-		if working || stop == nil {
-			signal, silent, retry = nil, nil, nil
+	stop, worked := c.hub.ctx.Done(), make(chan error)
+	for c.runs.again = true; c.runs.working || stop != nil || c.busy(); {
+		if c.runs.again && !c.runs.working && stop != nil {
+			retry = nil
+			c.goWork(worked)
+		}
+		silent := silence.C
+		if c.runs.working || stop == nil {
+			silent = nil
 		}
 		select {
-		case <-signal:
-			working = c.goWork()
+		case <-c.inbox.signal:
 		case <-retry:
-			working = c.goWork()
+			c.runs.again = true
 		case <-silent:
 			if c.quiet() && c.hub.forget(c) {
 				return
 			}
-			working = c.goWork()
-		case err := <-c.worked:
-			if working = false; err != nil {
+			c.runs.again = true
+		case err := <-worked:
+			if c.runs.working, c.runs.err = false, err; err != nil {
 				retry = time.After(retryDelay)
-			} else if rest := time.Until(c.gapRest); rest > 0 {
+			} else if rest := time.Until(c.backfill.gapRest); rest > 0 {
 				retry = time.After(rest)
 			}
 			silence.Reset(c.hub.o.Idle)
-		case f := <-c.calls:
-			f()
-		case finish := <-c.finished:
-			finish()
 		case <-due:
 			c.engine.Proceed()
 		case <-stop:
@@ -54,49 +97,163 @@ func (c *conversation) own() {
 				c.engine.Close()
 			}
 		}
-		if c.engine == nil {
-			continue
-		}
-		if at := c.engine.Wake(); at != dueAt {
-			if dueAt, due = at, nil; !at.IsZero() {
-				due = time.After(time.Until(at))
+		c.inbox.run()
+		if c.engine != nil {
+			if at := c.engine.Wake(); at != dueAt {
+				if dueAt, due = at, nil; !at.IsZero() {
+					due = time.After(time.Until(at))
+				}
 			}
+			c.publish()
 		}
-		c.publish()
+		c.runs.waiters = slices.DeleteFunc(c.runs.waiters, func(w func() bool) bool { return w() })
 	}
 }
 
-// goWork starts the child that works.
-func (c *conversation) goWork() (working bool) {
-	go func() { c.worked <- c.attempt(c.hub.ctx) }()
-	return true
+// goWork starts the child that works; worked gets what it ended with.
+func (c *conversation) goWork(worked chan<- error) {
+	c.runs.again, c.runs.working = false, true
+	awaited, resume := c.arrivals.awaited, c.engine == nil || c.runs.err != nil
+	go func() {
+		ctx := c.hub.ctx
+		err := c.work(ctx, resume)
+		if err != nil && ctx.Err() == nil {
+			c.stalled(ctx, awaited, err)
+		} else if err == nil {
+			if c.hub.incidents.end(c.name) {
+				c.log.Info("conversations_recovered")
+			}
+			c.inbox.post(func() {
+				if c.arrivals.awaited == awaited {
+					c.arrivals.awaited = ""
+				}
+			})
+		}
+		worked <- err
+	}()
 }
 
-// attempt does what there is to do, and notes what came of it.
-func (c *conversation) attempt(ctx context.Context) error {
-	asked, awaited := c.try(), c.awaits()
-	err := c.work(ctx)
-	c.unsettled = c.unsettled || err != nil
-	if err != nil && ctx.Err() == nil {
-		c.hub.stuck.is(ctx, c.log, c.name, err)
-		c.stalled(ctx, awaited, err)
-	} else if err == nil {
-		c.hub.stuck.over(c.log, c.name)
-		c.went(awaited)
-	}
-	c.settleUp(asked, err)
-	return err
+func (c *conversation) busy() bool { return c.engine != nil && c.engine.Busy() }
+
+// done reports whether nothing is left to do, or only what failed.
+func (c *conversation) done() bool { return !c.runs.working && !c.runs.again }
+
+// quiet reports whether the conversation may leave memory.
+func (c *conversation) quiet() bool {
+	return c.done() && c.runs.err == nil && time.Until(c.backfill.gapRest) <= 0 && c.sender.idle() &&
+		!c.busy() && (c.engine == nil || c.engine.Wake().IsZero())
 }
 
-// close ends what belongs to the conversation, in reverse order.
-func (c *conversation) close() {
-	c.mu.Lock()
-	c.left = true
-	for _, timer := range c.ackTimers {
-		timer.Stop()
+// publish shows everybody how full the window is.
+func (c *conversation) publish() {
+	gauge := c.engine.Reading()
+	c.gauge.Store(&gauge)
+}
+
+// wake has the child look again.
+func (c *conversation) wake() { c.inbox.post(func() { c.runs.again = true }) }
+
+// start runs slow work of the engine in a child, see compactor.Options.
+func (c *conversation) start(slow func() (finish func())) {
+	go func() { c.inbox.post(slow()) }()
+}
+
+// tryDo has the loop run f and waits until it has, or for the end of the loop. It must not be
+// called by the loop itself, and f must not wait.
+func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
+	var panicked any
+	done := make(chan struct{})
+	c.inbox.post(func() {
+		defer close(done)
+		defer func() { panicked = recover() }()
+		f(c.engine)
+	})
+	select {
+	case <-done:
+	case <-c.inbox.ended:
+		return ErrClosed
 	}
-	c.mu.Unlock()
-	c.sender.wait()
-	c.reactions.Wait()
-	c.flushLast()
+	if panicked != nil {
+		panic(panicked) // it is the caller's
+	}
+	return nil
+}
+
+// do is tryDo for children, which the loop waits for.
+func (c *conversation) do(f func(e *compactor.Compactor)) {
+	if err := c.tryDo(f); err != nil {
+		panic(err)
+	}
+}
+
+// ask is do for a value.
+func ask[T any](c *conversation, f func(e *compactor.Compactor) T) (v T) {
+	c.do(func(e *compactor.Compactor) { v = f(e) })
+	return v
+}
+
+func (c *conversation) check() {
+	c.do(func(e *compactor.Compactor) { e.Check(c.hub.ctx) })
+}
+
+func (c *conversation) next() int64 {
+	return ask(c, func(e *compactor.Compactor) int64 { return e.History().Next() })
+}
+
+// until returns when done, which the loop asks after each of its steps, is true or an error.
+func (c *conversation) until(ctx context.Context, done func() (bool, error)) error {
+	result := make(chan error, 1)
+	c.inbox.post(func() {
+		c.runs.waiters = append(c.runs.waiters, func() bool {
+			ok, err := done()
+			if ok = ok || err != nil || ctx.Err() != nil; ok {
+				result <- err
+			}
+			return ok
+		})
+	})
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.hub.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// waitIdle returns when all that was asked so far is done and sent, or with the
+// error for which it cannot be done now. What is on disk is tried again all the same.
+func (c *conversation) waitIdle(ctx context.Context) error {
+	return c.until(ctx, func() (bool, error) {
+		if !c.done() {
+			return false, nil
+		}
+		return c.sender.idle(), c.runs.err
+	})
+}
+
+// drain returns when no summary is being written any more.
+func (c *conversation) drain(ctx context.Context) error {
+	c.inbox.post(func() {
+		if c.engine != nil {
+			c.engine.Drain()
+		}
+	})
+	return c.until(ctx, func() (bool, error) { return !c.busy(), nil })
+}
+
+// current returns who answers, when the conversation is open.
+func (c *conversation) current(ctx context.Context) (agent Agent, err error) {
+	err = c.until(ctx, func() (bool, error) {
+		if c.engine == nil {
+			return false, c.runs.err
+		}
+		agent = c.agent
+		return true, nil
+	})
+	if err != nil {
+		return Agent{}, err
+	}
+	return agent, nil
 }

@@ -3,22 +3,25 @@ package channel
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"cairn/compactor"
+	"cairn/llm/prices"
 	"cairn/memory"
 )
 
 // What people see of a compaction where nobody shows them every step.
 
-// Reactor is what a connector implements that can put a mark on a message.
+// Reactor is what a connector implements that can put a reaction on a message.
 type Reactor interface {
-	// React marks a message, by its platform id, so that people see that older ones
+	// React puts a reaction on a message, by its platform id, so that people see that older ones
 	// were summarized. It may ask the platform, and ends when ctx does.
 	React(ctx context.Context, conversation, id string) error
 }
 
-// reactTimeout bounds the wait for a mark: it may be left out.
+// reactTimeout bounds the wait for a reaction: it may be left out.
 const reactTimeout = time.Minute
 
 // happened tells everybody of a step of a compaction. notify is what people want to
@@ -30,43 +33,27 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
 	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
-		c.applied(e)
+		c.news = &e
+		c.wake()
 	}
 	if c.hub.o.After != nil {
 		c.hub.o.After(c.name, e)
 	}
 }
 
-// applied has the owner tell people of an applied compaction that made room.
-func (c *conversation) applied(e compactor.Event) {
-	c.mu.Lock()
-	c.news = &e
-	c.mu.Unlock()
-	c.wake()
-}
-
-// announce does so, once for what was applied since the last time.
-func (c *conversation) announce(ctx context.Context) {
-	c.mu.Lock()
-	e := c.news
-	c.news = nil
-	c.mu.Unlock()
-	if e == nil || c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
+// announce tells people of a compaction that made room.
+func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest string) {
+	if c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
 		return
 	}
 	switch c.policy.get().Notify {
 	case compactor.NotifyMessage:
-		// Marked as no words of the assistant; the id keeps it from being said twice.
-		notice := memory.Outcome{Reply: fmt.Sprintf("landing-%d", e.ID), Pieces: []string{appliedLine(*e)}, Failure: true}
-		if err := c.records.Post(ctx, notice); err != nil {
+		if err := c.notify(ctx, fmt.Sprintf("landing-%d", e.ID), appliedLine(*e)); err != nil {
 			c.log.Warn("notify_compaction_failed", "error", err)
-			return
 		}
-		c.sender.start(c.hub.ctx)
 	case compactor.NotifyReaction:
-		if reactor, ok := c.connector.(Reactor); ok && c.newest != "" {
-			newest := c.newest
-			c.reactions.Go(func() { c.react(reactor, newest) })
+		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
+			c.hub.owners.Go(func() { c.react(reactor, newest) })
 		}
 	}
 }
@@ -75,7 +62,7 @@ func (c *conversation) react(reactor Reactor, id string) {
 	ctx, cancel := context.WithTimeout(c.hub.ctx, reactTimeout)
 	defer cancel()
 	err := func() (err error) {
-		defer survive(&err)
+		defer recoverConnector(&err)
 		return reactor.React(ctx, c.name, id)
 	}()
 	if err != nil && c.hub.ctx.Err() == nil {
@@ -93,4 +80,91 @@ func appliedLine(e compactor.Event) string {
 		messages = all
 	}
 	return fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messages)
+}
+
+// noticePrefixes begin the ids of what is posted beside answers: a word of the bot's own
+// that answers nothing and means no failure.
+var noticePrefixes = []string{shortenedPrefix, "landing-", "budget-"}
+
+const shortenedPrefix = "shortened-"
+
+// notify posts a notice: it is marked as no words of the assistant, and the id keeps it from
+// being posted twice.
+func (c *conversation) notify(ctx context.Context, id, text string) error {
+	err := c.records.Post(ctx, memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true})
+	if err == nil {
+		c.sender.start(c.hub.ctx)
+	}
+	return err
+}
+
+// IsNotice reports whether a piece is a notice: neither an answer nor a failure of one.
+func IsNotice(p Piece) bool {
+	return slices.ContainsFunc(noticePrefixes, func(prefix string) bool { return strings.HasPrefix(p.Reply, prefix) })
+}
+
+// notifyShortened posts a notice for each message of a turn that is too long for the
+// model's window: its author must not take the answer for one to all of it. It refers to no
+// message: a connector looks for what refers to a question to find what it has already shown
+// of the answer.
+func (c *conversation) notifyShortened(ctx context.Context, turn memory.Turn) {
+	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
+		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), shortenedLine(m)); err != nil {
+			c.log.Warn("notify_shortened_failed", "message", m.Seq, "error", err)
+		}
+	}
+}
+
+func shortenedLine(s compactor.Shortened) string {
+	shown := fmt.Sprintf("the first %d", s.First)
+	if s.Last > 0 {
+		shown += fmt.Sprintf(" and the last %d", s.Last)
+	}
+	return fmt.Sprintf("(Your message is too long for the model's window: it sees %s of %d characters. Everything is stored.)", shown, s.All)
+}
+
+// warnOwner warns an owner who has just been answered that a budget is nearly spent: once
+// in its period, in one conversation, also if the bot was restarted since.
+func (c *conversation) warnOwner(ctx context.Context, turn memory.Turn) {
+	for _, b := range c.hub.budget.state(c.hub.rules.Load().Money, time.Now()) {
+		if b.level() == levelFree || !c.hub.budget.claim(b) {
+			continue
+		}
+		byOwner, err := c.askedByOwner(ctx, turn)
+		if err == nil && byOwner {
+			err = c.postWarning(ctx, b)
+		}
+		if err != nil {
+			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+		}
+		if err != nil || !byOwner {
+			c.hub.budget.unclaim(b)
+		}
+	}
+}
+
+func (c *conversation) postWarning(ctx context.Context, b Budget) error {
+	id := "budget-" + b.key() // of the reply: by it a later process knows
+	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
+		return err
+	}
+	text := fmt.Sprintf("(%d %% of %s is spent: %s. When all of it is, I stop answering until %s.)",
+		int(100*b.Spent/b.Limit), b.Setting, b, b.ends.Format("2 January, 15:04 MST"))
+	if b.level() == levelSpent {
+		text = fmt.Sprintf("(%s is spent: %s of %s. I answer again from %s on, or when it is raised.)",
+			b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2 January, 15:04 MST"))
+	}
+	return c.notify(ctx, id, text)
+}
+
+// askedByOwner reports whether an owner asked for a turn. A connector without rules, as the
+// terminal, is used by owners alone.
+func (c *conversation) askedByOwner(ctx context.Context, turn memory.Turn) (bool, error) {
+	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]
+	if !ruled {
+		return true, nil
+	}
+	said, err := c.records.Said(ctx, turn.Seq)
+	byOwner := func(m compactor.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
+	return slices.ContainsFunc(said, byOwner), err
 }

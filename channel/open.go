@@ -2,6 +2,8 @@ package channel
 
 import (
 	"context"
+	"log/slog"
+	"sync"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -11,12 +13,9 @@ import (
 // How a conversation is opened, and opened again when the settings have changed.
 
 // load opens the conversation with whom it has to answer now. It does so again when the
-// settings have changed, if nothing is being summarized; opened tells.
+// settings have changed, if nothing is being summarized; opened reports whether it did.
 func (c *conversation) load(ctx context.Context) (opened bool, err error) {
-	open, err := c.opening(ctx)
-	if err != nil {
-		return false, err
-	}
+	open := c.opening(ctx)
 	c.do(func(e *compactor.Compactor) {
 		if opened = e == nil || !e.Busy(); opened {
 			err = open()
@@ -25,43 +24,33 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 	return opened && err == nil, err
 }
 
-// opening reads the settings, and returns what opens the conversation with them, which is the
-// loop's to do.
-func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	agent := c.hub.o.Agent(c.name)
-	if agent.Worker != nil {
-		agent.Worker = switched{agent.Worker, c}
+// opening returns what opens the conversation with the settings of now, which is the loop's
+// to do.
+func (c *conversation) opening(ctx context.Context) (open func() error) {
+	s := service{rules: c.hub.rules.Load(), agent: c.hub.o.Agent(c.name)}
+	if s.agent.Worker != nil {
+		s.agent.Worker = &switched{Model: s.agent.Worker, c: c}
 	}
-	if agent.Fallback != nil {
-		agent.Fallback = switched{agent.Fallback, c}
+	if s.agent.Fallback != nil {
+		s.agent.Fallback = &switched{Model: s.agent.Fallback, c: c}
 	}
-	p := &policy{file: agent.Policy, log: c.log}
-	if err := p.read(ctx, c.records); err != nil {
-		return nil, err
-	}
-	w := lookAt(ctx, agent.Model)
-	tools := toolset(c.records, memory.ToolOptions{
-		Turn:     c.runningTurn,
-		Budget:   func() int { return w.last() / searchShare },
+	s.policy = &policy{file: s.agent.Policy, log: c.log}
+	s.window = lookAt(ctx, s.agent.Model)
+	s.tools = toolset(c.records, memory.ToolOptions{
+		Turn:     c.turnSeq,
+		Budget:   func() int { return s.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	}, c.lookAtWindow)
-	o := c.engineOptions(p)
-	return func() error {
-		engine, err := agent.open(ctx, w, c.records, tools, o)
-		if err != nil {
+	return func() (err error) {
+		if err = s.policy.read(ctx, c.records); err != nil {
 			return err
 		}
-		again := c.engine != nil
-		c.mu.Lock()
-		c.agent, c.engine, c.policy, c.window = agent, engine, p, w
-		c.changedLocked()
-		c.mu.Unlock()
-		c.tools, c.unfit, c.inWords, c.empty = tools, nil, false, engine.History().Next() == 1
-		if c.publish(); !again {
-			close(c.opened)
+		if s.engine, err = s.agent.open(ctx, s.window, c.records, s.tools, c.engineOptions(s.policy)); err == nil {
+			c.service = s
+			c.publish()
 		}
-		return nil
-	}, nil
+		return err
+	}
 }
 
 // engineOptions is what ties the engine to the conversation.
@@ -90,39 +79,81 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 	return o
 }
 
+// outdated reports whether the settings changed since the conversation was opened.
+func (c *conversation) outdated() bool { return c.rules != c.hub.rules.Load() }
+
 // renew has somebody else answer, if the settings say so by now. It is called between
 // turns, when what is on disk is all there is. A summary that is being written is waited for:
-// it ends with the settings it began with.
+// it ends with the settings it was started with, and wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
-	c.mu.Lock()
-	due := c.outdated
-	c.outdated = false
-	c.mu.Unlock()
-	if !due {
+	if !ask(c, func(*compactor.Compactor) bool { return c.outdated() }) {
 		return nil
 	}
 	opened, err := c.load(ctx)
 	if opened {
 		c.check()
-		return nil
 	}
-	c.mu.Lock()
-	c.outdated = true
-	c.mu.Unlock()
 	return err
 }
 
-// current returns who answers, when the conversation is open.
-func (c *conversation) current(ctx context.Context) (Agent, error) {
-	err := c.wait(ctx, func() (bool, error) {
-		select {
-		case <-c.opened:
-			return true, nil
-		default:
-			return false, c.err
-		}
-	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.agent, err
+// policy is what a conversation is compacted by: what the settings file says, and over
+// it what people set with /settings.
+type policy struct {
+	file func() compactor.Policy
+	log  *slog.Logger
+
+	mu     sync.Mutex // guards everything below
+	own    compactor.Patch
+	below  compactor.Policy // what the file said when now was made of it
+	now    compactor.Policy
+	merged bool // now is made of own and below
+}
+
+// get is the policy that holds now. It is asked at each check.
+func (p *policy) get() compactor.Policy {
+	file := p.file()
+	p.mu.Lock()
+	var left []*compactor.FieldError
+	if !p.merged || p.below != file {
+		p.now, left = p.own.Fit(file)
+		p.below, p.merged = file, true
+	}
+	now := p.now
+	p.mu.Unlock()
+	for _, e := range left { // once for each edit of either
+		p.log.Warn("channel_setting_ignored", "problem", e.Error())
+	}
+	return now
+}
+
+// set is what people set with /settings.
+func (p *policy) set() compactor.Patch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.own
+}
+
+// read has what is stored take effect.
+func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
+	set, err := records.Overrides(ctx)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.own, p.merged = memory.PatchOf(set), false
+	return nil
+}
+
+// settingsChanged has what /settings changed take effect, and looks at once whether a
+// level is reached by now. It is the loop's.
+func (c *conversation) settingsChanged() {
+	if c.engine == nil {
+		return // it reads them when it is opened
+	}
+	if err := c.policy.read(c.hub.ctx, c.records); err != nil {
+		c.rules, c.runs.again = nil, true // the child reads all settings again, and reports why it cannot
+		return
+	}
+	c.engine.Check(c.hub.ctx)
 }

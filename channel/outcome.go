@@ -12,7 +12,7 @@ import (
 	"cairn/memory"
 )
 
-// What becomes of a turn: the answer, the part of it that somebody let stand, or
+// What becomes of a turn: the answer, the part of it until somebody stopped it, or
 // words on why there is none; written first, sent then.
 
 // empty reports whether an answer says nothing to people who wait for one.
@@ -71,7 +71,7 @@ func (r *reply) outcome(id, text string, failure bool) memory.Outcome {
 }
 
 // finish writes the outcome and hands the reply to the sender. If the disk
-// refuses, nothing is sent: the turn stays open and is begun again later.
+// refuses, nothing is sent: the turn stays open and is tried again later.
 func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) error {
 	if o.Reply != "" {
 		o.Pieces = c.connector.Split(o.Pieces[0])
@@ -102,10 +102,9 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		c.unwritten(r.turn.To, err)
 		return err
 	}
-	c.toldUnwritten = false
 	c.sender.send(c.hub.ctx, posted)
 	c.check()
-	c.keepLearnt()
+	c.keepLearnt(r.learnt)
 	c.warnOwner(ctx, r.turn)
 	return nil
 }
@@ -126,15 +125,15 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcom
 	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
 		history.Append(o.Messages[n-1])
 	}
-	if c.lost() { // the disk has the answer without what it repeats of that
-		for _, m := range o.Messages {
-			c.change(m.Seq)
-		}
-	}
 	if o.Context.Text != "" && !contextStored { // the head is another one on disk, or what it quotes is gone
 		e.Changed(nil, nil)
 	}
 	history.Answered()
+	if turn := c.turn.Load(); turn != nil && turn.lost { // the disk has the answer without what it repeats of that
+		for _, m := range o.Messages {
+			c.changed(m.Seq)
+		}
+	}
 }
 
 // write writes an outcome, several times if need be, and returns what memory.Conversation's
@@ -159,12 +158,11 @@ func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []me
 }
 
 // unwritten tells people, once per incident, that an answer is held back because it
-// cannot be written. It goes past the outbox, which cannot be written either.
+// cannot be written.
 func (c *conversation) unwritten(to []string, err error) {
-	if c.toldUnwritten {
+	if !c.hub.incidents.tell(c.name, err, true) {
 		return
 	}
-	c.toldUnwritten = true
 	text := "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved."
 	switch {
 	case errors.Is(err, memory.ErrReplaced):
@@ -172,10 +170,7 @@ func (c *conversation) unwritten(to []string, err error) {
 	case errors.Is(err, memory.ErrFull):
 		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; make room, and I answer."
 	}
-	piece := Piece{Reply: "unwritten", Parts: 1, To: to, Text: text, Failure: true}
-	if _, err := c.connector.Reply(c.name, to).Send(c.hub.ctx, piece); err != nil {
-		c.log.Warn("notify_held_answer_failed", "error", err)
-	}
+	c.hub.say(c.hub.ctx, c.name, "unwritten", text, to...)
 }
 
 var (
@@ -183,7 +178,7 @@ var (
 	errInterrupted = errors.New("the turn was interrupted again and again")
 )
 
-// sentence is what people are told of a failure: what happened and what to do,
+// sentence is what people read about a failure: what happened and what to do,
 // and nothing internal.
 func sentence(err error) string {
 	var spent *spentError
@@ -204,4 +199,32 @@ func sentence(err error) string {
 		return remedy.Person
 	}
 	return "Something went wrong while I was answering. Your message is saved; ask again."
+}
+
+// noReply is what the model answers when it has nothing to add where nobody
+// addressed the bot. It never reaches people.
+const noReply = "NO_REPLY"
+
+// mayBeSilent is the line of the turn context that lets the model pass over a turn. The
+// system prompt explains it.
+const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + noReply
+
+// spoken is what people may see of a text: lines that say NO_REPLY are left out,
+// and while the model still writes, so is a last line that may become one.
+func spoken(text string, writing bool) string {
+	at := strings.LastIndexByte(text, '\n') + 1
+	last := strings.TrimSpace(text[at:])
+	if writing && last != "" && strings.HasPrefix(noReply, strings.Trim(last, "`*\"")) {
+		text = text[:at]
+	}
+	if !strings.Contains(text, noReply) {
+		return strings.TrimSpace(text)
+	}
+	var kept []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.Trim(strings.TrimSpace(line), "`*\".") != noReply {
+			kept = append(kept, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n"))
 }

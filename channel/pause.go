@@ -26,15 +26,16 @@ func (c *conversation) paused(ctx context.Context) bool {
 // switched is a model that refuses to work while the conversation is paused.
 type switched struct {
 	llm.Model
-	c *conversation
+	c   *conversation
+	own llm.Learnt // of a model that remembers nothing itself
 }
 
 var errPaused = errors.New("the bot is paused")
 
 // Learnt is what is known of the model itself.
-func (s switched) Learnt() *llm.Learnt { return llm.LearntOf(s.Model, &s.c.byWorker) }
+func (s *switched) Learnt() *llm.Learnt { return llm.LearntOf(s.Model, &s.own) }
 
-func (s switched) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
+func (s *switched) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	if s.c.paused(ctx) {
 		return llm.Response{}, errPaused
 	}
@@ -90,11 +91,9 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 
 // interrupt stops the running turn, if there is one.
 func (c *conversation) interrupt() (stopped bool) {
-	c.mu.Lock()
-	stop := c.stop
-	c.mu.Unlock()
-	if stop != nil {
-		stop(errStopped)
+	turn := c.turn.Load()
+	if turn != nil {
+		turn.stop(errStopped)
 	}
-	return stop != nil
+	return turn != nil
 }

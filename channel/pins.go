@@ -24,9 +24,6 @@ func numberOf(text string) (n int64, ok bool) {
 }
 
 func runPin(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
-	if _, err := c.current(ctx); err != nil {
-		return Answer{}, err
-	}
 	m, err := c.pinnable(ctx, which)
 	if err != nil {
 		return Answer{}, err
@@ -108,9 +105,6 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 	if !ok {
 		return Answer{}, errPeople(c.sayf("Say which message by its number, as /pins shows it: /unpin #12"))
 	}
-	if _, err := c.current(ctx); err != nil {
-		return Answer{}, err
-	}
 	switch err := c.records.Unpin(ctx, seq); {
 	case errors.Is(err, memory.ErrNotFound):
 		return Answer{}, errPeople(fmt.Sprintf("Message #%d is not pinned.", seq))
@@ -121,9 +115,6 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 }
 
 func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	if _, err := c.current(ctx); err != nil {
-		return Answer{}, err
-	}
 	head, _, err := c.records.Head(ctx)
 	if err != nil {
 		return Answer{}, err
@@ -152,7 +143,7 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	return answer, nil
 }
 
-// maxExcerpt is how much of a message stands in a list, in characters.
+// maxExcerpt is how much of a message a list shows, in characters.
 const maxExcerpt = 120
 
 // excerpt is a message in one short line.

@@ -1,13 +1,17 @@
 package channel
 
-import "strings"
+import (
+	"strings"
+
+	"cairn/memory"
+)
 
 // Place is a conversation's name taken apart: connector:server/channel[/thread].
 type Place struct {
 	Connector, Server, Channel, Thread string
 }
 
-// DirectServer stands for the server of direct messages that belong to none.
+// DirectServer takes the place of the server of direct messages that belong to none.
 const DirectServer = "@me"
 
 // ParsePlace takes a conversation's name apart. What is missing is empty.
@@ -51,4 +55,20 @@ func (p Place) String() string {
 // messages belong to a server; their channels are known by the letter D.
 func (p Place) Direct() bool {
 	return p.Server == DirectServer || p.Connector == "slack" && strings.HasPrefix(p.Channel, "D")
+}
+
+// Audience is who may read a place, beside those who are in it. A connector that does not
+// know leaves it empty.
+type Audience = memory.Audience
+
+// The audiences.
+const (
+	Members     = memory.Members     // a private channel or thread, a direct message
+	ChannelWide = memory.ChannelWide // a thread: all who may read its channel
+	ServerWide  = memory.ServerWide  // a public channel, and its public threads
+)
+
+func connectorOf(conversation string) string {
+	connector, _, _ := strings.Cut(conversation, ":")
+	return connector
 }

@@ -2,6 +2,8 @@ package channel
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +15,7 @@ import (
 )
 
 const (
-	// recalledEach is how many memories, and how many messages, at most stand behind a
+	// recalledEach is how many memories, and how many messages, are at most behind a
 	// message unasked. The model has tools to look for more.
 	recalledEach = 5
 
@@ -122,7 +124,7 @@ func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen 
 }
 
 func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64, seen visible) (lines []recalledLine, err error) {
-	// Some of what is found stands in the view.
+	// Some of what is found is in the prompt.
 	found, err := c.records.Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
 	for _, m := range found {
 		if len(lines) == recalledEach {
@@ -207,4 +209,28 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 		answer.Items = append(answer.Items, strings.Join(strings.Fields(messageLine(m.Message)), " "))
 	}
 	return answer, nil
+}
+
+// turnContext is what the model is shown behind the newest message of a turn: the
+// time, how full the window is, and what was recalled. It is stored with the turn, so
+// it is small. A question to another agent has none: that agent is not shown the view.
+func (c *conversation) turnContext(ctx context.Context, turn memory.Turn, other *handover) compactor.Context {
+	if other != nil {
+		return compactor.Context{}
+	}
+	gauge := (*c.gauge.Load())()
+	made := c.recalled(ctx, turn, min(c.agent.Recall, gauge.Window/recalledShare))
+	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), percent(gauge.Used, gauge.Window))
+	if turn.Optional {
+		made.Text += "\n" + mayBeSilent
+	}
+	return made
+}
+
+func percent(used, window int) int { return used * 100 / max(window, 1) }
+
+// cacheKey names a conversation to a provider's prompt cache, without telling its name.
+func cacheKey(conversation string) string {
+	sum := sha256.Sum256([]byte("cairn:" + conversation))
+	return hex.EncodeToString(sum[:16])
 }

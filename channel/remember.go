@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	var words []string
 	for _, word := range strings.Fields(query) {
 		if kind, ok := strings.CutPrefix(strings.ToLower(word), "kind:"); ok && f.Kind == "" {
-			if f.Kind = kind; !isKind(kind) {
+			if f.Kind = kind; !slices.Contains(memory.Kinds, kind) {
 				return Answer{}, errPeople(fmt.Sprintf("There is no kind %q of memory. There are %s.", kind, strings.Join(memory.Kinds, ", ")))
 			}
 			continue
@@ -76,41 +77,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	return answer, nil
 }
 
-func isKind(kind string) bool {
-	for _, k := range memory.Kinds {
-		if k == kind {
-			return true
-		}
-	}
-	return false
-}
-
-// MemoryLine is a memory in one line for people. The number is in parentheses: "7." would
-// begin an ordered list in Markdown, which clients number again by themselves.
-func MemoryLine(m memory.Memory) string {
-	var notes []string
-	if m.Speaker != "" {
-		notes = append(notes, oneLine(m.Speaker))
-	}
-	if m.About != "" && m.About != m.Speaker {
-		notes = append(notes, "about "+oneLine(m.About))
-	}
-	notes = append(notes, m.SaidAt.Local().Format("2 January 2006"))
-	switch {
-	case m.Pinned:
-		notes = append(notes, "pinned")
-	case m.State == "expired":
-		notes = append(notes, "expired on "+m.Expires.Local().Format("2 January 2006"))
-	case !m.Expires.IsZero():
-		notes = append(notes, "until "+m.Expires.Local().Format("2 January 2006 15:04 MST"))
-	}
-	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, m.Kind, oneLine(m.Content), strings.Join(notes, ", "))
-}
-
-// oneLine is text without line ends, so that nobody can write further items of a list.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// decide does what /memories is told beside showing: "pin 12", "unpin 12", "restore 12".
+// decide does what /memories can do beside showing: "pin 12", "unpin 12", "restore 12".
 // done is false for all else, which are words to look for.
 func (c *conversation) decide(ctx context.Context, who Person, query string) (answer Answer, done bool, err error) {
 	what, number, _ := strings.Cut(query, " ")

@@ -3,10 +3,11 @@ package channel
 import (
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"sync"
 	"time"
 
+	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -14,13 +15,11 @@ import (
 // outbox holds something, so that a slow connector delays no turn.
 type sender struct {
 	c    *conversation
-	wg   sync.WaitGroup
 	last int64 // row of the newest piece that was dealt with; its goroutine's alone
 
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	idled   chan struct{}
 	look    bool           // the outbox may hold more than what is handed on
 	handed  []memory.Piece // of the outbox, to be sent next
 }
@@ -36,7 +35,7 @@ func (s *sender) keep(reply string, w Writer) {
 	s.writers[reply] = w
 }
 
-// drop forgets the writer of a reply that will not be sent.
+// drop forgets the writer of a reply that is sent, or will not be.
 func (s *sender) drop(reply string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,26 +67,28 @@ func (s *sender) runLocked(ctx context.Context) {
 	if s.running || !s.look && len(s.handed) == 0 {
 		return
 	}
-	s.running, s.idled = true, make(chan struct{})
-	s.wg.Go(func() { s.run(ctx) })
+	s.running = true
+	s.c.hub.owners.Go(func() {
+		s.run(ctx)
+		s.c.inbox.post(func() {}) // for those who wait until everything is sent
+	})
 }
 
 func (s *sender) run(ctx context.Context) {
 	for s.more(ctx) {
-		level := slog.LevelWarn // for the first try that fails
+		var failing llm.Incident
 		for delay := time.Second; ; delay = min(2*delay, time.Minute) {
 			err := s.sendAll(ctx)
-			if level == slog.LevelDebug && (err == nil || ctx.Err() != nil) {
-				s.c.hub.metrics.refused.Add(-1)
-			}
 			if err == nil || ctx.Err() != nil {
+				if failing.End() {
+					s.c.hub.metrics.refused.Add(-1)
+				}
 				break
 			}
-			if level == slog.LevelWarn {
+			if !failing.On() {
 				s.c.hub.metrics.refused.Add(1)
 			}
-			s.c.log.Log(ctx, level, "send_reply_failed", "error", err)
-			level = slog.LevelDebug
+			s.c.log.Log(ctx, failing.Begin(), "send_reply_failed", "error", err)
 			pause := delay
 			var no *refusedError
 			if errors.As(err, &no) {
@@ -109,7 +110,6 @@ func (s *sender) more(ctx context.Context) bool {
 		return true
 	}
 	s.running = false
-	close(s.idled)
 	return false
 }
 
@@ -171,9 +171,7 @@ func (s *sender) sendOne(ctx context.Context, piece memory.Piece) error {
 		return err
 	}
 	if piece.Part == piece.Parts-1 {
-		s.mu.Lock()
-		delete(s.writers, piece.Reply)
-		s.mu.Unlock()
+		s.drop(piece.Reply)
 	}
 	return nil
 }
@@ -184,21 +182,75 @@ func (s *sender) idle() bool {
 	return !s.running
 }
 
-// settle returns when the outbox has been emptied.
-func (s *sender) settle(ctx context.Context) error {
-	for {
-		s.mu.Lock()
-		running, idled := s.running, s.idled
-		s.mu.Unlock()
-		if !running {
-			return nil
-		}
-		select {
-		case <-idled:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+// What a platform refuses again and again must not hold up what waits behind it.
+
+// mostRefusals is how often a piece is tried. The pauses between them make about 18
+// minutes, so that most outages of a platform end before.
+const mostRefusals = 8
+
+// refusedError is a refusal of a piece that will be tried again.
+type refusedError struct {
+	times int
+	err   error
 }
 
-func (s *sender) wait() { s.wg.Wait() }
+func (e *refusedError) Error() string { return fmt.Sprintf("refused %d times: %v", e.times, e.err) }
+func (e *refusedError) Unwrap() error { return e.err }
+
+// pause is the wait before the next try.
+func (e *refusedError) pause() time.Duration {
+	pause := time.Second
+	for range min(e.times, mostRefusals) - 1 {
+		pause *= 3
+	}
+	return pause
+}
+
+// failed decides what happens to a piece that could not be sent: with an error it is
+// tried again, else it was dropped. While the connector has no connection nothing was
+// refused, and the piece waits.
+func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) error {
+	if errors.Is(failed, ErrGone) {
+		if err := s.tellUnsent(ctx, piece, "unsent-"+piece.Reply, "this platform refuses it"); err != nil {
+			return err
+		}
+		return s.dropPiece(ctx, piece, failed)
+	}
+	if d, ok := s.c.connector.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
+		return failed
+	}
+	times, err := s.c.records.Refused(context.WithoutCancel(ctx), piece.Row)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	if times < mostRefusals {
+		return &refusedError{times, failed}
+	}
+	if err := s.tellUnsent(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was refused again and again"); err != nil {
+		return err
+	}
+	return s.dropPiece(ctx, piece, failed)
+}
+
+// tellUnsent posts one sentence about a piece that is about to be dropped; of a sentence
+// about a failure none. It is posted before the drop: a crash between them changes nothing.
+func (s *sender) tellUnsent(ctx context.Context, piece memory.Piece, id, why string) error {
+	if piece.Failure {
+		return nil
+	}
+	what := "an answer here"
+	if piece.Parts > 1 {
+		what = fmt.Sprintf("part %d of %d of my answer", piece.Part+1, piece.Parts)
+	}
+	text := fmt.Sprintf("I could not send %s: %s. It is kept in my history; ask again, perhaps in other words.", what, why)
+	return s.c.notify(context.WithoutCancel(ctx), id, text)
+}
+
+func (s *sender) dropPiece(ctx context.Context, piece memory.Piece, why error) error {
+	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", why)
+	err := s.c.records.Drop(context.WithoutCancel(ctx), piece.Row, why.Error())
+	if err == nil {
+		s.c.hub.metrics.dropped.Add(1)
+	}
+	return err
+}

@@ -14,7 +14,7 @@ import (
 // /settings: how this conversation is compacted, and why so.
 
 const (
-	settingsTable = "compaction." // stands before each key, as in the file
+	settingsTable = "compaction." // before each key, as in the file
 	takeBack      = "default"     // for a value: what lies below holds again
 	maxValue      = 1000          // characters of a value
 )
@@ -103,8 +103,8 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 		return nil
 	})
 	if err == nil {
-		c.reset()
-		c.hub.eachThread(c.name, (*conversation).reset)
+		c.inbox.post(c.settingsChanged)
+		c.hub.eachThread(c.name, (*conversation).settingsChanged)
 	}
 	return err
 }

@@ -14,9 +14,6 @@ import (
 )
 
 func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	if _, err := c.current(ctx); err != nil {
-		return Answer{}, err
-	}
 	g := (*c.gauge.Load())()
 	var answer Answer
 	for _, session := range g.Past.Earlier {
@@ -93,6 +90,31 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	}
 	return answer, nil
 }
+
+// MemoryLine is a memory in one line for people. The number is in parentheses: "7." would
+// begin an ordered list in Markdown, which clients number again by themselves.
+func MemoryLine(m memory.Memory) string {
+	var notes []string
+	if m.Speaker != "" {
+		notes = append(notes, oneLine(m.Speaker))
+	}
+	if m.About != "" && m.About != m.Speaker {
+		notes = append(notes, "about "+oneLine(m.About))
+	}
+	notes = append(notes, m.SaidAt.Local().Format("2 January 2006"))
+	switch {
+	case m.Pinned:
+		notes = append(notes, "pinned")
+	case m.State == "expired":
+		notes = append(notes, "expired on "+m.Expires.Local().Format("2 January 2006"))
+	case !m.Expires.IsZero():
+		notes = append(notes, "until "+m.Expires.Local().Format("2 January 2006 15:04 MST"))
+	}
+	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, m.Kind, oneLine(m.Content), strings.Join(notes, ", "))
+}
+
+// oneLine is text without line ends, so that nobody can write further items of a list.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // messageLine is a message for people, whole. What goes on in further lines is
 // indented, so that nobody can write lines that look like other people's.

@@ -3,7 +3,9 @@ package channel
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -27,7 +29,7 @@ type talk struct {
 // request makes the next one.
 func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	t.window.look(t.hub.ctx)
-	if err := t.takeChanges(t.hub.ctx); err != nil {
+	if err := t.applyEdits(t.hub.ctx); err != nil {
 		return llm.Request{}, err
 	}
 	var prompt compactor.Prompt
@@ -46,7 +48,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	}
 	t.sent = messages
 	req := llm.Request{
-		Messages: messages, Head: prompt.Head, CacheKey: t.cacheKey,
+		Messages: messages, Head: prompt.Head, CacheKey: cacheKey(t.name),
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()
@@ -60,7 +62,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 
 // retry reports whether a request that failed is worth another, and makes it possible.
 func (t *talk) retry(_ context.Context, err error) bool {
-	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it meanwhile
+	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it before
 		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
 			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", t.agent.Model.Name())
 			learnt.NoTools()
@@ -100,8 +102,8 @@ func refusedAsItStands(err error) bool {
 	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// tellInWords has a request that was refused made once more, with the use of tools told
-// in words from now on, if it held any; if that was not it, they stand as before.
+// tellInWords has a request that was refused made once more, with the use of tools sent
+// as text from now on, if it held any; if that was not it, they stand as before.
 func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool {
 	_, tooled := llm.InWords(sent)
 	if c.inWords = tooled; tooled {
@@ -109,4 +111,58 @@ func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool
 		c.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", c.agent.Model.Name(), "error", err)
 	}
 	return tooled
+}
+
+// illustrated loads the pictures that a request shows, and tells which. What
+// cannot be loaded, or would be refused, stays described in words.
+func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool) {
+	shown, blind := make(map[int64]bool), c.window.learnt().Facts().RefusesImages
+	for i, m := range messages {
+		if len(m.Images) == 0 {
+			continue
+		}
+		images := m.Images[:0:0]
+		for _, image := range m.Images {
+			if blind || c.unfit[image.File] {
+				continue
+			}
+			kind, data, err := c.records.File(c.hub.ctx, image.File)
+			if err != nil {
+				c.log.Warn("load_image_failed", "error", err)
+				continue
+			}
+			image.Type, image.Data = kind, data
+			images = append(images, image)
+			shown[image.File] = true
+		}
+		messages[i].Images = images
+	}
+	return shown
+}
+
+// refused has pictures described from now on: all of them, if the model takes none,
+// or those it was shown, if it could not take these.
+func (c *conversation) refused(shown map[int64]bool, err error) {
+	if llm.TakesNoImages(err) {
+		c.log.Info("model_without_images", "effect", "images are described in words", "model", c.agent.Model.Name())
+		c.window.learnt().NoImages()
+		return
+	}
+	c.log.Info("images_refused", "effect", "images are described in words", "model", c.agent.Model.Name(), "error", err)
+	if c.unfit == nil {
+		c.unfit = make(map[int64]bool)
+	}
+	maps.Copy(c.unfit, shown)
+}
+
+// blindfolded is a message without pictures that nobody will look at.
+func (c *conversation) blindfolded(m Inbound) Inbound {
+	if !c.window.learnt().Facts().RefusesImages {
+		return m
+	}
+	m.Attachments = slices.Clone(m.Attachments)
+	for i := range m.Attachments {
+		m.Attachments[i].Data = nil
+	}
+	return m
 }

@@ -32,6 +32,7 @@ type reply struct {
 	current  strings.Builder     // the text of the running call
 	shown    int                 // bytes of it when it was shown last
 	spend    func() error        // asked before each call of a model
+	learnt   *llm.Learnt         // of the model that answers
 }
 
 // text is all that people see of the reply so far.
@@ -48,8 +49,8 @@ func (r *reply) text() string {
 func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c.running(turn.Seq, cancel)
-	defer c.running(0, nil)
+	c.turn.Store(&runningTurn{seq: turn.Seq, stop: cancel})
+	defer c.turn.Store(nil)
 	if c.paused(c.hub.ctx) { // as below: /stop ends the turn, and is no failure of the disk
 		return c.pass(c.hub.ctx, turn)
 	}
@@ -61,9 +62,9 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
 
-	calls := 0
+	calls, learnt := 0, c.learntFor(other)
 	for {
-		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls)}
+		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls), learnt: learnt}
 		if turn.Attempts > maxAttempts {
 			return c.finish(ctx, r, r.failed(c.spell(sentence(errInterrupted))))
 		}
@@ -72,14 +73,14 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			r.writer.Cancel()
 			return c.hub.ctx.Err()
 		}
-		server := c.learntFor(other)
 		if err == nil && r.empty(resp) {
 			err = errEmpty
 		}
 		if err == nil {
-			c.toldFailed = false
 			c.hub.metrics.answered()
-			c.endIncident(server)
+			if c.failures.end(learnt) {
+				c.log.Info("turns_recovered")
+			}
 			return c.finish(ctx, r, r.answered(c.next(), resp))
 		}
 		if errors.Is(context.Cause(ctx), errStopped) {
@@ -94,13 +95,13 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			continue
 		}
 		c.hub.metrics.failure()
-		c.log.Log(ctx, c.loud(err, server), "turn_failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
-		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
+		c.log.Log(ctx, c.failures.level(err, learnt), "turn_failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
+		if turn.Optional && c.failures.told { // nobody asked for an answer, and people know already
 			c.truncate(r.first)
 			r.writer.Cancel()
 			return c.pass(ctx, turn)
 		}
-		c.toldFailed = true
+		c.failures.told = true
 		return c.finish(ctx, r, r.failed(c.spell(sentence(err))))
 	}
 }
@@ -111,7 +112,7 @@ func (c *conversation) tryAgain(r *reply, turn *memory.Turn) (gone bool, err err
 	c.truncate(r.first)
 	turn.Attempts, err = c.records.Retry(c.hub.ctx, turn.Seq)
 	if gone = errors.Is(err, memory.ErrNotFound); gone {
-		c.answered()
+		c.do(func(e *compactor.Compactor) { e.History().Answered() })
 		return true, nil
 	}
 	return false, err
@@ -154,17 +155,17 @@ func (c *conversation) respond(ctx context.Context, r *reply, other *handover) (
 	return c.converse(ctx, r)
 }
 
-// unbroken makes an error of a panic.
-func (c *conversation) unbroken(r *reply, err *error) {
+// recoverTurn converts a panic in a turn into an error.
+func (c *conversation) recoverTurn(r *reply, err *error) {
 	if p := recover(); p != nil {
 		c.log.Error("turn_panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("the turn broke: %v", p)
+		*err = fmt.Errorf("the turn panicked: %v", p)
 	}
 }
 
 // converse lets the model answer, with tools.
 func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
-	defer c.unbroken(r, &err)
+	defer c.recoverTurn(r, &err)
 	t := talk{conversation: c, r: r}
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
@@ -244,17 +245,10 @@ func (c *conversation) storable(messages []compactor.Message) []compactor.Messag
 	return messages
 }
 
-// runningTurn is the turn that runs; 0: none.
-func (c *conversation) runningTurn() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.turn
-}
-
-// running notes which turn runs, for the tools and for /stop.
-func (c *conversation) running(turn int64, stop context.CancelCauseFunc) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.turn, c.stop = turn, stop
-	c.deletedDuringTurn = c.deletedDuringTurn && turn != 0
+// turnSeq is the turn that runs; 0: none.
+func (c *conversation) turnSeq() int64 {
+	if turn := c.turn.Load(); turn != nil {
+		return turn.seq
+	}
+	return 0
 }

@@ -1,11 +1,17 @@
 package channel
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/llm"
+	"cairn/llm/prices"
 	"cairn/memory"
 )
 
@@ -57,7 +63,7 @@ func (p *pendingUsage) putBack(all []memory.Usage) {
 func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
 	c.usage.add(memory.Day(now), kind, model, u)
-	c.hub.metrics.use(kind, model, u)
+	c.hub.metrics.usage.add("", kind, model, u)
 	c.hub.budget.add(now, model, u)
 	c.hub.checkBudgets(now)
 	c.hub.checkPrice(model)
@@ -82,4 +88,148 @@ func (c *conversation) flushLast() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.hub.ctx), flushTimeout)
 	defer cancel()
 	c.flushUsage(ctx)
+}
+
+// Stats are the numbers of a hub. What is counted is counted from its start on.
+type Stats struct {
+	Open  int // conversations in memory
+	Stuck int // of them, those that cannot go on just now, as when the disk refuses
+
+	Refused int   // conversations whose next reply could not be sent and is tried again
+	Dropped int64 // pieces of replies that were given up
+
+	Turns   int64 // that were answered
+	Failed  int64 // that came to a sentence on why there is no answer
+	Failing int64 // of them, those since the last answer
+
+	Usage []memory.Usage // of models, by kind and model; of no single conversation or day
+}
+
+// metrics counts for Stats.
+type metrics struct {
+	turns, failed, failing atomic.Int64
+	refused, dropped       atomic.Int64
+	usage                  pendingUsage // never taken
+}
+
+func (t *metrics) answered() {
+	t.turns.Add(1)
+	t.failing.Store(0)
+}
+
+func (t *metrics) failure() {
+	t.failed.Add(1)
+	t.failing.Add(1)
+}
+
+// used returns a copy of what was counted, in a fixed order.
+func (p *pendingUsage) used() []memory.Usage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := slices.Clone(p.all)
+	slices.SortFunc(all, func(a, b memory.Usage) int {
+		return cmp.Or(cmp.Compare(b.Kind, a.Kind), cmp.Compare(a.Model, b.Model))
+	})
+	return all
+}
+
+// Stats returns the numbers of now.
+func (h *Hub) Stats() Stats {
+	h.mu.Lock()
+	open := len(h.open)
+	h.mu.Unlock()
+	t := &h.metrics
+	return Stats{
+		Open: open, Stuck: h.incidents.count(), Refused: int(t.refused.Load()), Dropped: t.dropped.Load(),
+		Turns: t.turns.Load(), Failed: t.failed.Load(), Failing: t.failing.Load(),
+		Usage: t.usage.used(),
+	}
+}
+
+// Expense is what requests to models took, and what that costs.
+type Expense struct {
+	Requests int64   `json:"requests"`
+	Input    int64   `json:"input_tokens"`
+	Cached   int64   `json:"cached_tokens"`  // of Input: read from the provider's cache
+	Written  int64   `json:"written_tokens"` // of Input: written to the provider's cache
+	Output   int64   `json:"output_tokens"`
+	Cost     float64 `json:"cost"`
+}
+
+// Add adds usage. priced is false if nobody knows what the model costs: then it counts 0.
+func (e *Expense) Add(u memory.Usage, list prices.List) (priced bool) {
+	e.Requests += u.Requests
+	e.Input += u.Input
+	e.Cached += u.Cached
+	e.Written += u.Written
+	e.Output += u.Output
+	price, priced := list.Of(u.Model)
+	e.Cost += price.Cost(tokensOf(u))
+	return priced
+}
+
+// String is the expense in words.
+func (e Expense) String() string {
+	return fmt.Sprintf("%d requests, %d tokens in (%d cached, %d written), %d out: %s", e.Requests, e.Input, e.Cached, e.Written, e.Output, prices.Money(e.Cost))
+}
+
+// Spending is what a conversation's models were used for.
+type Spending struct {
+	Today       Expense  `json:"today"`
+	Total       Expense  `json:"total"`
+	Summaries   Expense  `json:"summaries"`    // of Total
+	SavedTokens int64    `json:"saved_tokens"` // that summaries kept out of the requests of turns, about
+	Saved       float64  `json:"saved"`        // what these cost as cached input of the model that answers now
+	Budgets     []Budget `json:"budgets"`      // of the whole bot; those that are set
+	NoPrice     []string `json:"no_price"`     // models that count 0, because nobody knows what they cost
+}
+
+// ReadSpending reads what a conversation's models were used for; model is the one that
+// answers in it.
+func ReadSpending(ctx context.Context, records *memory.Conversation, model string, m Money) (*Spending, error) {
+	used, err := records.Usage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Spending{Budgets: []Budget{}, NoPrice: []string{}}
+	today := memory.Day(time.Now())
+	for _, u := range used {
+		if !s.Total.Add(u, m.Prices) && !slices.Contains(s.NoPrice, u.Model) {
+			s.NoPrice = append(s.NoPrice, u.Model)
+		}
+		if u.Day == today {
+			s.Today.Add(u, m.Prices)
+		}
+		if u.Kind == memory.ForSummary {
+			s.Summaries.Add(u, m.Prices)
+		}
+	}
+	if s.SavedTokens, err = records.Saved(ctx); err != nil {
+		return nil, err
+	}
+	price, _ := m.Prices.Of(model)
+	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens})
+	return s, nil
+}
+
+func (s *Spending) write(b *strings.Builder) {
+	if s == nil {
+		return
+	}
+	if s.Total.Requests > 0 {
+		fmt.Fprintf(b, "today     %s\nin all    %s\n", s.Today, s.Total)
+	}
+	if s.Summaries.Requests > 0 || s.SavedTokens > 0 {
+		fmt.Fprintf(b, "summaries %s; they saved about %d tokens of cached input: %s\n", s.Summaries, s.SavedTokens, prices.Money(s.Saved))
+	}
+	if len(s.Budgets) > 0 {
+		var words []string
+		for _, one := range s.Budgets {
+			words = append(words, one.String())
+		}
+		fmt.Fprintf(b, "budget    %s, in all conversations\n", strings.Join(words, ", "))
+	}
+	for _, model := range s.NoPrice {
+		fmt.Fprintf(b, "no price  for %s: it counts as 0; set [prices.%q]\n", model, model)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 const completeTimeout = 10 * time.Second
@@ -47,7 +48,7 @@ func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ 
 // fetch downloads the beginning of a file. Its URL is signed, so the token is not sent. Nil without an
 // error: it cannot be fetched.
 func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
-	q, err := http.NewRequestWithContext(channel.AtMost(ctx, limit), http.MethodGet, address, nil)
+	q, err := http.NewRequestWithContext(platform.AtMost(ctx, limit), http.MethodGet, address, nil)
 	if err != nil {
 		return nil, withoutURL(err)
 	}
@@ -64,7 +65,7 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 		return nil, nil
 	}
 	data, err := io.ReadAll(resp.Body)
-	if err != nil && !errors.Is(err, channel.ErrTooLong) {
+	if err != nil && !errors.Is(err, platform.ErrTooLong) {
 		return nil, withoutURL(err)
 	}
 	return data, nil

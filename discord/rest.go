@@ -17,7 +17,6 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/channel"
 	"cairn/internal/platform"
 )
 
@@ -40,7 +39,7 @@ func newREST(base, token string) *rest {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
 	// An http.Client takes the token along only to the same host; nothing here is redirected.
-	client := &http.Client{Transport: channel.Bounded{RoundTripper: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: platform.Bounded{RoundTripper: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 

@@ -205,7 +205,7 @@ func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
 	var small bytes.Buffer
 	z := gzip.NewWriter(&small)
 	megabyte := bytes.Repeat([]byte(" "), 1<<20)
-	for range channel.MaxAnswer/len(megabyte) + 1 {
+	for range platform.MaxAnswer/len(megabyte) + 1 {
 		if _, err := z.Write(megabyte); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
 	t.Run("an answer", func(t *testing.T) {
 		var into json.RawMessage
 		err := d.rest.do(t.Context(), call{method: http.MethodGet, path: "/gateway", into: &into, once: true})
-		if !errors.Is(err, channel.ErrTooLong) {
+		if !errors.Is(err, platform.ErrTooLong) {
 			t.Errorf("%d bytes, %v", len(into), err)
 		}
 	})

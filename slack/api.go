@@ -15,7 +15,6 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
-	"cairn/channel"
 	"cairn/internal/platform"
 )
 
@@ -61,7 +60,7 @@ func newAPI(o Options) *api {
 	if base == "" {
 		base = slackgo.APIURL
 	}
-	client := &http.Client{Transport: plainer{channel.Bounded{RoundTripper: transport}}, Timeout: callTime, CheckRedirect: sameHost}
+	client := &http.Client{Transport: plainer{platform.Bounded{RoundTripper: transport}}, Timeout: callTime, CheckRedirect: sameHost}
 	options := []slackgo.Option{
 		slackgo.OptionHTTPClient(client), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),

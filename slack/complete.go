@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // unnamed matches a name that was unknown when the message arrived.
@@ -91,8 +92,8 @@ func (s *Slack) speaker(ctx context.Context, m slackgo.Msg) string {
 // Web API's own host, and the client follows no redirect to another host.
 func (s *Slack) fetch(ctx context.Context, address string, most int) ([]byte, error) {
 	var into bytes.Buffer
-	err := s.api.read.GetFileContext(channel.AtMost(ctx, most), address, &into)
-	if err != nil && !errors.Is(err, channel.ErrTooLong) {
+	err := s.api.read.GetFileContext(platform.AtMost(ctx, most), address, &into)
+	if err != nil && !errors.Is(err, platform.ErrTooLong) {
 		return nil, withoutURL(err)
 	}
 	return into.Bytes(), nil

@@ -120,7 +120,7 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 			resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
 			if err == nil {
 				_ = resp.Body.Close()
-				t.Errorf("an answer of more than %d bytes was read", channel.MaxAnswer)
+				t.Errorf("an answer of more than %d bytes was read", platform.MaxAnswer)
 			}
 		})
 	}

@@ -18,7 +18,6 @@ import (
 	slackgo "github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
 
-	"cairn/channel"
 	"cairn/internal/platform"
 )
 
@@ -53,7 +52,7 @@ func (s *Slack) newSocket(silence time.Duration) *socket {
 		},
 	}
 	k.client = socketmode.New(s.api.write, socketmode.OptionDialer(dialer), socketmode.OptionLog(log.New(io.Discard, "", 0)),
-		socketmode.OptionReadLimit(channel.MaxAnswer), socketmode.OptionPingInterval(24*time.Hour)) // a compatible server may send no PING: see watch
+		socketmode.OptionReadLimit(platform.MaxAnswer), socketmode.OptionPingInterval(24*time.Hour)) // a compatible server may send no PING: see watch
 	return k
 }
 

@@ -1,6 +1,4 @@
-// What others send over HTTP is read up to a limit, whatever they announce.
-
-package channel
+package platform
 
 import (
 	"context"
@@ -8,6 +6,8 @@ import (
 	"io"
 	"net/http"
 )
+
+// What others send over HTTP is read up to a limit, whatever they announce.
 
 // MaxAnswer is how many bytes of an answer to a platform's client are read, unless AtMost
 // says otherwise.

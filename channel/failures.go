@@ -1,0 +1,188 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// incidents are the conversations that cannot be read or written just now, as when the disk
+// takes nothing. The log has a warning for each cause, however many conversations it stops and
+// however often they try again; people hear of it once.
+type incidents struct {
+	mu   sync.Mutex           // guards open
+	open map[string]*incident // by conversation
+}
+
+type incident struct {
+	since time.Time
+	told  bool   // people know
+	cause string // why the conversation is stuck; "": only what arrives could not be stored
+}
+
+func (all *incidents) ofLocked(conversation string) *incident {
+	if all.open == nil {
+		all.open = make(map[string]*incident)
+	}
+	if all.open[conversation] == nil {
+		all.open[conversation] = &incident{since: time.Now()}
+	}
+	return all.open[conversation]
+}
+
+// stuck notes that a conversation cannot go on, and reports whether the cause is new.
+func (all *incidents) stuck(conversation string, err error) (isNew bool) {
+	cause := causeOf(err)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	isNew = true
+	for _, other := range all.open {
+		isNew = isNew && other.cause != cause
+	}
+	all.ofLocked(conversation).cause = cause
+	return isNew
+}
+
+// graceTime is how long a database may fail before people hear of it: less is a lock or a
+// hiccup of the disk, and the answer follows anyway.
+const graceTime = 2 * time.Second
+
+// tell reports whether to tell people of a failure: at once, or where a retry may help when it
+// has lasted.
+func (all *incidents) tell(conversation string, err error, atOnce bool) (tell bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	i := all.ofLocked(conversation)
+	atOnce = atOnce || errors.Is(err, memory.ErrDamaged) || errors.Is(err, memory.ErrReplaced) || errors.Is(err, memory.ErrFull)
+	tell = !i.told && (atOnce || time.Since(i.since) >= graceTime)
+	i.told = i.told || tell
+	return tell
+}
+
+// end notes that a conversation goes on, and reports whether it was the last that was stuck.
+func (all *incidents) end(conversation string) (last bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	ended := all.open[conversation]
+	delete(all.open, conversation)
+	return ended != nil && ended.cause != "" && all.countLocked() == 0
+}
+
+func (all *incidents) countLocked() (n int) {
+	for _, i := range all.open {
+		if i.cause != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// count is how many conversations are stuck.
+func (all *incidents) count() int {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.countLocked()
+}
+
+// causeOf is what lies at the bottom of an error, in its own words: without names of
+// conversations, which its wrappers add.
+func causeOf(err error) string {
+	for {
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			if below := e.Unwrap(); below != nil {
+				err = below
+				continue
+			}
+		case interface{ Unwrap() []error }:
+			if all := e.Unwrap(); len(all) > 0 {
+				err = all[len(all)-1]
+				continue
+			}
+		}
+		return err.Error()
+	}
+}
+
+// Undelivered tells the author of a message, once per incident, that Deliver failed. A
+// connector that goes on trying calls it after each failure.
+func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
+	if !m.Addressed || ctx.Err() != nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrClosed) || !h.incidents.tell(conversation, err, false) {
+		return
+	}
+	text := "I cannot store your message at the moment. I keep trying, and answer when I have it."
+	switch {
+	case errors.Is(err, memory.ErrReplaced):
+		text = "My database was deleted or moved, so I cannot store your message. Ask the bot's operator to put it back; I keep trying until then."
+	case errors.Is(err, memory.ErrFull):
+		text = "My disk is full, so I cannot store your message. Ask the bot's operator to make room; I keep trying until then."
+	case errors.Is(err, memory.ErrDamaged):
+		text = damagedWords
+	}
+	h.say(ctx, conversation, "unwell", text, m.ID)
+}
+
+const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I keep trying until then."
+
+// stalled tells the log, and the person who waits for an answer, once per incident, that the
+// conversation cannot be read or written.
+func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
+	level := slog.LevelDebug
+	if c.hub.incidents.stuck(c.name, err) {
+		level = slog.LevelWarn
+	}
+	c.log.Log(ctx, level, "conversation_stalled", "error", err)
+	if awaited == "" || !c.hub.incidents.tell(c.name, err, false) {
+		return
+	}
+	text := "I cannot read or write my database at the moment. I keep trying, and answer when I can."
+	if errors.Is(err, memory.ErrDamaged) {
+		text = damagedWords
+	}
+	c.hub.say(ctx, c.name, "unwell", text, awaited)
+}
+
+// say sends a notice past the outbox, which may not be writable.
+func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...string) {
+	connector, ok := h.connectors[connectorOf(conversation)]
+	if !ok {
+		return
+	}
+	if _, err := connector.Reply(conversation, to).Send(ctx, Piece{Reply: id, Parts: 1, To: to, Text: text, Failure: true}); err != nil {
+		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
+	}
+}
+
+// failures is what the log and people know of turns that failed.
+type failures struct {
+	here    llm.Incident // turns fail here, for reasons of their own
+	covered bool         // turns failed here while the model's server was down
+	told    bool         // people know that the last turn failed
+}
+
+// level is how to log that a turn failed: as a warning once per incident. Where the model's
+// server fails for everybody, all conversations are one incident; one in which it goes on
+// failing when it works for others is another.
+func (f *failures) level(err error, server *llm.Learnt) slog.Level {
+	switch {
+	case errors.Is(err, compactor.ErrSpent): // the budget has its own line
+		return slog.LevelDebug
+	case f.here.On() || !llm.OfServer(err) || f.covered && !server.Down.On():
+		return f.here.Begin()
+	}
+	f.covered = true
+	return server.Down.Begin()
+}
+
+// end notes that a turn was answered, and reports whether that ends an incident.
+func (f *failures) end(server *llm.Learnt) bool {
+	f.covered, f.told = false, false
+	here, there := f.here.End(), server.Down.End()
+	return here || there
+}

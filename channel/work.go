@@ -1,0 +1,219 @@
+package channel
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// What a conversation does with messages that arrived: the child that works takes them up
+// and answers them.
+
+// searchShare is the share of the window one search may answer with: 1/16.
+const searchShare = 16
+
+// work opens the conversation if need be, resumes a turn that was not finished, and does
+// what there is to do until nothing waits.
+func (c *conversation) work(ctx context.Context, resume bool) error {
+	opens := c.engine == nil
+	if opens {
+		if _, err := c.load(ctx); err != nil {
+			return err
+		}
+		c.sender.start(ctx) // with what an earlier process left
+	}
+	if resume {
+		if err := c.renew(ctx); err != nil {
+			return err
+		}
+		if err := c.resume(ctx); err != nil {
+			return err
+		}
+	}
+	if opens {
+		c.check() // what an earlier process could not summarize is repaired in silence
+	}
+	for ctx.Err() == nil {
+		more, err := c.step(ctx)
+		if !more {
+			c.flushUsage(ctx)
+		}
+		if err != nil || !more {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// step takes up what waits, and answers it if anybody asked. Where nothing waits it
+// starts a new session if somebody wants one.
+func (c *conversation) step(ctx context.Context) (more bool, err error) {
+	outdated := false
+	var made *compactor.Event
+	newest := ""
+	c.do(func(*compactor.Compactor) {
+		outdated = c.outdated()
+		if err = c.refresh(ctx); err == nil {
+			made, newest, c.news = c.news, c.arrivals.newest, nil
+		}
+	})
+	if err == nil && outdated {
+		err = c.renew(ctx)
+	}
+	if err != nil {
+		return false, err
+	}
+	if made != nil {
+		c.announce(ctx, made, newest)
+	}
+	due, err := c.gather(ctx)
+	if err != nil {
+		return false, err
+	}
+	burst, err := c.dequeue(ctx, due)
+	if err != nil {
+		return false, err
+	}
+	if len(burst) == 0 && due.Session {
+		return c.startSession(ctx)
+	}
+	if len(burst) == 0 {
+		return false, nil
+	}
+	// What comes after the look wakes the loop, which starts the child again.
+	more = len(burst) < due.Waiting || due.Session
+	c.do(func(*compactor.Compactor) {
+		c.append(burst)
+		for _, m := range burst {
+			c.accepted(m.ID, m.Seq)
+		}
+		c.arrivals.newest = burst[len(burst)-1].ID
+	})
+	turn, authors := turnOf(burst)
+	if turn.Seq == 0 {
+		c.check()
+		return more, nil
+	}
+	if ok, tell := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
+		return more, c.putOff(ctx, turn, tell)
+	}
+	return more, c.answer(ctx, turn)
+}
+
+// dequeue takes messages up that wait; nothing is written where none does.
+func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]compactor.Message, error) {
+	if due.Last == 0 {
+		return nil, nil
+	}
+	c.window.look(ctx)
+	return c.records.TakeUp(ctx, due.Last, c.window.burst(), time.Now().Add(-c.hub.o.CatchUp))
+}
+
+// append shows messages that are on disk. A thread looks at what it inherited: it did so
+// with its first message. It is the loop's.
+func (c *conversation) append(messages []compactor.Message) {
+	c.engine.History().Append(messages...)
+	c.engine.History().Stored()
+	if messages[0].Seq == 1 {
+		c.engine.Changed(nil, nil)
+	}
+}
+
+// startSession starts a new session if somebody wants one and all that was said before is
+// dealt with.
+func (c *conversation) startSession(ctx context.Context) (started bool, err error) {
+	due, err := c.records.SessionDue(ctx)
+	if err != nil || !due {
+		return false, err
+	}
+	c.do(func(e *compactor.Compactor) { _, err = e.StartSession(ctx) })
+	return err == nil, err
+}
+
+// turnOf returns the turn that was taken up, and who wants it; none if nobody does.
+func turnOf(burst []compactor.Message) (turn memory.Turn, authors []string) {
+	turn.Attempts, turn.Optional = 1, true
+	for _, m := range burst {
+		if !m.Addressed {
+			continue
+		}
+		turn.Seq = m.Turn
+		turn.To = append(turn.To, m.ID)
+		turn.Optional = turn.Optional && m.Optional
+		if !slices.Contains(authors, m.AuthorID) {
+			authors = append(authors, m.AuthorID)
+		}
+	}
+	return turn, authors
+}
+
+// resume takes up a turn that was started and not finished, by an earlier process or
+// because the disk refused the answer. What is too old is left as context.
+func (c *conversation) resume(ctx context.Context) error {
+	for {
+		turn, found, err := c.records.Unanswered(ctx)
+		if err != nil || !found {
+			return err
+		}
+		if time.Since(turn.Since) > c.hub.o.CatchUp {
+			if err := c.pass(ctx, turn); err != nil {
+				return err
+			}
+			continue
+		}
+		if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); err != nil {
+			return err
+		}
+		if err := c.answer(ctx, turn); err != nil {
+			return err
+		}
+	}
+}
+
+// ackDelay is how long a message may wait to be taken up until the connector hears
+// that it is on disk, at least.
+const ackDelay = time.Second
+
+// arrived sees to messages that are on disk. The connector learns their place, and before
+// that, if they wait behind a long turn, that they are there.
+func (c *conversation) arrived(messages []Inbound, receipts []memory.Receipt) {
+	c.runs.again = true
+	for i, m := range messages {
+		if m.Addressed {
+			c.arrivals.awaited = m.ID
+		}
+		if receipts[i].Seq > 0 {
+			c.accepted(m.ID, receipts[i].Seq)
+			continue
+		}
+		if o, ok := c.connector.(Observer); ok && c.arrivals.acks[m.ID] == nil {
+			c.arrivals.acks[m.ID] = time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID) }) })
+		}
+	}
+}
+
+func (c *conversation) acknowledge(o Observer, id string) {
+	if c.arrivals.acks[id] != nil {
+		o.Accepted(c.name, id, 0)
+	}
+}
+
+// accepted tells the connector a message's place.
+func (c *conversation) accepted(id string, seq int64) {
+	if timer := c.arrivals.acks[id]; timer != nil {
+		timer.Stop()
+		delete(c.arrivals.acks, id)
+	}
+	if o, ok := c.connector.(Observer); ok {
+		o.Accepted(c.name, id, seq)
+	}
+}
+
+func (c *conversation) remembered(id int64, kind, content string) {
+	if o, ok := c.connector.(Observer); ok {
+		o.Remembered(c.name, id, kind, content)
+	}
+}
