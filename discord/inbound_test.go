@@ -15,10 +15,7 @@ import (
 // bot is a connector that knows a server, and was never opened.
 func bot(t testing.TB) *Discord {
 	t.Helper()
-	d, err := New(Options{Token: "token"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(New(Options{Token: "token"}))(t)
 	d.state.setSelf(user{ID: "1", Username: "cairn"}, "1")
 	d.state.addGuild(guildData{
 		ID: "9", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},

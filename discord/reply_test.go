@@ -46,10 +46,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 		}
 	})
 	t.Run("the list of conversations says what people call them", func(t *testing.T) {
-		all, err := r.store.Listing(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must(r.store.Listing(t.Context()))(t)
 		names := map[string]bool{}
 		for _, l := range all {
 			names[l.Name] = true

@@ -63,9 +63,7 @@ func TestRequestsStayBelowTheLimits(t *testing.T) {
 	const burst = 120
 	r.Limit(discordtest.RouteLimit{Route: "POST /channels/*/messages", Requests: 40, Per: 700 * time.Millisecond})
 	for i := range burst {
-		if _, err := d.create(r.ctx, r.square, newPost(r.square, "hello", "", nonce(i)), false); err != nil {
-			t.Fatal(err)
-		}
+		must(d.create(r.ctx, r.square, newPost(r.square, "hello", "", nonce(i)), false))(t)
 	}
 	if n := r.InvalidRequests(); n != 0 || len(r.Sent(r.square)) != burst {
 		t.Errorf("%d requests were refused, %d messages sent", n, len(r.Sent(r.square)))
@@ -206,13 +204,9 @@ func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
 	z := gzip.NewWriter(&small)
 	megabyte := bytes.Repeat([]byte(" "), 1<<20)
 	for range channel.MaxAnswer/len(megabyte) + 1 {
-		if _, err := z.Write(megabyte); err != nil {
-			t.Fatal(err)
-		}
+		must(z.Write(megabyte))(t)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, z.Close())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(small.Bytes()) // the client hangs up

@@ -41,10 +41,7 @@ func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
 			r := newRig(t, discordtest.Options{}).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			r.Fail(fault)
-			id, err := r.send(r.place(r.square), channel.Piece{Reply: "reply-1", Parts: 1, To: []string{m.ID}, Text: "answer"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := must(r.send(r.place(r.square), channel.Piece{Reply: "reply-1", Parts: 1, To: []string{m.ID}, Text: "answer"}))(t)
 			if s := r.Sent(r.square); len(s) != 1 || s[0].ID != id || s[0].Content != "answer" {
 				t.Errorf("%d messages: %+v", len(s), s)
 			}
@@ -66,10 +63,7 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	}
 	var ids []string
 	for _, p := range pieces {
-		id, err := r.send(place, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(r.send(place, p))(t)
 		ids = append(ids, id)
 		r.Say(r.square, r.ann.ID, "chatter")
 	}
@@ -98,19 +92,14 @@ func TestWhatAnEarlierProcessBeganIsFinished(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			to := []string{m.ID}
-			_, err := r.connector.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(r.connector.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false))(t)
 			r.connector.started = time.Now().Add(time.Second) // a new process
 			w := r.connector.Reply(r.place(r.square), to)
 			if streamed {
 				w.Show("half an answer")
 				r.until("the edit", func() bool { return r.Sent(r.square)[0].Content == "half an answer" })
 			}
-			if _, err := w.Send(r.ctx, channel.Piece{Reply: "reply-1", Parts: 1, To: to, Text: "a whole answer"}); err != nil {
-				t.Fatal(err)
-			}
+			must(w.Send(r.ctx, channel.Piece{Reply: "reply-1", Parts: 1, To: to, Text: "a whole answer"}))(t)
 			if s := r.Sent(r.square); len(s) != 1 || s[0].Content != "a whole answer" {
 				t.Errorf("%d messages: %+v", len(s), s)
 			}
@@ -228,10 +217,7 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 		_, _ = w.Write([]byte(`{"id":"1"}`))
 	}))
 	defer s.Close()
-	d, err := New(Options{Token: token, APIBase: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(New(Options{Token: token, APIBase: s.URL}))(t)
 	defer d.rest.client.CloseIdleConnections()
 	d.state.setSelf(user{ID: "1"}, "1")
 	d.rest.limits.perSecond = 12

@@ -139,10 +139,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	r.store.ShareMemories(true)
 	shares := func(name string) bool {
 		t.Helper()
-		c, err := r.store.Find(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(r.store.Find(t.Context(), name))(t)
 		_, here, err := c.SharesMemories(t.Context())
 		if err != nil {
 			t.Fatal(err)

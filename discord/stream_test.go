@@ -127,9 +127,7 @@ func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
 	r.t.Helper()
 	pieces := r.connector.Split(text)
 	for i, piece := range pieces {
-		if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}); err != nil {
-			r.t.Fatal(err)
-		}
+		must(w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}))(r.t)
 	}
 }
 
@@ -200,10 +198,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			create := func(text, to string) string {
-				made, err := r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				made := must(r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false))(t)
 				return made.ID
 			}
 			first := create("the first half", m.ID)
@@ -213,9 +208,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			create("the second ha", "")
 			other := r.Say(r.square, r.ann.ID, "another question")
 			create("another answer", other.ID)
-			if err := platform.Sleep(r.ctx, 5*time.Millisecond); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
 			r.connector.started = time.Now() // a new process
 			w := r.connector.Reply(r.place(r.square), []string{m.ID})
 			if c.streamed {

@@ -25,10 +25,7 @@ import (
 // leaves the rest to the workspace.
 func (r *rig) behind(front func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy)) {
 	r.t.Helper()
-	target, err := url.Parse(r.w.APIURL)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	target := must(url.Parse(r.w.APIURL))(r.t)
 	workspace := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
 		p.Out.URL.Scheme, p.Out.URL.Host = target.Scheme, target.Host
 	}}

@@ -201,10 +201,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 		}
 	}))
 	defer slack.Close()
-	s, err := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100}))(t)
 	defer s.api.close()
 	for address, want := range map[string]string{
 		slack.URL + "/file": "Bearer xoxb-secret", slack.URL + "/home": "Bearer xoxb-secret",
@@ -285,10 +282,7 @@ func TestConversationsAreListedByTheirNames(t *testing.T) {
 	r.ask(general, ann, 1) // its author is looked up, and the channel with them
 	r.ask(general, ann, 2)
 	r.eventually("the name of the channel", func() bool {
-		all, err := r.store.Listing(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must(r.store.Listing(t.Context()))(t)
 		return len(all) == 1 && all[0].Name == "#general · slacktest"
 	})
 }

@@ -19,10 +19,7 @@ import (
 // knowing is a connector that knows ann, bob and general, and itself as cairn.
 func knowing(t testing.TB) *Slack {
 	t.Helper()
-	s, err := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)}))(t)
 	s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
 	s.names.cache.Set("U1", "Ann")
 	s.names.cache.Set("C1", "general")

@@ -206,14 +206,8 @@ func (r *rig) transcript(name string) []string {
 
 func (r *rig) messages(name string) []compactor.Message {
 	r.t.Helper()
-	c, err := r.store.Conversation(context.Background(), name)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	page, err := c.Transcript(context.Background(), 1, 10_000)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	c := must(r.store.Conversation(context.Background(), name))(r.t)
+	page := must(c.Transcript(context.Background(), 1, 10_000))(r.t)
 	return page
 }
 
@@ -234,14 +228,9 @@ func (r *rig) breakDisk() (repair func()) {
 	}
 	exec := func(statement string) {
 		r.t.Helper()
-		db, err := sql.Open("sqlite3", "file:"+files[0]+"?_busy_timeout=10000")
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		db := must(sql.Open("sqlite3", "file:"+files[0]+"?_busy_timeout=10000"))(r.t)
 		defer db.Close()
-		if _, err := db.Exec(statement); err != nil {
-			r.t.Fatal(err)
-		}
+		must(db.Exec(statement))(r.t)
 	}
 	exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	return func() { exec("DROP TRIGGER broken") }
@@ -266,4 +255,21 @@ func (r *rig) uncomplaining() {
 
 func conversation(parts ...string) string {
 	return prefix + slacktest.TeamID + "/" + strings.Join(parts, "/")
+}
+
+// must returns what a call returned, and ends the test if the call failed: must(f())(t).
+func must[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return value
+	}
+}
+
+// noError ends the test if a call failed.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

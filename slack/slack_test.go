@@ -173,10 +173,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 		} else {
 			r.stored(name, "user: the launch is on Monday")
 		}
-		c, err := r.store.Find(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(r.store.Find(t.Context(), name))(t)
 		if _, here, err := c.SharesMemories(t.Context()); err != nil || here != want {
 			t.Errorf("%s shares its memories: %v, %v", name, here, err)
 		}

@@ -42,10 +42,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			x.Say(" ten")
 		})
 		defer server.Close()
-		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{}, model)
 		k.typed(t, "count\r")
 		k.screen.until(t, "the whole answer, once", func(screen string) bool {
@@ -65,10 +62,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			x.Say(" ten")
 		})
 		defer server.Close()
-		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{NoColor: true}, model)
 		k.typed(t, "count\r")
 		k.screen.wait(t, "nine ten")
@@ -84,10 +78,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			x.Wait(20 * time.Second)
 		})
 		defer server.Close()
-		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{NoColor: true}, model)
 		k.typed(t, "count\r")
 		k.screen.wait(t, "Stopped.")
@@ -155,10 +146,7 @@ func TestEditorCommands(t *testing.T) {
 			x.Say("here I am")
 		})
 		defer server.Close()
-		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{}, model)
 		k.typed(t, "hello\r")
 		k.screen.until(t, "the answer, and no sign any more", func(screen string) bool {

@@ -35,9 +35,7 @@ func TestPlain(t *testing.T) {
 			}
 			return echo(ctx, n, req)
 		})
-		if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 	})
 	t.Run("a command is answered on the output", func(t *testing.T) {
 		s := talk(t, Options{}, "/help\n", echo)
@@ -75,10 +73,7 @@ func TestPlain(t *testing.T) {
 		if s.out.String() != "yes\nyes\n" || !strings.Contains(s.err.String(), "more than 4 MB") {
 			t.Errorf("output %q, errors %q", s.out, s.err)
 		}
-		conversation, err := s.store.Find(t.Context(), "terminal:general")
-		if err != nil {
-			t.Fatal(err)
-		}
+		conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript(t.Context(), 1, 10)
 		if err != nil || len(messages) != 4 || strings.TrimSpace(messages[0].Text) != strings.TrimSpace(long) {
 			t.Errorf("%d messages, %v", len(messages), err)
@@ -131,17 +126,10 @@ func TestPlain(t *testing.T) {
 	t.Run("the next start answers what was left, and only this channel's", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader("now\n")}, echo)
 		for _, name := range []string{"terminal:general", "terminal:other"} {
-			conversation, err := s.store.Conversation(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := conversation.Deliver(t.Context(), inbound(person("Ada"), "left in "+name)); err != nil {
-				t.Fatal(err)
-			}
+			conversation := must(s.store.Conversation(t.Context(), name))(t)
+			must(conversation.Deliver(t.Context(), inbound(person("Ada"), "left in "+name)))(t)
 		}
-		if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 		if got, want := s.out.String(), "you said left in terminal:general\nyou said now\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

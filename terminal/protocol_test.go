@@ -118,9 +118,7 @@ func TestProtocol(t *testing.T) {
 			return echo(ctx, n, req)
 		})
 		go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-		if err := s.ends(t); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.ends(t))
 		if accepted := s.of(t, "accepted"); !strings.HasSuffix(accepted[len(accepted)-1], `"id":"2","seq":3}`) {
 			t.Errorf("got %q", accepted)
 		}
@@ -140,10 +138,7 @@ func TestProtocol(t *testing.T) {
 		if len(s.of(t, "accepted")) != 2 || len(replies) != 2 || !strings.Contains(replies[1], `"to":["2"]`) {
 			t.Errorf("got\n%s", s.out)
 		}
-		conversation, err := s.store.Find(t.Context(), "terminal:general")
-		if err != nil {
-			t.Fatal(err)
-		}
+		conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript(t.Context(), 2, 1)
 		if err != nil || messages[0].Author != "Bo" || !messages[0].Time.Equal(time.Date(2026, 1, 31, 14, 4, 5, 0, time.UTC)) {
 			t.Errorf("kept %+v, %v", messages, err)
@@ -176,10 +171,7 @@ func TestProtocol(t *testing.T) {
 		p.log = s.log
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
-			r, err := p.parse(line{number: 1, text: `{"id":"1","text":"` + text + `"}`})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(p.parse(line{number: 1, text: `{"id":"1","text":"` + text + `"}`}))(t)
 			p.handle(t.Context(), s.hub, r)
 		}
 		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}
@@ -218,9 +210,7 @@ func TestProtocolOrder(t *testing.T) {
 			}
 			return echo(ctx, n, req)
 		})
-		if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 		if got := s.of(t, "reply"); len(got) != 3 {
 			t.Errorf("got %q", got)
 		}
@@ -234,9 +224,7 @@ func TestProtocolOrder(t *testing.T) {
 		last := map[string]string{}
 		for _, text := range s.of(t, "accepted") {
 			var line acceptedLine
-			if err := json.Unmarshal([]byte(text), &line); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text), &line))
 			if line.Seq == 0 { // it waits, and will be told its place
 				continue
 			}
@@ -271,9 +259,7 @@ func TestProtocolOrder(t *testing.T) {
 				return llm.Response{}, errors.Join(ctx.Err(), errors.New("nobody stopped it"))
 			})
 			go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-			if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 			if got := s.of(t, "reply"); len(got) != 1 || !strings.Contains(got[0], `"to":["s"],"text":"`+want) {
 				t.Errorf("got %q", got)
 			}

@@ -63,13 +63,9 @@ type session struct {
 // reply was sent is noted after it stands on the screen.
 func (s *session) lose(t *testing.T) {
 	t.Helper()
-	if err := s.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.hub.Drain(t.Context()))
 	s.lost = true
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.store.Close())
 }
 
 type answer = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
@@ -142,9 +138,7 @@ func talk(t *testing.T, o Options, input string, model answer, window ...int) *s
 		m.Tokens = window[0]
 	}
 	s := openWith(t, o, m)
-	if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 	return s
 }
 
@@ -220,3 +214,20 @@ func TestReadLine(t *testing.T) {
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// must returns what a call returned, and ends the test if the call failed: must(f())(t).
+func must[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return value
+	}
+}
+
+// noError ends the test if a call failed.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
