@@ -105,9 +105,7 @@ func TestEditorCommands(t *testing.T) {
 		if err := k.end(t); err != nil {
 			t.Error(err)
 		}
-		if len(model.Requests()) != 1 {
-			t.Error("the cleared line was sent")
-		}
+		expect(t, "the cleared line was sent", len(model.Requests()), 1)
 	})
 	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))

@@ -53,9 +53,7 @@ func TestPlain(t *testing.T) {
 		s := talk(t, Options{}, "hello\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("\x1b]52;c;x\x07red \u009b2J\u202eok\tend"), nil
 		})
-		if got := s.out.String(); got != "]52;c;xred 2Jok\tend\n" {
-			t.Errorf("got %q", got)
-		}
+		expect(t, "the result", s.out.String(), "]52;c;xred 2Jok\tend\n")
 	})
 	t.Run("a failure is told on the error stream", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -108,9 +106,7 @@ func TestPlain(t *testing.T) {
 		s.lose(t)
 		p := s.connector.face.(*plain)
 		p.log = s.log
-		if err := p.say(t.Context(), s.hub, typed{text: "hello"}); err != notTaken {
-			t.Errorf("got %v", err)
-		}
+		expect[error](t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), notTaken)
 		s.logged.wait(t, "database is closed")
 	})
 	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
@@ -139,17 +135,11 @@ func TestPlain(t *testing.T) {
 func TestUntaken(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	full := fmt.Errorf("deliver message of terminal:general: %w", sqlite3.Error{Code: sqlite3.ErrFull})
-	if got := new(disk).untaken(t.Context(), log, full); got != diskFull {
-		t.Errorf("a full disk: %v", got)
-	}
-	if got := new(disk).untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}); got != notTaken {
-		t.Errorf("a disk that takes nothing: %v", got)
-	}
+	expect[error](t, "a full disk", new(disk).untaken(t.Context(), log, full), diskFull)
+	expect[error](t, "a disk that takes nothing", new(disk).untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notTaken)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := new(disk).untaken(ctx, log, ctx.Err()); got != context.Canceled {
-		t.Errorf("an ending run: %v", got)
-	}
+	expect(t, "an ending run", new(disk).untaken(ctx, log, ctx.Err()), context.Canceled)
 }
 
 func TestStatus(t *testing.T) {

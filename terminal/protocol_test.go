@@ -84,9 +84,7 @@ func TestProtocol(t *testing.T) {
 		if got := s.of(t, "accepted"); len(got) != 2 || got[0] != got[1] {
 			t.Errorf("accepted: %q", got)
 		}
-		if got := s.of(t, "reply"); len(got) != 2 {
-			t.Errorf("replies: %q", got)
-		}
+		expect(t, "replies", len(s.of(t, "reply")), 2)
 	})
 	t.Run("a command that comes again is not run again, its answer is repeated", func(t *testing.T) {
 		line := `{"text":"/remember tea is at five","id":"c1"}` + "\n"
@@ -125,9 +123,7 @@ func TestProtocol(t *testing.T) {
 	})
 	t.Run("the same id in two channels is two messages", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"a","id":"1"}`+"\n"+`{"channel":"b","text":"a","id":"1"}`+"\n", echo)
-		if got := s.of(t, "reply"); len(got) != 2 {
-			t.Errorf("replies: %q", got)
-		}
+		expect(t, "replies", len(s.of(t, "reply")), 2)
 	})
 	t.Run("who is not mentioned is heard and not answered, unless alone with the bot", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"a","id":"1","mention":false}
@@ -211,9 +207,7 @@ func TestProtocolOrder(t *testing.T) {
 			return echo(ctx, n, req)
 		})
 		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
-		if got := s.of(t, "reply"); len(got) != 3 {
-			t.Errorf("got %q", got)
-		}
+		expect(t, "the result", len(s.of(t, "reply")), 3)
 	})
 	t.Run("a channel's messages keep their order", func(t *testing.T) {
 		var input strings.Builder
@@ -263,9 +257,7 @@ func TestProtocolOrder(t *testing.T) {
 			if got := s.of(t, "reply"); len(got) != 1 || !strings.Contains(got[0], `"to":["s"],"text":"`+want) {
 				t.Errorf("got %q", got)
 			}
-			if got := s.of(t, "error"); len(got) != 0 {
-				t.Errorf("what ran then: %q", got)
-			}
+			expect(t, "what ran then", len(s.of(t, "error")), 0)
 		})
 	}
 }

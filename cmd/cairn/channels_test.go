@@ -50,10 +50,7 @@ func TestChannels(t *testing.T) {
 		}
 	})
 	t.Run("by the names people know", func(t *testing.T) {
-		store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		c, err := store.Conversation(t.Context(), "discord:9/20")
 		if err == nil {
 			_, err = c.Deliver(t.Context(), memory.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})

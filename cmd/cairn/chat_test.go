@@ -81,9 +81,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 			cmd := p.command(args...)
 			var errs strings.Builder
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(test.input), full, &errs
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, cmd.Start())
 			guard := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 			defer guard.Stop()
 			_ = cmd.Wait() // the code tells
@@ -116,17 +114,13 @@ nonsense
 	})
 	t.Run("an id is known after a restart too", func(t *testing.T) {
 		out := p.must(`{"text":"I like tea","id":"1"}`+"\n", "chat", "--json")
-		if want := `{"type":"accepted","channel":"general","id":"1","seq":1}` + "\n"; out != want {
-			t.Errorf("got %q, want %q", out, want)
-		}
+		expect(t, "the result", out, `{"type":"accepted","channel":"general","id":"1","seq":1}`+"\n")
 	})
 	t.Run("SIGTERM ends the program with its number", func(t *testing.T) {
 		l := p.start("chat", "--json")
 		l.say(`{"text":"hello","id":"3"}`)
 		l.until(`"reply"`)
-		if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, l.cmd.Process.Signal(syscall.SIGTERM))
 		if _, code := l.rest(); code != 143 {
 			t.Errorf("exit code %d", code)
 		}
@@ -220,18 +214,14 @@ func TestInterruptedTurn(t *testing.T) {
 	l := p.start("chat", "--json", "--channel", "a")
 	l.say(`{"text":"Where are you?","id":"1"}`)
 	l.until(`"accepted"`)
-	if err := l.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.cmd.Process.Signal(syscall.SIGINT))
 	if lines, code := l.rest(); code != 130 || len(lines) > 0 {
 		t.Errorf("exit code %d, %q", code, lines)
 	}
 	close(stopped)
 
 	t.Run("another channel's chat leaves it alone", func(t *testing.T) {
-		if out := p.must("", "chat", "--channel", "b"); out != "" {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", p.must("", "chat", "--channel", "b"), "")
 	})
 	t.Run("the next start answers what was accepted", func(t *testing.T) {
 		out := p.must("", "chat", "--json")
@@ -240,9 +230,7 @@ func TestInterruptedTurn(t *testing.T) {
 		}
 	})
 	t.Run("and only once", func(t *testing.T) {
-		if out := p.must("", "chat", "--json"); out != "" {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", p.must("", "chat", "--json"), "")
 	})
 }
 
@@ -299,9 +287,7 @@ func TestKill(t *testing.T) {
 		count(lines)
 		working = strings.Contains(strings.Join(lines, "\n"), `"started"`)
 	}
-	if err := l.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.cmd.Process.Kill())
 	lines, _ := l.rest()
 	count(lines)
 	close(killed)
@@ -317,9 +303,7 @@ func TestKill(t *testing.T) {
 	_ = l.in.Close()
 	lines, code := l.rest()
 	count(lines)
-	if code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	expect(t, "exit code", code, 0)
 
 	t.Run("every message is there once, as it was", func(t *testing.T) {
 		after := p.must("", "transcript", "--json")

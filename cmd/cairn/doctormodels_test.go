@@ -37,9 +37,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 				t.Errorf("exit code %d; %q is not once in %s", r.code, want, r.out)
 			}
 		}
-		if n := len(server.Requests()); n != 4 {
-			t.Errorf("%d requests: a turn, the same, a picture and a summary were to be made", n)
-		}
+		expect(t, "requests: a turn, the same, a picture and a summary were to be made", len(server.Requests()), 4)
 	})
 	t.Run("a model that is named nowhere is told of once", func(t *testing.T) {
 		t.Parallel()

@@ -50,9 +50,7 @@ func TestAFullDisk(t *testing.T) {
 	if refused != 3 {
 		t.Fatalf("%d messages were refused", refused)
 	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(filler))
 	deadline := time.Now().Add(30 * time.Second)
 	for ok := false; !ok && time.Now().Before(deadline); {
 		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")

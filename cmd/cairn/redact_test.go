@@ -41,9 +41,7 @@ func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {
 		`the app-level token, which stands under "Basic Information", "App-Level Tokens"`, "basic authentication", "a bearer certificate",
 		"the bearer tokens of this server", "Basic understanding of Go", "use basic questions.",
 	} {
-		if got := r.mask(text); got != text {
-			t.Errorf("%q is shown as %q", text, got)
-		}
+		expect(t, "masked", r.mask(text), text)
 	}
 	for _, secret := range []string{
 		"Basic dXNlcjpwYXNz", "Basic YWRhOnN3b3JkZmlzaA==", "basic YWRhOnN3b3Jk", "Bearer abcdef0123456789", "bearer " + strings.Repeat("xyzw", 8), "Bearer ab_cdef",

@@ -35,9 +35,7 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("SIGTERM ends it with its number, and it said what it opened", func(t *testing.T) {
 		r.signal(syscall.SIGTERM)
-		if code := r.code(); code != 143 {
-			t.Errorf("exit code %d", code)
-		}
+		expect(t, "exit code", r.code(), 143)
 		said := r.errs.String()
 		if !strings.Contains(said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`) {
 			t.Errorf("it said\n%s", said)
@@ -105,9 +103,7 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 		t.Run(test.name+" end the program with words and exit code 1", func(t *testing.T) {
 			p := newPlatforms(t)
 			r := p.folder("", test.env...).background("run")
-			if code := r.code(); code != exitFailed {
-				t.Errorf("exit code %d", code)
-			}
+			expect(t, "exit code", r.code(), exitFailed)
 			said := r.errs.String()
 			reason := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
 			if !strings.HasPrefix(reason, "cairn: ") || !strings.Contains(reason, test.word) || strings.Contains(said, "hush") {
@@ -123,9 +119,7 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 		p.sayOnSlack("I prefer coffee.")
 		p.wait(r, p.onSlack, "#1")
 		r.signal(syscall.SIGINT)
-		if code := r.code(); code != 130 {
-			t.Errorf("exit code %d", code)
-		}
+		expect(t, "exit code", r.code(), 130)
 		if strings.Contains(r.errs.String(), "hush") {
 			t.Errorf("it showed a token\n%s", r.errs)
 		}
@@ -212,9 +206,7 @@ agent = "librarian"
 		if out := f.must("Who are you?\nReally?\n", "chat", "--channel", "garden"); out != strings.Repeat("I am the librarian, says reader.\n", 2) {
 			t.Errorf("got %q", out)
 		}
-		if out := f.must("Who are you?\n", "chat"); out != "I am a friend, says m.\n" {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", f.must("Who are you?\n", "chat"), "I am a friend, says m.\n")
 	})
 	t.Run("on the platforms", func(t *testing.T) {
 		r := f.background("run")
