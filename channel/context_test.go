@@ -129,9 +129,7 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "in detail: the prices") {
 		t.Error("the focus did not reach the worker")
 	}
-	if n := len(worker.Requests()); n != 1 {
-		t.Errorf("the worker was asked %d times", n)
-	}
+	expect(t, "how often the worker was asked", len(worker.Requests()), 1)
 }
 
 func TestTheModelLearnsOfAFailure(t *testing.T) {
@@ -184,9 +182,7 @@ func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
 	r.say("go ahead", true)
 	r.idle()
 	r.run("/compact")
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	r.say("and now?", true)
 	r.idle()
 	asked := r.model.Requests()
@@ -234,9 +230,7 @@ func TestRecap(t *testing.T) {
 		return strings.Join(kept, "")
 	}
 	before, sent := state(), len(r.connector.texts())
-	if got := recap(); got != "You talked about notes word by word." {
-		t.Errorf("it says %q", got)
-	}
+	expect(t, "it says", recap(), "You talked about notes word by word.")
 	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "note 9 ") || !strings.Contains(text, "in detail: the prices") {
 		t.Errorf("the request is %.500q", text)
 	}
@@ -283,20 +277,12 @@ func TestTheStandInIsPausedToo(t *testing.T) {
 	r.chat(20)
 	r.run("/pause")
 	r.run("/compact")
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(other.Requests()); n != 0 {
-		t.Errorf("the stand-in was asked %d times while all is paused", n)
-	}
+	noError(t, r.hub.Drain(t.Context()))
+	expect(t, "how often the stand-in was asked while all is paused", len(other.Requests()), 0)
 	r.run("/resume")
 	r.run("/compact")
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(other.Requests()); n != 1 {
-		t.Errorf("the stand-in was asked %d times", n)
-	}
+	noError(t, r.hub.Drain(t.Context()))
+	expect(t, "how often the stand-in was asked", len(other.Requests()), 1)
 }
 
 func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
@@ -315,9 +301,7 @@ func TestAfterACompactionTheBotIsWhoItWas(t *testing.T) {
 	r.withWorker(sumUp)
 	r.chat(20)
 	r.run("/compact")
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	r.say("hello again", true)
 	r.idle()
 	asked := r.model.Requests()[0].Messages

@@ -35,9 +35,7 @@ func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
 		r.say("and now?", true)
 		r.idle()
 	}
-	if refused != 1 {
-		t.Errorf("%d requests were refused, want the first", refused)
-	}
+	expect(t, "refused requests", refused, 1)
 	for i, p := range r.connector.sent {
 		if p.Failure {
 			t.Errorf("answer %d is %q", i, p.Text)

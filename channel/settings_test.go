@@ -121,9 +121,7 @@ func TestMistakesInSettingsChangeNothing(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.line, got, test.want)
 		}
 	}
-	if after := r.run("/settings"); after != before {
-		t.Errorf("they changed\n%s\ninto\n%s", before, after)
-	}
+	expect(t, "they changed into", r.run("/settings"), before)
 }
 
 func TestSettingsAreForManagers(t *testing.T) {
@@ -195,9 +193,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	for i := range 25 {
 		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))
 		r.say(text, false)
-		if _, err := r.hub.Deliver(t.Context(), other, r.inbound(text, false)); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), other, r.inbound(text, false)))(t)
 	}
 	r.idle()
 	applied := func() (n int) {
@@ -223,16 +219,11 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 		r.hub.Renew(channel.Rules{})
 		r.idle()
 		for range 2 {
-			if got := r.run("/settings background_threshold"); got != "compaction.background_threshold = 0.3 (set here by Ada)" {
-				t.Errorf("it is %q", got)
-			}
+			expect(t, "the result", r.run("/settings background_threshold"), "compaction.background_threshold = 0.3 (set here by Ada)")
 			if shown := r.run("/context"); !strings.Contains(shown, "aggressive at 85 %") && !strings.Contains(shown, "background at 30 %") {
 				t.Errorf("/context says\n%s", shown)
 			}
-			conv, err := r.store.Conversation(t.Context(), place)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conv := must(r.store.Conversation(t.Context(), place))(t)
 			beside, err := channel.Gauge(t.Context(), conv, r.agent)
 			if err != nil || beside.Next != "aggressive at 85 % (5100 tokens)" && beside.Next != "background at 30 % (1800 tokens)" {
 				t.Errorf("beside the bot: %s, %v", beside.Next, err)
@@ -240,9 +231,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 			said := len(r.connector.texts())
 			r.say("are you there?", true)
 			r.idle()
-			if len(r.connector.texts()) != said {
-				t.Error("it speaks although it is paused")
-			}
+			expect(t, "answers while it is paused", len(r.connector.texts()), said)
 			r.restart()
 		}
 	})
@@ -283,9 +272,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 		r.say("hello", true)
 		r.idle()
 	}
-	if answers := len(r.connector.texts()); answers != 3 {
-		t.Errorf("%d answers", answers)
-	}
+	expect(t, "answers", len(r.connector.texts()), 3)
 	shown := r.run("/settings")
 	why := "background_threshold = 0.82: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"
 	if !strings.Contains(shown, "Left out, for it does not go with the settings file: "+why) ||
@@ -299,9 +286,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 		t.Errorf("another setting: %q", got)
 	}
 	file.Store(&usual)
-	if got := r.run("/settings background_threshold"); got != "compaction.background_threshold = 0.82 (set here by Ada)" {
-		t.Errorf("after the edit was undone: %q", got)
-	}
+	expect(t, "after the edit was undone", r.run("/settings background_threshold"), "compaction.background_threshold = 0.82 (set here by Ada)")
 }
 
 type safeBuffer struct {
@@ -393,9 +378,7 @@ func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
 	r.connector.until(t, "the summary", func() bool {
 		return len(r.connector.events) > 0 && r.connector.events[len(r.connector.events)-1].State == compactor.EventApplied
 	})
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	r.say("and now?", true)
 	r.idle()
 	equal(t, "said", r.connector.texts(), []string{"answer 1", "the second"})
@@ -463,9 +446,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			r.opts.After = func(conversation string, e channel.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				if conversation != place {
-					t.Errorf("an event of %s", conversation)
-				}
+				expect(t, "the conversation of an event", conversation, place)
 				if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
 					applied++
 				}
@@ -476,9 +457,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			for i := range 20 {
 				m := r.inbound(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20)), false)
 				last = m.ID
-				if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-					t.Fatal(err)
-				}
+				must(r.hub.Deliver(t.Context(), place, m))(t)
 			}
 			r.idle()
 			if test.tokens == 0 {
@@ -487,9 +466,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			for range 2 { // the second waits for what the first brought about
-				if err := r.hub.Drain(ctx); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, r.hub.Drain(ctx))
 			}
 			mu.Lock()
 			if applied == 0 {
@@ -512,9 +489,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			}
 			r.restart()
 			r.idle()
-			if again := r.connector.texts(); len(again) != len(said) {
-				t.Errorf("after a restart it said %q", again)
-			}
+			expect(t, "after a restart it said", len(r.connector.texts()), len(said))
 			r.stop()
 			if marks := connector.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
 				t.Errorf("it marked %q", marks)
@@ -535,9 +510,7 @@ func TestAHookForbidsACompaction(t *testing.T) {
 		r.say("hello", false)
 	}
 	r.idle()
-	if got := r.run("/compact"); got != "Nothing was begun: "+place+" keeps its 16 messages." {
-		t.Errorf("got %q", got)
-	}
+	expect(t, "the result", r.run("/compact"), "Nothing was begun: "+place+" keeps its 16 messages.")
 	if shown := r.run("/context"); !strings.Contains(shown, "last      noop: "+place+" keeps its 16 messages") {
 		t.Errorf("/context says\n%s", shown)
 	}
@@ -556,16 +529,10 @@ func TestAThreadHasItsChannelsSettings(t *testing.T) {
 	}
 	shows := func(want string) {
 		t.Helper()
-		if got := in("/settings compaction.pin_budget"); got != want {
-			t.Errorf("the thread shows %q, want %q", got, want)
-		}
+		expect(t, "the thread shows", in("/settings compaction.pin_budget"), want)
 	}
-	if _, err := r.hub.Deliver(t.Context(), thread, r.inbound(strings.Repeat("the quick brown fox ", 50), true)); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.hub.Idle(t.Context(), thread); err != nil {
-		t.Fatal(err)
-	}
+	must(r.hub.Deliver(t.Context(), thread, r.inbound(strings.Repeat("the quick brown fox ", 50), true)))(t)
+	noError(t, r.hub.Idle(t.Context(), thread))
 	in("/pin 1")
 	shows("compaction.pin_budget = 1000 (built in)")
 
@@ -581,9 +548,7 @@ func TestAThreadHasItsChannelsSettings(t *testing.T) {
 
 	in("/settings compaction.pin_budget 70")
 	shows("compaction.pin_budget = 70 (set here by Bob)")
-	if got := r.run("/settings compaction.pin_budget"); got != "compaction.pin_budget = 60 (set here by Ada)" {
-		t.Errorf("the channel shows %q", got)
-	}
+	expect(t, "the channel shows", r.run("/settings compaction.pin_budget"), "compaction.pin_budget = 60 (set here by Ada)")
 	if got := in("/settings compaction.pin_budget default"); got != "From now on: compaction.pin_budget = 60 (set in the channel by Ada)" {
 		t.Errorf("undone in the thread: %q", got)
 	}
