@@ -198,9 +198,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	if !slices.Equal(deleteEmpty(texts), []string{"the plan of @ann", "go on"}) {
 		t.Errorf("the transcript has %q", texts)
 	}
-	if n := len(r.model.Requests()); n != 1 {
-		t.Errorf("the model was asked %d times; edits start no turn", n)
-	}
+	expect(t, "how often the model was asked; edits start no turn", len(r.model.Requests()), 1)
 }
 
 func TestAPartialUpdateIsReadWhole(t *testing.T) {

@@ -316,3 +316,11 @@ func noError(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// expect compares what a test got with what it wants.
+func expect[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}

@@ -74,9 +74,7 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 			t.Errorf("piece %d: id %s, want %s, %v", i, id, ids[i], err)
 		}
 	}
-	if n := len(r.Sent(r.square)); n != len(pieces) {
-		t.Errorf("%d messages, want %d", n, len(pieces))
-	}
+	expect(t, "messages", len(r.Sent(r.square)), len(pieces))
 	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
 	if _, err := r.send(place, late); err != nil || len(r.Sent(r.square)) != 4 {
 		t.Errorf("a piece that had not arrived: %d messages, %v", len(r.Sent(r.square)), err)
@@ -223,7 +221,7 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 	d.rest.limits.perSecond = 12
 	var all sync.WaitGroup
 	var read atomic.Int32
-	const channels = 90
+	const channels = 30
 	for i := range channels {
 		all.Go(func() {
 			if _, err := d.History(t.Context(), fmt.Sprint("discord:9/", 100+i), channel.Look{After: "5", Limit: 100}); err != nil {
@@ -232,7 +230,7 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 			read.Add(1)
 		})
 	}
-	for i := range 20 {
+	for i := range 10 {
 		if _, err := d.create(t.Context(), "20", newPost("20", "hello", "", nonce(i)), false); err != nil {
 			t.Error(err)
 		}

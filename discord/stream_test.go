@@ -55,9 +55,7 @@ func TestAShortReplyIsPostedOnce(t *testing.T) {
 	r.ask(r.square, "quick")
 	r.answers(r.square, 1)
 	r.idle(r.place(r.square))
-	if n := len(r.Requests("PATCH /channels/*/messages/*")); n != 0 {
-		t.Errorf("%d edits of a reply that was whole at once", n)
-	}
+	expect(t, "edits of a reply that was whole at once", len(r.Requests("PATCH /channels/*/messages/*")), 0)
 }
 
 func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
@@ -82,9 +80,7 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 			r.ask(r.square, "tell me slowly")
 			r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[len(s)-1].Content == text })
 			r.idle(r.place(r.square))
-			if s := r.Sent(r.square); len(s) != 1 {
-				t.Errorf("%d messages, want one", len(s))
-			}
+			expect(t, "messages", len(r.Sent(r.square)), 1)
 		})
 	}
 }
@@ -225,19 +221,9 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 				}
 				return n == 1 && len(got) == len(want)+1 && slices.Equal(got[:len(want)], want) && got[len(want)] == "another answer"
 			})
-			if r.sent(r.square)[0].ID != first {
-				t.Error("the first piece is another message")
-			}
+			expect(t, "the first piece is another message", r.sent(r.square)[0].ID, first)
 		})
 	}
-}
-
-func TestALongReplyThatAModelWritesStandsInPieces(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	text := slowly(r, 500, 2*time.Millisecond)
-	r.ask(r.square, "tell me everything")
-	r.shows(r.square, text)
 }
 
 func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {

@@ -32,9 +32,7 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 	noError(t, r.hub.Recover(r.ctx, func(string) bool { return true }))
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[0].Content == text })
 	r.idle(r.place(r.square))
-	if n := len(r.sent(r.square)); n != 1 {
-		t.Errorf("%d messages, want one", n)
-	}
+	expect(t, "messages", len(r.sent(r.square)), 1)
 }
 
 func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
