@@ -35,18 +35,14 @@ func TestDelete(t *testing.T) {
 			t.Errorf("seqs %v", got)
 		}
 		wantNoSecret(t, c)
-		if n := number(t, c.store, "SELECT count(*) FROM files"); n != 0 {
-			t.Error("its picture stays")
-		}
+		expect(t, "its picture stays", number(t, c.store, "SELECT count(*) FROM files"), 0)
 		if r, err := c.Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 0 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].ID != "m2" {
 			t.Errorf("took up %+v", taken)
 		}
-		if got := version(t, c); got != before {
-			t.Errorf("the version went from %d to %d", before, got)
-		}
+		expect(t, "the version", version(t, c), before)
 	})
 	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
 		c := newConversation(t)
@@ -73,9 +69,7 @@ func TestDelete(t *testing.T) {
 		if r, err := c.Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 2 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
-		if taken := deliver(t, c, said(4, "d")); taken[0].Seq != 4 {
-			t.Errorf("the next one is %+v", taken)
-		}
+		expect(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
 		if got := version(t, c); got != before+1 {
 			t.Errorf("the version went from %d to %d", before, got)
 		}
@@ -139,9 +133,7 @@ func TestDelete(t *testing.T) {
 		remove(t, c, 1)
 		m := said(2, "b")
 		m.ReplyTo = "m1"
-		if taken := deliver(t, c, m); taken[0].ReplySeq != 0 {
-			t.Errorf("took up %+v", taken)
-		}
+		expect(t, "took up", deliver(t, c, m)[0].ReplySeq, 0)
 	})
 }
 
@@ -166,9 +158,7 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, ask(1), said(2, "by the way"))
 		remove(t, c, 1)
-		if got := open(t, c); got != 0 {
-			t.Errorf("turn %d is open", got)
-		}
+		expect(t, "the open turn", open(t, c), 0)
 		if _, err := c.Retry(ctx, 1); !errors.Is(err, ErrNotFound) {
 			t.Errorf("retried: %v", err)
 		}
@@ -192,27 +182,21 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 				t.Errorf("without message %d it answers %v, %v", n, turn.To, err)
 			}
 			remove(t, c, 4-n)
-			if got := open(t, c); got != 0 {
-				t.Errorf("turn %d is open", got)
-			}
+			expect(t, "the open turn", open(t, c), 0)
 		}
 	})
 	t.Run("both at once close it", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, ask(1), ask(2))
 		remove(t, c, 1, 2)
-		if got := open(t, c); got != 0 {
-			t.Errorf("turn %d is open", got)
-		}
+		expect(t, "the open turn", open(t, c), 0)
 	})
 	t.Run("a turn that was answered stays so", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, ask(1))
 		finish(t, c, 1, 2, "reply-2", "nine")
 		remove(t, c, 1)
-		if n := number(t, c.store, "SELECT answered FROM messages WHERE seq = 1"); n != answered {
-			t.Errorf("answered is %d", n)
-		}
+		expect(t, "answered", number(t, c.store, "SELECT answered FROM messages WHERE seq = 1"), answered)
 		if page, err := c.Transcript(ctx, 1, 9); err != nil || !slices.Equal(seqs(page), []int64{2}) {
 			t.Errorf("the transcript has %v, %v", seqs(page), err)
 		}

@@ -24,10 +24,7 @@ func version(t *testing.T, c *Conversation) int64 {
 // recalled are the messages in which a word of the query stands.
 func recalled(t *testing.T, c *Conversation, query string) []int64 {
 	t.Helper()
-	found, err := c.Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(c.Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq}))(t)
 	var list []int64
 	for _, f := range found {
 		if f.Parts[0].Name == "words" {
@@ -48,9 +45,7 @@ func TestEdit(t *testing.T) {
 		m := said(1, "buy mlik")
 		m.Addressed, m.ReplyTo, m.Quote = true, "m0", "x"
 		deliverOnly(t, c, m)
-		if seq := edit(t, c, 1, "buy milk"); seq != 0 {
-			t.Errorf("seq %d", seq)
-		}
+		expect(t, "the result", edit(t, c, 1, "buy milk"), 0)
 		taken := deliver(t, c)
 		if got := taken[0]; len(taken) != 1 || got.Text != "buy milk" || !got.Addressed || got.Quote != "x" || !got.Time.Equal(m.Time) || got.Tokens != compactor.TokensOf(got) {
 			t.Errorf("took up %+v", taken)
@@ -60,9 +55,7 @@ func TestEdit(t *testing.T) {
 		c := newConversation(t)
 		taken := deliver(t, c, said(1, "the meeting is on Monday"), said(2, "fine"))
 		before := version(t, c)
-		if seq := edit(t, c, 1, "the meeting is on Tuesday, in the large room"); seq != 1 {
-			t.Errorf("seq %d", seq)
-		}
+		expect(t, "the result", edit(t, c, 1, "the meeting is on Tuesday, in the large room"), 1)
 		want := taken[0]
 		want.Text = "the meeting is on Tuesday, in the large room"
 		want.Tokens = compactor.TokensOf(want)
@@ -105,9 +98,7 @@ func TestEdit(t *testing.T) {
 		deliverOnly(t, c, said(1, "first"))
 		edit(t, c, 1, "second")
 		deliverOnly(t, c, said(1, "first"))
-		if taken := deliver(t, c); taken[0].Text != "second" {
-			t.Errorf("took up %+v", taken)
-		}
+		expect(t, "took up", deliver(t, c)[0].Text, "second")
 	})
 	t.Run("one that says the same changes nothing", func(t *testing.T) {
 		c := newConversation(t)
@@ -122,9 +113,7 @@ func TestEdit(t *testing.T) {
 		if found, err := c.Incomplete(ctx); err != nil || len(found) != 1 {
 			t.Errorf("incomplete are %+v, %v", found, err)
 		}
-		if got := version(t, c); got != before {
-			t.Errorf("the version went from %d to %d", before, got)
-		}
+		expect(t, "the version", version(t, c), before)
 	})
 	t.Run("what is not known, not a person's, or deleted, stays so", func(t *testing.T) {
 		c := newConversation(t)
@@ -146,9 +135,7 @@ func TestEdit(t *testing.T) {
 		if seq, changed, err := other.Edit(ctx, after(1, "other words", 1)); seq != 0 || changed || err != nil {
 			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
 		}
-		if dump(t, c.store) != before {
-			t.Error("something has changed")
-		}
+		expect(t, "something has changed", dump(t, c.store), before)
 		if _, _, err := c.Edit(ctx, Inbound{Text: "x"}); err == nil {
 			t.Error("one without an id is no error")
 		}

@@ -20,12 +20,8 @@ func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 			s := openStore(t, t.TempDir())
 			c := find(t, s, "terminal:general")
 			deliverOnly(t, c, said(1, "before"))
-			if err := s.Takes(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if err := replace(s.path); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Takes(ctx))
+			noError(t, replace(s.path))
 			if err := s.Takes(ctx); !errors.Is(err, ErrReplaced) {
 				t.Errorf("the probe says %v", err)
 			}
@@ -40,17 +36,11 @@ func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 	t.Run("and when it is back it goes on", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		c := find(t, s, "terminal:general")
-		if err := os.Rename(s.path, s.path+".away"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Rename(s.path, s.path+".away"))
 		if _, err := c.Deliver(ctx, said(1, "hello")); !errors.Is(err, ErrReplaced) {
 			t.Fatalf("got %v", err)
 		}
-		if err := os.Rename(s.path+".away", s.path); err != nil {
-			t.Fatal(err)
-		}
-		if taken := deliver(t, c, said(1, "hello")); len(taken) != 1 {
-			t.Errorf("took up %+v", taken)
-		}
+		noError(t, os.Rename(s.path+".away", s.path))
+		expect(t, "took up", len(deliver(t, c, said(1, "hello"))), 1)
 	})
 }

@@ -35,9 +35,7 @@ func sessionsOf(t *testing.T, c *Conversation) string {
 
 func wantSessions(t *testing.T, c *Conversation, want string) {
 	t.Helper()
-	if got := sessionsOf(t, c); got != want {
-		t.Errorf("earlier sessions are\n%s\nwant\n%s", got, want)
-	}
+	expect(t, "earlier sessions", sessionsOf(t, c), want)
 }
 
 func TestANewSession(t *testing.T) {
@@ -124,9 +122,7 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	running := begin(t, c, leaf, worker, 4, 6)
 	startSession(t, c)
 	deliver(t, c, said(10, "anew"))
-	if _, err := running.Store(ctx, compactor.Summary{Text: "late", Tokens: 7}); err != nil {
-		t.Fatal(err)
-	}
+	must(running.Store(ctx, compactor.Summary{Text: "late", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, prepared, running.ID())
 	if applied[0].State != compactor.Applied || applied[1].State != compactor.Applied || len(head.Stack) != 0 || head.Start != 10 {
 		t.Errorf("applied as %s and %s; the stack is %s", applied[0].State, applied[1].State, shape(head.Stack))
@@ -145,9 +141,7 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	t.Run("a deletion too", func(t *testing.T) {
 		remove(t, c, 5)
 		wantSessions(t, c, "1-9 [placeholder emergency 1-9] unsettled")
-		if row := load(t, c).Head.Earlier[0].Rows[0]; row.Messages != 8 {
-			t.Errorf("it holds %d messages", row.Messages)
-		}
+		expect(t, "it holds messages", load(t, c).Head.Earlier[0].Rows[0].Messages, 8)
 		checkCoverage(t, c)
 	})
 }
@@ -208,10 +202,7 @@ func TestWantedSessions(t *testing.T) {
 	}
 	takeUp := func(t *testing.T, c *Conversation) (ids []string) {
 		t.Helper()
-		taken, err := c.TakeUp(ctx, All, 1<<30, time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		taken := must(c.TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 		for _, m := range taken {
 			ids = append(ids, m.ID)
 		}
@@ -264,17 +255,13 @@ func TestWantedSessions(t *testing.T) {
 	t.Run("what was missed and said before it belongs before it", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "known"))
-		if err := c.SetGap(ctx, "m1"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.SetGap(ctx, "m1"))
 		deliverOnly(t, c, said(4, "before"))
 		want(t, c, true, true)
 		late := said(5, "after")
 		late.Time = time.Now().Add(time.Hour)
 		deliverOnly(t, c, late)
-		if _, err := c.FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true); err != nil {
-			t.Fatal(err)
-		}
+		must(c.FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true))(t)
 		if got := takeUp(t, c); !slices.Equal(got, []string{"m2", "m3", "m4"}) {
 			t.Errorf("taken up are %v", got)
 		}
@@ -305,17 +292,12 @@ func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
 		{"SELECT text FROM compactions WHERE conversation = 1 " + madeWith, "compactions_applied (", []any{1, 2}},
 		{"SELECT text FROM compactions WHERE conversation = 1 " + endedWith, "compactions_ended (", []any{1, 2}},
 	} {
-		rows, err := c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...))(t)
 		var plan []string
 		for rows.Next() {
 			var n int
 			var step string
-			if err := rows.Scan(&n, &n, &n, &step); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, rows.Scan(&n, &n, &n, &step))
 			plan = append(plan, step)
 		}
 		rows.Close()

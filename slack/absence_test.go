@@ -49,9 +49,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 			r.w.Delete(general, last)
 			r.begin()
 			r.stored(name, "user: first", "user: the plan of @ann", "user: /help", "user: fourth")
-			if n := len(r.model.Requests()); n != 0 {
-				t.Errorf("the model was asked %d times", n)
-			}
+			expect(t, "how often the model was asked", len(r.model.Requests()), 0)
 		})
 	}
 	t.Run("the only message of a channel", func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -26,6 +27,11 @@ import (
 
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
+	flag.Parse()
+	// The tests mostly wait, side by side.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -255,21 +261,4 @@ func (r *rig) uncomplaining() {
 
 func conversation(parts ...string) string {
 	return prefix + slacktest.TeamID + "/" + strings.Join(parts, "/")
-}
-
-// must returns what a call returned, and ends the test if the call failed: must(f())(t).
-func must[T any](value T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		noError(t, err)
-		return value
-	}
-}
-
-// noError ends the test if a call failed.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -22,9 +22,7 @@ func TestChatWithoutAnything(t *testing.T) {
 		}
 	})
 	t.Run("the conversation goes on where it stopped", func(t *testing.T) {
-		if out := p.must("Which tea do I prefer?\n", "chat"); !strings.Contains(out, "I prefer tea.") {
-			t.Errorf("got %q", out)
-		}
+		contains(t, "the result", p.must("Which tea do I prefer?\n", "chat"), "I prefer tea.")
 	})
 	t.Run("only the owner can read the data", func(t *testing.T) {
 		for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} {
@@ -52,9 +50,7 @@ func TestAnotherAgentIsAsked(t *testing.T) {
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\n")
 	out := p.must("My parrot is called Coco.\n@critic what is the parrot called?\n/new\n@nobody what is the parrot called?\n", "chat")
 	for _, want := range []string{"critic: This is what I found", "Coco", "A new session."} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing in\n%s", want, out)
-		}
+		contains(t, "the text", out, want)
 	}
 	if strings.Count(out, "critic: ") != 1 {
 		t.Errorf("the critic was asked more than once:\n%s", out)
@@ -88,9 +84,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != exitFailed || strings.Count(errs.String(), "cairn: ") != 1 || !strings.Contains(errs.String(), "no space left on device") {
 				t.Errorf("exit code %d, %q", code, errs.String())
 			}
-			if out := p.must("", args...); !strings.Contains(out, test.answer) {
-				t.Errorf("the next start said %q", out)
-			}
+			contains(t, "the next start said", p.must("", args...), test.answer)
 		})
 	}
 }
@@ -133,9 +127,7 @@ nonsense
 		if r.code != exitInUse || !strings.Contains(r.err, "process") || r.out != "" {
 			t.Errorf("exit code %d, %q, %q", r.code, r.out, r.err)
 		}
-		if out := p.must("", "transcript"); !strings.Contains(out, "I like tea") {
-			t.Errorf("the transcript cannot be read beside it: %q", out)
-		}
+		contains(t, "the transcript cannot be read beside it", p.must("", "transcript"), "I like tea")
 		_ = l.in.Close()
 		if _, code := l.rest(); code != 0 {
 			t.Errorf("exit code %d", code)

@@ -144,9 +144,7 @@ func TestImport(t *testing.T) {
 		}) {
 			t.Errorf("the stack is out of order: %+v", gauge.List)
 		}
-		if text := p.must("", "context", "--channel", "past"); !strings.Contains(text, "of 4000 tokens") {
-			t.Errorf("got %q", text)
-		}
+		contains(t, "the result", p.must("", "context", "--channel", "past"), "of 4000 tokens")
 	})
 	t.Run("the transcript tells where messages were summarized", func(t *testing.T) {
 		said, lines := int64(0), 0

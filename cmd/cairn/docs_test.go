@@ -151,9 +151,7 @@ func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
 	}
 	var want int64
 	for name, bit := range named {
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), name) {
-			t.Errorf("it does not name %s", name)
-		}
+		contains(t, "the names", strings.Join(strings.Fields(text), " "), name)
 		want |= bit
 	}
 	number := regexp.MustCompile(`scope=bot%20applications\.commands&permissions=(\d+)\n`).FindStringSubmatch(text)

@@ -21,9 +21,7 @@ func TestDoctor(t *testing.T) {
 		t.Parallel()
 		out := newFolder(t).must("", "doctor")
 		for _, want := range []string{"ok     settings  no file, the defaults\n", "ok     data      data: there are none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set"} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%q is not in %s", want, out)
-			}
+			contains(t, "the text", out, want)
 		}
 	})
 	t.Run("a healthy bot on both platforms", func(t *testing.T) {
@@ -32,9 +30,7 @@ func TestDoctor(t *testing.T) {
 		p.must("I like tea\n", "chat")
 		out := p.must("", "doctor")
 		for _, want := range []string{"every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good"} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%q is not in %s", want, out)
-			}
+			contains(t, "the text", out, want)
 		}
 	})
 	t.Run("everything is wrong", func(t *testing.T) {
@@ -80,9 +76,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
 		p.must("", "restore", newest)
-		if out := p.must("", "doctor"); !strings.Contains(out, "1 backup, the newest is "+newest) {
-			t.Errorf("got %s", out)
-		}
+		contains(t, "the result", p.must("", "doctor"), "1 backup, the newest is "+newest)
 		expect(t, "the transcript", p.must("", "transcript", "--json"), was)
 		noError(t, os.Remove(filepath.Join(p.dir, newest)))
 		p.damage("messages")

@@ -52,9 +52,7 @@ func TestWhatAServerTaughtIsKnownAtTheNextStart(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 		out := p.must("/context\n", "chat")
-		if want := fmt.Sprintf("%d of %d tokens", g.Used, g.Max); !strings.Contains(out, want) {
-			t.Errorf("the bot shows another number than %q:\n%s", want, out)
-		}
+		contains(t, "the bot shows another number than", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
 	})
 	t.Run("nothing is refused again", func(t *testing.T) {
 		p.must("And now?\n", "chat")

@@ -108,9 +108,7 @@ func TestMemoriesInAShell(t *testing.T) {
 		if got := list("--state", "forgotten"); len(got) != 1 || got[0].ID != 2 {
 			t.Errorf("%+v", got)
 		}
-		if out := p.must("", "memories", "list", "--state", "all"); !strings.Contains(out, ", forgotten)") {
-			t.Errorf("%q", out)
-		}
+		contains(t, "the result", p.must("", "memories", "list", "--state", "all"), ", forgotten)")
 	})
 	t.Run("restored where another says the same, it is told which", func(t *testing.T) {
 		p.must("/remember ada DRINKS green tea!\n", "chat")
@@ -216,9 +214,7 @@ func TestMemoriesInAFile(t *testing.T) {
 		if err != nil || string(text) != out {
 			t.Errorf("%q, %v", text, err)
 		}
-		if info, err := os.Stat(filepath.Join(p.dir, "all.jsonl")); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v, %v", info, err)
-		}
+		expect(t, "the result", must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
 		if r := p.run("", "memories", "export", "all.jsonl"); r.code != exitFailed || !strings.Contains(r.err, "is there already") {
 			t.Errorf("exit code %d, %q", r.code, r.err)
 		}
@@ -230,9 +226,7 @@ func TestMemoriesInAFile(t *testing.T) {
 			t.Errorf("blank lines stand between channels alone:\n%s", out)
 		}
 		for _, want := range []string{"# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%s\nwant %q in it", out, want)
-			}
+			contains(t, "the result", out, want)
 		}
 		if strings.Contains(out, "coffee") {
 			t.Error("what was forgotten is in it")

@@ -73,9 +73,7 @@ func TestKillInAMigration(t *testing.T) {
 				w.said = []string{"m1", "m2", "m3"}
 				w.goOn([]string{w.line("And now?")})
 				expect(t, "the file is of version", w.count("PRAGMA user_version"), len(versions))
-				if c, err := memory.Inspect(t.Context(), copied); err != nil || c.Version != version {
-					t.Errorf("the copy is %+v, %v", c, err)
-				}
+				expect(t, "the copy has version", must(memory.Inspect(t.Context(), copied))(t).Version, version)
 				w.examined()
 				w.judge()
 			})

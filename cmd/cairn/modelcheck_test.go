@@ -159,9 +159,7 @@ func TestTurnsTellTheRemedyInTheLog(t *testing.T) {
 			server := modelServer(t, f.do)
 			r := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m").run("hello\n", "chat")
 			for _, want := range append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL) {
-				if !strings.Contains(r.err, want) {
-					t.Errorf("the log is without %q: %s", want, r.err)
-				}
+				contains(t, "the log", r.err, want)
 			}
 			for _, inner := range []string{server.URL, "hush", "invalid_api_key", "test-model"} {
 				if strings.Contains(r.out, inner) {

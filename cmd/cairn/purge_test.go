@@ -146,9 +146,7 @@ func TestPurge(t *testing.T) {
 		if taken, err := c.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
 			t.Errorf("%+v, %v", taken, err)
 		}
-		if state, err := c.Load(t.Context()); err != nil || len(state.Messages) != 1 {
-			t.Errorf("%+v, %v", state, err)
-		}
+		expect(t, "the result", len(must(c.Load(t.Context()))(t).Messages), 1)
 	})
 	t.Run("a server goes with all its channels and threads", func(t *testing.T) {
 		p := newFolder(t)

@@ -221,9 +221,7 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 	}
 	expect(t, "what the model of the other agent has learnt is lost", now.agents["b"].Model, old.agents["b"].Model)
 	for _, key := range []string{`agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents "} {
-		if !strings.Contains(s.log.String(), key) {
-			t.Errorf("the log does not name %s:\n%s", key, s.log.String())
-		}
+		contains(t, "the log does not name", s.log.String(), key)
 	}
 	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
 	s.told(taken, 2)
@@ -311,7 +309,5 @@ func TestAnEditBetweenTwoTurns(t *testing.T) {
 	if _, code := l.rest(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if out := p.must("", "context", "--json"); !strings.Contains(out, `"background at 70 % (6300 tokens)"`) {
-		t.Errorf("beside the bot: %s", out)
-	}
+	contains(t, "beside the bot", p.must("", "context", "--json"), `"background at 70 % (6300 tokens)"`)
 }

@@ -29,17 +29,13 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("the transcript can be read beside it", func(t *testing.T) {
-		if out := f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab); !strings.Contains(out, "I prefer coffee.") {
-			t.Errorf("got %q", out)
-		}
+		contains(t, "the result", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
 	})
 	t.Run("SIGTERM ends it with its number, and it said what it opened", func(t *testing.T) {
 		r.signal(syscall.SIGTERM)
 		expect(t, "exit code", r.code(), 143)
 		said := r.errs.String()
-		if !strings.Contains(said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`) {
-			t.Errorf("it said\n%s", said)
-		}
+		contains(t, "it said", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
 		if strings.Contains(said, slacktest.BotToken) || strings.Contains(said, slacktest.AppToken) {
 			t.Errorf("it showed a token\n%s", said)
 		}

@@ -68,9 +68,7 @@ func TestScreen(t *testing.T) {
 				t.Errorf("%s: %q", args, screen)
 			}
 		}
-		if screen := p.onScreen("transcript"); !strings.Contains(screen, "Bo: red [31malert 2J\tend\r\n       next\r\n") {
-			t.Errorf("got %q", screen)
-		}
+		contains(t, "the result", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
 	})
 	t.Run("JSON is given it as it is", func(t *testing.T) {
 		if rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n")); len(rows) != 5 || rows[0].Text != said {

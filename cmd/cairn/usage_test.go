@@ -107,9 +107,7 @@ no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 		p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")
 		out := p.must("", "--config", "priced.toml", "context", "--channel", "garden")
 		for _, words := range []string{"today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n"} {
-			if !strings.Contains(out, words) {
-				t.Errorf("%q is not in\n%s", words, out)
-			}
+			contains(t, "the text", out, words)
 		}
 		if out := p.must("", "context", "--channel", "garden", "--json"); !strings.Contains(out, `"usage":{"today":{"requests":2,`) || !strings.Contains(out, `"no_price":["qwen3:8b"]`) {
 			t.Errorf("got %s", out)
@@ -142,9 +140,7 @@ func TestABudgetOutlastsTheProgram(t *testing.T) {
 		}
 	}
 	settings(0.0025)
-	if out := p.must("hello\n", "chat"); !strings.Contains(out, "Fine.") {
-		t.Errorf("a budget that was raised: %q", out)
-	}
+	contains(t, "a budget that was raised", p.must("hello\n", "chat"), "Fine.")
 	expect(t, "what people said is not kept", strings.Count(p.must("", "transcript", "--json"), `"hello"`), 4)
 }
 
@@ -163,9 +159,7 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 		}
 		return answer.String()
 	}
-	if said := context(); !strings.Contains(said, `set [prices."m"]`) {
-		t.Errorf("without a price: %s", said)
-	}
+	contains(t, "without a price", context(), `set [prices."m"]`)
 	s.edit(head + "[prices.m]\ninput = 3\noutput = 1\n")
 	s.told(taken, 1)
 	if said := context(); !strings.Contains(said, "0 out: 3.00\n") || strings.Contains(said, "no price") {
@@ -173,7 +167,5 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 	}
 	s.edit(head + "[prices.m]\ninput = -3\noutput = 1\n")
 	s.told("settings_have_mistakes", 1)
-	if said := context(); !strings.Contains(said, "0 out: 3.00\n") {
-		t.Errorf("after a mistake: %s", said)
-	}
+	contains(t, "after a mistake", context(), "0 out: 3.00\n")
 }
