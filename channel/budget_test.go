@@ -160,9 +160,7 @@ func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	if strings.Contains(said, "failed") {
 		t.Errorf("something failed:\n%s", said)
 	}
-	if recap := r.recap(); !strings.Contains(recap, "what a model may cost here is used up for now") {
-		t.Errorf("a recap says %q", recap)
-	}
+	contains(t, "a recap says", r.recap(), "what a model may cost here is used up for now")
 }
 
 func TestAnOwnerIsWarnedOnce(t *testing.T) {

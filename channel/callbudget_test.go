@@ -81,13 +81,9 @@ func TestCallsPerHour(t *testing.T) {
 		if n := len(r.model.Requests()); n != 8 || len(sent) != 12 || r.fails() != 4 {
 			t.Fatalf("%d calls, %d answers, %d of them sentences", n, len(sent), r.fails())
 		}
-		if want := "ask again in 52 minutes"; !strings.Contains(sent[8], want) {
-			t.Errorf("%q does not say %q", sent[8], want)
-		}
+		contains(t, "it says", sent[8], "ask again in 52 minutes")
 		expect(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
-		if text := r.run("/context"); !strings.Contains(text, "calls     8 of 8 in the last hour") {
-			t.Errorf("/context says %q", text)
-		}
+		contains(t, "/context says", r.run("/context"), "calls     8 of 8 in the last hour")
 		time.Sleep(48 * time.Minute) // the first call is an hour old
 		r.say("and now?", true)
 		r.idle()

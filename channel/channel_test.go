@@ -40,9 +40,7 @@ func TestWhatIsOverheardIsContextAndNotAnswered(t *testing.T) {
 	r.say("what is the code?", true)
 	r.idle()
 	last := r.model.Requests()[0].Messages
-	if !strings.Contains(last[len(last)-1].Text, "4711") {
-		t.Error("the model did not see what was overheard")
-	}
+	contains(t, "the model did not see what was overheard", last[len(last)-1].Text, "4711")
 }
 
 func TestABurstIsAnsweredTogether(t *testing.T) {
@@ -151,9 +149,7 @@ func TestTools(t *testing.T) {
 	equal(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
 	equal(t, "memories", r.connector.memories, []string{"Ada likes tea."})
 	expect(t, "rows are stored", len(r.transcript()), 5)
-	if answer := r.run("/memories tea"); !strings.Contains(answer, "Ada likes tea.") {
-		t.Errorf("/memories says %q", answer)
-	}
+	contains(t, "/memories says", r.run("/memories tea"), "Ada likes tea.")
 }
 
 func TestStop(t *testing.T) {
@@ -582,15 +578,9 @@ func TestCommands(t *testing.T) {
 	}
 	r.say("I am Ada", true)
 	r.idle()
-	if answer := r.run("/remember the standup is at 9:30"); !strings.Contains(answer, "memory 1") {
-		t.Errorf("/remember says %q", answer)
-	}
-	if answer := r.run("/memories standup"); !strings.Contains(answer, "9:30") {
-		t.Errorf("/memories says %q", answer)
-	}
-	if answer := r.run("/forget 1"); !strings.Contains(answer, "forgotten") {
-		t.Errorf("/forget says %q", answer)
-	}
+	contains(t, "/remember says", r.run("/remember the standup is at 9:30"), "memory 1")
+	contains(t, "/memories says", r.run("/memories standup"), "9:30")
+	contains(t, "/forget says", r.run("/forget 1"), "forgotten")
 	if answer := r.run("/memories standup"); strings.Contains(answer, "9:30") {
 		t.Error("a forgotten memory is shown")
 	}
@@ -618,9 +608,7 @@ func TestCompactOnDemand(t *testing.T) {
 		}
 		return false
 	})
-	if answer := r.run("/context"); !strings.Contains(answer, "stack     1") {
-		t.Errorf("/context says %q", answer)
-	}
+	contains(t, "/context says", r.run("/context"), "stack     1")
 	if got := r.connector.texts(); strings.Contains(strings.Join(got, " "), "They talked word by word.") {
 		t.Error("a summary was posted")
 	}
@@ -663,9 +651,7 @@ func TestImport(t *testing.T) {
 	if applied < 5 {
 		t.Errorf("%d applied compactions", applied)
 	}
-	if n, err := r.hub.Import(t.Context(), place, past(310), func(int) {}); err != nil || n != 10 {
-		t.Errorf("again imported %d, %v; want the 10 new ones", n, err)
-	}
+	expect(t, "again imported", must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
 	expect(t, "imported messages were answered", len(r.model.Requests()), 0)
 	r.say("hello", true)
 	r.idle()

@@ -126,9 +126,7 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	if s := readStatus(t, results[4]); s.Policy["background_threshold"] != 0.8 || r.agent.Policy().Hash() != before {
 		t.Error("the policy is another one")
 	}
-	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "in detail: the prices") {
-		t.Error("the focus did not reach the worker")
-	}
+	contains(t, "the focus did not reach the worker", worker.Requests()[0].Messages[1].Text, "in detail: the prices")
 	expect(t, "how often the worker was asked", len(worker.Requests()), 1)
 }
 
@@ -214,9 +212,7 @@ func TestRecap(t *testing.T) {
 		}
 		return answer.Then(t.Context())
 	}
-	if got := recap(); !strings.Contains(got, "nothing to summarize") {
-		t.Errorf("an empty conversation is summarized as %q", got)
-	}
+	contains(t, "an empty conversation is summarized as", recap(), "nothing to summarize")
 	r.chat(10)
 	state := func() string { // without what models cost, which is written in the background
 		var kept []string
@@ -290,9 +286,7 @@ func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
 	if got := r.run("/remember the token is ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"); !strings.Contains(got, "memory 1") || !strings.Contains(got, "I keep no secrets") {
 		t.Errorf("it says %q", got)
 	}
-	if got := r.run("/memories"); !strings.Contains(got, "[masked: github pat]") {
-		t.Errorf("it keeps %q", got)
-	}
+	contains(t, "it keeps", r.run("/memories"), "[masked: github pat]")
 }
 
 func TestAfterACompactionTheBotIsWhoItWas(t *testing.T) {

@@ -55,7 +55,5 @@ func TestARecapTellsOfWhatStandsAboveTheSession(t *testing.T) {
 		t.Errorf("after /new it says %q of\n%s", got, asked)
 	}
 	r.run("/pause everywhere") // no model
-	if got := recap(branch); !strings.Contains(got, "Coco") {
-		t.Errorf("in a thread, without a model, it says %q", got)
-	}
+	contains(t, "in a thread, without a model, it says", recap(branch), "Coco")
 }

@@ -178,9 +178,7 @@ func TestMegabytes(t *testing.T) {
 			isNotice := func(text string) bool { return strings.Contains(text, "it sees the first") }
 			equal(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
 			noError(t, r.hub.Delete(ctx, place, m.ID))
-			if found, err := conv.Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) != 0 {
-				t.Errorf("after its deletion %d found, %v", len(found), err)
-			}
+			expect(t, "after its deletion found", len(must(conv.Recall(ctx, memory.Question{Text: "parrot", Limit: 3}))(t)), 0)
 		})
 	}
 }

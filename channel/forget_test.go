@@ -59,9 +59,7 @@ func TestForgetMe(t *testing.T) {
 			t.Errorf("it says %q", got)
 		}
 		expect(t, "to one of that name it says", r.runAs("u9", "Ada", place, "/forget me"), "I keep nothing of yours in this conversation.")
-		if got := r.runAs("u1", "Ada", place, "/forget me not"); !strings.Contains(got, `"not"`) {
-			t.Errorf("it says %q", got)
-		}
+		contains(t, "it says", r.runAs("u1", "Ada", place, "/forget me not"), `"not"`)
 		expect(t, "messages are left", len(r.transcript()), 120)
 	})
 	t.Run("one of that name may not forget what is another's", func(t *testing.T) {
@@ -95,9 +93,7 @@ func TestForgetMe(t *testing.T) {
 			t.Errorf("again it says %q", got)
 		}
 		c := must(r.store.Conversation(t.Context(), other))(t)
-		if page, err := c.Transcript(t.Context(), 1, 10); err != nil || len(page) != 0 {
-			t.Errorf("left are %+v, %v", page, err)
-		}
+		expect(t, "left", len(must(c.Transcript(t.Context(), 1, 10))(t)), 0)
 	})
 }
 
@@ -175,15 +171,11 @@ func TestOptOut(t *testing.T) {
 	r.runAs("u1", "Ada", place, "/remember I like tea")
 	got := r.runAs("u1", "Ada", place, "/optout")
 	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "its summaries still contain what you said", "/optout off"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("it says %q, and not %q", got, want)
-		}
+		contains(t, "it says", got, want)
 	}
 	r.say("remember that I like parrots", true)
 	r.idle()
-	if sent := strings.Join(r.connector.texts(), "\n"); !strings.Contains(sent, "wants to be in no memory") {
-		t.Errorf("the model was told %q", sent)
-	}
+	contains(t, "the model was told", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
 	if got := r.runAs("u1", "Ada", "test:server/elsewhere", "/remember I like parrots"); got != "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back." {
 		t.Errorf("/remember says %q", got)
 	}
@@ -199,9 +191,7 @@ func TestOptOut(t *testing.T) {
 	if got := r.runAs("u1", "Ada", place, "/optout off"); !strings.HasPrefix(got, "What you say may become a memory again") {
 		t.Errorf("off says %q", got)
 	}
-	if got := r.runAs("u1", "Ada", place, "/remember I like parrots"); !strings.Contains(got, "as memory") {
-		t.Errorf("/remember says %q", got)
-	}
+	contains(t, "/remember says", r.runAs("u1", "Ada", place, "/remember I like parrots"), "as memory")
 	expect(t, "off again says", r.runAs("u1", "Ada", place, "/optout off"), "You had not opted out.")
 }
 

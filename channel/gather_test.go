@@ -110,9 +110,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		got := texts(r.transcript())
 		expect(t, "the transcript", got, "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
 		expect(t, "the answer is to", fmt.Sprint(r.connector.sent[0].To), "[2 4 9]")
-		if gaps, err := r.hub.Away(t.Context(), "test", nil); err != nil || gaps[0].After != "9" {
-			t.Errorf("the gap is still open: %+v, %v", gaps, err)
-		}
+		expect(t, "the gap is still open", must(r.hub.Away(t.Context(), "test", nil))(t)[0].After, "9")
 	})
 	t.Run("after a crash in between it goes on", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
@@ -194,9 +192,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		r := newRig(t, echo).on(&platform{said: missed})
 		noError(t, r.hub.CatchUp(t.Context(), place, "3"))
 		r.idle()
-		if got := texts(r.transcript()); !strings.Contains(got, "user: four | user: five | user: nine | assistant") {
-			t.Errorf("the transcript is %s", got)
-		}
+		contains(t, "the transcript", texts(r.transcript()), "user: four | user: five | user: nine | assistant")
 	})
 }
 
@@ -285,9 +281,7 @@ func TestCompletion(t *testing.T) {
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
 		last := r.model.Requests()[0].Messages
-		if text := last[len(last)-1].Text; !strings.Contains(text, "Grace") {
-			t.Errorf("the model saw\n%s", text)
-		}
+		contains(t, "the model saw", last[len(last)-1].Text, "Grace")
 	})
 	t.Run("that fails leaves the message as it came", func(t *testing.T) {
 		r := newRig(t, echo).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {

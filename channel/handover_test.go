@@ -70,12 +70,8 @@ func TestHandingOver(t *testing.T) {
 	if names := strings.Join(tools, " "); !strings.Contains(names, "recall") || !strings.Contains(names, "memory_search") || strings.Contains(names, "save") {
 		t.Errorf("its tools are %s", names)
 	}
-	if result := requests[1].Messages[3].Text; !strings.Contains(result, "bridge of wood") {
-		t.Errorf("recall gave it %s", result)
-	}
-	if asked := r.asked(); !strings.Contains(asked, "assistant: critic: It will fall.") {
-		t.Errorf("the conversation's agent does not know who spoke:\n%s", asked)
-	}
+	contains(t, "recall gave it", requests[1].Messages[3].Text, "bridge of wood")
+	contains(t, "the conversation's agent does not know who spoke", r.asked(), "assistant: critic: It will fall.")
 	for _, m := range r.model.Requests()[1].Messages {
 		if m.Native != nil {
 			t.Error("it is given what belongs to another model")

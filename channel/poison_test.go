@@ -42,9 +42,7 @@ func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
 		}
 	}
 	all := r.model.Requests()
-	if view := fmt.Sprint(all[len(all)-1].Messages); !strings.Contains(view, `<tool_result tool="recall">`) {
-		t.Errorf("what the tool found is not in %s", view)
-	}
+	contains(t, "what the model is sent", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)
 
 	// What is refused in words too is not asked again, and the next turn tries it as it was.
 	down = true

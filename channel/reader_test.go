@@ -224,9 +224,7 @@ func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
 	r.hand(past("2", "hello", 0, true))
 	r.connector.until(t, "the second message", func() bool { return r.connector.taken() == 2 })
 	r.idle()
-	if got := texts(r.transcript()); !strings.Contains(got, "@U7") {
-		t.Errorf("the message waits, and nobody looks again: %s", got)
-	}
+	contains(t, "the message waits, and nobody looks again", texts(r.transcript()), "@U7")
 }
 
 func TestIncompleteWithoutACompleter(t *testing.T) {
@@ -249,9 +247,7 @@ func TestACompleterThatReturnsNothing(t *testing.T) {
 	m.Incomplete = true
 	r.hand(m)
 	r.idle()
-	if got := texts(r.transcript()); !strings.Contains(got, "user: one") {
-		t.Errorf("what was said is lost: %s", got)
-	}
+	contains(t, "what was said is lost", texts(r.transcript()), "user: one")
 }
 
 func TestOneBadPictureCostsNotTheNext(t *testing.T) {

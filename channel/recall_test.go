@@ -63,9 +63,7 @@ func TestWhatLeftTheWindowIsRecalledForAMessage(t *testing.T) {
 		`"Ophelia is allergic to honey" (fact, said by Ada on `,
 		`- #1, Ada on `, `"My sister Ophelia keeps bees behind the lighthouse."`, "as data:",
 	} {
-		if !strings.Contains(block, want) {
-			t.Errorf("%q is not in %s", want, block)
-		}
+		contains(t, "the text", block, want)
 	}
 	if strings.Contains(block, "What does Ophelia keep?") {
 		t.Errorf("the message itself is recalled: %s", block)
@@ -80,9 +78,7 @@ func TestACaptionIsRecalledForAMessage(t *testing.T) {
 	})
 	r.say("Who has a walrus?", true)
 	r.idle()
-	if block := blocks()[len(blocks())-1]; !strings.Contains(block, `"[image: a.png, a walrus on a raft]"`) {
-		t.Errorf("it is not in %s", block)
-	}
+	contains(t, "the text", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
 }
 
 func TestWhatStandsInTheViewIsNotRecalled(t *testing.T) {
@@ -160,9 +156,7 @@ func TestRecallForPeople(t *testing.T) {
 	if out := r.run("/recall allergic"); !strings.HasPrefix(out, "1 memory, the best first:\n") {
 		t.Errorf("it begins %.80q", out)
 	}
-	if out := r.run("/recall"); !strings.Contains(out, "Say what to look for") {
-		t.Errorf("without a question: %s", out)
-	}
+	contains(t, "without a question", r.run("/recall"), "Say what to look for")
 	expect(t, "the result", r.run("/recall xylophone"), `I find nothing here about "xylophone".`)
 	t.Run("a caption and the part of a file that matched are shown", func(t *testing.T) {
 		in := r.inbound("see there", false)
@@ -172,9 +166,7 @@ func TestRecallForPeople(t *testing.T) {
 		}
 		must(r.hub.Deliver(t.Context(), place, in))(t)
 		r.idle()
-		if out := r.run("/recall walrus"); !strings.Contains(out, "see there [image: a.png, a walrus on a raft]") {
-			t.Errorf("got %s", out)
-		}
+		contains(t, "the result", r.run("/recall walrus"), "see there [image: a.png, a walrus on a raft]")
 		if out := r.run("/recall vault"); !strings.Contains(out, "The vault opens with 7461.") || len(out) > 1200 {
 			t.Errorf("got %s", out)
 		}

@@ -48,9 +48,7 @@ func TestForgetting(t *testing.T) {
 	t.Run("who said it may, and is told what remains and how it is undone", func(t *testing.T) {
 		got := r.as(ada, place, "/forget 1").String()
 		for _, want := range []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "cairn memories purge 1"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%q, want %q in it", got, want)
-			}
+			contains(t, "the result", got, want)
 		}
 		says(ada, "/forget 1", "was forgotten before")
 		says(ada, "/memories standup", "nothing in mind")
@@ -85,9 +83,7 @@ func TestForgetting(t *testing.T) {
 				t.Errorf("%s says %q", line, got)
 			}
 		}
-		if got := r.as(boss, "test:server/other", "/forget garden").String(); !strings.Contains(got, "nothing in mind") {
-			t.Error(got)
-		}
+		contains(t, "the result", r.as(boss, "test:server/other", "/forget garden").String(), "nothing in mind")
 	})
 	t.Run("what others said of somebody they may have forgotten too", func(t *testing.T) {
 		r.say("hello", false)
@@ -148,15 +144,9 @@ func TestMemoriesAreListed(t *testing.T) {
 		}
 	})
 	t.Run("pinned ones say so, and expired ones are still there", func(t *testing.T) {
-		if got := r.as(boss, place, "/memories pin 26").String(); !strings.Contains(got, "neither ends nor fades") {
-			t.Error(got)
-		}
-		if got := r.as(bo, place, "/memories Bergen").String(); !strings.Contains(got, "pinned)") {
-			t.Error(got)
-		}
-		if got := r.as(boss, place, "/memories unpin 26").String(); !strings.Contains(got, "no longer") {
-			t.Error(got)
-		}
+		contains(t, "the result", r.as(boss, place, "/memories pin 26").String(), "neither ends nor fades")
+		contains(t, "the result", r.as(bo, place, "/memories Bergen").String(), "pinned)")
+		contains(t, "the result", r.as(boss, place, "/memories unpin 26").String(), "no longer")
 		if got := r.as(bo, place, "/memories pinned beds").String(); strings.Contains(got, "pinned)") {
 			t.Error(got)
 		}
@@ -205,9 +195,7 @@ func TestRememberingForAServer(t *testing.T) {
 		for _, name := range []string{private, direct} {
 			says(name, "/memories cupboard", "nothing in mind")
 		}
-		if got := r.as(ada, other, "/memories cake").String(); !strings.Contains(got, "nothing in mind") {
-			t.Error(got)
-		}
+		contains(t, "the result", r.as(ada, other, "/memories cake").String(), "nothing in mind")
 		says(other, "/forget keys", "nothing in mind here")
 		says(other, "/forget 3", "is from "+place)
 	})

@@ -35,18 +35,14 @@ func textOf(req llm.Request) string {
 
 func TestNew(t *testing.T) {
 	r := newRig(t, echo)
-	if answer := r.run("/new"); !strings.Contains(answer, "new already") {
-		t.Errorf("/new before anything was said: %q", answer)
-	}
+	contains(t, "/new before anything was said", r.run("/new"), "new already")
 	r.say("my parrot is called Coco", true)
 	r.idle()
 	if answer := r.run("/new"); !strings.HasPrefix(answer, "A new session. ") {
 		t.Errorf("/new says %q", answer)
 	}
 	r.idle()
-	if answer := r.run("/new"); !strings.Contains(answer, "new already") {
-		t.Errorf("the second /new says %q", answer)
-	}
+	contains(t, "the second /new says", r.run("/new"), "new already")
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) > 0 && req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
 			return llmtest.Say("found: " + req.Messages[len(req.Messages)-1].Text), nil
@@ -92,9 +88,7 @@ func TestNewDuringATurn(t *testing.T) {
 			r.say("first", true)
 			<-began
 			r.say("second", true)
-			if answer := r.run("/new"); !strings.Contains(answer, "as soon as") {
-				t.Errorf("/new says %q", answer)
-			}
+			contains(t, "/new says", r.run("/new"), "as soon as")
 			r.say("third", true)
 			if crash {
 				r.restart()
@@ -113,9 +107,7 @@ func TestNewDuringATurn(t *testing.T) {
 			if strings.Contains(last, "] first") || strings.Contains(last, "] second") || !strings.Contains(last, "third") {
 				t.Errorf("the third was asked with\n%s", last)
 			}
-			if answer := r.run("/context"); !strings.Contains(answer, "#1 to #4") {
-				t.Errorf("/context says\n%s", answer)
-			}
+			contains(t, "/context says", r.run("/context"), "#1 to #4")
 		})
 	}
 }

@@ -132,9 +132,7 @@ func TestSettingsAreForManagers(t *testing.T) {
 			t.Errorf("%s: %q, %v", line, answer, err)
 		}
 	}
-	if got := r.run("/settings keep_first"); !strings.Contains(got, "= 1 (built in)") {
-		t.Errorf("afterwards %q", got)
-	}
+	contains(t, "afterwards", r.run("/settings keep_first"), "= 1 (built in)")
 	if choices, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "settings", "thresh"); err != nil || len(choices) != 4 || choices[0].Value != "compaction.background_threshold" {
 		t.Errorf("suggested %v, %v", choices, err)
 	}
@@ -206,9 +204,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	}
 	r.run("/settings compaction.background_threshold 0.3")
 	r.connector.until(t, "a landing without another message", func() bool { return applied() > 0 })
-	if shown := r.run("/context"); !strings.Contains(shown, "last      leaf by extractive") {
-		t.Errorf("/context says\n%s", shown)
-	}
+	contains(t, "/context says", r.run("/context"), "last      leaf by extractive")
 	answer, _, err := r.hub.Run(t.Context(), other, channel.Person{ID: "u1", Manager: true}, "/context")
 	if err != nil || !strings.Contains(answer.Text, "background at 80 %") || !strings.Contains(answer.Text, "stack     empty") {
 		t.Errorf("the other conversation: %s, %v", answer.Text, err)
@@ -333,9 +329,7 @@ func TestRenewal(t *testing.T) {
 	if texts := r.connector.texts(); texts[len(texts)-1] != "tea, says the librarian" {
 		t.Errorf("it said %q", texts)
 	}
-	if shown := r.run("/context"); !strings.Contains(shown, "of 16000 tokens") {
-		t.Errorf("/context says\n%s", shown)
-	}
+	contains(t, "/context says", r.run("/context"), "of 16000 tokens")
 	m := r.inbound("let me in", true)
 	m.AuthorID = "u9"
 	if _, err := r.hub.Deliver(t.Context(), place, m); !errors.Is(err, channel.ErrRefused) {
@@ -511,9 +505,7 @@ func TestAHookForbidsACompaction(t *testing.T) {
 	}
 	r.idle()
 	expect(t, "the result", r.run("/compact"), "Nothing was begun: "+place+" keeps its 16 messages.")
-	if shown := r.run("/context"); !strings.Contains(shown, "last      noop: "+place+" keeps its 16 messages") {
-		t.Errorf("/context says\n%s", shown)
-	}
+	contains(t, "/context says", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
 }
 
 func TestAThreadHasItsChannelsSettings(t *testing.T) {
@@ -542,9 +534,7 @@ func TestAThreadHasItsChannelsSettings(t *testing.T) {
 	for !strings.Contains(in("/pins"), " of the 60 tokens") && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}
-	if got := in("/pins"); !strings.Contains(got, " of the 60 tokens") {
-		t.Errorf("the open thread goes on as before: %q", got)
-	}
+	contains(t, "the open thread goes on as before", in("/pins"), " of the 60 tokens")
 
 	in("/settings compaction.pin_budget 70")
 	shows("compaction.pin_budget = 70 (set here by Bob)")

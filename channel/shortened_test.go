@@ -48,9 +48,7 @@ func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
 	if !strings.Contains(seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters") || !strings.Contains(seen, "…]\n"+long[len(long)-last:]) {
 		t.Errorf("the model saw something else than %s: %.100q", notice.Text, seen)
 	}
-	if shown := r.run("/context"); !strings.Contains(shown, "messages  6 in all, 5 of them as they were said, 1 message shown in part") {
-		t.Errorf("/context says\n%s", shown)
-	}
+	contains(t, "/context says", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
 
 	r.restart()
 	r.say("and after a restart?", true)

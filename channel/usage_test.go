@@ -228,9 +228,7 @@ func TestContextShowsSpending(t *testing.T) {
 		t.Helper()
 		said := r.run("/context")
 		for _, words := range want {
-			if !strings.Contains(said, words) {
-				t.Errorf("%q is not in\n%s", words, said)
-			}
+			contains(t, "the text", said, words)
 		}
 	}
 	shows("today     1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
