@@ -600,7 +600,7 @@ func TestCompactOnDemand(t *testing.T) {
 	if answer := r.run("/compact the prices"); !strings.Contains(answer, "Summing up") {
 		t.Fatalf("/compact says %q", answer)
 	}
-	r.connector.until(t, "the landing", func() bool {
+	r.connector.until(t, "what is applied", func() bool {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventApplied {
 				return e.Trigger == compactor.OnManual && e.AfterTokens < e.BeforeTokens && e.Summary == "They talked word by word."

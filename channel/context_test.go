@@ -103,7 +103,7 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	before := r.agent.Policy().Hash()
 	r.say("go ahead", true)
 	r.idle()
-	r.connector.until(t, "the landing", func() bool {
+	r.connector.until(t, "what is applied", func() bool {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventApplied && e.Trigger == compactor.OnSelf {
 				return true

@@ -135,7 +135,7 @@ func summedUp(t *testing.T) *rig {
 		r.idle()
 	}
 	r.run("/compact")
-	r.connector.until(t, "the landing", func() bool {
+	r.connector.until(t, "what is applied", func() bool {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventApplied {
 				return true

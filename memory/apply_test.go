@@ -245,9 +245,7 @@ func TestJobLife(t *testing.T) {
 		c := imported(t, 4)
 		j := begin(t, c, leaf, worker, 1, 4)
 		noError(t, j.Fail(ctx, "too slow"))
-		if _, err := j.Store(ctx, compactor.Summary{Text: "late", Tokens: 1}); !errors.Is(err, ErrNotFound) {
-			t.Errorf("storing after it failed: %v", err)
-		}
+		expectError(t, failure(j.Store(ctx, compactor.Summary{Text: "late", Tokens: 1})), ErrNotFound)
 		_, rows := applyRows(t, c, j.ID())
 		if rows[0].State != compactor.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
 			t.Errorf("the row is %+v", rows[0])
@@ -292,9 +290,7 @@ func TestJobLife(t *testing.T) {
 			t.Errorf("got %+v, want %+v", head.Stack, row)
 		}
 		expect(t, "measured", number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"), 40)
-		if err := find(t, c.store, "terminal:other").Measured(ctx, j.ID(), 1, 1); !errors.Is(err, ErrNotFound) {
-			t.Errorf("from another conversation: %v", err)
-		}
+		expectError(t, find(t, c.store, "terminal:other").Measured(ctx, j.ID(), 1, 1), ErrNotFound)
 	})
 	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
 		c := imported(t, 9)
@@ -326,7 +322,7 @@ func TestWhatWaitsInOrder(t *testing.T) {
 		c := imported(t, 20)
 		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
 		repair := must(c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
-		must(repair.Store(ctx, compactor.Summary{Text: "healed", Tokens: 7}))(t)
+		must(repair.Store(ctx, compactor.Summary{Text: "repaired", Tokens: 7}))(t)
 		next := storeSummary(t, c, leaf, worker, 6, 10)
 		undo(t, c)
 		if head, applied := applyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != compactor.Prepared {

@@ -34,15 +34,9 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	})
 	t.Run("another file's place is not taken", func(t *testing.T) {
-		if _, err := s.Backup(ctx, file); !errors.Is(err, fs.ErrExist) {
-			t.Error(err)
-		}
-		if _, err := s.Backup(ctx, filepath.Join(folder, "none", "x.db")); !errors.Is(err, fs.ErrNotExist) {
-			t.Error(err)
-		}
-		if c, err := Inspect(ctx, file); err != nil || c != copied {
-			t.Errorf("%+v, %v", c, err)
-		}
+		expectError(t, failure(s.Backup(ctx, file)), fs.ErrExist)
+		expectError(t, failure(s.Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
+		expect(t, "the result", must(Inspect(ctx, file))(t), copied)
 	})
 	t.Run("nothing is restored beneath a bot", func(t *testing.T) {
 		if _, _, err := Restore(ctx, dir, file); !errors.Is(err, ErrInUse) {
@@ -76,9 +70,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("what was there stays beside it", func(t *testing.T) {
-		if c, err := Inspect(ctx, aside); err != nil || c.Messages != 2 {
-			t.Errorf("%+v, %v", c, err)
-		}
+		expect(t, "the result", must(Inspect(ctx, aside))(t).Messages, 2)
 	})
 	s = openStore(t, dir)
 	expect(t, "the database", dump(t, s), was)
@@ -121,9 +113,7 @@ func TestRestoreTakesTheOldLogAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, "messages were restored", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
-	if c, err := Inspect(ctx, aside); err != nil || c.Messages != 2 {
-		t.Errorf("aside are %+v, %v", c, err)
-	}
+	expect(t, "aside", must(Inspect(ctx, aside))(t).Messages, 2)
 }
 
 // Of a bot that writes as fast as it can, each copy is whole, can be restored, and holds

@@ -2,7 +2,12 @@
 
 package memory
 
-import "testing"
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
 
 // must returns what a call returned, and ends the test if the call failed: must(f())(t).
 func must[T any](value T, err error) func(testing.TB) T {
@@ -28,3 +33,30 @@ func expect[T comparable](t testing.TB, what string, got, want T) {
 		t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }
+
+// contains checks that a text has a part.
+func contains(t testing.TB, what, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%s: %q, want %q in it", what, text, part)
+	}
+}
+
+// expectAll compares two lists.
+func expectAll[T comparable](t testing.TB, what string, got, want []T) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// expectError checks that a call failed with an error.
+func expectError(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("the error is %v, want %v", err, want)
+	}
+}
+
+// failure is the error of a call that also returns a value.
+func failure[T any](_ T, err error) error { return err }

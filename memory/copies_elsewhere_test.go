@@ -50,9 +50,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 			if want := test.to + "[3]"; told != want || version(t, b) == before {
 				t.Errorf("told %q", told)
 			}
-			if m, err := b.Message(ctx, 3); err != nil || m.Text != copyGone {
-				t.Errorf("%+v, %v", m, err)
-			}
+			expect(t, "the result", must(b.Message(ctx, 3))(t).Text, copyGone)
 		})
 	}
 	t.Run("of another memory nothing changes", func(t *testing.T) {
@@ -117,9 +115,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		deliver(t, c, asking(5, "again"))
 		answer = save(6, "Bob plays the loud flute at home")
-		if got := remove(t, c, 1); !slices.Equal(got, []int64{1, 4}) {
-			t.Errorf("changed are %v", got)
-		}
+		expectAll(t, "changed", remove(t, c, 1), []int64{1, 4})
 		answerWith(t, c, 6, 7, "", map[string]string{"memory_save": answer + ` Memory 1 says: "` + secret + `"`})
 		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		wantNoSecret(t, c)

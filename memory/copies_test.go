@@ -50,9 +50,7 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		})
 		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the model's own words
 		got := remove(t, c, 1)
-		if !slices.Equal(got, []int64{1, 5, 6, 7}) {
-			t.Errorf("changed are %v", got)
-		}
+		expectAll(t, "changed", got, []int64{1, 5, 6, 7})
 		wantNoSecret(t, c)
 		if m, err := c.Message(ctx, 5); err != nil || m.Text != copyGone || m.Tokens != compactor.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
@@ -62,12 +60,8 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
 		answerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
-		if got := remove(t, c, 1); !slices.Equal(got, []int64{1, 4}) {
-			t.Errorf("changed are %v", got)
-		}
-		if m, err := c.Message(ctx, 5); err != nil || m.Text != found(2) {
-			t.Errorf("%+v, %v", m, err)
-		}
+		expectAll(t, "changed", remove(t, c, 1), []int64{1, 4})
+		expect(t, "the result", must(c.Message(ctx, 5))(t).Text, found(2))
 		if m, err := c.Message(ctx, 4); err != nil || len(m.Native) > 0 {
 			t.Errorf("the reasoning of a later turn is %s, %v", m.Native, err)
 		}
@@ -110,9 +104,7 @@ func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
 		}
 		remove(t, c, 2)
 		err = c.store.update(ctx, func(tx *transaction) error { return c.stands(tx, &d) })
-		if !errors.Is(err, errUnsaid) {
-			t.Errorf("%v", err)
-		}
+		expectError(t, err, errUnsaid)
 	})
 	t.Run("the model saves nothing of what it is asked when that is deleted", func(t *testing.T) {
 		tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
@@ -165,9 +157,7 @@ func TestErasing(t *testing.T) {
 		run(t, c.store, "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
 		applyRows(t, c, id)
 		deliverOnly(t, c, theirs(201, "a", "Ann", secret), theirs(202, "b", "Ann", "I wait"))
-		if traces, err := c.Traces(ctx, "a"); err != nil || traces != (Traces{1, 101, 0}) {
-			t.Errorf("%+v, %v", traces, err)
-		}
+		expect(t, "the result", must(c.Traces(ctx, "a"))(t), (Traces{1, 101, 0}))
 		waiting, err := c.store.Erase(ctx, "a", c)
 		if err != nil || waiting != 1 {
 			t.Errorf("%d waited, %v", waiting, err)
@@ -201,9 +191,7 @@ func TestErasing(t *testing.T) {
 		confirmed := remember(t, c, "the office moves", "", 2)
 		remember(t, c, "the office moves", "", 1)
 		m := must(c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
-		if traces, err := c.Traces(ctx, "a"); err != nil || traces != (Traces{1, 1, 3}) {
-			t.Errorf("%+v, %v", traces, err)
-		}
+		expect(t, "the result", must(c.Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
 		must(c.store.Erase(ctx, "a", c))(t)
 		later := remember(t, c, "Ann likes coffee", "Ann", 3)
 		erase(t, c, "a")
@@ -256,9 +244,7 @@ func TestErasing(t *testing.T) {
 	})
 	t.Run("nobody has an empty id", func(t *testing.T) {
 		c := newConversation(t)
-		if _, err := c.store.Erase(ctx, "", c); !errors.Is(err, errNobody) {
-			t.Errorf("%v", err)
-		}
+		expectError(t, failure(c.store.Erase(ctx, "", c)), errNobody)
 	})
 }
 

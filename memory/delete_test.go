@@ -51,9 +51,7 @@ func TestDelete(t *testing.T) {
 		m.Attachments = []compactor.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
 		deliver(t, c, said(1, "a"), m, said(3, "c"))
 		before := version(t, c)
-		if got := remove(t, c, 2); !slices.Equal(got, []int64{2}) {
-			t.Errorf("seqs %v", got)
-		}
+		expectAll(t, "seqs", remove(t, c, 2), []int64{2})
 		wantNoSecret(t, c)
 		if got := recalled(t, c, secret); got != nil {
 			t.Errorf("its words find %v", got)
@@ -90,9 +88,7 @@ func TestDelete(t *testing.T) {
 	t.Run("many at once are one change", func(t *testing.T) {
 		c := imported(t, 9)
 		before := version(t, c)
-		if got := remove(t, c, 7, 3, 99, 5, 3); !slices.Equal(got, []int64{3, 5, 7}) {
-			t.Errorf("seqs %v", got)
-		}
+		expectAll(t, "seqs", remove(t, c, 7, 3, 99, 5, 3), []int64{3, 5, 7})
 		if got := version(t, c); got != before+1 {
 			t.Errorf("the version went from %d to %d", before, got)
 		}
@@ -102,9 +98,7 @@ func TestDelete(t *testing.T) {
 		other := find(t, c.store, "terminal:other")
 		deliver(t, other, said(1, "mine"))
 		remove(t, c, 1)
-		if m, err := other.Message(ctx, 1); err != nil || m.Text != "mine" {
-			t.Errorf("%+v, %v", m, err)
-		}
+		expect(t, "the result", must(other.Message(ctx, 1))(t).Text, "mine")
 	})
 	t.Run("quotes of it go with it, waiting or taken up, and those who quoted are named", func(t *testing.T) {
 		c := newConversation(t)
@@ -124,9 +118,7 @@ func TestDelete(t *testing.T) {
 		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != compactor.TokensOf(m) || m.Tokens > taken[0].Tokens {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if got := recalled(t, c, "disagree"); !slices.Equal(got, []int64{1}) {
-			t.Errorf("its own words find %v", got)
-		}
+		expectAll(t, "its own words find", recalled(t, c, "disagree"), []int64{1})
 	})
 	t.Run("a reply to it that comes later finds no place", func(t *testing.T) {
 		c := imported(t, 1)
@@ -159,12 +151,8 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 		deliver(t, c, ask(1), said(2, "by the way"))
 		remove(t, c, 1)
 		expect(t, "the open turn", open(t, c), 0)
-		if _, err := c.Retry(ctx, 1); !errors.Is(err, ErrNotFound) {
-			t.Errorf("retried: %v", err)
-		}
-		if err := c.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}); !errors.Is(err, ErrNotFound) {
-			t.Errorf("answered: %v", err)
-		}
+		expectError(t, failure(c.Retry(ctx, 1)), ErrNotFound)
+		expectError(t, c.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), ErrNotFound)
 		if pieces, _ := c.Outbox(ctx); pieces != nil {
 			t.Errorf("the outbox has %+v", pieces)
 		}
@@ -228,9 +216,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 			}
 		}
 		wantNoSecret(t, c)
-		if found, err := c.SearchMemories(ctx, secret, 9); err != nil || len(found) != 0 {
-			t.Errorf("found %+v, %v", found, err)
-		}
+		expect(t, "found", len(must(c.SearchMemories(ctx, secret, 9))(t)), 0)
 	})
 	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
 		if m, _, err := c.store.Memory(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {

@@ -23,7 +23,7 @@ func TestDue(t *testing.T) {
 	if _, _, err := c.WantSession(ctx); err != nil {
 		t.Fatal(err)
 	}
-	want("with a gap and a wish for a segment too", Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Session: true})
+	want("with a gap and a wanted session too", Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Session: true})
 	noError(t, c.CloseGap(ctx, "m1"))
 	deliver(t, c)
 	want("with the first taken up", Due{Waiting: 1, Last: 3, Incomplete: true, Session: true})

@@ -2,9 +2,7 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"reflect"
-	"slices"
 	"testing"
 	"time"
 
@@ -65,9 +63,7 @@ func TestEdit(t *testing.T) {
 		if got := recalled(t, c, "Monday"); got != nil {
 			t.Errorf("its old words find %v", got)
 		}
-		if got := recalled(t, c, "large room Tuesday"); !slices.Equal(got, []int64{1}) {
-			t.Errorf("its new words find %v", got)
-		}
+		expectAll(t, "its new words find", recalled(t, c, "large room Tuesday"), []int64{1})
 		if got := version(t, c); got != before+1 {
 			t.Errorf("the version went from %d to %d", before, got)
 		}
@@ -110,9 +106,7 @@ func TestEdit(t *testing.T) {
 				t.Errorf("message %d: %v, %v", n, changed, err)
 			}
 		}
-		if found, err := c.Incomplete(ctx); err != nil || len(found) != 1 {
-			t.Errorf("incomplete are %+v, %v", found, err)
-		}
+		expect(t, "incomplete", len(must(c.Incomplete(ctx))(t)), 1)
 		expect(t, "the version", version(t, c), before)
 	})
 	t.Run("what is not known, not a person's, or deleted, stays so", func(t *testing.T) {
@@ -158,12 +152,8 @@ func TestEdit(t *testing.T) {
 		deliver(t, c, said(1, "a"), said(2, "b"))
 		remove(t, c, 1)
 		for _, seq := range []int64{0, 1, 3, -5} {
-			if _, err := c.Message(ctx, seq); !errors.Is(err, ErrNotFound) {
-				t.Errorf("message %d: %v", seq, err)
-			}
+			expectError(t, failure(c.Message(ctx, seq)), ErrNotFound)
 		}
-		if _, err := find(t, c.store, "terminal:other").Message(context.Background(), 2); !errors.Is(err, ErrNotFound) {
-			t.Errorf("from another conversation: %v", err)
-		}
+		expectError(t, failure(find(t, c.store, "terminal:other").Message(context.Background(), 2)), ErrNotFound)
 	})
 }

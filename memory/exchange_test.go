@@ -63,9 +63,7 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	}
 	before := dump(t, s)
 	t.Run("where they are, nothing changes", func(t *testing.T) {
-		if n, err := s.ImportMemories(ctx, slices.Clone(all)); err != nil || n != (Brought{Known: 7}) {
-			t.Errorf("%+v, %v", n, err)
-		}
+		expect(t, "the result", must(s.ImportMemories(ctx, slices.Clone(all)))(t), (Brought{Known: 7}))
 		expect(t, "something is written", dump(t, s), before)
 	})
 	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
@@ -83,9 +81,7 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 				t.Errorf("%s: %+v, %v", query, found, err)
 			}
 		}
-		if chain, err := other.store.Chain(ctx, 1); err != nil || len(chain) != 3 {
-			t.Errorf("%+v, %v", chain, err)
-		}
+		expect(t, "the result", len(must(other.store.Chain(ctx, 1))(t)), 3)
 		noError(t, other.Restore(ctx, 2))
 		if m, _, err := other.store.Memory(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)
@@ -118,9 +114,7 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
 		noError(t, s.Purge(ctx, 4))
 		noError(t, s.Forget(ctx, 3))
-		if n, err := s.ImportMemories(ctx, slices.Clone(all)); err != nil || n != (Brought{Fresh: 1, Known: 6}) {
-			t.Errorf("%+v, %v", n, err)
-		}
+		expect(t, "the result", must(s.ImportMemories(ctx, slices.Clone(all)))(t), (Brought{Fresh: 1, Known: 6}))
 		if m, _, err := s.Memory(ctx, 3); err != nil || m.State != "forgotten" {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -231,9 +225,7 @@ func TestImportOfTheSameWords(t *testing.T) {
 			}
 		}
 		noError(t, s.Forget(ctx, 2))
-		if n, err := s.ImportMemories(ctx, []Exported{one(2, "Ann rows", "active", 0)}); err != nil || n.Known != 1 {
-			t.Errorf("what was forgotten since is back: %+v, %v", n, err)
-		}
+		expect(t, "what was forgotten since is back", must(s.ImportMemories(ctx, []Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
 	})
 	t.Run("nothing takes its own place, however often a file says the same", func(t *testing.T) {
 		s := openStore(t, t.TempDir())

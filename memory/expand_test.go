@@ -163,9 +163,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
-	if found, err := c.SearchMemories(ctx, key, 10); err != nil || len(found) != 0 {
-		t.Errorf("it is found by the secret: %+v, %v", found, err)
-	}
+	expect(t, "it is found by the secret", len(must(c.SearchMemories(ctx, key, 10))(t)), 0)
 }
 
 func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {

@@ -56,9 +56,7 @@ func TestExpiry(t *testing.T) {
 				}
 			}
 		}
-		if found, err := c.SearchMemories(ctx, "away reason", 99); err != nil || len(found) != 4 {
-			t.Errorf("recalled %d, %v", len(found), err)
-		}
+		expect(t, "recalled", len(must(c.SearchMemories(ctx, "away reason", 99))(t)), 4)
 		answer, err := call(tools, "memory_search", `{"query": "away", "kind": "event"}`)
 		if err != nil || !strings.Contains(answer, `"total":4`) {
 			t.Errorf("%s, %v", answer, err)
@@ -69,9 +67,7 @@ func TestExpiry(t *testing.T) {
 		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if found, err := c.SearchMemories(ctx, "away", 99); err != nil || len(found) != 5 {
-			t.Errorf("recalled %d, %v", len(found), err)
-		}
+		expect(t, "recalled", len(must(c.SearchMemories(ctx, "away", 99))(t)), 5)
 		noError(t, c.PinMemory(ctx, 4, false))
 		if m, _, _ := c.store.Memory(ctx, 4); m.State != "expired" {
 			t.Errorf("%+v", m)

@@ -127,9 +127,7 @@ func TestGap(t *testing.T) {
 		for _, m := range deliver(t, c) {
 			ids = append(ids, m.ID)
 		}
-		if want := []string{"m2", "m3", "m4", "m5", "m6", "m7"}; !slices.Equal(ids, want) {
-			t.Errorf("taken up as %v, want %v", ids, want)
-		}
+		expectAll(t, "taken up as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
 	})
 	t.Run("whoever asked while the bot was away waits for an answer", func(t *testing.T) {
 		c := newConversation(t)

@@ -52,22 +52,16 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 	t.Run("an emptied file whose log is there", func(t *testing.T) {
 		dir, log := left(t)
 		write(t, dir, databaseName, "")
-		if _, err := Inspect(ctx, File(dir)); !errors.Is(err, ErrDamaged) {
-			t.Errorf("it is looked at as %v", err)
-		}
+		expectError(t, failure(Inspect(ctx, File(dir))), ErrDamaged)
 		refused(t, dir, "bring it back, or move the log away")
-		if now, err := os.ReadFile(File(dir) + "-wal"); err != nil || string(now) != string(log) {
-			t.Error("the log is not what it was", err)
-		}
+		expect(t, "the log is not what it was", string(must(os.ReadFile(File(dir)+"-wal"))(t)) == string(log), true)
 	})
 	t.Run("a file that is gone, and its log is there", func(t *testing.T) {
 		dir, _ := left(t)
 		base := must(os.ReadFile(File(dir)))(t)
 		noError(t, os.Remove(File(dir)))
 		refused(t, dir, "bring it back, or move the log away")
-		if _, err := Inspect(ctx, File(dir)); !errors.Is(err, ErrDamaged) {
-			t.Errorf("it is looked at as %v", err)
-		}
+		expectError(t, failure(Inspect(ctx, File(dir))), ErrDamaged)
 		write(t, dir, databaseName, string(base))
 		expect(t, "brought back it has messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
@@ -83,9 +77,7 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kept, err := os.ReadFile(aside + "-wal"); err != nil || string(kept) != string(log) {
-			t.Error("the log is gone", err)
-		}
+		expect(t, "the log is gone", string(must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
 		expect(t, "messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
 	t.Run("but one that somebody deleted is begun again", func(t *testing.T) {

@@ -75,16 +75,12 @@ func TestHeldDeliveries(t *testing.T) {
 	s.Close() // as a process leaves it that was killed
 	s = openStore(t, dir)
 	noError(t, s.DeliverHeld(ctx))
-	if _, err := os.Stat(filepath.Join(dir, heldName)); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("the file is still there", err)
-	}
+	expectError(t, failure(os.Stat(filepath.Join(dir, heldName))), fs.ErrNotExist)
 	if hold(t, s, sent(name, said(7, "seventh"))) {
 		t.Error("it is held, and nothing is being rewritten any more")
 	}
 	taken := deliver(t, find(t, s, name))
-	if want := []string{"second", "third", "look", "fifth, edited", "seventh"}; !slices.Equal(texts(taken), want) {
-		t.Errorf("taken up is %q", texts(taken))
-	}
+	expectAll(t, "taken up", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
 	expect(t, "pictures are stored", number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
 }
 
@@ -120,9 +116,7 @@ func TestHeldDeliveriesAreAppliedByOne(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := texts(deliver(t, find(t, s, name))); !slices.Equal(got, want) {
-		t.Errorf("taken up is %q", got)
-	}
+	expectAll(t, "taken up", texts(deliver(t, find(t, s, name))), want)
 }
 
 func TestAHeldDeliveryThatCannotBeReadStays(t *testing.T) {

@@ -157,9 +157,7 @@ func TestTakeUp(t *testing.T) {
 		for _, m := range taken {
 			turns = append(turns, m.Turn)
 		}
-		if want := []int64{1, 2, 3, 3, 3}; !slices.Equal(turns, want) {
-			t.Errorf("turns %v, want %v", turns, want)
-		}
+		expectAll(t, "turns", turns, []int64{1, 2, 3, 3, 3})
 		if got := load(t, c); got.Open != 3 || got.Next != 6 || !reflect.DeepEqual(got.Messages, taken) {
 			t.Errorf("loaded %+v", got)
 		}
@@ -236,16 +234,12 @@ func TestImport(t *testing.T) {
 		must(c.Import(ctx, past))(t)
 		deliverOnly(t, c, said(9, "hello"))
 		before := dump(t, c.store)
-		if _, err := c.Import(ctx, past); !errors.Is(err, ErrLive) {
-			t.Errorf("with a full inbox: %v", err)
-		}
+		expectError(t, failure(c.Import(ctx, past)), ErrLive)
 		expect(t, "a refused import changed something", dump(t, c.store), before)
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].Seq != 4 {
 			t.Errorf("taken up: %+v", taken)
 		}
-		if _, err := c.Import(ctx, past); !errors.Is(err, ErrLive) {
-			t.Errorf("after talk: %v", err)
-		}
+		expectError(t, failure(c.Import(ctx, past)), ErrLive)
 	})
 	t.Run("a bad message leaves nothing of its batch", func(t *testing.T) {
 		c := newConversation(t)

@@ -3,7 +3,6 @@ package memory
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/quick"
@@ -71,15 +70,11 @@ func TestRecall(t *testing.T) {
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			got := find(test.query, 10, 100)
-			if !slices.Equal(got, test.want) {
-				t.Errorf("found %v, want %v", got, test.want)
-			}
+			expectAll(t, "found", got, test.want)
 		})
 	}
 	t.Run("nothing from the seq given on is found, and no more than the limit", func(t *testing.T) {
-		if got := find("pepper", 10, 7); !slices.Equal(got, []int64{3}) {
-			t.Errorf("found %v", got)
-		}
+		expectAll(t, "found", find("pepper", 10, 7), []int64{3})
 		expect(t, "found", len(find("pepper", 1, 100)), 1)
 		if got := find("pepper", -1, 100); got != nil {
 			t.Errorf("found %v", got)

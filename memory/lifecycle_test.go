@@ -36,13 +36,9 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 			if err := c.Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
 				t.Errorf("%s: %s, %v", was, state(t, c, s.ID), err)
 			}
-			if err := c.Restore(ctx, s.ID); !errors.Is(err, ErrNotFound) {
-				t.Errorf("restored twice: %v", err)
-			}
+			expectError(t, c.Restore(ctx, s.ID), ErrNotFound)
 		}
-		if found, err := c.SearchMemories(ctx, "dogs", 9); err != nil || len(found) != 1 {
-			t.Errorf("%+v, %v", found, err)
-		}
+		expect(t, "the result", len(must(c.SearchMemories(ctx, "dogs", 9))(t)), 1)
 	})
 	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
 		c := imported(t, 4)
@@ -89,9 +85,7 @@ func TestPurge(t *testing.T) {
 			}
 		}
 		noError(t, c.store.Purge(ctx, 2))
-		if err := c.store.Purge(ctx, 2); !errors.Is(err, ErrNotFound) {
-			t.Errorf("purged twice: %v", err)
-		}
+		expectError(t, c.store.Purge(ctx, 2), ErrNotFound)
 		if got := chain(1); !slices.Equal(got, []int64{1, 3}) || state(t, c, 1) != "superseded" {
 			t.Errorf("the chain is %v", got)
 		}

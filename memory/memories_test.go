@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -63,9 +62,7 @@ func TestWorkerSaves(t *testing.T) {
 		}); !reflect.DeepEqual(m, want) {
 			t.Errorf("got  %+v\nwant %+v", m, want)
 		}
-		if !slices.Equal(seqs(from), []int64{3, 5}) {
-			t.Errorf("it comes from %v", seqs(from))
-		}
+		expectAll(t, "it comes from", seqs(from), []int64{3, 5})
 		expect(t, "saved by compaction", int64(number(t, c.store, "SELECT compaction FROM memories WHERE id = 1")), j.ID())
 	})
 	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
@@ -146,13 +143,9 @@ func TestRemember(t *testing.T) {
 		t.Error("nothing was remembered")
 	}
 	other := find(t, c.store, "terminal:other")
-	if err := other.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("another conversation forgets it: %v", err)
-	}
+	expectError(t, other.Forget(ctx, m.ID), ErrNotFound)
 	noError(t, c.Forget(ctx, m.ID))
-	if err := c.store.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("forgotten twice: %v", err)
-	}
+	expectError(t, c.store.Forget(ctx, m.ID), ErrNotFound)
 	if found, err := c.SearchMemories(ctx, "bank", 5); err != nil || found != nil {
 		t.Errorf("found %+v, %v", found, err)
 	}

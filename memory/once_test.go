@@ -27,9 +27,7 @@ func repair(t *testing.T, c *Conversation, by compactor.By, from, to int64, cont
 func TestMemoriesAreSavedOnce(t *testing.T) {
 	is := func(t *testing.T, c *Conversation, want ...string) {
 		t.Helper()
-		if got := contents(t, c); !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		expectAll(t, "the result", contents(t, c), want)
 	}
 	t.Run("the extractive's memories give way to a worker's", func(t *testing.T) {
 		c := imported(t, 9)

@@ -30,27 +30,21 @@ func TestPost(t *testing.T) {
 		t.Errorf("posted twice: %+v, %v", pieces, err)
 	}
 	noError(t, find(t, c.store, "terminal:other").Post(ctx, notice))
-	if pieces, err := find(t, c.store, "terminal:other").Outbox(ctx); err != nil || len(pieces) != 4 {
-		t.Errorf("elsewhere it is another one: %+v, %v", pieces, err)
-	}
+	expect(t, "elsewhere it is another one", len(must(find(t, c.store, "terminal:other").Outbox(ctx))(t)), 4)
 }
 
 func TestDrop(t *testing.T) {
 	c := newConversation(t)
 	noError(t, c.Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
 	noError(t, c.Sending(ctx, 2))
-	if err := find(t, c.store, "terminal:other").Drop(ctx, 1, "no"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("from another conversation: %v", err)
-	}
+	expectError(t, find(t, c.store, "terminal:other").Drop(ctx, 1, "no"), ErrNotFound)
 	for _, row := range []int64{1, 2} {
 		noError(t, c.Drop(ctx, row, "the channel is gone"))
 	}
 	if pieces, err := c.Outbox(ctx); err != nil || len(pieces) != 1 || pieces[0].Text != "c" {
 		t.Errorf("left are %+v, %v", pieces, err)
 	}
-	if names, err := c.store.Unfinished(ctx); err != nil || len(names) != 1 {
-		t.Errorf("%v, %v", names, err)
-	}
+	expect(t, "the result", len(must(c.store.Unfinished(ctx))(t)), 1)
 	for name, again := range map[string]func() error{
 		"sending": func() error { return c.Sending(ctx, 1) },
 		"sent":    func() error { return c.Sent(ctx, 1, "p1") },
@@ -64,12 +58,8 @@ func TestDrop(t *testing.T) {
 		t.Errorf("%d rows keep the reason", n)
 	}
 	noError(t, c.Sent(ctx, 3, "p3"))
-	if err := c.Drop(ctx, 3, "late"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("what was sent was dropped: %v", err)
-	}
-	if names, err := c.store.Unfinished(ctx); err != nil || len(names) != 0 {
-		t.Errorf("unfinished: %v, %v", names, err)
-	}
+	expectError(t, c.Drop(ctx, 3, "late"), ErrNotFound)
+	expect(t, "unfinished", len(must(c.store.Unfinished(ctx))(t)), 0)
 }
 
 func TestPauses(t *testing.T) {
@@ -116,11 +106,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 			t.Errorf("%d refusals, %v; want %d", times, err, want)
 		}
 	}
-	if times, err := c.Refused(ctx, 1); err != nil || times != 1 {
-		t.Errorf("of another piece: %d, %v", times, err)
-	}
+	expect(t, "of another piece", must(c.Refused(ctx, 1))(t), 1)
 	noError(t, c.Drop(ctx, 2, "no"))
-	if _, err := c.Refused(ctx, 2); !errors.Is(err, ErrNotFound) {
-		t.Errorf("of a dropped one: %v", err)
-	}
+	expectError(t, failure(c.Refused(ctx, 2)), ErrNotFound)
 }

@@ -107,9 +107,7 @@ func TestRecallKeepsToWhatIsAsked(t *testing.T) {
 		{"a huge number is all of it", Question{Limit: 1 << 20}, []int64{1, 2, 3}},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			if got := seqs(test.q); !slices.Equal(got, test.want) {
-				t.Errorf("found %v, want %v", got, test.want)
-			}
+			expectAll(t, "found", seqs(test.q), test.want)
 		})
 	}
 }

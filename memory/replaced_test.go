@@ -22,15 +22,11 @@ func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 			deliverOnly(t, c, said(1, "before"))
 			noError(t, s.Takes(ctx))
 			noError(t, replace(s.path))
-			if err := s.Takes(ctx); !errors.Is(err, ErrReplaced) {
-				t.Errorf("the probe says %v", err)
-			}
+			expectError(t, s.Takes(ctx), ErrReplaced)
 			if r, err := c.Deliver(ctx, said(2, "after")); !errors.Is(err, ErrReplaced) {
 				t.Errorf("a message was accepted: %+v, %v", r, err)
 			}
-			if _, err := s.Conversation(ctx, "terminal:new"); !errors.Is(err, ErrReplaced) {
-				t.Errorf("a conversation was begun: %v", err)
-			}
+			expectError(t, failure(s.Conversation(ctx, "terminal:new")), ErrReplaced)
 		})
 	}
 	t.Run("and when it is back it goes on", func(t *testing.T) {

@@ -55,9 +55,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			over := sumUp(t, c, leaf, worker, 1, 6, "The "+secret+"."+long)
 			beside := sumUp(t, c, leaf, worker, 7, 9, "Bicycles.")
 			change(c)
-			if prepared := load(t, c).Prepared; !slices.Equal(ids(prepared), []int64{beside}) {
-				t.Errorf("prepared are %v", ids(prepared))
-			}
+			expectAll(t, "prepared", ids(load(t, c).Prepared), []int64{beside})
 			wantNoSecret(t, c)
 			if _, applied := applyRows(t, c, over, beside); applied[0].State != compactor.Stale || applied[1].State != compactor.Prepared {
 				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: applied %+v", applied)
@@ -81,9 +79,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			}
 			// Nothing was saved, so that the next worker may.
 			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
-			if got := contents(t, c); !slices.Equal(got, []string{"fact: Ann bought bicycles."}) {
-				t.Errorf("memories are %q", got)
-			}
+			expectAll(t, "memories", contents(t, c), []string{"fact: Ann bought bicycles."})
 		})
 	}
 	t.Run("a job that begins after the change reads what is there, and is applied", func(t *testing.T) {

@@ -147,15 +147,11 @@ func TestSharedMemories(t *testing.T) {
 		if got := v.recalls("discord:1/10", "cake"); got != nil {
 			t.Errorf("%q", got)
 		}
-		if got := v.recalls("discord:1/11", ""); !slices.Equal(got, []string{"discord:1/11", "discord:1/11", "discord:1/11"}) {
-			t.Errorf("%q", got)
-		}
+		expectAll(t, "the result", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
 	})
 	t.Run("switched off again, each keeps its own", func(t *testing.T) {
 		v.s.ShareMemories(false)
-		if got := v.recalls("discord:1/10", ""); !slices.Equal(got, []string{"discord:1/10", "discord:1/10/100"}) {
-			t.Errorf("%q", got)
-		}
+		expectAll(t, "the result", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
 	})
 }
 
@@ -246,12 +242,8 @@ func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 	if err != nil || !strings.Contains(answer, "supersedes none") {
 		t.Errorf("%s, %v", answer, err)
 	}
-	if m, err := thread.Recalled(ctx, saved.ID); err != nil || m.Conversation != channel.Name() {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if err := thread.Forget(ctx, saved.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("%v", err)
-	}
+	expect(t, "the result", must(thread.Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
+	expectError(t, thread.Forget(ctx, saved.ID), ErrNotFound)
 }
 
 func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {

@@ -50,9 +50,7 @@ func TestANewSession(t *testing.T) {
 		}
 		wantSessions(t, c, "1-9 [leaf worker 1-3, placeholder emergency 4-9] unsettled")
 		deliver(t, c, said(10, "anew"))
-		if state := load(t, c); !slices.Equal(seqs(state.Messages), []int64{10}) {
-			t.Errorf("verbatim are %v", seqs(state.Messages))
-		}
+		expectAll(t, "verbatim", seqs(load(t, c).Messages), []int64{10})
 		checkCoverage(t, c)
 	})
 	t.Run("it is merged with the placeholders beside it, never with those of the next session", func(t *testing.T) {
@@ -196,9 +194,7 @@ func TestWantedSessions(t *testing.T) {
 	}
 	due := func(t *testing.T, c *Conversation, want bool) {
 		t.Helper()
-		if d, err := c.SessionDue(ctx); err != nil || d != want {
-			t.Errorf("due %v, %v", d, err)
-		}
+		expect(t, "the result", must(c.SessionDue(ctx))(t), want)
 	}
 	takeUp := func(t *testing.T, c *Conversation) (ids []string) {
 		t.Helper()
@@ -231,9 +227,7 @@ func TestWantedSessions(t *testing.T) {
 			}
 		}
 		due(t, c, false)
-		if got := takeUp(t, c); !slices.Equal(got, []string{"m3"}) {
-			t.Errorf("taken up are %v", got)
-		}
+		expectAll(t, "taken up", takeUp(t, c), []string{"m3"})
 		wantSessions(t, c, "1-1 [placeholder emergency 1-1] unsettled; 2-2 [placeholder emergency 2-2] unsettled")
 	})
 	t.Run("a request outlives the process, and the conversation is unfinished until then", func(t *testing.T) {
@@ -262,9 +256,7 @@ func TestWantedSessions(t *testing.T) {
 		late.Time = time.Now().Add(time.Hour)
 		deliverOnly(t, c, late)
 		must(c.FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true))(t)
-		if got := takeUp(t, c); !slices.Equal(got, []string{"m2", "m3", "m4"}) {
-			t.Errorf("taken up are %v", got)
-		}
+		expectAll(t, "taken up", takeUp(t, c), []string{"m2", "m3", "m4"})
 		due(t, c, true)
 	})
 }

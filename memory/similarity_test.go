@@ -108,9 +108,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 		if err != nil || !strings.Contains(answer, "had this forgotten") {
 			t.Errorf("%s, %v", answer, err)
 		}
-		if fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil || len(fresh) != 0 {
-			t.Errorf("%+v, %v", fresh, err)
-		}
+		expect(t, "the result", len(must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)), 0)
 		if got := contents(t, c); got != nil {
 			t.Errorf("%q", got)
 		}
@@ -149,9 +147,7 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
 			t.Errorf("%s, %v", answer, err)
 		}
-		if got := contents(t, c); !slices.Equal(got, []string{"fact: Ann works as nurse at a hospital in Bergen"}) {
-			t.Errorf("%q", got)
-		}
+		expectAll(t, "the result", contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
 	})
 	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
 		c := imported(t, 9)
@@ -162,19 +158,13 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 			answer := must(call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)
 			return answer
 		}
-		if got := save("The standup meets at 9 in the kitchen", ""); !strings.Contains(got, fmt.Sprintf("known already, as memory %d", old.ID)) {
-			t.Error(got)
-		}
-		if got := save("The standup meets at 10 in the kitchen", ""); !strings.Contains(got, fmt.Sprintf("Memory %d says", old.ID)) {
-			t.Error(got)
-		}
+		contains(t, "the result", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
+		contains(t, "the result", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
 		if got := save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)); !strings.Contains(got, fmt.Sprintf("supersedes memory %d now", old.ID)) {
 			t.Error(got)
 		}
 		must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
-		if got := contents(t, c); !slices.Equal(got, []string{"fact: The standup meets at 10 in the kitchen"}) {
-			t.Errorf("%q", got)
-		}
+		expectAll(t, "the result", contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
 	})
 }
 

@@ -197,9 +197,7 @@ func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 			t.Fatalf("the bot says %q", lines.Text())
 		}
 		if i == 0 {
-			if _, err := Open(ctx, Options{Dir: dir}); !errors.Is(err, ErrInUse) {
-				t.Errorf("beside a running bot: %v", err)
-			}
+			expectError(t, failure(Open(ctx, Options{Dir: dir})), ErrInUse)
 		}
 		if i == 40 {
 			noError(t, bot.Process.Kill())

@@ -45,9 +45,7 @@ func TestThreads(t *testing.T) {
 				addressed = append(addressed, m.ID)
 			}
 		}
-		if want := []string{"m2", "m3", "m4"}; !slices.Equal(addressed, want) {
-			t.Errorf("addressed are %v, want %v", addressed, want)
-		}
+		expectAll(t, "addressed", addressed, []string{"m2", "m3", "m4"})
 	})
 	t.Run("what is optional, or stands in no thread, makes it follow nothing", func(t *testing.T) {
 		c := newConversation(t)

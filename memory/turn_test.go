@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,9 +62,7 @@ func TestTurns(t *testing.T) {
 		}
 		expect(t, "a refused outcome changed something", dump(t, c.store), before)
 		noError(t, c.Finish(ctx, answer(turn)))
-		if err := c.Finish(ctx, answer(turn)); !errors.Is(err, ErrNotFound) {
-			t.Errorf("again: %v", err)
-		}
+		expectError(t, c.Finish(ctx, answer(turn)), ErrNotFound)
 	})
 	t.Run("a retry counts, and a failure closes the turn without words of the assistant", func(t *testing.T) {
 		c, turn := ask(t)
@@ -73,9 +70,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 		noError(t, c.Finish(ctx, Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
-		if _, err := c.Retry(ctx, turn); !errors.Is(err, ErrNotFound) {
-			t.Errorf("retry of a closed turn: %v", err)
-		}
+		expectError(t, failure(c.Retry(ctx, turn)), ErrNotFound)
 		expect(t, "answered", number(t, c.store, "SELECT answered FROM messages"), closed)
 		if pieces, err := c.Outbox(ctx); err != nil || len(pieces) != 1 || !pieces[0].Failure {
 			t.Errorf("%+v, %v", pieces, err)
@@ -85,9 +80,7 @@ func TestTurns(t *testing.T) {
 		c, turn := ask(t)
 		noError(t, c.Finish(ctx, answer(turn)))
 		other := find(t, c.store, "terminal:other")
-		if err := other.Sent(ctx, 1, "p"); !errors.Is(err, ErrNotFound) {
-			t.Errorf("another conversation: %v", err)
-		}
+		expectError(t, other.Sent(ctx, 1, "p"), ErrNotFound)
 		noError(t, c.Sending(ctx, 1))
 		if pieces, _ := c.Outbox(ctx); len(pieces) != 2 || !pieces[0].Sending || pieces[1].Sending {
 			t.Errorf("%+v", pieces)
@@ -96,9 +89,7 @@ func TestTurns(t *testing.T) {
 		if pieces, _ := c.Outbox(ctx); len(pieces) != 1 || pieces[0].Row != 2 {
 			t.Errorf("%+v", pieces)
 		}
-		if err := c.Sending(ctx, 1); !errors.Is(err, ErrNotFound) {
-			t.Errorf("sending what was sent: %v", err)
-		}
+		expectError(t, c.Sending(ctx, 1), ErrNotFound)
 	})
 }
 
@@ -146,7 +137,5 @@ func TestConversations(t *testing.T) {
 			t.Errorf("%q is a name", name)
 		}
 	}
-	if _, err := s.Find(ctx, "terminal:none"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("got %v", err)
-	}
+	expectError(t, failure(s.Find(ctx, "terminal:none")), ErrNotFound)
 }

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -113,7 +112,7 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		want  string
 	}{
 		{"where nothing landed", func(*testing.T, *Conversation) {}, transcript.ErrNothingApplied.Error()},
-		{"an emergency is no landing", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, transcript.ErrNothingApplied.Error()},
+		{"an emergency applies nothing that can be undone", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, transcript.ErrNothingApplied.Error()},
 		{"after an edit", func(t *testing.T, c *Conversation) { land15(t, c); edit(t, c, 2, "other words") }, transcript.ErrChangedSince.Error()},
 		{"after a deletion", func(t *testing.T, c *Conversation) { land15(t, c); remove(t, c, 2) }, transcript.ErrChangedSince.Error()},
 		{"after an edit of what a marker of it hides", func(t *testing.T, c *Conversation) {
@@ -285,9 +284,7 @@ func TestPins(t *testing.T) {
 	if got := pins(); !reflect.DeepEqual(got, []int64{7, 2}) {
 		t.Errorf("pinned are %v", got)
 	}
-	if _, err := c.Pin(ctx, 99, "Ann"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a message there is none of: %v", err)
-	}
+	expectError(t, failure(c.Pin(ctx, 99, "Ann")), ErrNotFound)
 	t.Run("an edit reaches a pin", func(t *testing.T) {
 		edit(t, c, 7, "other words")
 		expect(t, "pinned", load(t, c).Head.Pins[0].Text, "other words")
@@ -305,24 +302,18 @@ func TestPins(t *testing.T) {
 		if got := pins(); !reflect.DeepEqual(got, []int64{2}) {
 			t.Errorf("pinned are %v", got)
 		}
-		if _, err := c.Pin(ctx, 7, "Ann"); !errors.Is(err, ErrNotFound) {
-			t.Errorf("it can be pinned: %v", err)
-		}
+		expectError(t, failure(c.Pin(ctx, 7, "Ann")), ErrNotFound)
 	})
 	t.Run("another conversation's are its own", func(t *testing.T) {
 		other := find(t, c.store, "terminal:other")
 		deliver(t, other, said(1, "hello"), said(2, "hello again"))
-		if err := other.Unpin(ctx, 2); !errors.Is(err, ErrNotFound) {
-			t.Errorf("unpin: %v", err)
-		}
+		expectError(t, other.Unpin(ctx, 2), ErrNotFound)
 		expect(t, "pinned", len(load(t, other).Head.Pins), 0)
 	})
 	if err := c.Unpin(ctx, 2); err != nil || pins() != nil {
 		t.Errorf("unpin: %v, left are %v", err, pins())
 	}
-	if err := c.Unpin(ctx, 2); !errors.Is(err, ErrNotFound) {
-		t.Errorf("unpin again: %v", err)
-	}
+	expectError(t, c.Unpin(ctx, 2), ErrNotFound)
 }
 
 func TestExpand(t *testing.T) {
@@ -348,15 +339,11 @@ func TestExpand(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(ids(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
 		t.Errorf("the rollup: %v, %v, %v", ids(e.Children), seqs(e.Messages), err)
 	}
-	for claim, id := range map[string]int64{"a row that has left the view": storeSummary(t, c, leaf, worker, 9, 10), "no row": 999} {
-		if _, err := c.Expand(ctx, id, 1, 100); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%s: %v", claim, err)
-		}
-	}
+	prepared := storeSummary(t, c, leaf, worker, 9, 10) // is not in the window
+	expectError(t, failure(c.Expand(ctx, prepared, 1, 100)), ErrNotFound)
+	expectError(t, failure(c.Expand(ctx, 999, 1, 100)), ErrNotFound)
 	other := find(t, c.store, "terminal:other")
-	if _, err := other.Expand(ctx, a, 1, 100); !errors.Is(err, ErrNotFound) {
-		t.Errorf("another conversation's row: %v", err)
-	}
+	expectError(t, failure(other.Expand(ctx, a, 1, 100)), ErrNotFound)
 }
 
 func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {

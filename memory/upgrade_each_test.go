@@ -218,17 +218,11 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				if _, _, err := Restore(ctx, dir, copied); err != nil {
 					t.Fatal(err)
 				}
-				if c, err := Inspect(ctx, File(dir)); err != nil || c.Version != version {
-					t.Errorf("%+v, %v", c, err)
-				}
+				expect(t, "the result", must(Inspect(ctx, File(dir)))(t).Version, version)
 				write(t, dir, upgradeFolder+"1", "left by one that was killed")
 				openStore(t, dir).Close() // with the copy of the first upgrade still there
-				if again, err := filepath.Glob(copied + "-*"); err != nil || len(again) != 0 {
-					t.Errorf("what is kept already is kept once more: %q, %v", again, err)
-				}
-				if left, err := filepath.Glob(filepath.Join(dir, upgradeFolder+"*")); err != nil || len(left) != 0 {
-					t.Errorf("%q is left, %v", left, err)
-				}
+				expect(t, "what is kept already is kept once more", len(must(filepath.Glob(copied+"-*"))(t)), 0)
+				expect(t, "is left", len(must(filepath.Glob(filepath.Join(dir, upgradeFolder+"*")))(t)), 0)
 			})
 			t.Run("and what was said after that is kept too", func(t *testing.T) {
 				if _, _, err := Restore(ctx, dir, copied); err != nil {
@@ -243,9 +237,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				}
 				noError(t, errors.Join(err, db.Close()))
 				openStore(t, dir)
-				if again, err := filepath.Glob(copied + "-*"); err != nil || len(again) != 1 {
-					t.Errorf("the copies of the next upgrade are %q, %v", again, err)
-				}
+				expect(t, "the copies of the next upgrade", len(must(filepath.Glob(copied+"-*"))(t)), 1)
 			})
 		})
 	}
@@ -296,9 +288,7 @@ func TestADamagedFileIsNotUpgraded(t *testing.T) {
 	noError(t, db.Close())
 	overwrite(t, File(dir), size*(page-1), slices.Repeat([]byte{0xee}, int(size)))
 	was := must(os.ReadFile(File(dir)))(t)
-	if _, err := Open(ctx, Options{Dir: dir}); !errors.Is(err, ErrDamaged) {
-		t.Errorf("got %v", err)
-	}
+	expectError(t, failure(Open(ctx, Options{Dir: dir})), ErrDamaged)
 	if now, err := os.ReadFile(File(dir)); err != nil || !slices.Equal(now, was) {
 		t.Error("the file is another one", err)
 	}

@@ -113,9 +113,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			t.Errorf("%+v, %v", all, err)
 		}
 		undo(t, c) // what was applied since
-		if l, err := c.Latest(ctx); err != nil || l.Why != transcript.ErrNothingApplied.Error() {
-			t.Errorf("%+v, %v", l, err)
-		}
+		expect(t, "the result", must(c.Latest(ctx))(t).Why, transcript.ErrNothingApplied.Error())
 	})
 	t.Run("pieces keep their order, their rows and their states", func(t *testing.T) {
 		pieces, err := c.Outbox(ctx)
@@ -157,9 +155,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	})
 	t.Run("what was said then can be edited and deleted", func(t *testing.T) {
 		edit(t, c, 4, "and tomorrow?")
-		if got := remove(t, c, 1); !slices.Equal(got, []int64{1}) {
-			t.Errorf("deleted %v", got)
-		}
+		expectAll(t, "deleted", remove(t, c, 1), []int64{1})
 		expect(t, "its memory stays", number(t, s, "SELECT count(*) FROM memories"), 0)
 	})
 }

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -72,13 +71,9 @@ func TestUsageIsWrittenWithTheAnswer(t *testing.T) {
 	if err := c.Finish(ctx, bad); err == nil {
 		t.Fatal("a taken seq: no error")
 	}
-	if got, err := c.Usage(ctx); err != nil || len(got) != 0 {
-		t.Errorf("an answer that was not written left %+v, %v", got, err)
-	}
+	expect(t, "an answer that was not written left", len(must(c.Usage(ctx))(t)), 0)
 	noError(t, c.Finish(ctx, answer))
-	if err := c.Finish(ctx, answer); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a second time: %v", err)
-	}
+	expectError(t, c.Finish(ctx, answer), ErrNotFound)
 	if got, err := c.Usage(ctx); err != nil || !reflect.DeepEqual(got, used) {
 		t.Errorf("got %+v, %v", got, err)
 	}

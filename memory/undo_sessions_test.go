@@ -38,9 +38,7 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 			t.Errorf("announced\n%+v\nis\n%+v", l.Head, after.Head)
 		}
 		wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
-		if l, err := c.Latest(ctx); err != nil || l.Why != beforeTheStart {
-			t.Errorf("then %q, %v", l.Why, err)
-		}
+		expect(t, "then", must(c.Latest(ctx))(t).Why, beforeTheStart)
 	})
 	t.Run("with a leaf that took the place of a placeholder", func(t *testing.T) {
 		c, early := begin(t)
