@@ -56,9 +56,7 @@ func TestRespond(t *testing.T) {
 		r := newRig(t, echo).with(responds(channel.RespondNever))
 		r.say("hello", true)
 		r.idle()
-		if n := len(r.model.Requests()); n != 0 {
-			t.Errorf("the model was called %d times", n)
-		}
+		expect(t, "how often the model was called", len(r.model.Requests()), 0)
 		equal(t, "transcript", r.transcript(), []string{"user: hello"})
 	})
 	t.Run("all answers what nobody addressed to the bot", func(t *testing.T) {
@@ -67,9 +65,7 @@ func TestRespond(t *testing.T) {
 		r.idle()
 		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 		last := r.model.Requests()[0].Messages
-		if text := last[len(last)-1].Text; !strings.Contains(text, "NO_REPLY") {
-			t.Errorf("the model does not know that it may be silent:\n%s", text)
-		}
+		contains(t, "the model does not know that it may be silent", last[len(last)-1].Text, "NO_REPLY")
 	})
 	t.Run("all may stay silent, and nothing of it is shown, sent or stored", func(t *testing.T) {
 		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -82,12 +78,8 @@ func TestRespond(t *testing.T) {
 		equal(t, "sent", r.connector.texts(), nil)
 		equal(t, "shown", r.connector.shown, nil)
 		equal(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
-		if r.connector.opened != r.connector.canceled {
-			t.Errorf("%d writers were opened, %d canceled", r.connector.opened, r.connector.canceled)
-		}
-		if n := len(r.model.Requests()); n != 2 {
-			t.Errorf("the model was called %d times", n)
-		}
+		expect(t, "writers that were opened, and those canceled", r.connector.opened, r.connector.canceled)
+		expect(t, "how often the model was called", len(r.model.Requests()), 2)
 	})
 	t.Run("who is addressed is not left without a word", func(t *testing.T) {
 		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -120,9 +112,7 @@ func TestThreads(t *testing.T) {
 	r := newRig(t, echo)
 	say := func(text string, edit func(*channel.Inbound)) {
 		t.Helper()
-		if err := r.deliver(thread, text, edit); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.deliver(thread, text, edit))
 		r.settled(thread)
 	}
 	say("before", inThread)
@@ -213,30 +203,20 @@ func TestOtherPrograms(t *testing.T) {
 	t.Run("two of them end some time", func(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
 		for range 10 {
-			if err := r.deliver(place, "ping", bot("b1")); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.deliver(place, "ping", bot("b1")))
 			r.idle()
 		}
-		if n := len(r.connector.texts()); n != 3 {
-			t.Errorf("%d answers to a program in a row", n)
-		}
+		expect(t, "answers to a program in a row", len(r.connector.texts()), 3)
 		r.say("hello", false) // a person
-		if err := r.deliver(place, "ping", bot("b1")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.deliver(place, "ping", bot("b1")))
 		r.idle()
-		if n := len(r.connector.texts()); n != 4 {
-			t.Errorf("%d answers after a person spoke", n)
-		}
+		expect(t, "answers after a person spoke", len(r.connector.texts()), 4)
 	})
 	t.Run("are not answered unasked where everything is", func(t *testing.T) {
 		rules := responds(channel.RespondAll)
 		rules.Access = map[string]channel.Access{"test": {Bots: []string{"b1"}}}
 		r := newRig(t, echo).with(rules)
-		if err := r.deliver(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.deliver(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true }))
 		r.idle()
 		equal(t, "sent", r.connector.texts(), nil)
 	})
@@ -247,9 +227,7 @@ func TestTurnsPerMinute(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 2})
 		ask := func(who string) {
 			t.Helper()
-			if err := r.deliver(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = who, true }); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.deliver(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = who, true }))
 			r.idle()
 		}
 		for range 5 {
@@ -314,18 +292,12 @@ func TestRestrictedCommands(t *testing.T) {
 		if got := run(r, channel.Person{ID: "u1"}, "/compact"); strings.Contains(got, refused) {
 			t.Error(got)
 		}
-		if got := run(r, channel.Person{ID: "u1"}, "/memories"); !strings.Contains(got, refused) {
-			t.Error(got)
-		}
+		contains(t, "the result", run(r, channel.Person{ID: "u1"}, "/memories"), refused)
 	})
 	t.Run("only an owner pauses everything", func(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{Access: access})
-		if got := run(r, channel.Person{ID: "deputy"}, "/pause everywhere"); !strings.Contains(got, "owners") {
-			t.Error(got)
-		}
-		if got := run(r, channel.Person{ID: "boss"}, "/pause everywhere"); !strings.Contains(got, "silent everywhere") {
-			t.Error(got)
-		}
+		contains(t, "the result", run(r, channel.Person{ID: "deputy"}, "/pause everywhere"), "owners")
+		contains(t, "the result", run(r, channel.Person{ID: "boss"}, "/pause everywhere"), "silent everywhere")
 	})
 }
 
@@ -355,9 +327,7 @@ func TestPause(t *testing.T) {
 	if n := len(r.model.Requests()); n != 0 {
 		t.Fatalf("%d calls of the model after a restart", n)
 	}
-	if err := r.deliver("test:server/other", "hello", addressed); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.deliver("test:server/other", "hello", addressed))
 	r.settled("test:server/other")
 	equal(t, "sent elsewhere", r.connector.texts(), []string{"answer 1"})
 
@@ -369,23 +339,17 @@ func TestPause(t *testing.T) {
 	slow = true
 	r.say("a long answer", true)
 	<-began
-	if got := r.run("/pause everywhere"); !strings.Contains(got, "everywhere") {
-		t.Error(got)
-	}
+	contains(t, "the result", r.run("/pause everywhere"), "everywhere")
 	r.idle()
 	slow = false
 	r.say("and?", true)
 	r.idle()
 	equal(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})
-	if got := r.run("/resume"); !strings.Contains(got, "still paused everywhere") {
-		t.Error(got)
-	}
+	contains(t, "the result", r.run("/resume"), "still paused everywhere")
 	r.run("/resume everywhere")
 	r.say("and now?", true)
 	r.idle()
-	if n := len(r.connector.texts()); n != 3 {
-		t.Errorf("%d answers", n)
-	}
+	expect(t, "answers", len(r.connector.texts()), 3)
 }
 
 func TestSuggestions(t *testing.T) {

@@ -44,12 +44,8 @@ func BenchmarkIdleChannel(b *testing.B) {
 	for b.Loop() {
 		name := fmt.Sprintf("test:server/c%d", n)
 		m := channel.Inbound{ID: "1", Author: "Ada", Text: "hello", Time: time.Now(), Addressed: true}
-		if _, err := r.hub.Deliver(b.Context(), name, m); err != nil {
-			b.Fatal(err)
-		}
-		if err := r.hub.Idle(b.Context(), name); err != nil {
-			b.Fatal(err)
-		}
+		must(r.hub.Deliver(b.Context(), name, m))(b)
+		noError(b, r.hub.Idle(b.Context(), name))
 		n++
 	}
 	b.ReportMetric(float64(use()-before)/float64(n), "bytes/channel")

@@ -40,9 +40,7 @@ func (r *rig) talk(n int) {
 	for i := range n {
 		r.say(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)), true)
 		r.idle()
-		if err := r.hub.Drain(r.t.Context()); err != nil {
-			r.t.Fatal(err)
-		}
+		noError(r.t, r.hub.Drain(r.t.Context()))
 	}
 }
 
@@ -64,16 +62,12 @@ func TestABudgetStopsAnswersUntilTheNextDay(t *testing.T) {
 		stopped("when it is spent")
 		r.restartCounting()
 		stopped("after a restart")
-		if n := len(r.transcript()); n != 8 {
-			t.Errorf("%d messages are kept", n)
-		}
+		expect(t, "messages are kept", len(r.transcript()), 8)
 		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 3 { // nearly spent, spent; spent, by the next process
 			t.Errorf("%d warnings in %s", n, log.text.String())
 		}
 		time.Sleep(24 * time.Hour)
-		if said := r.ask("hello"); said != "yes" {
-			t.Errorf("the next day: %q", said)
-		}
+		expect(t, "the next day", r.ask("hello"), "yes")
 		if log.lines(slog.LevelInfo, "budget_available") != 1 {
 			t.Errorf("its end is not in %s", log.text.String())
 		}
@@ -85,9 +79,7 @@ func TestAModelWithoutAPriceIsNamedWhereABudgetIsSet(t *testing.T) {
 	r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{PerDay: 1}})
 	log := r.logged()
 	for range 3 {
-		if said := r.ask("hello"); said != "yes" {
-			t.Errorf("it counts as 0: %q", said)
-		}
+		expect(t, "it counts as 0", r.ask("hello"), "yes")
 	}
 	if n := log.lines(slog.LevelWarn, "model=scripted"); n != 1 {
 		t.Errorf("%d warnings in %s", n, log.text.String())
@@ -106,9 +98,7 @@ func TestABudgetOfAMonth(t *testing.T) {
 			t.Errorf("both are spent: %q", said)
 		}
 		time.Sleep(30 * 24 * time.Hour)
-		if said := r.ask("hello"); said != "yes" {
-			t.Errorf("the next month: %q", said)
-		}
+		expect(t, "the next month", r.ask("hello"), "yes")
 		r.stop()
 	})
 }
@@ -170,9 +160,7 @@ func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	if strings.Contains(said, "failed") {
 		t.Errorf("something failed:\n%s", said)
 	}
-	if recap := r.recap(); !strings.Contains(recap, "what a model may cost here is used up for now") {
-		t.Errorf("a recap says %q", recap)
-	}
+	contains(t, "a recap says", r.recap(), "what a model may cost here is used up for now")
 }
 
 func TestAnOwnerIsWarnedOnce(t *testing.T) {
@@ -191,9 +179,7 @@ func TestAnOwnerIsWarnedOnce(t *testing.T) {
 			t.Helper()
 			m := r.inbound("hello", true)
 			m.AuthorID = author
-			if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-				t.Fatal(err)
-			}
+			must(r.hub.Deliver(t.Context(), place, m))(t)
 			r.idle()
 		}
 		from("boss")
@@ -202,9 +188,7 @@ func TestAnOwnerIsWarnedOnce(t *testing.T) {
 			t.Errorf("at 60 %%: %q", n)
 		}
 		from("u1")
-		if n := notices(); len(n) != 0 {
-			t.Errorf("somebody else was warned: %q", n)
-		}
+		expect(t, "warnings of others", len(notices()), 0)
 		from("boss") // 120 %
 		r.restartCounting()
 		from("boss")

@@ -81,15 +81,9 @@ func TestCallsPerHour(t *testing.T) {
 		if n := len(r.model.Requests()); n != 8 || len(sent) != 12 || r.fails() != 4 {
 			t.Fatalf("%d calls, %d answers, %d of them sentences", n, len(sent), r.fails())
 		}
-		if want := "ask again in 52 minutes"; !strings.Contains(sent[8], want) {
-			t.Errorf("%q does not say %q", sent[8], want)
-		}
-		if n := log.lines(slog.LevelWarn, ""); n != 1 {
-			t.Errorf("%d warnings", n)
-		}
-		if text := r.run("/context"); !strings.Contains(text, "calls     8 of 8 in the last hour") {
-			t.Errorf("/context says %q", text)
-		}
+		contains(t, "it says", sent[8], "ask again in 52 minutes")
+		expect(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
+		contains(t, "/context says", r.run("/context"), "calls     8 of 8 in the last hour")
 		time.Sleep(48 * time.Minute) // the first call is an hour old
 		r.say("and now?", true)
 		r.idle()
@@ -101,12 +95,8 @@ func TestCallsPerHour(t *testing.T) {
 		time.Sleep(time.Hour)
 		r.say("at last", true)
 		r.idle()
-		if n := log.lines(slog.LevelInfo, "calls_available"); n != 1 {
-			t.Errorf("its end is told %d times", n)
-		}
-		if n := len(r.transcript()); n != 15+len(r.model.Requests()) {
-			t.Errorf("%d rows; all that was said must be kept", n)
-		}
+		expect(t, "how often its end is told", log.lines(slog.LevelInfo, "calls_available"), 1)
+		expect(t, "rows; all that was said must be kept", len(r.transcript()), 15+len(r.model.Requests()))
 		r.stop()
 	})
 }
@@ -156,9 +146,7 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 		if extractive() == 0 {
 			t.Errorf("nothing was summarized without the model:\n%s", r.run("/context"))
 		}
-		if n := log.lines(slog.LevelWarn, ""); n != 1 {
-			t.Errorf("%d warnings", n)
-		}
+		expect(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
 		for range 4 { // what was repaired last is shown by the request after
 			time.Sleep(2 * time.Hour)
 			r.say("how are you?", true)
@@ -184,10 +172,7 @@ func TestATurnIsBoundedByRequests(t *testing.T) {
 		x.Use(fmt.Sprint(x.N), "recall", `{"query":"tea"}`)
 	})
 	defer server.Close()
-	model, err := openai.New(openai.Options{BaseURL: server.URL, RetryDelay: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must(openai.New(openai.Options{BaseURL: server.URL, RetryDelay: time.Millisecond}))(t)
 	r := newRig(t, nil)
 	r.stop()
 	r.agent.Model = model

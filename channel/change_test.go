@@ -23,9 +23,7 @@ func TestAMessageDeletedWhileItIsAnswered(t *testing.T) {
 	})
 	r.say("the secret is swordfish", true)
 	<-began
-	if err := r.hub.Delete(t.Context(), place, "m1"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Delete(t.Context(), place, "m1"))
 	close(release)
 	if !r.settles(3 * time.Second) {
 		t.Error("the conversation could not go on")

@@ -40,9 +40,7 @@ func TestWhatIsOverheardIsContextAndNotAnswered(t *testing.T) {
 	r.say("what is the code?", true)
 	r.idle()
 	last := r.model.Requests()[0].Messages
-	if !strings.Contains(last[len(last)-1].Text, "4711") {
-		t.Error("the model did not see what was overheard")
-	}
+	contains(t, "the model did not see what was overheard", last[len(last)-1].Text, "4711")
 }
 
 func TestABurstIsAnsweredTogether(t *testing.T) {
@@ -91,16 +89,12 @@ func TestTheSameIdIsNotTakenTwice(t *testing.T) {
 	r := newRig(t, echo)
 	m := r.inbound("hello", true)
 	for range 3 {
-		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), place, m))(t)
 		r.idle()
 	}
 	m2 := m
 	m2.ID = "other"
-	if _, err := r.hub.Deliver(t.Context(), place, m2); err != nil {
-		t.Fatal(err)
-	}
+	must(r.hub.Deliver(t.Context(), place, m2))(t)
 	r.idle()
 	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
 }
@@ -113,9 +107,7 @@ func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
 	r.say("hello", true)
 	r.connector.until(t, "the first piece", func() bool { return len(r.connector.shown) > 0 && len(r.connector.sent) == 0 })
 	r.idle()
-	if first := r.connector.shown[0]; first != "first" {
-		t.Errorf("the first piece is %q", first)
-	}
+	expect(t, "the first piece", r.connector.shown[0], "first")
 	equal(t, "sent", r.connector.texts(), []string{"first and then a long long tail"})
 }
 
@@ -132,9 +124,7 @@ func TestDeliverNeverWaitsForATurn(t *testing.T) {
 	}
 	close(release)
 	r.idle()
-	if n := len(r.transcript()); n != 202 {
-		t.Errorf("%d messages are stored, want 202", n)
-	}
+	expect(t, "messages are stored", len(r.transcript()), 202)
 }
 
 func TestTools(t *testing.T) {
@@ -158,12 +148,8 @@ func TestTools(t *testing.T) {
 	r.idle()
 	equal(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
 	equal(t, "memories", r.connector.memories, []string{"Ada likes tea."})
-	if n := len(r.transcript()); n != 5 {
-		t.Errorf("%d rows are stored, want 5: question, call, two results, answer", n)
-	}
-	if answer := r.run("/memories tea"); !strings.Contains(answer, "Ada likes tea.") {
-		t.Errorf("/memories says %q", answer)
-	}
+	expect(t, "rows are stored", len(r.transcript()), 5)
+	contains(t, "/memories says", r.run("/memories tea"), "Ada likes tea.")
 }
 
 func TestStop(t *testing.T) {
@@ -171,14 +157,10 @@ func TestStop(t *testing.T) {
 		return llmtest.Say("word " + strings.Repeat("word ", 1000)), nil
 	})
 	r.model.Delay = 5 * time.Millisecond
-	if answer := r.run("/stop"); answer != "There is nothing to stop." {
-		t.Errorf("without a turn /stop says %q", answer)
-	}
+	expect(t, "without a turn /stop says", r.run("/stop"), "There is nothing to stop.")
 	r.say("tell me everything", true)
 	r.connector.until(t, "some words", func() bool { return len(r.connector.shown) > 2 })
-	if answer := r.run("/stop"); answer != "Stopped." {
-		t.Errorf("/stop says %q", answer)
-	}
+	expect(t, "/stop says", r.run("/stop"), "Stopped.")
 	r.idle()
 	stored := r.transcript()
 	if len(stored) != 2 || !strings.HasPrefix(stored[1], "assistant: word word") || len(stored[1]) > 4000 {
@@ -207,18 +189,14 @@ func TestAProvidersFailureIsReportedInOneSentence(t *testing.T) {
 			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, tt.err })
 			r.say("hello", true)
 			r.idle()
-			if n := len(r.model.Requests()); n != tt.calls {
-				t.Errorf("%d calls, want %d", n, tt.calls)
-			}
+			expect(t, "calls", len(r.model.Requests()), tt.calls)
 			if len(r.connector.sent) != 1 || !r.connector.sent[0].Failure || !strings.Contains(r.connector.sent[0].Text, tt.says) || strings.Contains(r.connector.sent[0].Text, "secret") {
 				t.Errorf("sent %+v", r.connector.sent)
 			}
 			equal(t, "transcript", r.transcript(), []string{"user: hello"})
 			r.restart()
 			r.idle()
-			if len(r.connector.sent) != 1 {
-				t.Error("a closed turn is answered again after a restart")
-			}
+			expect(t, "a closed turn is answered again after a restart", len(r.connector.sent), 1)
 		})
 	}
 }
@@ -265,9 +243,7 @@ func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
 	if sent := r.connector.sent[len(r.connector.sent)-1]; sent.Failure {
 		t.Errorf("the person was told %q", sent.Text)
 	}
-	if n := len(r.transcript()); n != 62 {
-		t.Errorf("%d rows are stored, want 62", n)
-	}
+	expect(t, "rows are stored", len(r.transcript()), 62)
 }
 
 func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
@@ -301,15 +277,10 @@ func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
 // crash leaves the store as a kill would after a message was taken up.
 func crash(t *testing.T, r *rig) {
 	t.Helper()
-	conv, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(t.Context(), place))(t)
 	m := r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // what counts is when it arrived
-	if _, err := conv.Deliver(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	must(conv.Deliver(t.Context(), m))(t)
 	if taken, err := conv.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
 		t.Fatalf("took up %d, %v", len(taken), err)
 	}
@@ -327,13 +298,8 @@ func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
 		crash(t, r)
-		conv, err := r.store.Conversation(t.Context(), place)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conv.Deliver(t.Context(), r.inbound("anybody?", true)); err != nil {
-			t.Fatal(err)
-		}
+		conv := must(r.store.Conversation(t.Context(), place))(t)
+		must(conv.Deliver(t.Context(), r.inbound("anybody?", true)))(t)
 		time.Sleep(2 * time.Hour)
 		r.restart()
 		r.idle()
@@ -348,10 +314,7 @@ func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
 func TestATurnHasTwoAttempts(t *testing.T) {
 	r := newRig(t, echo)
 	crash(t, r)
-	conv, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(t.Context(), place))(t)
 	if _, err := conv.Retry(t.Context(), 1); err != nil { // the second attempt died too
 		t.Fatal(err)
 	}
@@ -364,14 +327,9 @@ func TestATurnHasTwoAttempts(t *testing.T) {
 
 func TestWhatWaitsInTheInboxIsTakenUpAtStart(t *testing.T) {
 	r := newRig(t, echo)
-	conv, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(t.Context(), place))(t)
 	for range 3 {
-		if _, err := conv.Deliver(t.Context(), r.inbound("waiting", true)); err != nil {
-			t.Fatal(err)
-		}
+		must(conv.Deliver(t.Context(), r.inbound("waiting", true)))(t)
 	}
 	r.restart()
 	r.idle()
@@ -386,18 +344,14 @@ func TestAnUnsentReplyIsSentAtStartUnderTheSameId(t *testing.T) {
 	r.stop()
 	r.connector.fails = 0
 	r.start()
-	if err := r.hub.Recover(t.Context(), func(string) bool { return true }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.idle()
 	if len(r.connector.sent) != 1 || r.connector.sent[0].Reply != "reply-2" || !r.connector.sent[0].Sending {
 		t.Errorf("sent %+v", r.connector.sent)
 	}
 	r.restart()
 	r.idle()
-	if len(r.connector.sent) != 1 {
-		t.Error("a reply was sent twice")
-	}
+	expect(t, "a reply was sent twice", len(r.connector.sent), 1)
 }
 
 func TestAReplyIsNotShownBeforeTheOneAheadOfItWasSent(t *testing.T) {
@@ -431,9 +385,7 @@ func TestASlowConnectorDelaysNoTurn(t *testing.T) {
 		t.Errorf("five turns took %v while each send takes 0.6 s", took)
 	}
 	r.idle()
-	if n := len(r.connector.texts()); n != len(r.model.Requests()) {
-		t.Errorf("%d replies of %d were sent", n, len(r.model.Requests()))
-	}
+	expect(t, "replies", len(r.connector.texts()), len(r.model.Requests()))
 }
 
 func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
@@ -490,21 +442,13 @@ func TestConversationsDoNotWaitForEachOther(t *testing.T) {
 		}
 		return echo(ctx, n, req)
 	})
-	if _, err := r.hub.Deliver(t.Context(), "test:server/other", r.inbound("slow", true)); err != nil {
-		t.Fatal(err)
-	}
+	must(r.hub.Deliver(t.Context(), "test:server/other", r.inbound("slow", true)))(t)
 	r.say("quick", true)
 	r.idle()
-	if len(r.connector.sent) != 1 {
-		t.Error("the quick one was not answered")
-	}
+	expect(t, "answers before the slow one", len(r.connector.sent), 1)
 	close(release)
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if len(r.connector.sent) != 2 {
-		t.Error("the slow one was not answered")
-	}
+	noError(t, r.hub.Drain(t.Context()))
+	expect(t, "answers to both", len(r.connector.sent), 2)
 }
 
 func TestASilentConversationLeavesMemoryAndComesBack(t *testing.T) {
@@ -517,9 +461,7 @@ func TestASilentConversationLeavesMemoryAndComesBack(t *testing.T) {
 		r.idle()
 		time.Sleep(time.Duration(i%4) * time.Millisecond)
 	}
-	if n := len(r.transcript()); n != 60 {
-		t.Errorf("%d rows, want 60", n)
-	}
+	expect(t, "rows", len(r.transcript()), 60)
 }
 
 func TestShutdownLosesNothing(t *testing.T) {
@@ -533,9 +475,7 @@ func TestShutdownLosesNothing(t *testing.T) {
 	r.stop()
 	r.model.Func = echo
 	r.start()
-	if err := r.hub.Recover(t.Context(), func(string) bool { return true }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.idle()
 	got := r.transcript()
 	if len(got) != 4 || got[0] != "user: hello" || got[2] != "user: and more" {
@@ -548,14 +488,9 @@ func TestShutdownLosesNothing(t *testing.T) {
 
 func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 	r := newRig(t, echo)
-	disk, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	disk := must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
 	defer disk.Close()
-	if _, err := disk.Exec("ALTER TABLE compactions RENAME TO elsewhere"); err != nil {
-		t.Fatal(err)
-	}
+	must(disk.Exec("ALTER TABLE compactions RENAME TO elsewhere"))(t)
 	r.say("hello", true)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -565,9 +500,7 @@ func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 	if _, _, err := r.hub.Run(ctx, place, channel.Person{}, "/context"); err == nil || ctx.Err() != nil {
 		t.Fatalf("/context in a conversation that cannot be opened gave %v", err)
 	}
-	if _, err := disk.Exec("ALTER TABLE elsewhere RENAME TO compactions"); err != nil {
-		t.Fatal(err)
-	}
+	must(disk.Exec("ALTER TABLE elsewhere RENAME TO compactions"))(t)
 	r.say("are you back?", true)
 	r.idle()
 	equal(t, "transcript", r.transcript(), []string{"user: hello", "user: are you back?", "assistant: answer 1"})
@@ -575,10 +508,7 @@ func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 
 func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 	r := newRig(t, nil)
-	disk, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	disk := must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
 	defer disk.Close()
 	rename := func(query string) {
 		if _, err := disk.Exec(query); err != nil {
@@ -648,15 +578,9 @@ func TestCommands(t *testing.T) {
 	}
 	r.say("I am Ada", true)
 	r.idle()
-	if answer := r.run("/remember the standup is at 9:30"); !strings.Contains(answer, "memory 1") {
-		t.Errorf("/remember says %q", answer)
-	}
-	if answer := r.run("/memories standup"); !strings.Contains(answer, "9:30") {
-		t.Errorf("/memories says %q", answer)
-	}
-	if answer := r.run("/forget 1"); !strings.Contains(answer, "forgotten") {
-		t.Errorf("/forget says %q", answer)
-	}
+	contains(t, "/remember says", r.run("/remember the standup is at 9:30"), "memory 1")
+	contains(t, "/memories says", r.run("/memories standup"), "9:30")
+	contains(t, "/forget says", r.run("/forget 1"), "forgotten")
 	if answer := r.run("/memories standup"); strings.Contains(answer, "9:30") {
 		t.Error("a forgotten memory is shown")
 	}
@@ -676,7 +600,7 @@ func TestCompactOnDemand(t *testing.T) {
 	if answer := r.run("/compact the prices"); !strings.Contains(answer, "Summing up") {
 		t.Fatalf("/compact says %q", answer)
 	}
-	r.connector.until(t, "the landing", func() bool {
+	r.connector.until(t, "what is applied", func() bool {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventApplied {
 				return e.Trigger == compactor.OnManual && e.AfterTokens < e.BeforeTokens && e.Summary == "They talked word by word."
@@ -684,9 +608,7 @@ func TestCompactOnDemand(t *testing.T) {
 		}
 		return false
 	})
-	if answer := r.run("/context"); !strings.Contains(answer, "stack     1") {
-		t.Errorf("/context says %q", answer)
-	}
+	contains(t, "/context says", r.run("/context"), "stack     1")
 	if got := r.connector.texts(); strings.Contains(strings.Join(got, " "), "They talked word by word.") {
 		t.Error("a summary was posted")
 	}
@@ -729,12 +651,8 @@ func TestImport(t *testing.T) {
 	if applied < 5 {
 		t.Errorf("%d applied compactions", applied)
 	}
-	if n, err := r.hub.Import(t.Context(), place, past(310), func(int) {}); err != nil || n != 10 {
-		t.Errorf("again imported %d, %v; want the 10 new ones", n, err)
-	}
-	if len(r.model.Requests()) != 0 {
-		t.Error("imported messages were answered")
-	}
+	expect(t, "again imported", must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
+	expect(t, "imported messages were answered", len(r.model.Requests()), 0)
 	r.say("hello", true)
 	r.idle()
 	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, memory.ErrLive) {

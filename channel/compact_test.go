@@ -67,12 +67,8 @@ func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 			if !strings.HasPrefix(answer.Text, "Scheduled") || answer.Then == nil {
 				t.Fatalf("it says %q", answer.Text)
 			}
-			if got := r.press("/compact").Text; !strings.Contains(got, "already scheduled") {
-				t.Errorf("the second press says %q", got)
-			}
-			if got := r.run("/context"); !strings.Contains(got, "a /compact is scheduled behind it") {
-				t.Errorf("/context says\n%s", got)
-			}
+			contains(t, "the second press says", r.press("/compact").Text, "already scheduled")
+			contains(t, "/context says", r.run("/context"), "a /compact is scheduled behind it")
 			go func() {
 				gate <- true // the level's
 				gate <- test.well
@@ -111,9 +107,7 @@ func TestACompactThatIsScheduledWhenTheProgramEnds(t *testing.T) {
 		t.Fatalf("it says %q", answer.Text)
 	}
 	r.stop()
-	if said := answer.Then(t.Context()); !strings.Contains(said, "ask again") {
-		t.Errorf("in the end it says %q", said)
-	}
+	contains(t, "in the end it says", answer.Then(t.Context()), "ask again")
 }
 
 // withReady is a rig in which summaries are ready that no level has asked for yet. What is
@@ -166,9 +160,7 @@ func TestACompactTellsWhatItApplied(t *testing.T) {
 			messages += e.Messages
 		}
 		answer := r.press("/compact the prices")
-		if want := fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages); !strings.Contains(answer.Text, want) {
-			t.Errorf("at first it says %q, want %q in it", answer.Text, want)
-		}
+		contains(t, "at first it says", answer.Text, fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages))
 		said := answer.Then(t.Context())
 		own := r.ready()[len(ready)]
 		for _, want := range []string{
@@ -176,9 +168,7 @@ func TestACompactTellsWhatItApplied(t *testing.T) {
 			fmt.Sprintf("applied %d summaries of %d messages (#1 to #%d) that were ready", len(ready), messages, last),
 			fmt.Sprintf("only the summary of #%d to #%d was written with this focus", own.From, own.To),
 		} {
-			if !strings.Contains(said, want) {
-				t.Errorf("it says %q, want %q in it", said, want)
-			}
+			contains(t, "it says", said, want)
 		}
 		r.says("/undo", fmt.Sprintf("Taken back: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
 		r.says("/context", fmt.Sprintf("taken back: leaf of messages #1 to #%d", own.To))

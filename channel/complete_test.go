@@ -37,32 +37,21 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 		return m
 	}
 	r := newRig(t, echo)
-	c, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(r.store.Conversation(t.Context(), place))(t)
 	killed := func(m ...memory.Inbound) {
 		t.Helper()
-		if err := c.Try(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.TryPast(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Try(t.Context(), m))
+		must(c.TryPast(t.Context()))(t)
 	}
 	bad, innocent, other := missing("bad", 3*time.Minute, false), missing("innocent", 2*time.Minute, false), missing("other", time.Minute, true)
 	for _, m := range []channel.Inbound{bad, innocent, other} {
-		if _, err := c.Deliver(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Deliver(t.Context(), m))(t)
 	}
 	killed(bad, innocent, other) // all three at once, then the bad one alone
 	killed(bad)
 	p.said = []channel.Inbound{missing("early", time.Hour, false), other}
 	r.on(p)
-	if err := r.hub.Recover(context.Background(), func(string) bool { return true }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
 	r.idle()
 	lines := r.transcript()
 	for _, want := range []string{"user: early", "user: bad", "user: innocent, completed", "user: other, completed"} {

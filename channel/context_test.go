@@ -103,7 +103,7 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	before := r.agent.Policy().Hash()
 	r.say("go ahead", true)
 	r.idle()
-	r.connector.until(t, "the landing", func() bool {
+	r.connector.until(t, "what is applied", func() bool {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventApplied && e.Trigger == compactor.OnSelf {
 				return true
@@ -126,12 +126,8 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	if s := readStatus(t, results[4]); s.Policy["background_threshold"] != 0.8 || r.agent.Policy().Hash() != before {
 		t.Error("the policy is another one")
 	}
-	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "in detail: the prices") {
-		t.Error("the focus did not reach the worker")
-	}
-	if n := len(worker.Requests()); n != 1 {
-		t.Errorf("the worker was asked %d times", n)
-	}
+	contains(t, "the focus did not reach the worker", worker.Requests()[0].Messages[1].Text, "in detail: the prices")
+	expect(t, "how often the worker was asked", len(worker.Requests()), 1)
 }
 
 func TestTheModelLearnsOfAFailure(t *testing.T) {
@@ -184,9 +180,7 @@ func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
 	r.say("go ahead", true)
 	r.idle()
 	r.run("/compact")
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	r.say("and now?", true)
 	r.idle()
 	asked := r.model.Requests()
@@ -218,9 +212,7 @@ func TestRecap(t *testing.T) {
 		}
 		return answer.Then(t.Context())
 	}
-	if got := recap(); !strings.Contains(got, "nothing to summarize") {
-		t.Errorf("an empty conversation is summarized as %q", got)
-	}
+	contains(t, "an empty conversation is summarized as", recap(), "nothing to summarize")
 	r.chat(10)
 	state := func() string { // without what models cost, which is written in the background
 		var kept []string
@@ -234,9 +226,7 @@ func TestRecap(t *testing.T) {
 		return strings.Join(kept, "")
 	}
 	before, sent := state(), len(r.connector.texts())
-	if got := recap(); got != "You talked about notes word by word." {
-		t.Errorf("it says %q", got)
-	}
+	expect(t, "it says", recap(), "You talked about notes word by word.")
 	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "note 9 ") || !strings.Contains(text, "in detail: the prices") {
 		t.Errorf("the request is %.500q", text)
 	}
@@ -283,20 +273,12 @@ func TestTheStandInIsPausedToo(t *testing.T) {
 	r.chat(20)
 	r.run("/pause")
 	r.run("/compact")
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(other.Requests()); n != 0 {
-		t.Errorf("the stand-in was asked %d times while all is paused", n)
-	}
+	noError(t, r.hub.Drain(t.Context()))
+	expect(t, "how often the stand-in was asked while all is paused", len(other.Requests()), 0)
 	r.run("/resume")
 	r.run("/compact")
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(other.Requests()); n != 1 {
-		t.Errorf("the stand-in was asked %d times", n)
-	}
+	noError(t, r.hub.Drain(t.Context()))
+	expect(t, "how often the stand-in was asked", len(other.Requests()), 1)
 }
 
 func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
@@ -304,9 +286,7 @@ func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
 	if got := r.run("/remember the token is ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"); !strings.Contains(got, "memory 1") || !strings.Contains(got, "I keep no secrets") {
 		t.Errorf("it says %q", got)
 	}
-	if got := r.run("/memories"); !strings.Contains(got, "[masked: github pat]") {
-		t.Errorf("it keeps %q", got)
-	}
+	contains(t, "it keeps", r.run("/memories"), "[masked: github pat]")
 }
 
 func TestAfterACompactionTheBotIsWhoItWas(t *testing.T) {
@@ -315,9 +295,7 @@ func TestAfterACompactionTheBotIsWhoItWas(t *testing.T) {
 	r.withWorker(sumUp)
 	r.chat(20)
 	r.run("/compact")
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	r.say("hello again", true)
 	r.idle()
 	asked := r.model.Requests()[0].Messages

@@ -22,32 +22,19 @@ func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
 	r.store.ShareMemories(true)
 	said := r.inbound("the pet is called Wumpus", false)
 	said.Audience = channel.ServerWide
-	if _, err := r.hub.Deliver(t.Context(), source, said); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.hub.Idle(t.Context(), source); err != nil {
-		t.Fatal(err)
-	}
-	c, err := r.store.Conversation(t.Context(), source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(r.hub.Deliver(t.Context(), source, said))(t)
+	noError(t, r.hub.Idle(t.Context(), source))
+	c := must(r.store.Conversation(t.Context(), source))(t)
 	save := c.Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})[3]
-	if _, err := save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)))(t)
 	ask := r.inbound("what is it called?", true)
 	ask.Audience = channel.ServerWide
-	if _, err := r.hub.Deliver(t.Context(), place, ask); err != nil {
-		t.Fatal(err)
-	}
+	must(r.hub.Deliver(t.Context(), place, ask))(t)
 	r.idle()
 	if !strings.Contains(r.asked(), "Wumpus") {
 		t.Fatalf("the model found nothing:\n%s", r.asked())
 	}
-	if err := r.hub.Delete(t.Context(), source, said.ID); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Delete(t.Context(), source, said.ID))
 	r.say("and now?", true)
 	r.idle()
 	if strings.Contains(r.asked(), "Wumpus") {

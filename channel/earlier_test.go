@@ -15,21 +15,15 @@ func TestWhatWasSummarizedBeforeNewIsListed(t *testing.T) {
 	r.chat(20)
 	r.run("/new")
 	r.idle()
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	list := r.run("/summaries")
 	if !strings.HasPrefix(list, "Nothing has been summarized since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ") {
 		t.Errorf("/summaries says %q", list)
 	}
-	if got := r.run("/expand 2"); strings.Count(got, "\n#") != 20 {
-		t.Errorf("/expand says %q", got)
-	}
+	expect(t, "/expand says", strings.Count(r.run("/expand 2"), "\n#"), 20)
 	r.run("/new") // nothing was said: nothing changes
 	r.idle()
-	if again := r.run("/summaries"); again != list {
-		t.Errorf("/summaries says %q", again)
-	}
+	expect(t, "/summaries says", r.run("/summaries"), list)
 }
 
 func TestARecapTellsOfWhatStandsAboveTheSession(t *testing.T) {
@@ -56,14 +50,10 @@ func TestARecapTellsOfWhatStandsAboveTheSession(t *testing.T) {
 	}
 	r.run("/new")
 	r.idle()
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	if got := recap(place); got != "You keep a parrot." || !strings.Contains(asked, "Coco is a parrot, word by word.") {
 		t.Errorf("after /new it says %q of\n%s", got, asked)
 	}
 	r.run("/pause everywhere") // no model
-	if got := recap(branch); !strings.Contains(got, "Coco") {
-		t.Errorf("in a thread, without a model, it says %q", got)
-	}
+	contains(t, "in a thread, without a model, it says", recap(branch), "Coco")
 }

@@ -50,12 +50,8 @@ func TestAFloodInOneChannel(t *testing.T) {
 	all.Wait()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if err := r.hub.Idle(ctx, place); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.hub.Drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Idle(ctx, place))
+	noError(t, r.hub.Drain(ctx))
 	next := make([]int, people)
 	for _, line := range r.transcript() {
 		var who, i int
@@ -122,17 +118,9 @@ func TestAFloodInManyChannels(t *testing.T) {
 	}
 	close(stuck)
 	for n := range channels {
-		if err := r.hub.Idle(ctx, name(n)); err != nil {
-			t.Fatal(err)
-		}
-		conv, err := r.store.Conversation(ctx, name(n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		page, err := conv.Transcript(ctx, 1, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.Idle(ctx, name(n)))
+		conv := must(r.store.Conversation(ctx, name(n)))(t)
+		page := must(conv.Transcript(ctx, 1, 1000))(t)
 		said := 0
 		for _, m := range page {
 			if m.Role == llm.RoleUser {
@@ -166,14 +154,10 @@ func TestMegabytes(t *testing.T) {
 			r := newRig(t, echo)
 			r.model.Tokens, r.agent.Recall = 8000, 400
 			m := r.inbound("parrot "+text, true)
-			if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-				t.Fatal(err)
-			}
+			must(r.hub.Deliver(t.Context(), place, m))(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
-			if err := r.hub.Idle(ctx, place); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.hub.Idle(ctx, place))
 			said := r.transcript()
 			if len(said) != 2 || said[0] != "user: "+m.Text || said[1] != "assistant: answer 1" {
 				t.Fatalf("%d messages, the last is %.80q", len(said), said[len(said)-1])
@@ -185,25 +169,16 @@ func TestMegabytes(t *testing.T) {
 			if used > 8000 {
 				t.Errorf("the request has %d tokens", used)
 			}
-			conv, err := r.store.Conversation(ctx, place)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conv := must(r.store.Conversation(ctx, place))(t)
 			if found, err := conv.Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) == 0 {
 				t.Errorf("%d found, %v", len(found), err)
 			}
 			r.say("and now?", true)
-			if err := r.hub.Idle(ctx, place); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.hub.Idle(ctx, place))
 			isNotice := func(text string) bool { return strings.Contains(text, "it sees the first") }
 			equal(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
-			if err := r.hub.Delete(ctx, place, m.ID); err != nil {
-				t.Fatal(err)
-			}
-			if found, err := conv.Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) != 0 {
-				t.Errorf("after its deletion %d found, %v", len(found), err)
-			}
+			noError(t, r.hub.Delete(ctx, place, m.ID))
+			expect(t, "after its deletion found", len(must(conv.Recall(ctx, memory.Question{Text: "parrot", Limit: 3}))(t)), 0)
 		})
 	}
 }

@@ -32,14 +32,10 @@ func (r *rig) sayAs(id, name, where, text string) {
 	r.t.Helper()
 	m := r.inbound(text, false)
 	m.AuthorID, m.Author = id, name
-	if _, err := r.hub.Deliver(r.t.Context(), where, m); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.hub.Deliver(r.t.Context(), where, m))(r.t)
 	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
 	defer cancel()
-	if err := r.hub.Idle(ctx, where); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, r.hub.Idle(ctx, where))
 }
 
 func TestForgetMe(t *testing.T) {
@@ -62,15 +58,9 @@ func TestForgetMe(t *testing.T) {
 		if got := r.runAs("u1", "Ada", place, "/forget ME everywhere"); !strings.Contains(got, "61 messages and 1 memory") || !strings.Contains(got, "/forget me everywhere yes") {
 			t.Errorf("it says %q", got)
 		}
-		if got := r.runAs("u9", "Ada", place, "/forget me"); got != "I keep nothing of yours in this conversation." {
-			t.Errorf("to one of that name it says %q", got)
-		}
-		if got := r.runAs("u1", "Ada", place, "/forget me not"); !strings.Contains(got, `"not"`) {
-			t.Errorf("it says %q", got)
-		}
-		if n := len(r.transcript()); n != 120 {
-			t.Errorf("%d messages are left", n)
-		}
+		expect(t, "to one of that name it says", r.runAs("u9", "Ada", place, "/forget me"), "I keep nothing of yours in this conversation.")
+		contains(t, "it says", r.runAs("u1", "Ada", place, "/forget me not"), `"not"`)
+		expect(t, "messages are left", len(r.transcript()), 120)
 	})
 	t.Run("one of that name may not forget what is another's", func(t *testing.T) {
 		if got := r.runAs("u2", "Ada", place, "/forget 1"); strings.Contains(got, "is forgotten") {
@@ -102,13 +92,8 @@ func TestForgetMe(t *testing.T) {
 		if got := r.runAs("u1", "Ada", place, "/forget me everywhere yes"); got != "I keep nothing of yours in all conversations that I have with you." {
 			t.Errorf("again it says %q", got)
 		}
-		c, err := r.store.Conversation(t.Context(), other)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if page, err := c.Transcript(t.Context(), 1, 10); err != nil || len(page) != 0 {
-			t.Errorf("left are %+v, %v", page, err)
-		}
+		c := must(r.store.Conversation(t.Context(), other))(t)
+		expect(t, "left", len(must(c.Transcript(t.Context(), 1, 10))(t)), 0)
 	})
 }
 
@@ -116,10 +101,7 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 	r := newRig(t, echo)
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
-	c, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(r.store.Conversation(t.Context(), place))(t)
 	if _, err := r.store.Erase(t.Context(), "u1", c); err != nil { // and here the process dies
 		t.Fatal(err)
 	}
@@ -138,10 +120,7 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 // Nobody waits: while thousands of messages go, others are answered.
 func TestForgetMeHoldsUpNobody(t *testing.T) {
 	r := newRig(t, echo)
-	c, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(r.store.Conversation(t.Context(), place))(t)
 	for i := 0; i < 3000; i += 100 {
 		var page []channel.Inbound
 		for j := range 100 {
@@ -149,12 +128,8 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 			m.ID = fmt.Sprint("old", i+j)
 			page = append(page, m)
 		}
-		if _, err := c.DeliverAll(t.Context(), page); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.TakeUp(t.Context(), memory.All, 1<<30, time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must(c.DeliverAll(t.Context(), page))(t)
+		must(c.TakeUp(t.Context(), memory.All, 1<<30, time.Time{}))(t)
 	}
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
 	if err != nil {
@@ -165,9 +140,7 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 		started := time.Now()
 		m := r.inbound(fmt.Sprintf("question %d", i), true)
 		m.AuthorID, m.Author = "u2", "Bo"
-		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), place, m))(t)
 		slowest = max(slowest, time.Since(started))
 	}
 	r.idle()
@@ -198,15 +171,11 @@ func TestOptOut(t *testing.T) {
 	r.runAs("u1", "Ada", place, "/remember I like tea")
 	got := r.runAs("u1", "Ada", place, "/optout")
 	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "its summaries still contain what you said", "/optout off"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("it says %q, and not %q", got, want)
-		}
+		contains(t, "it says", got, want)
 	}
 	r.say("remember that I like parrots", true)
 	r.idle()
-	if sent := strings.Join(r.connector.texts(), "\n"); !strings.Contains(sent, "wants to be in no memory") {
-		t.Errorf("the model was told %q", sent)
-	}
+	contains(t, "the model was told", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
 	if got := r.runAs("u1", "Ada", "test:server/elsewhere", "/remember I like parrots"); got != "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back." {
 		t.Errorf("/remember says %q", got)
 	}
@@ -222,12 +191,8 @@ func TestOptOut(t *testing.T) {
 	if got := r.runAs("u1", "Ada", place, "/optout off"); !strings.HasPrefix(got, "What you say may become a memory again") {
 		t.Errorf("off says %q", got)
 	}
-	if got := r.runAs("u1", "Ada", place, "/remember I like parrots"); !strings.Contains(got, "as memory") {
-		t.Errorf("/remember says %q", got)
-	}
-	if got := r.runAs("u1", "Ada", place, "/optout off"); got != "You had not opted out." {
-		t.Errorf("off again says %q", got)
-	}
+	contains(t, "/remember says", r.runAs("u1", "Ada", place, "/remember I like parrots"), "as memory")
+	expect(t, "off again says", r.runAs("u1", "Ada", place, "/optout off"), "You had not opted out.")
 }
 
 // A search of the running turn that found what is deleted meanwhile is written, and

@@ -82,9 +82,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	first, live := past("1", "one", 9*time.Minute, false), past("9", "nine", 0, true)
 	deliver := func(r *rig, m channel.Inbound) {
 		t.Helper()
-		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), place, m))(t)
 	}
 	away := func(r *rig) {
 		t.Helper()
@@ -107,20 +105,12 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		away(r)
 		deliver(r, live) // before anybody says that there is something to catch up with
 		r.idle()
-		if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
 		got := texts(r.transcript())
-		if got != "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1" {
-			t.Errorf("the transcript is %s", got)
-		}
-		if to := fmt.Sprint(r.connector.sent[0].To); to != "[2 4 9]" {
-			t.Errorf("the answer is to %s", to)
-		}
-		if gaps, err := r.hub.Away(t.Context(), "test", nil); err != nil || gaps[0].After != "9" {
-			t.Errorf("the gap is still open: %+v, %v", gaps, err)
-		}
+		expect(t, "the transcript", got, "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
+		expect(t, "the answer is to", fmt.Sprint(r.connector.sent[0].To), "[2 4 9]")
+		expect(t, "the gap is still open", must(r.hub.Away(t.Context(), "test", nil))(t)[0].After, "9")
 	})
 	t.Run("after a crash in between it goes on", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
@@ -145,9 +135,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		deliver(r, first)
 		r.idle()
 		away(r)
-		if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three"})
 		equal(t, "sent", r.connector.texts(), nil)
@@ -166,9 +154,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		p.mu.Unlock()
 		r.stop()
 		r.start()
-		if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
 		if n := len(r.transcript()); n != 8 {
 			t.Errorf("%d rows: %q", n, r.transcript())
@@ -195,9 +181,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		deliver(r, first)
 		r.idle()
 		away(r)
-		if err := r.hub.NothingMissed(t.Context(), place); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.NothingMissed(t.Context(), place))
 		deliver(r, past("6", "six", 0, false))
 		r.idle()
 		if len(p.asked) != 0 {
@@ -206,13 +190,9 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	})
 	t.Run("a conversation nothing is known of begins where the connector says", func(t *testing.T) {
 		r := newRig(t, echo).on(&platform{said: missed})
-		if err := r.hub.CatchUp(t.Context(), place, "3"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.CatchUp(t.Context(), place, "3"))
 		r.idle()
-		if got := texts(r.transcript()); !strings.Contains(got, "user: four | user: five | user: nine | assistant") {
-			t.Errorf("the transcript is %s", got)
-		}
+		contains(t, "the transcript", texts(r.transcript()), "user: four | user: five | user: nine | assistant")
 	})
 }
 
@@ -227,20 +207,13 @@ func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
 	}
 	r.stop()
 	r.start()
-	if _, err := r.hub.Away(t.Context(), "test", nil); err != nil {
-		t.Fatal(err)
-	}
+	must(r.hub.Away(t.Context(), "test", nil))(t)
 	for _, name := range places {
-		if err := r.hub.CatchUp(t.Context(), name, "1"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.CatchUp(t.Context(), name, "1"))
 	}
 	for _, name := range places {
 		r.settled(name)
-		conversation, err := r.store.Find(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conversation := must(r.store.Find(t.Context(), name))(t)
 		if page, err := conversation.Transcript(t.Context(), 1, 10); err != nil || len(page) != 1 {
 			t.Errorf("%s: %d messages, %v", name, len(page), err)
 		}
@@ -255,9 +228,7 @@ func TestMessagesDeliveredTogether(t *testing.T) {
 	}
 	all[3].AuthorID = "u9"
 	all = append(all, all[7])
-	if err := r.hub.DeliverAll(t.Context(), place, all); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.DeliverAll(t.Context(), place, all))
 	r.idle()
 	if got := texts(r.transcript()); got != "user: text 0 | user: text 1 | user: text 2 | user: text 4 | user: text 5 | user: text 6 | user: text 7 | user: text 8 | user: text 9 | assistant: answer 1" {
 		t.Error(got)
@@ -280,9 +251,7 @@ func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
 		t.Fatalf("the past was read before anybody asked: %q", p.asked)
 	}
 	for _, m := range []channel.Inbound{call, past("more", "and?", 0, true)} {
-		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), place, m))(t)
 		r.idle()
 	}
 	lines := r.transcript()
@@ -306,25 +275,19 @@ func TestCompletion(t *testing.T) {
 			return m, nil
 		}}
 		r := newRig(t, echo).on(p)
-		if err := r.deliver(place, "ask @U1", incomplete); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.deliver(place, "ask @U1", incomplete))
 		r.say("second", false)
 		close(release)
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
 		last := r.model.Requests()[0].Messages
-		if text := last[len(last)-1].Text; !strings.Contains(text, "Grace") {
-			t.Errorf("the model saw\n%s", text)
-		}
+		contains(t, "the model saw", last[len(last)-1].Text, "Grace")
 	})
 	t.Run("that fails leaves the message as it came", func(t *testing.T) {
 		r := newRig(t, echo).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			return channel.Inbound{}, errors.New("no such user")
 		}})
-		if err := r.deliver(place, "ask @U1", incomplete); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.deliver(place, "ask @U1", incomplete))
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
 	})
@@ -338,9 +301,7 @@ func TestCompletion(t *testing.T) {
 			incomplete(m)
 			m.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(picture))}}
 		}
-		if err := r.deliver(place, "what is this?", withPicture); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.deliver(place, "what is this?", withPicture))
 		r.idle()
 		r.restart()
 		r.say("and now?", true)
@@ -368,27 +329,21 @@ func TestCompletion(t *testing.T) {
 			return m, nil
 		}})
 		for range 2 {
-			if err := r.deliver(place, "what is this?", func(m *channel.Inbound) {
+			noError(t, r.deliver(place, "what is this?", func(m *channel.Inbound) {
 				incomplete(m)
 				m.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png"}}
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			r.idle()
 		}
 		equal(t, "sent", r.connector.texts(), []string{"a cat, I am told", "a cat, I am told"})
-		if n := len(r.model.Requests()); n != 3 {
-			t.Errorf("%d requests: a refusal is learnt once", n)
-		}
+		expect(t, "requests: a refusal is learnt once", len(r.model.Requests()), 3)
 	})
 }
 
 func TestEditsAndDeletions(t *testing.T) {
 	edit := func(r *rig, id, text string, at time.Time) {
 		r.t.Helper()
-		if err := r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: id, Text: text, Time: at}); err != nil {
-			r.t.Fatal(err)
-		}
+		noError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: id, Text: text, Time: at}))
 		r.idle()
 	}
 	seen := func(r *rig, n int) string {
@@ -429,9 +384,7 @@ func TestEditsAndDeletions(t *testing.T) {
 		r.say("one", true)
 		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
 		r.say("tow", true)
-		if err := r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}))
 		close(release)
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
@@ -441,9 +394,7 @@ func TestEditsAndDeletions(t *testing.T) {
 		r.say("the secret is swordfish", false)
 		r.say("hello", true)
 		r.idle()
-		if err := r.hub.Delete(t.Context(), place, "m1", "nobody"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
 		r.idle()
 		r.say("what is it?", true)
 		r.idle()
@@ -468,9 +419,7 @@ func TestEditsAndDeletions(t *testing.T) {
 		r.say("one", true)
 		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
 		r.say("two", true)
-		if err := r.hub.Delete(t.Context(), place, "m2"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.Delete(t.Context(), place, "m2"))
 		close(release)
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})

@@ -70,21 +70,14 @@ func TestHandingOver(t *testing.T) {
 	if names := strings.Join(tools, " "); !strings.Contains(names, "recall") || !strings.Contains(names, "memory_search") || strings.Contains(names, "save") {
 		t.Errorf("its tools are %s", names)
 	}
-	if result := requests[1].Messages[3].Text; !strings.Contains(result, "bridge of wood") {
-		t.Errorf("recall gave it %s", result)
-	}
-	if asked := r.asked(); !strings.Contains(asked, "assistant: critic: It will fall.") {
-		t.Errorf("the conversation's agent does not know who spoke:\n%s", asked)
-	}
+	contains(t, "recall gave it", requests[1].Messages[3].Text, "bridge of wood")
+	contains(t, "the conversation's agent does not know who spoke", r.asked(), "assistant: critic: It will fall.")
 	for _, m := range r.model.Requests()[1].Messages {
 		if m.Native != nil {
 			t.Error("it is given what belongs to another model")
 		}
 	}
-	conv, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(t.Context(), place))(t)
 	if counts, err := conv.Counts(t.Context()); err != nil || counts.Memories != 0 || counts.Messages != 6 {
 		t.Errorf("%+v, %v", counts, err)
 	}
@@ -106,9 +99,7 @@ func TestWhoIsAsked(t *testing.T) {
 		t.Errorf("the critic was asked %d times, the conversation's agent %d times", n, m)
 	}
 	for i, text := range r.connector.texts() {
-		if want := fmt.Sprintf("answer %d", i+1); text != want {
-			t.Errorf("people got %q, want %q", text, want)
-		}
+		expect(t, "people got", text, fmt.Sprintf("answer %d", i+1))
 	}
 	r.say("@critic", true)
 	r.idle()
@@ -219,9 +210,7 @@ func TestAnotherAgentAnswersUnderTheLayersOfTheConversation(t *testing.T) {
 		t.Error("it has no tools")
 	}
 	r.run("/settings compaction.max_turns 1")
-	if n := ask(); n != 0 {
-		t.Errorf("it has %d tools in the only call it is left", n)
-	}
+	expect(t, "it has tools in the only call it is left", ask(), 0)
 }
 
 func TestThatAnotherAgentTakesNoToolsIsLearntOnceAndKept(t *testing.T) {
@@ -247,9 +236,7 @@ func TestThatAnotherAgentTakesNoToolsIsLearntOnceAndKept(t *testing.T) {
 		r.idle()
 	}
 	equal(t, "sent", r.connector.texts(), []string{"critic: No.", "critic: No.", "critic: No."})
-	if n := len(model.Requests()); n != 4 {
-		t.Errorf("%d requests for three answers", n)
-	}
+	expect(t, "requests for three answers", len(model.Requests()), 4)
 	if len(kept) != 1 || !kept[0].RefusesTools {
 		t.Errorf("kept %+v", kept)
 	}

@@ -21,19 +21,11 @@ func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	r := newRig(t, echo)
 	r.say("before", true)
 	r.idle()
-	other, err := sql.Open("sqlite3", memory.File(r.dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must(sql.Open("sqlite3", memory.File(r.dir)))(t)
 	defer other.Close()
-	blocker, err := other.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	blocker := must(other.Conn(t.Context()))(t)
 	defer blocker.Close()
-	if _, err := blocker.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	must(blocker.ExecContext(t.Context(), "BEGIN IMMEDIATE"))(t)
 	held, done := filepath.Join(r.dir, "cairn.held"), make(chan error)
 	go func() {
 		_, err := r.store.Vacuum(context.Background())
@@ -48,15 +40,11 @@ func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	}
 	r.say("meanwhile", true)
 	m := r.inbound("from somewhere new", true)
-	if _, err := r.hub.Deliver(t.Context(), "test:new/place", m); err != nil {
-		t.Fatal(err)
-	}
+	must(r.hub.Deliver(t.Context(), "test:new/place", m))(t)
 	if _, err := r.store.Find(t.Context(), "test:new/place"); !errors.Is(err, memory.ErrNotFound) {
 		t.Fatalf("the database was not locked: %v", err)
 	}
-	if _, err := blocker.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	must(blocker.ExecContext(t.Context(), "ROLLBACK"))(t)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

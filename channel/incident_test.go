@@ -46,12 +46,8 @@ func outage(t *testing.T, fails func(conversation string) error) (r *rig, log *j
 		n++
 		name := "test:server/" + conversation
 		m := channel.Inbound{ID: fmt.Sprint("i", n), AuthorID: "u1", Author: "Ada", Text: "asked in " + conversation, Addressed: true}
-		if _, err := r.hub.Deliver(t.Context(), name, m); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.hub.Idle(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), name, m))(t)
+		noError(t, r.hub.Idle(t.Context(), name))
 	}
 }
 
@@ -114,14 +110,10 @@ func TestAConversationThatAloneFailsIsAnIncidentOfItsOwn(t *testing.T) {
 				ask("a")
 				ask("b")
 			}
-			if n := log.lines(slog.LevelWarn, ""); n != c.warnings {
-				t.Errorf("%d warnings", n)
-			}
+			expect(t, "warnings", log.lines(slog.LevelWarn, ""), c.warnings)
 			mended.Store(true)
 			ask("a")
-			if n := log.lines(slog.LevelInfo, "turns_recovered"); n != c.warnings {
-				t.Errorf("%d ends of incidents", n)
-			}
+			expect(t, "ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.warnings)
 		})
 	}
 }

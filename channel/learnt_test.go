@@ -99,10 +99,7 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 		return counted("answer", size/3), nil
 	}
 	open := func() {
-		known, err := r.store.Models(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		known := must(r.store.Models(t.Context()))(t)
 		notebook := new(llm.Notebook)
 		notebook.Open(known, func(ctx context.Context, model string, f llm.Facts) error {
 			mu.Lock()
@@ -137,17 +134,9 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 			refused--
 		}
 	}
-	if refused != 0 {
-		t.Error("tools are offered again after a restart")
-	}
-	conv, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	look, err := channel.Gauge(t.Context(), conv, r.agent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect(t, "tools are offered again after a restart", refused, 0)
+	conv := must(r.store.Conversation(t.Context(), place))(t)
+	look := must(channel.Gauge(t.Context(), conv, r.agent))(t)
 	if look.Used < before*9/10 || look.Used > before*11/10 {
 		t.Errorf("%d tokens used as the database tells, %d before", look.Used, before)
 	}
@@ -219,7 +208,5 @@ func TestAWindowThatIsFullInSilenceMakesRoom(t *testing.T) {
 			asked++
 		}
 	}
-	if asked != 1 {
-		t.Errorf("the question stands %d times in the transcript", asked)
-	}
+	expect(t, "how often the question stands in the transcript", asked, 1)
 }

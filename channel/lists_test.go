@@ -29,9 +29,7 @@ func TestNumbersOfListsSurviveMarkdown(t *testing.T) {
 	} {
 		text := r.run(line)
 		var html bytes.Buffer
-		if err := goldmark.Convert([]byte(text), &html); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, goldmark.Convert([]byte(text), &html))
 		if strings.Contains(html.String(), "<ol") || strings.Contains(html.String(), "<li") {
 			t.Errorf("%s is rendered as a list:\n%s", line, html.String())
 		}

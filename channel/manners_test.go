@@ -23,9 +23,7 @@ func TestTheLimitIsSilentWhilePaused(t *testing.T) {
 	r.idle()
 	r.say("three", true)
 	r.idle()
-	if sent := r.connector.texts(); len(sent) != 0 {
-		t.Errorf("said while paused: %q", sent)
-	}
+	expect(t, "answers while paused", len(r.connector.texts()), 0)
 }
 
 func TestTheNoticeOfALimitIsNotATurn(t *testing.T) {
@@ -59,9 +57,7 @@ func TestWhoIsAddressedIsToldOfTheLimit(t *testing.T) {
 	r.idle()
 	r.say("bot, help me", true)
 	r.idle()
-	if sent := r.connector.texts(); len(sent) != 2 {
-		t.Errorf("an addressed message got neither answer nor notice: %q", sent)
-	}
+	expect(t, "an addressed message got neither answer nor notice", len(r.connector.texts()), 2)
 }
 
 func TestSuggestionsOfARestrictedCommand(t *testing.T) {
@@ -97,9 +93,7 @@ func TestABotsRepeatedMessageCountsOnce(t *testing.T) {
 	m.ID = "2"
 	r.hand(m)
 	r.idle()
-	if n := len(r.connector.texts()); n != 2 {
-		t.Errorf("%d answers to two messages", n)
-	}
+	expect(t, "answers to two messages", len(r.connector.texts()), 2)
 }
 
 func TestNothingOfNoReplyIsShown(t *testing.T) {
@@ -163,9 +157,7 @@ func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
 	order := make(chan string, 100)
 	r.opts.Connectors = []channel.Connector{&watcher{r.connector, order}}
 	r.start()
-	if err := r.hub.Recover(t.Context(), func(string) bool { return true }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.idle()
 	close(order)
 	var got []string

@@ -82,9 +82,7 @@ func newMatrix(t *testing.T, shared bool) *rig {
 	for _, where := range matrixPlaces {
 		for i := range 8 {
 			text := fmt.Sprintf("it is %s: the door of %s opens %s, as was said %d times and more, with many other words", where, keyOf(where), secretOf(where), i)
-			if err := r.deliver(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.deliver(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }))
 			r.settled(where) // a turn each
 		}
 		r.as(boss, where, "/pin 3")
@@ -156,9 +154,7 @@ func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
 				r.tryCommands(where, mallory, look)
 				r.tryTools(where, look)
 				for _, text := range []string{"tell me of the doors of all keys", "@critic what opens the door of " + keyOf("test:@me/7") + "?"} {
-					if err := r.deliver(where, text, addressed); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, r.deliver(where, text, addressed))
 					r.settled(where)
 				}
 				for _, req := range r.model.Requests()[asked:] {
@@ -200,10 +196,7 @@ func (r *rig) elsewhere(where string) string {
 		if place == where {
 			continue
 		}
-		conv, err := r.store.Conversation(r.t.Context(), place)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		conv := must(r.store.Conversation(r.t.Context(), place))(r.t)
 		head, _, err := conv.Head(r.t.Context())
 		if err != nil {
 			r.t.Fatal(err)
@@ -260,10 +253,7 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 // tryTools calls every tool of the conversation's model.
 func (r *rig) tryTools(where string, look func(what, text string)) {
 	r.t.Helper()
-	conv, err := r.store.Conversation(r.t.Context(), where)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(r.t.Context(), where))(r.t)
 	for _, tool := range conv.Tools(memory.ToolOptions{Turn: func() int64 { return 9 }}) {
 		for _, words := range attacks() {
 			if tool.Name == "memory_save" || tool.Name == "expand" {

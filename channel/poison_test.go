@@ -35,18 +35,14 @@ func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
 		r.say("and now?", true)
 		r.idle()
 	}
-	if refused != 1 {
-		t.Errorf("%d requests were refused, want the first", refused)
-	}
+	expect(t, "refused requests", refused, 1)
 	for i, p := range r.connector.sent {
 		if p.Failure {
 			t.Errorf("answer %d is %q", i, p.Text)
 		}
 	}
 	all := r.model.Requests()
-	if view := fmt.Sprint(all[len(all)-1].Messages); !strings.Contains(view, `<tool_result tool="recall">`) {
-		t.Errorf("what the tool found is not in %s", view)
-	}
+	contains(t, "what the model is sent", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)
 
 	// What is refused in words too is not asked again, and the next turn tries it as it was.
 	down = true

@@ -48,16 +48,12 @@ func (r *rig) reads(p *reader) *rig {
 
 func (r *rig) hand(m channel.Inbound) {
 	r.t.Helper()
-	if _, err := r.hub.Deliver(r.t.Context(), place, m); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
 }
 
 func (r *rig) away() {
 	r.t.Helper()
-	if _, err := r.hub.Away(r.t.Context(), "test", nil); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.hub.Away(r.t.Context(), "test", nil))(r.t)
 }
 
 func (r *rig) settles(within time.Duration) bool {
@@ -95,9 +91,7 @@ func TestHistoryWithAMessageThatCannotBeStored(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_ = r.hub.Idle(ctx, place)
-	if sent := r.connector.texts(); len(sent) != 1 {
-		t.Errorf("one bad message of the past, and nobody is ever answered: %q", sent)
-	}
+	expect(t, "answers in spite of one bad message of the past", len(r.connector.texts()), 1)
 }
 
 func TestASecondAbsenceWhileTheFirstIsRead(t *testing.T) {
@@ -119,9 +113,7 @@ func TestASecondAbsenceWhileTheFirstIsRead(t *testing.T) {
 	r.hand(past("1", "one", 5*time.Minute, false))
 	r.idle()
 	r.away()
-	if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.CatchUp(t.Context(), place, ""))
 	r.idle()
 	equal(t, "order", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
 }
@@ -141,15 +133,11 @@ func TestAGapThatCannotBeReadIsOneWarning(t *testing.T) {
 		r.hand(past("1", "one", 0, false))
 		r.idle()
 		r.away()
-		if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
 		time.Sleep(10 * time.Minute)
 		r.stop()
-		if n := strings.Count(log.String(), "backfill_failed"); n != 1 {
-			t.Errorf("%d warnings in ten minutes", n)
-		}
+		expect(t, "warnings in ten minutes", strings.Count(log.String(), "backfill_failed"), 1)
 	})
 }
 
@@ -236,9 +224,7 @@ func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
 	r.hand(past("2", "hello", 0, true))
 	r.connector.until(t, "the second message", func() bool { return r.connector.taken() == 2 })
 	r.idle()
-	if got := texts(r.transcript()); !strings.Contains(got, "@U7") {
-		t.Errorf("the message waits, and nobody looks again: %s", got)
-	}
+	contains(t, "the message waits, and nobody looks again", texts(r.transcript()), "@U7")
 }
 
 func TestIncompleteWithoutACompleter(t *testing.T) {
@@ -261,9 +247,7 @@ func TestACompleterThatReturnsNothing(t *testing.T) {
 	m.Incomplete = true
 	r.hand(m)
 	r.idle()
-	if got := texts(r.transcript()); !strings.Contains(got, "user: one") {
-		t.Errorf("what was said is lost: %s", got)
-	}
+	contains(t, "what was said is lost", texts(r.transcript()), "user: one")
 }
 
 func TestOneBadPictureCostsNotTheNext(t *testing.T) {
@@ -290,14 +274,8 @@ func TestOneBadPictureCostsNotTheNext(t *testing.T) {
 		r.hand(m)
 		r.idle()
 	}
-	conv, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := conv.Transcript(t.Context(), 1, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(t.Context(), place))(t)
+	page := must(conv.Transcript(t.Context(), 1, 10))(t)
 	for _, m := range page {
 		if m.ID == "2" && m.Attachments[0].File == 0 {
 			t.Error("the next picture, which is fine, was thrown away for good")
@@ -310,9 +288,7 @@ func TestAHistorianThatPanics(t *testing.T) {
 	r := newRig(t, echo).reads(p)
 	r.hand(past("2", "two", 0, true))
 	r.settles(3 * time.Second)
-	if len(r.connector.texts()) != 1 {
-		t.Error("nobody is answered")
-	}
+	expect(t, "answers", len(r.connector.texts()), 1)
 }
 
 func TestACompleterThatPanics(t *testing.T) {
@@ -322,7 +298,5 @@ func TestACompleterThatPanics(t *testing.T) {
 	m.Incomplete = true
 	r.hand(m)
 	r.settles(3 * time.Second)
-	if len(r.connector.texts()) != 1 {
-		t.Error("nobody is answered")
-	}
+	expect(t, "answers", len(r.connector.texts()), 1)
 }

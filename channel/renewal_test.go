@@ -56,14 +56,8 @@ func TestACompactionDuringARenewalIsNotMissed(t *testing.T) {
 	r.hub.Renew(channel.Rules{})
 	r.idle()
 	<-applied
-	conv, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	beside, err := channel.Gauge(t.Context(), conv, r.agent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(t.Context(), place))(t)
+	beside := must(channel.Gauge(t.Context(), conv, r.agent))(t)
 	if shown := r.run("/context"); !strings.Contains(shown, fmt.Sprintf("%d of them as they were said", beside.Verbatim)) {
 		t.Errorf("on disk %d messages stand as they were said; /context says\n%s", beside.Verbatim, shown)
 	}
@@ -88,9 +82,7 @@ func TestARenewalCutsNoRecapShort(t *testing.T) {
 	r.hub.Renew(channel.Rules{})
 	r.idle()
 	close(goOn)
-	if got := <-recap; got != "You talked about notes word by word." {
-		t.Errorf("it says %q", got)
-	}
+	expect(t, "it says", <-recap, "You talked about notes word by word.")
 }
 
 // opening is a model that runs opened while a conversation is opened with it: when it

@@ -85,9 +85,7 @@ func (r *rig) back() {
 	r.t.Helper()
 	r.restart()
 	r.away()
-	if err := r.hub.CatchUp(r.t.Context(), place, ""); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, r.hub.CatchUp(r.t.Context(), place, ""))
 	r.idle()
 }
 
@@ -143,9 +141,7 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 			3, func(r *rig, a *archive) {
 				a.edit("1002", "old")
 				time.Sleep(time.Minute)
-				if err := r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1002", Text: "newest", Time: time.Now()}); err != nil {
-					r.t.Fatal(err)
-				}
+				noError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1002", Text: "newest", Time: time.Now()}))
 			},
 			[]string{"user: message 1", "user: newest", "user: message 3"},
 		},
@@ -208,10 +204,7 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 			r, a := archived(t, 3)
 			r.stop()
 			r.start()
-			conv, err := r.store.Conversation(t.Context(), place)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conv := must(r.store.Conversation(t.Context(), place))(t)
 			if _, err := conv.Deliver(t.Context(), past("1004", "never mind", 0, true)); err != nil { // and then it dies
 				t.Fatal(err)
 			}
@@ -220,9 +213,7 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 			r.stop()
 			r.start()
 			r.away()
-			if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.hub.CatchUp(t.Context(), place, ""))
 			r.idle()
 			equal(t, "stored", r.transcript(), []string{"user: message 1", "user: message 2", "user: message 3", "user: hello"})
 			if len(r.connector.texts()) != 0 {

@@ -212,9 +212,7 @@ func (r *rig) restart() {
 	r.t.Helper()
 	r.stop()
 	r.start()
-	if err := r.hub.Recover(r.t.Context(), func(string) bool { return true }); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, r.hub.Recover(r.t.Context(), func(string) bool { return true }))
 }
 
 const place = "test:server/general"
@@ -226,9 +224,7 @@ func (r *rig) inbound(text string, addressed bool) channel.Inbound {
 
 func (r *rig) say(text string, addressed bool) {
 	r.t.Helper()
-	if _, err := r.hub.Deliver(r.t.Context(), place, r.inbound(text, addressed)); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.hub.Deliver(r.t.Context(), place, r.inbound(text, addressed)))(r.t)
 }
 
 func (r *rig) idle() {
@@ -252,14 +248,8 @@ func (r *rig) run(line string) string {
 // transcript is what is stored, as "role: text" lines.
 func (r *rig) transcript() []string {
 	r.t.Helper()
-	conv, err := r.store.Conversation(r.t.Context(), place)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	page, err := conv.Transcript(r.t.Context(), 1, 10_000)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(r.t.Context(), place))(r.t)
+	page := must(conv.Transcript(r.t.Context(), 1, 10_000))(r.t)
 	var lines []string
 	for _, m := range page {
 		lines = append(lines, string(m.Role)+": "+m.Text)

@@ -84,7 +84,5 @@ func TestWhatCostsOrReadsIsTheFilesAlone(t *testing.T) {
 			}
 		}
 	}
-	if got := r.run("/settings"); got != shown {
-		t.Errorf("the settings were\n%s\nand are\n%s", shown, got)
-	}
+	expect(t, "the settings", r.run("/settings"), shown)
 }

@@ -35,18 +35,14 @@ func textOf(req llm.Request) string {
 
 func TestNew(t *testing.T) {
 	r := newRig(t, echo)
-	if answer := r.run("/new"); !strings.Contains(answer, "new already") {
-		t.Errorf("/new before anything was said: %q", answer)
-	}
+	contains(t, "/new before anything was said", r.run("/new"), "new already")
 	r.say("my parrot is called Coco", true)
 	r.idle()
 	if answer := r.run("/new"); !strings.HasPrefix(answer, "A new session. ") {
 		t.Errorf("/new says %q", answer)
 	}
 	r.idle()
-	if answer := r.run("/new"); !strings.Contains(answer, "new already") {
-		t.Errorf("the second /new says %q", answer)
-	}
+	contains(t, "the second /new says", r.run("/new"), "new already")
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) > 0 && req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
 			return llmtest.Say("found: " + req.Messages[len(req.Messages)-1].Text), nil
@@ -61,20 +57,12 @@ func TestNew(t *testing.T) {
 	if sent := strings.Join(r.connector.texts(), "|"); !strings.Contains(sent, "found: ") || !strings.Contains(sent, "Coco") {
 		t.Errorf("what was left behind is not found: %s", sent)
 	}
-	if lines := r.transcript(); lines[0] != "user: my parrot is called Coco" {
-		t.Errorf("the transcript is %v", lines)
-	}
+	expect(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
 	if answer := r.run("/context"); !strings.Contains(answer, "earlier   sessions before the last /new: 1; rows shown: 1 of 1") || !strings.Contains(answer, "#1 to #2") {
 		t.Errorf("/context says\n%s", answer)
 	}
-	conv, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gauge, err := channel.Gauge(t.Context(), conv, r.agent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(t.Context(), place))(t)
+	gauge := must(channel.Gauge(t.Context(), conv, r.agent))(t)
 	text, err := json.Marshal(gauge.Past)
 	if want := `"sessions":1`; err != nil || !strings.Contains(string(text), want) || len(gauge.Past.Earlier) != 1 || gauge.Past.Earlier[0].Session != 1 || gauge.Past.Earlier[0].Hidden {
 		t.Errorf("in JSON: %s, %v", text, err)
@@ -100,9 +88,7 @@ func TestNewDuringATurn(t *testing.T) {
 			r.say("first", true)
 			<-began
 			r.say("second", true)
-			if answer := r.run("/new"); !strings.Contains(answer, "as soon as") {
-				t.Errorf("/new says %q", answer)
-			}
+			contains(t, "/new says", r.run("/new"), "as soon as")
 			r.say("third", true)
 			if crash {
 				r.restart()
@@ -121,9 +107,7 @@ func TestNewDuringATurn(t *testing.T) {
 			if strings.Contains(last, "] first") || strings.Contains(last, "] second") || !strings.Contains(last, "third") {
 				t.Errorf("the third was asked with\n%s", last)
 			}
-			if answer := r.run("/context"); !strings.Contains(answer, "#1 to #4") {
-				t.Errorf("/context says\n%s", answer)
-			}
+			contains(t, "/context says", r.run("/context"), "#1 to #4")
 		})
 	}
 }
@@ -151,7 +135,7 @@ func summedUp(t *testing.T) *rig {
 		r.idle()
 	}
 	r.run("/compact")
-	r.connector.until(t, "the landing", func() bool {
+	r.connector.until(t, "what is applied", func() bool {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventApplied {
 				return true
@@ -165,20 +149,15 @@ func summedUp(t *testing.T) *rig {
 // inThread has somebody say something in a thread, and waits for the answer.
 func (r *rig) inThread(text string) {
 	r.t.Helper()
-	if err := r.deliver(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, r.deliver(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
 	r.settled(branch)
 }
 
 func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 	r := summedUp(t)
-	err := r.deliver(branch, "and how old is it?", func(m *channel.Inbound) {
+	noError(t, r.deliver(branch, "and how old is it?", func(m *channel.Inbound) {
 		m.Addressed, m.Thread, m.ReplyTo, m.Quote = true, true, "m1", `Ada: "message-1 of the…"`
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	r.settled(branch)
 	asked := r.asked()
 	if !strings.Contains(asked, "[Compaction Summary] of the channel above this thread") || !strings.Contains(asked, "Coco is a parrot, word by word.") {
@@ -195,9 +174,7 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 	if strings.Contains(r.asked(), "how old") {
 		t.Error("what is said in the thread stands in the channel")
 	}
-	if err := r.deliver("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.deliver("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
 	r.settled("test:server/other/9")
 	if strings.Contains(r.asked(), "Coco") {
 		t.Error("another channel's thread knows of it")
@@ -209,14 +186,10 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 		}
 		r.restart()
 		r.inThread("and now?")
-		if again := r.asked(); kept(again) != kept(asked) {
-			t.Errorf("it was\n%s\nand is\n%s", kept(asked), kept(again))
-		}
+		expect(t, "what the model is asked", kept(r.asked()), kept(asked))
 	})
 	t.Run("a deletion in the channel reaches it while it is open", func(t *testing.T) {
-		if err := r.hub.Delete(t.Context(), place, "m1"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.Delete(t.Context(), place, "m1"))
 		r.inThread("once more?")
 		again := r.asked()
 		if strings.Contains(again, "message-1 of") || strings.Contains(again, "hangs on") || strings.Contains(again, "Coco") {

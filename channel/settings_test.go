@@ -121,9 +121,7 @@ func TestMistakesInSettingsChangeNothing(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.line, got, test.want)
 		}
 	}
-	if after := r.run("/settings"); after != before {
-		t.Errorf("they changed\n%s\ninto\n%s", before, after)
-	}
+	expect(t, "they changed into", r.run("/settings"), before)
 }
 
 func TestSettingsAreForManagers(t *testing.T) {
@@ -134,9 +132,7 @@ func TestSettingsAreForManagers(t *testing.T) {
 			t.Errorf("%s: %q, %v", line, answer, err)
 		}
 	}
-	if got := r.run("/settings keep_first"); !strings.Contains(got, "= 1 (built in)") {
-		t.Errorf("afterwards %q", got)
-	}
+	contains(t, "afterwards", r.run("/settings keep_first"), "= 1 (built in)")
 	if choices, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "settings", "thresh"); err != nil || len(choices) != 4 || choices[0].Value != "compaction.background_threshold" {
 		t.Errorf("suggested %v, %v", choices, err)
 	}
@@ -195,9 +191,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	for i := range 25 {
 		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))
 		r.say(text, false)
-		if _, err := r.hub.Deliver(t.Context(), other, r.inbound(text, false)); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), other, r.inbound(text, false)))(t)
 	}
 	r.idle()
 	applied := func() (n int) {
@@ -210,9 +204,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	}
 	r.run("/settings compaction.background_threshold 0.3")
 	r.connector.until(t, "a landing without another message", func() bool { return applied() > 0 })
-	if shown := r.run("/context"); !strings.Contains(shown, "last      leaf by extractive") {
-		t.Errorf("/context says\n%s", shown)
-	}
+	contains(t, "/context says", r.run("/context"), "last      leaf by extractive")
 	answer, _, err := r.hub.Run(t.Context(), other, channel.Person{ID: "u1", Manager: true}, "/context")
 	if err != nil || !strings.Contains(answer.Text, "background at 80 %") || !strings.Contains(answer.Text, "stack     empty") {
 		t.Errorf("the other conversation: %s, %v", answer.Text, err)
@@ -223,16 +215,11 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 		r.hub.Renew(channel.Rules{})
 		r.idle()
 		for range 2 {
-			if got := r.run("/settings background_threshold"); got != "compaction.background_threshold = 0.3 (set here by Ada)" {
-				t.Errorf("it is %q", got)
-			}
+			expect(t, "the result", r.run("/settings background_threshold"), "compaction.background_threshold = 0.3 (set here by Ada)")
 			if shown := r.run("/context"); !strings.Contains(shown, "aggressive at 85 %") && !strings.Contains(shown, "background at 30 %") {
 				t.Errorf("/context says\n%s", shown)
 			}
-			conv, err := r.store.Conversation(t.Context(), place)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conv := must(r.store.Conversation(t.Context(), place))(t)
 			beside, err := channel.Gauge(t.Context(), conv, r.agent)
 			if err != nil || beside.Next != "aggressive at 85 % (5100 tokens)" && beside.Next != "background at 30 % (1800 tokens)" {
 				t.Errorf("beside the bot: %s, %v", beside.Next, err)
@@ -240,9 +227,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 			said := len(r.connector.texts())
 			r.say("are you there?", true)
 			r.idle()
-			if len(r.connector.texts()) != said {
-				t.Error("it speaks although it is paused")
-			}
+			expect(t, "answers while it is paused", len(r.connector.texts()), said)
 			r.restart()
 		}
 	})
@@ -283,9 +268,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 		r.say("hello", true)
 		r.idle()
 	}
-	if answers := len(r.connector.texts()); answers != 3 {
-		t.Errorf("%d answers", answers)
-	}
+	expect(t, "answers", len(r.connector.texts()), 3)
 	shown := r.run("/settings")
 	why := "background_threshold = 0.82: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"
 	if !strings.Contains(shown, "Left out, for it does not go with the settings file: "+why) ||
@@ -299,9 +282,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 		t.Errorf("another setting: %q", got)
 	}
 	file.Store(&usual)
-	if got := r.run("/settings background_threshold"); got != "compaction.background_threshold = 0.82 (set here by Ada)" {
-		t.Errorf("after the edit was undone: %q", got)
-	}
+	expect(t, "after the edit was undone", r.run("/settings background_threshold"), "compaction.background_threshold = 0.82 (set here by Ada)")
 }
 
 type safeBuffer struct {
@@ -348,9 +329,7 @@ func TestRenewal(t *testing.T) {
 	if texts := r.connector.texts(); texts[len(texts)-1] != "tea, says the librarian" {
 		t.Errorf("it said %q", texts)
 	}
-	if shown := r.run("/context"); !strings.Contains(shown, "of 16000 tokens") {
-		t.Errorf("/context says\n%s", shown)
-	}
+	contains(t, "/context says", r.run("/context"), "of 16000 tokens")
 	m := r.inbound("let me in", true)
 	m.AuthorID = "u9"
 	if _, err := r.hub.Deliver(t.Context(), place, m); !errors.Is(err, channel.ErrRefused) {
@@ -393,9 +372,7 @@ func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
 	r.connector.until(t, "the summary", func() bool {
 		return len(r.connector.events) > 0 && r.connector.events[len(r.connector.events)-1].State == compactor.EventApplied
 	})
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	r.say("and now?", true)
 	r.idle()
 	equal(t, "said", r.connector.texts(), []string{"answer 1", "the second"})
@@ -463,9 +440,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			r.opts.After = func(conversation string, e channel.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				if conversation != place {
-					t.Errorf("an event of %s", conversation)
-				}
+				expect(t, "the conversation of an event", conversation, place)
 				if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
 					applied++
 				}
@@ -476,9 +451,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			for i := range 20 {
 				m := r.inbound(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20)), false)
 				last = m.ID
-				if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-					t.Fatal(err)
-				}
+				must(r.hub.Deliver(t.Context(), place, m))(t)
 			}
 			r.idle()
 			if test.tokens == 0 {
@@ -487,9 +460,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			for range 2 { // the second waits for what the first brought about
-				if err := r.hub.Drain(ctx); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, r.hub.Drain(ctx))
 			}
 			mu.Lock()
 			if applied == 0 {
@@ -512,9 +483,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			}
 			r.restart()
 			r.idle()
-			if again := r.connector.texts(); len(again) != len(said) {
-				t.Errorf("after a restart it said %q", again)
-			}
+			expect(t, "after a restart it said", len(r.connector.texts()), len(said))
 			r.stop()
 			if marks := connector.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
 				t.Errorf("it marked %q", marks)
@@ -535,12 +504,8 @@ func TestAHookForbidsACompaction(t *testing.T) {
 		r.say("hello", false)
 	}
 	r.idle()
-	if got := r.run("/compact"); got != "Nothing was begun: "+place+" keeps its 16 messages." {
-		t.Errorf("got %q", got)
-	}
-	if shown := r.run("/context"); !strings.Contains(shown, "last      noop: "+place+" keeps its 16 messages") {
-		t.Errorf("/context says\n%s", shown)
-	}
+	expect(t, "the result", r.run("/compact"), "Nothing was begun: "+place+" keeps its 16 messages.")
+	contains(t, "/context says", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
 }
 
 func TestAThreadHasItsChannelsSettings(t *testing.T) {
@@ -556,16 +521,10 @@ func TestAThreadHasItsChannelsSettings(t *testing.T) {
 	}
 	shows := func(want string) {
 		t.Helper()
-		if got := in("/settings compaction.pin_budget"); got != want {
-			t.Errorf("the thread shows %q, want %q", got, want)
-		}
+		expect(t, "the thread shows", in("/settings compaction.pin_budget"), want)
 	}
-	if _, err := r.hub.Deliver(t.Context(), thread, r.inbound(strings.Repeat("the quick brown fox ", 50), true)); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.hub.Idle(t.Context(), thread); err != nil {
-		t.Fatal(err)
-	}
+	must(r.hub.Deliver(t.Context(), thread, r.inbound(strings.Repeat("the quick brown fox ", 50), true)))(t)
+	noError(t, r.hub.Idle(t.Context(), thread))
 	in("/pin 1")
 	shows("compaction.pin_budget = 1000 (built in)")
 
@@ -575,15 +534,11 @@ func TestAThreadHasItsChannelsSettings(t *testing.T) {
 	for !strings.Contains(in("/pins"), " of the 60 tokens") && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}
-	if got := in("/pins"); !strings.Contains(got, " of the 60 tokens") {
-		t.Errorf("the open thread goes on as before: %q", got)
-	}
+	contains(t, "the open thread goes on as before", in("/pins"), " of the 60 tokens")
 
 	in("/settings compaction.pin_budget 70")
 	shows("compaction.pin_budget = 70 (set here by Bob)")
-	if got := r.run("/settings compaction.pin_budget"); got != "compaction.pin_budget = 60 (set here by Ada)" {
-		t.Errorf("the channel shows %q", got)
-	}
+	expect(t, "the channel shows", r.run("/settings compaction.pin_budget"), "compaction.pin_budget = 60 (set here by Ada)")
 	if got := in("/settings compaction.pin_budget default"); got != "From now on: compaction.pin_budget = 60 (set in the channel by Ada)" {
 		t.Errorf("undone in the thread: %q", got)
 	}

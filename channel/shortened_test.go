@@ -44,30 +44,14 @@ func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
 		&first, &last, &all); err != nil {
 		t.Fatalf("the notice is %q: %v", notice.Text, err)
 	}
-	if all != utf8.RuneCountInString(long) {
-		t.Errorf("the notice speaks of %d characters, want %d", all, utf8.RuneCountInString(long))
-	}
+	expect(t, "the notice speaks of characters", all, utf8.RuneCountInString(long))
 	if !strings.Contains(seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters") || !strings.Contains(seen, "…]\n"+long[len(long)-last:]) {
 		t.Errorf("the model saw something else than %s: %.100q", notice.Text, seen)
 	}
-	if shown := r.run("/context"); !strings.Contains(shown, "messages  6 in all, 5 of them as they were said, 1 message shown in part") {
-		t.Errorf("/context says\n%s", shown)
-	}
+	contains(t, "/context says", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
 
 	r.restart()
 	r.say("and after a restart?", true)
 	r.idle()
-	if texts := strings.Join(r.connector.texts(), "\n"); strings.Count(texts, "sees the first") != 1 {
-		t.Errorf("it was told more than once: %s", texts)
-	}
-}
-
-func TestAShortMessageHasNoNotice(t *testing.T) {
-	r := newRig(t, echo)
-	r.say("hello", true)
-	r.idle()
-	equal(t, "sent", r.connector.texts(), []string{"answer 1"})
-	if shown := r.run("/context"); strings.Contains(shown, "in part") {
-		t.Errorf("/context says\n%s", shown)
-	}
+	expect(t, "notices", strings.Count(strings.Join(r.connector.texts(), "\n"), "sees the first"), 1)
 }

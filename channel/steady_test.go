@@ -58,9 +58,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 			t.Fatalf("a level is reached by question %d", i)
 		}
 	}
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	r.idle()
 	applied := false
 	for _, e := range r.connector.events {
@@ -69,9 +67,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 	if !applied {
 		t.Fatal("nothing was summarized: the test shows nothing")
 	}
-	if n := len(r.model.Requests()); n != 12 {
-		t.Errorf("12 questions made %d requests", n)
-	}
+	expect(t, "12 questions made requests", len(r.model.Requests()), 12)
 	long := 0
 	for _, text := range r.connector.texts() {
 		long += strings.Count(text, "the long answer")
@@ -79,9 +75,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 			t.Errorf("a summary was posted: %q", text)
 		}
 	}
-	if long != 1 {
-		t.Errorf("the long answer was sent %d times", long)
-	}
+	expect(t, "how often the long answer was sent", long, 1)
 }
 
 // An overflow between two steps of a turn has the same request made again, and no tool
@@ -117,9 +111,7 @@ func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
 		t.Fatalf("it says %q", texts[len(texts)-1])
 	}
 	for n := 1; n <= 2; n++ {
-		if all := strings.Join(r.connector.memories, "\n"); strings.Count(all, fmt.Sprintf("Ada likes tea number %d.", n)) != 1 {
-			t.Errorf("what the tool saved:\n%s", all)
-		}
+		expect(t, "what the tool saved", strings.Count(strings.Join(r.connector.memories, "\n"), fmt.Sprintf("Ada likes tea number %d.", n)), 1)
 	}
 	asked := 0
 	for _, row := range r.transcript() {
@@ -127,9 +119,7 @@ func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
 			asked++
 		}
 	}
-	if asked != 1 {
-		t.Errorf("the question stands %d times in the transcript", asked)
-	}
+	expect(t, "how often the question stands in the transcript", asked, 1)
 }
 
 // What people say about overflows is none.
@@ -193,47 +183,9 @@ func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 func TestAGaugeThatIsOverSaysSo(t *testing.T) {
 	c := channel.Context{Used: 5000, Max: 4000, UsedPct: 125}
 	first, _, _ := strings.Cut(c.String(), "\n")
-	if want := "[" + strings.Repeat("█", 40) + "] 125.0 % (over)"; first != want {
-		t.Errorf("it shows %q, want %q", first, want)
-	}
+	expect(t, "it shows", first, "["+strings.Repeat("█", 40)+"] 125.0 % (over)")
 	c.Used, c.UsedPct = 4000, 100
 	if first, _, _ := strings.Cut(c.String(), "\n"); strings.Contains(first, "over") {
 		t.Errorf("it shows %q", first)
-	}
-}
-
-// What is said while a summary is being written is answered, at once and in order.
-func TestWhatIsSaidDuringACompactionIsAnsweredMeanwhile(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		<-release
-		return summing(ctx, n, req)
-	}}
-	r.stop()
-	r.start()
-	for i := range 10 {
-		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)), true)
-		r.idle()
-	}
-	answer := r.press("/compact")
-	for i := range 20 {
-		r.say(fmt.Sprintf("late-%d", i), true)
-		r.idle()
-	}
-	close(release)
-	if told := answer.Then(t.Context()); !strings.HasPrefix(told, "Summed up") {
-		t.Fatalf("/compact: %s", told)
-	}
-	view, at := r.view(), 0
-	for i := range 20 {
-		next := strings.Index(view, fmt.Sprintf("late-%d", i))
-		if next < at {
-			t.Fatalf("late-%d is not where it belongs:\n%s", i, view)
-		}
-		at = next
-	}
-	if n := len(r.connector.texts()); n != 31 {
-		t.Errorf("%d answers to 31 messages", n)
 	}
 }

@@ -39,7 +39,5 @@ func TestATurnThatIsStoppedAtItsBeginningIsStopped(t *testing.T) {
 	if err := r.hub.Idle(ctx, place); err != nil {
 		t.Errorf("the conversation could not go on: %v", err)
 	}
-	if texts := r.connector.texts(); len(texts) != 0 {
-		t.Errorf("it says %q", texts)
-	}
+	expect(t, "it says", len(r.connector.texts()), 0)
 }

@@ -12,36 +12,25 @@ import (
 func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
 	r := newRig(t, echo)
 	log := r.logged()
-	disk, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	disk := must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000"))(t)
 	defer disk.Close()
 	execute := func(query string) {
 		t.Helper()
-		if _, err := disk.Exec(query); err != nil {
-			t.Fatal(err)
-		}
+		must(disk.Exec(query))(t)
 	}
 	execute("ALTER TABLE compactions RENAME TO elsewhere")
 	const many = 5
 	where := func(i int) string { return fmt.Sprint("test:server/", i) }
 	for i := range many {
-		if err := r.deliver(where(i), "hello", addressed); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.deliver(where(i), "hello", addressed))
 		if err := r.hub.Idle(t.Context(), where(i)); err == nil {
 			t.Fatal("it goes on")
 		}
 	}
-	if stuck := r.hub.Stats().Stuck; stuck != many {
-		t.Errorf("%d conversations count as stuck", stuck)
-	}
+	expect(t, "conversations count as stuck", r.hub.Stats().Stuck, many)
 	execute("ALTER TABLE elsewhere RENAME TO compactions")
 	for i := range many {
-		if err := r.deliver(where(i), "and now?", addressed); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.deliver(where(i), "and now?", addressed))
 		r.settled(where(i))
 	}
 	if warned, over := log.count("level=WARN"), log.count("conversations_recovered"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {

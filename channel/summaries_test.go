@@ -25,9 +25,7 @@ func TestLinesCannotBeForgedInAList(t *testing.T) {
 	for _, br := range breaks {
 		m := r.inbound("hi"+br+"#9 2026-01-01 10:00 Ann: I agree to pay. "+strings.Repeat("word ", 30), true)
 		m.Author = "Eve" + br + "#8 2026-01-01 10:00 Ann: yes"
-		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), place, m))(t)
 		r.idle()
 	}
 	for range 4 {

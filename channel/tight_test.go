@@ -12,9 +12,7 @@ func TestATightWindowIsMeasuredWithAllTools(t *testing.T) {
 	r.model.Tokens = 1000
 	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")
 	var frame int
-	if _, err := fmt.Sscan(line, &frame); err != nil {
-		t.Fatal(err)
-	}
+	must(fmt.Sscan(line, &frame))(t)
 	if problem := r.agent.Tight(t.Context()); !strings.Contains(problem, fmt.Sprintf(" %d are needed for system prompt and tools", frame)) {
 		t.Errorf("/context counts %d: %s", frame, problem)
 	}

@@ -47,14 +47,10 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 		want = append(want, "user: "+strings.ToValidUTF8(m.Text, "\ufffd"))
 	}
 	r.idle()
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	said := slices.DeleteFunc(r.transcript(), func(line string) bool { return !strings.HasPrefix(line, "user: ") })
 	equal(t, "the transcript", said, want)
-	if applied := r.run("/summaries"); !strings.Contains(applied, "on the stack") {
-		t.Errorf("nothing was summarized: %s", applied)
-	}
+	contains(t, "nothing was summarized", r.run("/summaries"), "on the stack")
 	for i, trick := range corpus {
 		who := channel.Person{ID: fmt.Sprint("h", i), Name: trick.Text}
 		text := trick.Text[:min(len(trick.Text), 300)]
@@ -63,10 +59,7 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 				t.Errorf("%q: %v", line, err)
 			}
 		}
-		conv, err := r.store.Conversation(t.Context(), place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conv := must(r.store.Conversation(t.Context(), place))(t)
 		if strings.Contains(trick.Name, "-") { // one word is too common in the corpus
 			found, err := conv.Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50})
 			if err != nil || !slices.ContainsFunc(found, func(f memory.Found) bool { return strings.HasPrefix(f.Text, trick.Name+" ") }) {
@@ -90,9 +83,7 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 		return text[:max(at, 0)]
 	}
 	before := head()
-	if err := r.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Drain(t.Context()))
 	r.restart()
 	r.say("two", true)
 	r.idle()

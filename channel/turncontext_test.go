@@ -43,10 +43,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 		return r, func() llm.Request { return req }
 	}
 	id := func(r *rig) int64 {
-		conv, err := r.store.Conversation(r.t.Context(), place)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		conv := must(r.store.Conversation(r.t.Context(), place))(r.t)
 		found, _, err := conv.Memories(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
 		if err != nil || len(found) != 1 {
 			r.t.Fatalf("%v, %v", found, err)
@@ -83,14 +80,9 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 	}
 	t.Run("after the next turn if another process purged it", func(t *testing.T) {
 		r, last := setup(t, nil)
-		other, err := memory.Open(t.Context(), memory.Options{Dir: r.dir, Shared: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must(memory.Open(t.Context(), memory.Options{Dir: r.dir, Shared: true}))(t)
 		defer other.Close()
-		if err := other.Purge(t.Context(), id(r)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, other.Purge(t.Context(), id(r)))
 		r.say("and what else is there to tell", true)
 		r.idle()
 		r.say("so long", true)
@@ -122,9 +114,7 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 		says = answers
 		in := r.inbound(text, true)
 		in.Optional = optional
-		if _, err := r.hub.Deliver(t.Context(), place, in); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), place, in))(t)
 		r.idle()
 		if len(says) > 0 {
 			t.Errorf("%q was not answered as it should be", text)
@@ -176,9 +166,7 @@ func TestATurnContextWithoutRecallIsSmall(t *testing.T) {
 			})
 			in := r.inbound("hello", true)
 			in.Optional = optional
-			if _, err := r.hub.Deliver(t.Context(), place, in); err != nil {
-				t.Fatal(err)
-			}
+			must(r.hub.Deliver(t.Context(), place, in))(t)
 			r.idle()
 			if cost := compactor.Estimate(block); !strings.HasPrefix(block, "<now>") || cost > 60 || strings.Contains(block, "NO_REPLY") != optional {
 				t.Errorf("%d tokens: %s", cost, block)

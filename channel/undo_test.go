@@ -162,14 +162,9 @@ func TestThereIsAnEndToPins(t *testing.T) {
 		r.say(fmt.Sprintf("note %d", i), false)
 	}
 	r.idle()
-	conv, err := r.store.Conversation(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(t.Context(), place))(t)
 	for seq := range int64(99) {
-		if _, err := conv.Pin(t.Context(), seq+1, "Ada"); err != nil {
-			t.Fatal(err)
-		}
+		must(conv.Pin(t.Context(), seq+1, "Ada"))(t)
 	}
 	r.says("/pin #100", "#100 is pinned")
 	r.says("/pin #101", "100 messages are pinned here", "/unpin")

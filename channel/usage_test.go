@@ -30,10 +30,7 @@ var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Outpu
 // usageRows are the stored rows, as "day kind model requests input cached written output".
 func (r *rig) usageRows() (rows []string) {
 	r.t.Helper()
-	all, err := r.store.Usage(r.t.Context(), "")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	all := must(r.store.Usage(r.t.Context(), ""))(r.t)
 	for _, u := range all {
 		rows = append(rows, fmt.Sprint(u.Day, " ", u.Kind, " ", u.Model, " ", u.Requests, " ", u.Input, " ", u.Cached, " ", u.Written, " ", u.Output))
 	}
@@ -53,10 +50,7 @@ func (r *rig) recap() string {
 // restartCounting starts the bot again, as the program does: with what was used before.
 func (r *rig) restartCounting() {
 	r.t.Helper()
-	used, err := r.store.Usage(r.t.Context(), channel.MonthStart(time.Now()))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	used := must(r.store.Usage(r.t.Context(), channel.MonthStart(time.Now())))(r.t)
 	r.opts.Used = used
 	r.restart()
 }
@@ -64,10 +58,7 @@ func (r *rig) restartCounting() {
 // in has the test run in a time zone.
 func in(t *testing.T, zone string) {
 	t.Helper()
-	there, err := time.LoadLocation(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	there := must(time.LoadLocation(zone))(t)
 	before := time.Local
 	time.Local = there
 	t.Cleanup(func() { time.Local = before })
@@ -218,9 +209,7 @@ func TestDaysEndInTheTimeZone(t *testing.T) {
 			t.Errorf("a minute before midnight: %q", last)
 		}
 		time.Sleep(time.Minute)
-		if last := say(); last != "yes" {
-			t.Errorf("after midnight: %q", last)
-		}
+		expect(t, "after midnight", say(), "yes")
 		equal(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 2 20 0 0 2", "2000-01-01 turn scripted 1 10 0 0 1"})
 		r.stop()
 	})
@@ -239,9 +228,7 @@ func TestContextShowsSpending(t *testing.T) {
 		t.Helper()
 		said := r.run("/context")
 		for _, words := range want {
-			if !strings.Contains(said, words) {
-				t.Errorf("%q is not in\n%s", words, said)
-			}
+			contains(t, "the text", said, words)
 		}
 	}
 	shows("today     1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)

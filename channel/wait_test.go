@@ -45,17 +45,9 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 		if withWorker < 20 {
 			t.Errorf("a worker was at work in %d turns only: the test shows little", withWorker)
 		}
-		if err := r.hub.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		conv, err := r.store.Conversation(t.Context(), place)
-		if err != nil {
-			t.Fatal(err)
-		}
-		state, err := conv.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.hub.Drain(t.Context()))
+		conv := must(r.store.Conversation(t.Context(), place))(t)
+		state := must(conv.Load(t.Context()))(t)
 		covered := len(state.Messages)
 		for _, row := range state.Head.Stack {
 			covered += row.Messages
@@ -63,9 +55,7 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 				t.Errorf("messages %d to %d are neither verbatim nor summarized", row.From, row.To)
 			}
 		}
-		if covered != 120 {
-			t.Errorf("%d messages are verbatim or summarized, want 120", covered)
-		}
+		expect(t, "messages are verbatim or summarized", covered, 120)
 		r.stop()
 	})
 }

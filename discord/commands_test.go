@@ -38,9 +38,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: "PUT /applications/*/commands", Status: 503, Times: 2})
 	r.start().registered()
 	known := r.Commands()
-	if len(known) != len(channel.Commands) {
-		t.Errorf("%d commands are known, %d declared", len(known), len(channel.Commands))
-	}
+	expect(t, "commands", len(known), len(channel.Commands))
 	for i, c := range channel.Commands {
 		if known[i].Name != c.Name || known[i].Description != c.Help || len(known[i].Options) != len(c.Args) {
 			t.Errorf("%+v is known as %+v", c, known[i])
@@ -54,9 +52,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	}
 	r.Invalidate(false)
 	r.until("another session", func() bool { all := r.Connections(); return len(all) == 2 && all[1].Heartbeats > 0 })
-	if n := len(r.Requests("PUT /applications/*/commands")); n != 3 {
-		t.Errorf("they were registered with %d requests, want 3", n)
-	}
+	expect(t, "they were registered with requests", len(r.Requests("PUT /applications/*/commands")), 3)
 }
 
 // What the log says of a refusal is what happens: it is tried again, but not at once.
@@ -72,9 +68,7 @@ func TestRefusedCommandsAreRegisteredWithTheNextSession(t *testing.T) {
 	if log := r.log.String(); strings.Contains(log, "command_registration_failed") {
 		t.Errorf("it says that it retries:\n%s", log)
 	}
-	if n := len(r.Requests(route)); n != 1 {
-		t.Errorf("%d requests", n)
-	}
+	expect(t, "requests", len(r.Requests(route)), 1)
 	r.Invalidate(false)
 	r.registered()
 }
@@ -172,9 +166,7 @@ func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
 	if i := r.answered(r.Slash(r.square, r.ann.ID, "context")); i.Answer.Content != notHere {
 		t.Errorf("it answered %+v", i.Answer)
 	}
-	if s := r.sent(r.square); len(s) != 0 {
-		t.Errorf("it said %+v for all to see", s)
-	}
+	expect(t, "it said for all to see", len(r.sent(r.square)), 0)
 }
 
 func TestACommandIsAnsweredWhileItsQueueIsBusy(t *testing.T) {
@@ -235,16 +227,10 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 		t.Errorf("the answer refers to %+v", to)
 	}
 	r.ask(r.square, "/etc/passwd is a path")
-	if got := r.answers(r.square, 2); got[1] != "echo: /etc/passwd is a path" {
-		t.Errorf("it answered %q", got)
-	}
+	expect(t, "it answered", r.answers(r.square, 2)[1], "echo: /etc/passwd is a path")
 	r.ask(r.square, "/help@otherbot")
-	if got := r.answers(r.square, 3); got[2] != "echo: /help@otherbot" {
-		t.Errorf("it answered %q", got)
-	}
-	if said := r.heard(r.place(r.square), 2); len(said) != 2 {
-		t.Errorf("the transcript has %+v", said)
-	}
+	expect(t, "it answered", r.answers(r.square, 3)[2], "echo: /help@otherbot")
+	expect(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
 }
 
 func TestAnInteractionThatComesTwiceIsAnsweredOnce(t *testing.T) {
@@ -254,9 +240,7 @@ func TestAnInteractionThatComesTwiceIsAnsweredOnce(t *testing.T) {
 	r.Repeat(1)
 	r.answered(i)
 	r.answered(r.Slash(r.square, r.ann.ID, "help"))
-	if n := len(r.Requests("POST /interactions/" + i.ID + "/*/callback")); n != 1 {
-		t.Errorf("it was answered %d times", n)
-	}
+	expect(t, "how often it was answered", len(r.Requests("POST /interactions/"+i.ID+"/*/callback")), 1)
 }
 
 func TestACallbackWhoseAnswerIsLostCounts(t *testing.T) {
@@ -278,8 +262,6 @@ func TestACommandStopsTheAnswerThatIsBeingWritten(t *testing.T) {
 	r.start().registered()
 	r.ask(r.square, "think")
 	r.until("the bot to type", func() bool { return len(r.Requests("POST /channels/*/typing")) > 0 })
-	if i := r.answered(r.Slash(r.square, r.ann.ID, "stop")); i.Answer.Content != "Stopped." {
-		t.Errorf("it answered %q", i.Answer.Content)
-	}
+	expect(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "stop")).Answer.Content, "Stopped.")
 	r.idle(r.place(r.square))
 }

@@ -92,9 +92,7 @@ func TestWithoutABudgetNothingIsFetched(t *testing.T) {
 		{Name: "notes.txt", ContentType: "text/plain", Data: []byte("the plan")}, {Name: "cat.png", ContentType: "image/png", Data: []byte("png")},
 	}})
 	r.answers(r.square, 1)
-	if n := len(r.Requests("GET /attachments/*/*/*")); n != 0 {
-		t.Errorf("%d files were fetched", n)
-	}
+	expect(t, "files were fetched", len(r.Requests("GET /attachments/*/*/*")), 0)
 	if files := r.heard(r.place(r.square), 1)[0].Attachments; len(files) != 2 || files[0].Text != "" {
 		t.Errorf("it heard of %+v", files)
 	}

@@ -4,9 +4,7 @@ package discord
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -67,9 +65,7 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 			r.answers(r.square, 1)
 			lose(r)
 			r.ask(r.square, "two") // while nobody listens
-			if got := r.answers(r.square, 2); got[1] != "echo: two" {
-				t.Errorf("it answered %q", got)
-			}
+			expect(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
 			all := r.Connections()
 			if len(all) != 2 || !all[1].Resume || all[1].Identify {
 				t.Errorf("it did not resume: %+v", all)
@@ -112,15 +108,9 @@ func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 				all := r.Connections()
 				return len(all) > 1 && all[len(all)-1].Identify && all[len(all)-1].Heartbeats > 0
 			})
-			if got := r.answers(direct, 2); got[1] != "echo: missed too" {
-				t.Errorf("it answered %q", got)
-			}
-			if got := r.answers(r.square, 2); got[1] != "echo: missed" {
-				t.Errorf("it answered %q", got)
-			}
-			if said := r.heard(r.place(r.square), 3); said[1].Text != "missed, to nobody" {
-				t.Errorf("it heard %+v", said)
-			}
+			expect(t, "it answered", r.answers(direct, 2)[1], "echo: missed too")
+			expect(t, "it answered", r.answers(r.square, 2)[1], "echo: missed")
+			expect(t, "it heard", r.heard(r.place(r.square), 3)[1].Text, "missed, to nobody")
 			for i, c := range r.Connections()[1:] {
 				if (name == "4009" || name == "4007" || name == "op 9") && c.Resume {
 					t.Errorf("connection %d tried to resume what is gone", i+1)
@@ -185,18 +175,14 @@ func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 			n := len(r.Connections())
 			r.until("a new session", func() bool { all := r.Connections(); return len(all) > n && all[len(all)-1].Heartbeats > 0 })
 		}
-		if n := len(r.Connections()); n != 3 {
-			t.Errorf("%d connections, want 3: none was in vain", n)
-		}
+		expect(t, "connections", len(r.Connections()), 3)
 	})
 	t.Run("none when the day's are used up", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, discordtest.Options{IdentifyLimit: 1}).start()
 		r.Invalidate(false)
 		r.until("the wait to be told", func() bool { return strings.Contains(r.log.String(), "session_limit_reached") })
-		if n := len(r.Connections()); n != 1 {
-			t.Errorf("%d connections; another IDENTIFY would cost the token", n)
-		}
+		expect(t, "connections; another IDENTIFY would cost the token", len(r.Connections()), 1)
 	})
 }
 
@@ -253,24 +239,6 @@ func TestAPanicInAHandlerEndsNothing(t *testing.T) {
 	r.answers(r.square, 1)
 }
 
-func TestTwoServersAtOnce(t *testing.T) {
-	t.Parallel()
-	var both sync.WaitGroup
-	for i := range 2 {
-		r := newRig(t, discordtest.Options{}).start()
-		both.Go(func() {
-			r.ask(r.square, fmt.Sprint("server ", i))
-			r.until("the answer", func() bool { return len(r.sent(r.square)) == 1 })
-		})
-		defer func() {
-			if got := r.answers(r.square, 1); got[0] != fmt.Sprint("echo: server ", i) {
-				t.Errorf("it answered %q", got)
-			}
-		}()
-	}
-	both.Wait()
-}
-
 func TestAPlainerServerWillDo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
@@ -279,9 +247,7 @@ func TestAPlainerServerWillDo(t *testing.T) {
 	r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x", "guilds": nil})
 	m := map[string]any{"id": idAt(time.Now()), "channel_id": r.square, "guild_id": r.guild.ID, "content": "<@" + r.Bot.ID + "> bare", "author": map[string]any{"id": r.ann.ID, "username": "ann"}}
 	r.Dispatch("MESSAGE_CREATE", m)
-	if got := r.answers(r.square, 1); got[0] != "echo: bare" {
-		t.Errorf("it answered %q", got[0])
-	}
+	expect(t, "it answered", r.answers(r.square, 1)[0], "echo: bare")
 }
 
 func TestASessionThatCanBeResumedIsNotKeptWaiting(t *testing.T) {

@@ -15,10 +15,7 @@ import (
 // bot is a connector that knows a server, and was never opened.
 func bot(t testing.TB) *Discord {
 	t.Helper()
-	d, err := New(Options{Token: "token"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(New(Options{Token: "token"}))(t)
 	d.state.setSelf(user{ID: "1", Username: "cairn"}, "1")
 	d.state.addGuild(guildData{
 		ID: "9", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
@@ -201,9 +198,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	if !slices.Equal(deleteEmpty(texts), []string{"the plan of @ann", "go on"}) {
 		t.Errorf("the transcript has %q", texts)
 	}
-	if n := len(r.model.Requests()); n != 1 {
-		t.Errorf("the model was asked %d times; edits start no turn", n)
-	}
+	expect(t, "how often the model was asked; edits start no turn", len(r.model.Requests()), 1)
 }
 
 func TestAPartialUpdateIsReadWhole(t *testing.T) {

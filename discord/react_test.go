@@ -73,12 +73,8 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 			if got := r.marks(newest.ID); len(got) != 1 || got[0] != summarizedReaction+"1" {
 				t.Errorf("the marks are %q", got)
 			}
-			if n := len(r.Requests(reactions)); n != 1+len(fault) {
-				t.Errorf("%d requests", n)
-			}
-			if n := len(r.sent(r.square)); n != 1 {
-				t.Errorf("the bot has said %d things", n)
-			}
+			expect(t, "requests", len(r.Requests(reactions)), 1+len(fault))
+			expect(t, "the bot has said things", len(r.sent(r.square)), 1)
 		})
 	}
 }
@@ -88,9 +84,7 @@ func TestNoMarkWhereNobodyWantsOne(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
 	r.compacted("off")
 	r.stop()
-	if n := len(r.Requests(reactions)); n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	expect(t, "requests", len(r.Requests(reactions)), 0)
 }
 
 func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
@@ -136,9 +130,7 @@ func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
 		a := r.Interaction(i.ID).Answer
 		return a != nil && strings.Contains(a.Content, "Turin")
 	})
-	if n := len(r.sent(direct)); n != 1 {
-		t.Errorf("%d messages were posted", n)
-	}
+	expect(t, "messages were posted", len(r.sent(direct)), 1)
 	r.Say(direct, r.ann.ID, "/recap")
 	r.until("the written command's recap", func() bool {
 		sent := r.sent(direct)

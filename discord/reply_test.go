@@ -3,7 +3,6 @@
 package discord
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/discord/discordtest"
-	"cairn/llm"
 )
 
 func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
@@ -22,34 +20,25 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 
 	t.Run("a mention, by a reply to it", func(t *testing.T) {
 		m := r.ask(r.square, "how are you?")
-		if got := r.answers(r.square, 1); got[0] != "echo: how are you?" {
-			t.Errorf("it answered %q", got[0])
-		}
+		expect(t, "it answered", r.answers(r.square, 1)[0], "echo: how are you?")
 		if to := r.sent(r.square)[0].Reference; to == nil || to.MessageID != m.ID {
 			t.Errorf("the answer refers to %+v", to)
 		}
 	})
 	t.Run("a reply to one of its messages, which need not name it", func(t *testing.T) {
 		post(r.square, discordtest.Post{Content: "fine too", ReplyTo: r.sent(r.square)[0].ID})
-		if got := r.answers(r.square, 2); got[1] != "echo: fine too" {
-			t.Errorf("it answered %q", got[1])
-		}
+		expect(t, "it answered", r.answers(r.square, 2)[1], "echo: fine too")
 	})
 	t.Run("a direct message, in the conversation with that person", func(t *testing.T) {
 		direct := r.Direct(r.ann.ID).ID
 		post(direct, discordtest.Post{Content: "between us"})
-		if got := r.answers(direct, 1); got[0] != "echo: between us" {
-			t.Errorf("it answered %q", got[0])
-		}
+		expect(t, "it answered", r.answers(direct, 1)[0], "echo: between us")
 		if said := r.heard("discord:@me/"+direct, 1); said[0].Text != "between us" || !said[0].Addressed {
 			t.Errorf("it heard %+v", said[0])
 		}
 	})
 	t.Run("the list of conversations says what people call them", func(t *testing.T) {
-		all, err := r.store.Listing(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must(r.store.Listing(t.Context()))(t)
 		names := map[string]bool{}
 		for _, l := range all {
 			names[l.Name] = true
@@ -64,9 +53,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 		r.Permit(r.guild.ID, r.Bot.ID, "", "0", role.ID)
 		r.Dispatch("GUILD_MEMBER_UPDATE", map[string]any{"guild_id": r.guild.ID, "user": r.Bot, "roles": []string{role.ID}})
 		post(place, discordtest.Post{Content: "<@&" + role.ID + "> who knows?"})
-		if got := r.answers(place, 1); got[0] != "echo: @helpers who knows?" {
-			t.Errorf("it answered %q", got[0])
-		}
+		expect(t, "it answered", r.answers(place, 1)[0], "echo: @helpers who knows?")
 	})
 }
 
@@ -75,16 +62,12 @@ func TestWhatIsNotAddressedIsContextOnly(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
 	r.Say(r.square, r.ann.ID, "nobody in particular")
 	r.ask(r.square, "but you")
-	if got := r.answers(r.square, 1); got[0] != "echo: but you" {
-		t.Errorf("it answered %q", got)
-	}
+	expect(t, "it answered", r.answers(r.square, 1)[0], "echo: but you")
 	said := r.heard(r.place(r.square), 2)
 	if said[0].Text != "nobody in particular" || said[0].Addressed || !said[1].Addressed || said[1].Author != "ann" {
 		t.Errorf("it heard %+v", said)
 	}
-	if n := len(r.model.Requests()); n != 1 {
-		t.Errorf("the model was asked %d times, want once", n)
-	}
+	expect(t, "how often the model was asked", len(r.model.Requests()), 1)
 }
 
 func TestAThreadIsAConversationOfItsOwn(t *testing.T) {
@@ -94,16 +77,12 @@ func TestAThreadIsAConversationOfItsOwn(t *testing.T) {
 	r.ask(thread, "first")
 	r.answers(thread, 1)
 	r.Say(thread, r.ann.ID, "second, unasked")
-	if got := r.answers(thread, 2); got[1] != "echo: second, unasked" {
-		t.Errorf("in a thread it answered %q", got)
-	}
+	expect(t, "in a thread it answered", r.answers(thread, 2)[1], "echo: second, unasked")
 	name := r.place(r.square) + "/" + thread
 	if said := r.heard(name, 2); said[0].Text != "first" {
 		t.Errorf("%s: %+v", name, said)
 	}
-	if n := len(r.sent(r.square)); n != 0 {
-		t.Errorf("%d answers in the parent", n)
-	}
+	expect(t, "answers in the parent", len(r.sent(r.square)), 0)
 }
 
 func TestAThreadThatIsNotKnownIsLookedUp(t *testing.T) {
@@ -115,9 +94,7 @@ func TestAThreadThatIsNotKnownIsLookedUp(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: "GET /channels/*", Status: 503})
 	r.ask(thread, "still here?")
 	r.answers(thread, 1)
-	if said := r.heard(r.place(r.square)+"/"+thread, 1); said[0].Text != "still here?" {
-		t.Errorf("it heard %+v", said)
-	}
+	expect(t, "it heard", r.heard(r.place(r.square)+"/"+thread, 1)[0].Text, "still here?")
 }
 
 func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
@@ -149,9 +126,7 @@ func TestAnEventThatComesTwiceIsOneMessage(t *testing.T) {
 	if got := r.answers(r.square, 2); got[0] != "echo: once" || got[1] != "echo: more" {
 		t.Errorf("it answered %q", got)
 	}
-	if said := r.heard(r.place(r.square), 2); len(said) != 2 {
-		t.Errorf("it heard %d messages, want 2", len(said))
-	}
+	expect(t, "it heard messages", len(r.heard(r.place(r.square), 2)), 2)
 }
 
 func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
@@ -174,34 +149,6 @@ func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 	}
 }
 
-func TestABlockedChannelDoesNotDelayAnother(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	park := r.Channel(r.guild.ID, "park").ID
-	stuck := make(chan struct{})
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if lastSaid(req) == "think hard" {
-			select {
-			case <-stuck:
-			case <-ctx.Done():
-			}
-		}
-		return echo(ctx, n, req)
-	}
-	r.start()
-	r.ask(r.square, "think hard")
-	r.until("the bot to type", func() bool { return len(r.Requests("POST /channels/"+r.square+"/typing")) > 0 })
-	for i := range 3 {
-		r.ask(park, fmt.Sprint("quick ", i))
-		r.answers(park, i+1)
-	}
-	if n := len(r.sent(r.square)); n != 0 {
-		t.Fatalf("%d answers where the model still thinks", n)
-	}
-	close(stuck)
-	r.answers(r.square, 1)
-}
-
 func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
@@ -216,9 +163,7 @@ func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 	if said := r.heard(r.place(r.square), 1); len(said) != 1 || said[0].Text != "for the bot" {
 		t.Errorf("it heard %+v, want only what it may read", said)
 	}
-	if intents := r.Connections()[0].Intents; intents&discordtest.IntentMessageContent != 0 {
-		t.Error("it asked for the privileged intent")
-	}
+	expect(t, "it asked for the privileged intent", r.Connections()[0].Intents&discordtest.IntentMessageContent, 0)
 }
 
 func TestTheFirstQuestionReadsWhatWasSaidBefore(t *testing.T) {
@@ -244,14 +189,10 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 	r.Dispatch("GUILD_ROLE_UPDATE", map[string]any{"guild_id": r.guild.ID, "role": map[string]any{"id": role.ID, "name": "new name", "permissions": "0"}})
 	r.Dispatch("CHANNEL_UPDATE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0, "name": "plaza"})
 	r.ask(r.square, "<#"+r.square+"> <@&"+role.ID+">")
-	if got := r.answers(r.square, 1); got[0] != "echo: #plaza @new name" {
-		t.Errorf("it answered %q", got[0])
-	}
+	expect(t, "it answered", r.answers(r.square, 1)[0], "echo: #plaza @new name")
 	r.Dispatch("GUILD_ROLE_DELETE", map[string]any{"guild_id": r.guild.ID, "role_id": role.ID})
 	r.ask(r.square, "<@&"+role.ID+">")
-	if got := r.answers(r.square, 2); got[1] != "echo: @unknown role" {
-		t.Errorf("it answered %q", got[1])
-	}
+	expect(t, "it answered", r.answers(r.square, 2)[1], "echo: @unknown role")
 	r.Dispatch("CHANNEL_DELETE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0})
 	r.Dispatch("GUILD_DELETE", map[string]any{"id": r.guild.ID})
 	r.until("the server to be forgotten", func() bool {
@@ -276,7 +217,5 @@ func TestAReplyThatDoesNotSayToWhatIsAnsweredToo(t *testing.T) {
 	}
 	reply(r.Say(r.square, r.ann.ID, "to nobody").ID, "nor this")
 	reply(r.sent(r.square)[0].ID, "two")
-	if got := r.answers(r.square, 2); got[1] != "echo: two" {
-		t.Errorf("it answered %q", got[1])
-	}
+	expect(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
 }

@@ -50,9 +50,7 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 	if err := d.rest.do(r.ctx, call{method: http.MethodPost, path: "/channels/" + r.square + "/messages", once: true}); limitedFor(err) < time.Minute {
 		t.Errorf("the next got %v", err)
 	}
-	if n := len(r.Requests("POST /channels/*/messages")); n != 1 {
-		t.Errorf("%d requests", n)
-	}
+	expect(t, "requests", len(r.Requests("POST /channels/*/messages")), 1)
 }
 
 func TestRequestsStayBelowTheLimits(t *testing.T) {
@@ -63,9 +61,7 @@ func TestRequestsStayBelowTheLimits(t *testing.T) {
 	const burst = 120
 	r.Limit(discordtest.RouteLimit{Route: "POST /channels/*/messages", Requests: 40, Per: 700 * time.Millisecond})
 	for i := range burst {
-		if _, err := d.create(r.ctx, r.square, newPost(r.square, "hello", "", nonce(i)), false); err != nil {
-			t.Fatal(err)
-		}
+		must(d.create(r.ctx, r.square, newPost(r.square, "hello", "", nonce(i)), false))(t)
 	}
 	if n := r.InvalidRequests(); n != 0 || len(r.Sent(r.square)) != burst {
 		t.Errorf("%d requests were refused, %d messages sent", n, len(r.Sent(r.square)))
@@ -83,22 +79,14 @@ func TestLimits(t *testing.T) {
 				t.Fatalf("request %d waits %v", i, wait)
 			}
 		}
-		if wait := l.take("b", false, now.Add(400*time.Millisecond)); wait != 600*time.Millisecond {
-			t.Errorf("one too many waits %v", wait)
-		}
-		if wait := l.take("interaction", true, now); wait != 0 {
-			t.Errorf("an answer to an interaction waits %v", wait)
-		}
-		if wait := l.take("b", false, now.Add(time.Second)); wait != 0 {
-			t.Errorf("a second later it waits %v", wait)
-		}
+		expect(t, "one too many waits", l.take("b", false, now.Add(400*time.Millisecond)), 600*time.Millisecond)
+		expect(t, "an answer to an interaction waits", l.take("interaction", true, now), 0)
+		expect(t, "a second later it waits", l.take("b", false, now.Add(time.Second)), 0)
 	})
 	t.Run("a 429 for all routes stops all", func(t *testing.T) {
 		l := newLimits()
 		l.learn("a", 429, refused, 3*time.Second, true, now)
-		if wait := l.take("b", false, now.Add(time.Second)); wait != 2*time.Second {
-			t.Errorf("it waits %v", wait)
-		}
+		expect(t, "it waits", l.take("b", false, now.Add(time.Second)), 2*time.Second)
 	})
 	t.Run("a 429 for one route stops that", func(t *testing.T) {
 		l := newLimits()
@@ -113,15 +101,11 @@ func TestLimits(t *testing.T) {
 		if a, b := l.take("a", false, now), l.take("a", false, now); a != 0 || b <= 1500*time.Millisecond || b > 1510*time.Millisecond { // it is rounded
 			t.Errorf("they wait %v and %v", a, b)
 		}
-		if wait := l.take("a", false, now.Add(1510*time.Millisecond)); wait != 0 {
-			t.Errorf("then it waits %v", wait)
-		}
+		expect(t, "then it waits", l.take("a", false, now.Add(1510*time.Millisecond)), 0)
 	})
 	t.Run("the messages of a channel share one", func(t *testing.T) {
 		a := call{method: "PATCH", path: "/channels/1/messages/2"}.route()
-		if b := (call{method: "PATCH", path: "/channels/1/messages/3"}).route(); a != b {
-			t.Errorf("they count for %s and %s", a, b)
-		}
+		expect(t, "they count for and", a, (call{method: "PATCH", path: "/channels/1/messages/3"}).route())
 		if b := (call{method: "PATCH", path: "/channels/4/messages/2"}).route(); a == b {
 			t.Errorf("two channels count for %s", a)
 		}
@@ -147,9 +131,7 @@ func TestTheBanForInvalidRequestsIsOutOfReach(t *testing.T) {
 	}
 	shared := newLimits()
 	shared.learn("a", 429, http.Header{"X-Ratelimit-Scope": {"shared"}}, time.Second, false, now)
-	if n := shared.invalidLocked(now); n != 0 {
-		t.Error("a shared limit is not held against the bot")
-	}
+	expect(t, "a shared limit is not held against the bot", shared.invalidLocked(now), 0)
 }
 
 func TestErrorsNameNoSecrets(t *testing.T) {
@@ -206,13 +188,9 @@ func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
 	z := gzip.NewWriter(&small)
 	megabyte := bytes.Repeat([]byte(" "), 1<<20)
 	for range platform.MaxAnswer/len(megabyte) + 1 {
-		if _, err := z.Write(megabyte); err != nil {
-			t.Fatal(err)
-		}
+		must(z.Write(megabyte))(t)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, z.Close())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(small.Bytes()) // the client hangs up

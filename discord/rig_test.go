@@ -151,10 +151,7 @@ func (r *rig) newConnector() *Discord {
 	o := r.opts
 	o.Token, o.APIBase = token, r.URL
 	o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d, err := New(o)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	d := must(New(o))(r.t)
 	d.pauses.identify, d.pauses.connect = 0, 100*time.Millisecond
 	for _, f := range r.tune {
 		f(d)
@@ -204,9 +201,7 @@ func (r *rig) restart() {
 	r.t.Helper()
 	r.stop()
 	r.start()
-	if err := r.hub.Recover(r.ctx, func(string) bool { return true }); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, r.hub.Recover(r.ctx, func(string) bool { return true }))
 }
 
 // until waits until ok, which is asked again whenever something happened on the double,
@@ -281,14 +276,8 @@ func (r *rig) idle(name string) {
 // transcript is what is stored of a conversation.
 func (r *rig) transcript(name string) (all []compactor.Message) {
 	r.t.Helper()
-	conv, err := r.store.Conversation(r.ctx, name)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	all, err = conv.Transcript(r.ctx, 1, 10_000)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conv := must(r.store.Conversation(r.ctx, name))(r.t)
+	all = must(conv.Transcript(r.ctx, 1, 10_000))(r.t)
 	return all
 }
 

@@ -41,10 +41,7 @@ func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
 			r := newRig(t, discordtest.Options{}).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			r.Fail(fault)
-			id, err := r.send(r.place(r.square), channel.Piece{Reply: "reply-1", Parts: 1, To: []string{m.ID}, Text: "answer"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := must(r.send(r.place(r.square), channel.Piece{Reply: "reply-1", Parts: 1, To: []string{m.ID}, Text: "answer"}))(t)
 			if s := r.Sent(r.square); len(s) != 1 || s[0].ID != id || s[0].Content != "answer" {
 				t.Errorf("%d messages: %+v", len(s), s)
 			}
@@ -66,10 +63,7 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	}
 	var ids []string
 	for _, p := range pieces {
-		id, err := r.send(place, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(r.send(place, p))(t)
 		ids = append(ids, id)
 		r.Say(r.square, r.ann.ID, "chatter")
 	}
@@ -80,9 +74,7 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 			t.Errorf("piece %d: id %s, want %s, %v", i, id, ids[i], err)
 		}
 	}
-	if n := len(r.Sent(r.square)); n != len(pieces) {
-		t.Errorf("%d messages, want %d", n, len(pieces))
-	}
+	expect(t, "messages", len(r.Sent(r.square)), len(pieces))
 	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
 	if _, err := r.send(place, late); err != nil || len(r.Sent(r.square)) != 4 {
 		t.Errorf("a piece that had not arrived: %d messages, %v", len(r.Sent(r.square)), err)
@@ -98,19 +90,14 @@ func TestWhatAnEarlierProcessBeganIsFinished(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			to := []string{m.ID}
-			_, err := r.connector.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(r.connector.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false))(t)
 			r.connector.started = time.Now().Add(time.Second) // a new process
 			w := r.connector.Reply(r.place(r.square), to)
 			if streamed {
 				w.Show("half an answer")
 				r.until("the edit", func() bool { return r.Sent(r.square)[0].Content == "half an answer" })
 			}
-			if _, err := w.Send(r.ctx, channel.Piece{Reply: "reply-1", Parts: 1, To: to, Text: "a whole answer"}); err != nil {
-				t.Fatal(err)
-			}
+			must(w.Send(r.ctx, channel.Piece{Reply: "reply-1", Parts: 1, To: to, Text: "a whole answer"}))(t)
 			if s := r.Sent(r.square); len(s) != 1 || s[0].Content != "a whole answer" {
 				t.Errorf("%d messages: %+v", len(s), s)
 			}
@@ -228,16 +215,13 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 		_, _ = w.Write([]byte(`{"id":"1"}`))
 	}))
 	defer s.Close()
-	d, err := New(Options{Token: token, APIBase: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(New(Options{Token: token, APIBase: s.URL}))(t)
 	defer d.rest.client.CloseIdleConnections()
 	d.state.setSelf(user{ID: "1"}, "1")
 	d.rest.limits.perSecond = 12
 	var all sync.WaitGroup
 	var read atomic.Int32
-	const channels = 90
+	const channels = 30
 	for i := range channels {
 		all.Go(func() {
 			if _, err := d.History(t.Context(), fmt.Sprint("discord:9/", 100+i), channel.Look{After: "5", Limit: 100}); err != nil {
@@ -246,7 +230,7 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 			read.Add(1)
 		})
 	}
-	for i := range 20 {
+	for i := range 10 {
 		if _, err := d.create(t.Context(), "20", newPost("20", "hello", "", nonce(i)), false); err != nil {
 			t.Error(err)
 		}

@@ -55,9 +55,7 @@ func TestAShortReplyIsPostedOnce(t *testing.T) {
 	r.ask(r.square, "quick")
 	r.answers(r.square, 1)
 	r.idle(r.place(r.square))
-	if n := len(r.Requests("PATCH /channels/*/messages/*")); n != 0 {
-		t.Errorf("%d edits of a reply that was whole at once", n)
-	}
+	expect(t, "edits of a reply that was whole at once", len(r.Requests("PATCH /channels/*/messages/*")), 0)
 }
 
 func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
@@ -82,9 +80,7 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 			r.ask(r.square, "tell me slowly")
 			r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[len(s)-1].Content == text })
 			r.idle(r.place(r.square))
-			if s := r.Sent(r.square); len(s) != 1 {
-				t.Errorf("%d messages, want one", len(s))
-			}
+			expect(t, "messages", len(r.Sent(r.square)), 1)
 		})
 	}
 }
@@ -127,9 +123,7 @@ func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
 	r.t.Helper()
 	pieces := r.connector.Split(text)
 	for i, piece := range pieces {
-		if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}); err != nil {
-			r.t.Fatal(err)
-		}
+		must(w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}))(r.t)
 	}
 }
 
@@ -200,10 +194,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			create := func(text, to string) string {
-				made, err := r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				made := must(r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false))(t)
 				return made.ID
 			}
 			first := create("the first half", m.ID)
@@ -213,9 +204,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			create("the second ha", "")
 			other := r.Say(r.square, r.ann.ID, "another question")
 			create("another answer", other.ID)
-			if err := platform.Sleep(r.ctx, 5*time.Millisecond); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
 			r.connector.started = time.Now() // a new process
 			w := r.connector.Reply(r.place(r.square), []string{m.ID})
 			if c.streamed {
@@ -232,19 +221,9 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 				}
 				return n == 1 && len(got) == len(want)+1 && slices.Equal(got[:len(want)], want) && got[len(want)] == "another answer"
 			})
-			if r.sent(r.square)[0].ID != first {
-				t.Error("the first piece is another message")
-			}
+			expect(t, "the first piece is another message", r.sent(r.square)[0].ID, first)
 		})
 	}
-}
-
-func TestALongReplyThatAModelWritesStandsInPieces(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	text := slowly(r, 500, 2*time.Millisecond)
-	r.ask(r.square, "tell me everything")
-	r.shows(r.square, text)
 }
 
 func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {

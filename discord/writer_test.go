@@ -29,14 +29,10 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 	r.stop()
 	r.model.Delay = 0
 	r.start()
-	if err := r.hub.Recover(r.ctx, func(string) bool { return true }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.hub.Recover(r.ctx, func(string) bool { return true }))
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[0].Content == text })
 	r.idle(r.place(r.square))
-	if n := len(r.sent(r.square)); n != 1 {
-		t.Errorf("%d messages, want one", n)
-	}
+	expect(t, "messages", len(r.sent(r.square)), 1)
 }
 
 func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
@@ -49,15 +45,9 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	broken.Show("half a thought")
 	r.until("the first words to be lost", func() bool { return len(r.Requests(posts)) == 1 })
 	s := broken.(*writer).stream
-	if err := s.stop(r.ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop(r.ctx))
 	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
-	if _, err := whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := broken.(*writer).takeBack(r.ctx, s, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
+	noError(t, broken.(*writer).takeBack(r.ctx, s, 0))
 	r.answers(r.square, 1)
 }

@@ -123,12 +123,8 @@ func TestApplyPrepared(t *testing.T) {
 			rows := test.rows(t, c)
 			before := peek(t, c).Head
 			head, applied := applyRows(t, c, rows...)
-			if got := shape(head.Stack); got != test.want {
-				t.Errorf("stack is %q, want %q", got, test.want)
-			}
-			if got := applied[len(applied)-1].State; got != test.state {
-				t.Errorf("the row is %s, want %s", got, test.state)
-			}
+			expect(t, "stack", shape(head.Stack), test.want)
+			expect(t, "the row", applied[len(applied)-1].State, test.state)
 			raised := head.Version - before.Version
 			if changed := shape(before.Stack) != test.want || test.state == compactor.Applied; changed != (raised == 1) {
 				t.Errorf("changed: %v, and the version went up by %d", changed, raised)
@@ -157,17 +153,12 @@ func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
 	a, b := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10)
 	old := storeSummary(t, c, rollup, extractive, 1, 10, a, b)
 	applyRows(t, c, a, b, old)
-	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must(c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
 	children, err := j.Children(ctx, old)
 	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
 		t.Fatalf("children of the one to repair: %+v, %v", children, err)
 	}
-	if _, err := j.Store(ctx, compactor.Summary{Text: "better", Tokens: 7}); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Store(ctx, compactor.Summary{Text: "better", Tokens: 7}))(t)
 	head, rows := applyRows(t, c, j.ID())
 	if shape(head.Stack) != "rollup worker 1-10" || rows[0].State != compactor.Applied {
 		t.Fatalf("the stack is %s, the row %s", shape(head.Stack), rows[0].State)
@@ -189,9 +180,7 @@ func TestPlaceholdersLeftByACompaction(t *testing.T) {
 	if left.Messages != 2 || !left.FromTime.Equal(said(8, "").Time) || !left.ToTime.Equal(said(10, "").Time) {
 		t.Errorf("the placeholder says %+v", left)
 	}
-	if left.Tokens != compactor.TokensOfCompaction(left) {
-		t.Errorf("it costs %d, not %d", compactor.TokensOfCompaction(left), left.Tokens)
-	}
+	expect(t, "it costs", left.Tokens, compactor.TokensOfCompaction(left))
 }
 
 // What was deleted leaves no message behind, and yet the rows beside it stay neighbours.
@@ -229,9 +218,7 @@ func TestApply(t *testing.T) {
 		c := imported(t, 6)
 		hide(t, c, 1, 2)
 		hide(t, c, 3, 3)
-		if head := hide(t, c, 1, 5); shape(head.Stack) != "placeholder emergency 1-5" {
-			t.Errorf("stack is %q", shape(head.Stack))
-		}
+		expect(t, "stack", shape(hide(t, c, 1, 5).Stack), "placeholder emergency 1-5")
 	})
 	t.Run("one over a summary and half a placeholder hides what is verbatim of its span", func(t *testing.T) {
 		c := imported(t, 9)
@@ -257,12 +244,8 @@ func TestJobLife(t *testing.T) {
 	t.Run("a failed job leaves a row that says why, and no summary", func(t *testing.T) {
 		c := imported(t, 4)
 		j := begin(t, c, leaf, worker, 1, 4)
-		if err := j.Fail(ctx, "too slow"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := j.Store(ctx, compactor.Summary{Text: "late", Tokens: 1}); !errors.Is(err, ErrNotFound) {
-			t.Errorf("storing after it failed: %v", err)
-		}
+		noError(t, j.Fail(ctx, "too slow"))
+		expectError(t, failure(j.Store(ctx, compactor.Summary{Text: "late", Tokens: 1})), ErrNotFound)
 		_, rows := applyRows(t, c, j.ID())
 		if rows[0].State != compactor.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
 			t.Errorf("the row is %+v", rows[0])
@@ -276,18 +259,13 @@ func TestJobLife(t *testing.T) {
 		prepared := storeSummary(t, c, leaf, worker, 1, 1)
 		running := begin(t, c, leaf, worker, 2, 2).ID()
 
-		shared, err := Open(ctx, Options{Dir: dir, Shared: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		shared := must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		defer shared.Close()
 		before := dump(t, s)
 		if state := load(t, find(t, shared, c.Name())); !slices.Equal(ids(state.Prepared), []int64{prepared}) {
 			t.Errorf("looking on: prepared %v", state.Prepared)
 		}
-		if dump(t, s) != before {
-			t.Error("who looked on changed something")
-		}
+		expect(t, "who looked on changed something", dump(t, s), before)
 
 		s.Close()
 		c = find(t, openStore(t, dir), "terminal:general")
@@ -304,26 +282,15 @@ func TestJobLife(t *testing.T) {
 			Kind: leaf, By: worker, Trigger: compactor.OnManual, Level: 2, Span: compactor.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
 			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
 		}
-		j, err := c.Begin(ctx, row)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := j.Store(ctx, compactor.Summary{Text: "text", Tokens: 3}); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Measured(ctx, j.ID(), 100, 60); err != nil {
-			t.Fatal(err)
-		}
+		j := must(c.Begin(ctx, row))(t)
+		must(j.Store(ctx, compactor.Summary{Text: "text", Tokens: 3}))(t)
+		noError(t, c.Measured(ctx, j.ID(), 100, 60))
 		row.ID, row.State, row.Text, row.Tokens = j.ID(), compactor.Applied, "text", 3
 		if head, _ := applyRows(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []compactor.Compaction{row}) {
 			t.Errorf("got %+v, want %+v", head.Stack, row)
 		}
-		if n := number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"); n != 40 {
-			t.Errorf("measured %d", n)
-		}
-		if err := find(t, c.store, "terminal:other").Measured(ctx, j.ID(), 1, 1); !errors.Is(err, ErrNotFound) {
-			t.Errorf("from another conversation: %v", err)
-		}
+		expect(t, "measured", number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"), 40)
+		expectError(t, find(t, c.store, "terminal:other").Measured(ctx, j.ID(), 1, 1), ErrNotFound)
 	})
 	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
 		c := imported(t, 9)
@@ -354,13 +321,8 @@ func TestWhatWaitsInOrder(t *testing.T) {
 	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
 		c := imported(t, 20)
 		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
-		repair, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := repair.Store(ctx, compactor.Summary{Text: "healed", Tokens: 7}); err != nil {
-			t.Fatal(err)
-		}
+		repair := must(c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
+		must(repair.Store(ctx, compactor.Summary{Text: "repaired", Tokens: 7}))(t)
 		next := storeSummary(t, c, leaf, worker, 6, 10)
 		undo(t, c)
 		if head, applied := applyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != compactor.Prepared {

@@ -101,16 +101,12 @@ func savedWith(t *testing.T, arguments string) Memory {
 		m.Time = m.Time.AddDate(2999-m.Time.Year(), 0, 0)
 		past = append(past, m)
 	}
-	if _, err := c.Import(ctx, past); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Import(ctx, past))(t)
 	j := begin(t, c, leaf, worker, 2, 6)
 	if answer, err := call(j.Tools(20), "memory_save", arguments); err != nil {
 		t.Fatalf("%q, %v", answer, err)
 	}
-	if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
 	found, _, err := c.store.Memories(ctx, Filter{Conversation: c.Name()})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%+v, %v", found, err)

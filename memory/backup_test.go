@@ -34,23 +34,15 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	})
 	t.Run("another file's place is not taken", func(t *testing.T) {
-		if _, err := s.Backup(ctx, file); !errors.Is(err, fs.ErrExist) {
-			t.Error(err)
-		}
-		if _, err := s.Backup(ctx, filepath.Join(folder, "none", "x.db")); !errors.Is(err, fs.ErrNotExist) {
-			t.Error(err)
-		}
-		if c, err := Inspect(ctx, file); err != nil || c != copied {
-			t.Errorf("%+v, %v", c, err)
-		}
+		expectError(t, failure(s.Backup(ctx, file)), fs.ErrExist)
+		expectError(t, failure(s.Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
+		expect(t, "the result", must(Inspect(ctx, file))(t), copied)
 	})
 	t.Run("nothing is restored beneath a bot", func(t *testing.T) {
 		if _, _, err := Restore(ctx, dir, file); !errors.Is(err, ErrInUse) {
 			t.Error(err)
 		}
-		if n := number(t, s, "SELECT count(*) FROM messages"); n != 2 {
-			t.Errorf("%d messages", n)
-		}
+		expect(t, "messages", number(t, s, "SELECT count(*) FROM messages"), 2)
 	})
 	t.Run("a database in use is no backup", func(t *testing.T) {
 		if _, _, err := Restore(ctx, t.TempDir(), filepath.Join(dir, databaseName)); err == nil || !strings.Contains(err.Error(), "in use") {
@@ -59,17 +51,12 @@ func TestBackupAndRestore(t *testing.T) {
 	})
 	s.Close()
 	t.Run("a damaged backup changes nothing", func(t *testing.T) {
-		whole, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must(os.ReadFile(file))(t)
 		for name, bytes := range map[string][]byte{
 			"cut": whole[:len(whole)/2], "torn": append(append([]byte{}, whole[:8192]...), make([]byte, len(whole)-8192)...), "text": []byte("hello"), "empty": nil,
 		} {
 			broken := filepath.Join(t.TempDir(), name)
-			if err := os.WriteFile(broken, bytes, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(broken, bytes, 0o600))
 			if _, _, err := Restore(ctx, dir, broken); !errors.Is(err, ErrDamaged) || !errors.Is(err, ErrBadBackup) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -83,14 +70,10 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("what was there stays beside it", func(t *testing.T) {
-		if c, err := Inspect(ctx, aside); err != nil || c.Messages != 2 {
-			t.Errorf("%+v, %v", c, err)
-		}
+		expect(t, "the result", must(Inspect(ctx, aside))(t).Messages, 2)
 	})
 	s = openStore(t, dir)
-	if now := dump(t, s); now != was {
-		t.Errorf("it is\n%s\nand was\n%s", now, was)
-	}
+	expect(t, "the database", dump(t, s), was)
 	deliver(t, find(t, s, "terminal:general"), said(3, "and it goes on"))
 	s.Close()
 	t.Run("into an empty folder", func(t *testing.T) {
@@ -98,20 +81,14 @@ func TestBackupAndRestore(t *testing.T) {
 		if _, aside, err := Restore(ctx, fresh, file); err != nil || aside != "" {
 			t.Fatal(aside, err)
 		}
-		if now := dump(t, openStore(t, fresh)); now != was {
-			t.Errorf("it is %s", now)
-		}
+		expect(t, "the result", dump(t, openStore(t, fresh)), was)
 	})
 	t.Run("over a database that nobody can read", func(t *testing.T) {
-		if err := os.WriteFile(filepath.Join(dir, databaseName), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, databaseName), []byte(strings.Repeat("no database ", 1000)), 0o600))
 		if _, aside, err := Restore(ctx, dir, file); err != nil || aside == "" {
 			t.Fatal(aside, err)
 		}
-		if now := dump(t, openStore(t, dir)); now != was {
-			t.Errorf("it is %s", now)
-		}
+		expect(t, "the result", dump(t, openStore(t, dir)), was)
 	})
 }
 
@@ -120,34 +97,23 @@ func TestRestoreTakesTheOldLogAway(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
 	s := openStore(t, dir)
 	deliver(t, find(t, s, "terminal:general"), said(1, "one"))
-	if _, err := s.Backup(ctx, file); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Backup(ctx, file))(t)
 	deliver(t, find(t, s, "terminal:general"), said(2, "two"))
 	path := filepath.Join(dir, databaseName)
 	log, err := os.ReadFile(path + "-wal")
 	if err != nil || len(log) == 0 {
 		t.Fatal("there is no log", err)
 	}
-	base, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must(os.ReadFile(path))(t)
 	s.Close()
 	// As a kill leaves it.
-	if err := errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)))
 	_, aside, err := Restore(ctx, dir, file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := number(t, openStore(t, dir), "SELECT count(*) FROM messages"); n != 1 {
-		t.Errorf("%d messages were restored", n)
-	}
-	if c, err := Inspect(ctx, aside); err != nil || c.Messages != 2 {
-		t.Errorf("aside are %+v, %v", c, err)
-	}
+	expect(t, "messages were restored", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
+	expect(t, "aside", must(Inspect(ctx, aside))(t).Messages, 2)
 }
 
 // Of a bot that writes as fast as it can, each copy is whole, can be restored, and holds
@@ -180,18 +146,14 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 	for i := range 5 {
 		file, dir := filepath.Join(t.TempDir(), fmt.Sprint(i)), t.TempDir()
 		least := accepted.Load()
-		if _, err := s.Backup(ctx, file); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Backup(ctx, file))(t)
 		most := accepted.Load() + 1 // one may be on disk already
 		if _, _, err := Restore(ctx, dir, file); err != nil {
 			t.Fatal(err)
 		}
 		restored := openStore(t, dir)
 		taken := find(t, restored, "terminal:general")
-		if _, err := taken.TakeUp(ctx, All, 1<<30, time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must(taken.TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 		all, err := taken.Transcript(ctx, 1, 1<<20)
 		if n := int64(len(all)); err != nil || n < least || n > most {
 			t.Fatalf("%d messages, and %d to %d were accepted, %v", n, least, most, err)

@@ -32,9 +32,7 @@ func old(b *testing.B, dir string, n int) *Conversation {
 	for len(past) > 0 {
 		batch := past[:min(1000, len(past))]
 		past = past[len(batch):]
-		if _, err := c.Import(ctx, batch); err != nil {
-			b.Fatal(err)
-		}
+		must(c.Import(ctx, batch))(b)
 	}
 	covered := int64(n - 100)
 	for i := range int64(10) {
@@ -64,9 +62,7 @@ func BenchmarkStoreRows(b *testing.B) {
 			for j := range messages {
 				messages[j].ID = fmt.Sprint(i*batch + j)
 			}
-			if _, err := c.Import(ctx, messages); err != nil {
-				b.Fatal(err)
-			}
+			must(c.Import(ctx, messages))(b)
 		}
 		b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "rows/s")
 	})
@@ -76,20 +72,13 @@ func BenchmarkStoreRows(b *testing.B) {
 // state read, the file closed.
 func BenchmarkLoad100k(b *testing.B) {
 	dir := b.TempDir()
-	if err := old(b, dir, 100_000).store.Close(); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, old(b, dir, 100_000).store.Close())
 	for b.Loop() {
-		s, err := Open(ctx, Options{Dir: dir})
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := must(Open(ctx, Options{Dir: dir}))(b)
 		if state := load(b, find(b, s, "terminal:general")); len(state.Messages) != 100 || len(state.Head.Stack) != 10 {
 			b.Fatalf("%d messages, %d rows", len(state.Messages), len(state.Head.Stack))
 		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, s.Close())
 	}
 }
 
@@ -105,9 +94,7 @@ func BenchmarkRecall(b *testing.B) {
 		} {
 			b.Run(fmt.Sprintf("%d/%s", size, query.name), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := c.Recall(ctx, Question{Text: query.words, Limit: 10}); err != nil {
-						b.Fatal(err)
-					}
+					must(c.Recall(ctx, Question{Text: query.words, Limit: 10}))(b)
 				}
 			})
 		}

@@ -10,10 +10,7 @@ func TestManyNameAConversationAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*Store{openStore(t, dir)}
 	for range 2 { // as a shell beside the bot
-		s, err := Open(ctx, Options{Dir: dir, Shared: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		defer s.Close()
 		stores = append(stores, s)
 	}

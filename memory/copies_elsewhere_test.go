@@ -21,10 +21,7 @@ func searched(t *testing.T, s *Store, from, to string) (a, b *Conversation) {
 	m = asking(1, "what does Ann play?")
 	m.Audience = ServerWide
 	deliver(t, b, m)
-	found, err := call(b.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(call(b.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 	answerWith(t, b, 1, 2, "", map[string]string{"memory_search": found})
 	run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
 	return a, b
@@ -39,9 +36,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		{"deleted in a channel, found in its thread", "discord:1/10", "discord:1/10/100", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
 		{"deleted in a thread, found in its channel", "discord:1/10/100", "discord:1/10", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
 		{"a channel is purged", "discord:1/10", "discord:1/11", func(t *testing.T, c *Conversation) {
-			if err := c.Purge(ctx); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.Purge(ctx))
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -55,9 +50,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 			if want := test.to + "[3]"; told != want || version(t, b) == before {
 				t.Errorf("told %q", told)
 			}
-			if m, err := b.Message(ctx, 3); err != nil || m.Text != copyGone {
-				t.Errorf("%+v, %v", m, err)
-			}
+			expect(t, "the result", must(b.Message(ctx, 3))(t).Text, copyGone)
 		})
 	}
 	t.Run("of another memory nothing changes", func(t *testing.T) {
@@ -72,10 +65,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 	t.Run("an answer that is written later repeats nothing of it", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		a, b := searched(t, s, "discord:1/10", "discord:1/11")
-		found, err := b.Message(ctx, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must(b.Message(ctx, 3))(t)
 		deliver(t, b, asking(2, "again?"))
 		remove(t, a, 1)
 		answerWith(t, b, 5, 6, "", map[string]string{"memory_search": found.Text})
@@ -87,15 +77,10 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		c := find(t, s, "terminal:general")
 		deliver(t, c, asking(1, "what does Ann play?"))
 		keep(t, c, "Ann", "Ann plays the "+secret)
-		found, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
-		if err := s.Purge(ctx, 1); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Purge(ctx, 1))
 		wantNoSecret(t, c)
 	})
 	t.Run("who has somebody forgotten is told what changed here", func(t *testing.T) {
@@ -105,15 +90,10 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		m.AuthorID = "9"
 		deliver(t, c, m)
 		keep(t, c, "Bob", "Bob plays the "+secret)
-		found, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
-		if _, err := s.Erase(ctx, people["Bob"], c); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Erase(ctx, people["Bob"], c))(t)
 		if e, err := c.EraseSome(ctx, people["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
 			t.Errorf("%+v, %v", e, err)
 		}
@@ -124,10 +104,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		deliver(t, c, said(1, secret), asking(3, "I moved"))
 		keep(t, c, "Bob", "Bob plays the loud "+secret+" at home", 1)
 		save := func(turn int64, content string) string {
-			answer, err := call(c.Tools(ToolOptions{Turn: func() int64 { return turn }}), "memory_save", `{"content":"`+content+`","kind":"fact"}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must(call(c.Tools(ToolOptions{Turn: func() int64 { return turn }}), "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
 			return answer
 		}
 		answer := save(2, "Bob plays the loud drum at home")
@@ -138,9 +115,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		deliver(t, c, asking(5, "again"))
 		answer = save(6, "Bob plays the loud flute at home")
-		if got := remove(t, c, 1); !slices.Equal(got, []int64{1, 4}) {
-			t.Errorf("changed are %v", got)
-		}
+		expectAll(t, "changed", remove(t, c, 1), []int64{1, 4})
 		answerWith(t, c, 6, 7, "", map[string]string{"memory_save": answer + ` Memory 1 says: "` + secret + `"`})
 		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		wantNoSecret(t, c)

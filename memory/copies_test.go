@@ -29,9 +29,7 @@ func answerWith(t *testing.T, c *Conversation, turn, next int64, native string, 
 		rows[i].Seq, rows[i].Turn = next+int64(i), turn
 		rows[i].Tokens = compactor.TokensOf(rows[i])
 	}
-	if err := c.Finish(ctx, Outcome{Turn: turn, Messages: rows}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: rows}))
 }
 
 func asking(n int, text string) Inbound {
@@ -52,9 +50,7 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		})
 		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the model's own words
 		got := remove(t, c, 1)
-		if !slices.Equal(got, []int64{1, 5, 6, 7}) {
-			t.Errorf("changed are %v", got)
-		}
+		expectAll(t, "changed", got, []int64{1, 5, 6, 7})
 		wantNoSecret(t, c)
 		if m, err := c.Message(ctx, 5); err != nil || m.Text != copyGone || m.Tokens != compactor.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
@@ -64,12 +60,8 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
 		answerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
-		if got := remove(t, c, 1); !slices.Equal(got, []int64{1, 4}) {
-			t.Errorf("changed are %v", got)
-		}
-		if m, err := c.Message(ctx, 5); err != nil || m.Text != found(2) {
-			t.Errorf("%+v, %v", m, err)
-		}
+		expectAll(t, "changed", remove(t, c, 1), []int64{1, 4})
+		expect(t, "the result", must(c.Message(ctx, 5))(t).Text, found(2))
 		if m, err := c.Message(ctx, 4); err != nil || len(m.Native) > 0 {
 			t.Errorf("the reasoning of a later turn is %s, %v", m.Native, err)
 		}
@@ -112,9 +104,7 @@ func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
 		}
 		remove(t, c, 2)
 		err = c.store.update(ctx, func(tx *transaction) error { return c.stands(tx, &d) })
-		if !errors.Is(err, errUnsaid) {
-			t.Errorf("%v", err)
-		}
+		expectError(t, err, errUnsaid)
 	})
 	t.Run("the model saves nothing of what it is asked when that is deleted", func(t *testing.T) {
 		tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
@@ -130,10 +120,7 @@ func TestErasing(t *testing.T) {
 	erase := func(t *testing.T, c *Conversation, author string) (all Erased) {
 		t.Helper()
 		for {
-			some, err := c.EraseSome(ctx, author)
-			if err != nil {
-				t.Fatal(err)
-			}
+			some := must(c.EraseSome(ctx, author))(t)
 			all.Messages += some.Messages
 			all.Memories += some.Memories
 			if some.Done {
@@ -170,17 +157,13 @@ func TestErasing(t *testing.T) {
 		run(t, c.store, "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
 		applyRows(t, c, id)
 		deliverOnly(t, c, theirs(201, "a", "Ann", secret), theirs(202, "b", "Ann", "I wait"))
-		if traces, err := c.Traces(ctx, "a"); err != nil || traces != (Traces{1, 101, 0}) {
-			t.Errorf("%+v, %v", traces, err)
-		}
+		expect(t, "the result", must(c.Traces(ctx, "a"))(t), (Traces{1, 101, 0}))
 		waiting, err := c.store.Erase(ctx, "a", c)
 		if err != nil || waiting != 1 {
 			t.Errorf("%d waited, %v", waiting, err)
 		}
 		deliver(t, c, theirs(203, "a", "Ann", "hello again"))
-		if got := erase(t, c, "a"); got.Messages != 100 {
-			t.Errorf("%+v", got)
-		}
+		expect(t, "the result", erase(t, c, "a").Messages, 100)
 		wantNoSecret(t, c)
 		page, err := c.Transcript(ctx, 1, 500)
 		if err != nil || len(page) != 102 || page[100].Text != "I wait" || page[101].Text != "hello again" {
@@ -189,9 +172,7 @@ func TestErasing(t *testing.T) {
 		if n := number(t, c.store, "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL AND (author <> '' OR author_id <> '')"); n != 0 {
 			t.Errorf("%d tombstones say whose they were", n)
 		}
-		if n := number(t, c.store, "SELECT count(*) FROM erasures"); n != 0 {
-			t.Error("it is not done")
-		}
+		expect(t, "it is not done", number(t, c.store, "SELECT count(*) FROM erasures"), 0)
 		if n := number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"); n == 0 {
 			t.Error("the name of who stays is gone")
 		}
@@ -209,16 +190,9 @@ func TestErasing(t *testing.T) {
 		aboutAnn := remember(t, c, "Ann likes tea", "Ann", 2)
 		confirmed := remember(t, c, "the office moves", "", 2)
 		remember(t, c, "the office moves", "", 1)
-		m, err := c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if traces, err := c.Traces(ctx, "a"); err != nil || traces != (Traces{1, 1, 3}) {
-			t.Errorf("%+v, %v", traces, err)
-		}
-		if _, err := c.store.Erase(ctx, "a", c); err != nil {
-			t.Fatal(err)
-		}
+		m := must(c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
+		expect(t, "the result", must(c.Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
+		must(c.store.Erase(ctx, "a", c))(t)
 		later := remember(t, c, "Ann likes coffee", "Ann", 3)
 		erase(t, c, "a")
 		for _, id := range []int64{saidByAnn, aboutAnn, m.ID} {
@@ -232,12 +206,8 @@ func TestErasing(t *testing.T) {
 		if m, _, err := c.store.Memory(ctx, later); err != nil {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if n := number(t, c.store, "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later); n != 0 {
-			t.Errorf("%d rows name them", n)
-		}
-		if n := number(t, c.store, "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"); n != 0 {
-			t.Errorf("%d words of none are left", n)
-		}
+		expect(t, "rows name them", number(t, c.store, "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
+		expect(t, "words of none are left", number(t, c.store, "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"), 0)
 	})
 	t.Run("everywhere is their connector's conversations, and outlasts the process", func(t *testing.T) {
 		dir := t.TempDir()
@@ -250,12 +220,8 @@ func TestErasing(t *testing.T) {
 		if err != nil || len(in) != 3 || all != (Traces{3, 3, 0}) {
 			t.Fatalf("%v, %+v, %v", in, all, err)
 		}
-		if _, err := s.Erase(ctx, "a", in...); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Erase(ctx, "a", in...))(t)
+		noError(t, s.Close())
 		s = openStore(t, dir)
 		due, err := s.Erasures(ctx)
 		if err != nil || len(due) != 3 {
@@ -271,22 +237,14 @@ func TestErasing(t *testing.T) {
 	t.Run("who said nothing else is no member", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, theirs(1, "a", "Ann", "x"), theirs(2, "b", "Bob", "y"))
-		if _, err := c.store.Erase(ctx, "a", c); err != nil {
-			t.Fatal(err)
-		}
+		must(c.store.Erase(ctx, "a", c))(t)
 		erase(t, c, "a")
-		if n := number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"); n != 0 {
-			t.Error("the name stays")
-		}
-		if n := number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Bob'"); n != 1 {
-			t.Error("another one's is gone")
-		}
+		expect(t, "the name stays", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
+		expect(t, "names of others", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Bob'"), 1)
 	})
 	t.Run("nobody has an empty id", func(t *testing.T) {
 		c := newConversation(t)
-		if _, err := c.store.Erase(ctx, "", c); !errors.Is(err, errNobody) {
-			t.Errorf("%v", err)
-		}
+		expectError(t, failure(c.store.Erase(ctx, "", c)), errNobody)
 	})
 }
 
@@ -304,12 +262,8 @@ func TestOptingOut(t *testing.T) {
 		_, err := call(worker.Tools(9), "memory_save", arguments)
 		return err
 	}
-	if err := save(`{"content":"tea is for five","kind":"fact","messages":[1]}`); err != nil {
-		t.Fatal(err)
-	}
-	if err := save(`{"content":"Bob reads","kind":"fact","messages":[2]}`); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, save(`{"content":"tea is for five","kind":"fact","messages":[1]}`))
+	noError(t, save(`{"content":"Bob reads","kind":"fact","messages":[2]}`))
 	if changed, err := c.OptOut(ctx, "a", "Ann Lee", true); err != nil || !changed {
 		t.Fatal(changed, err)
 	}

@@ -68,7 +68,7 @@ func active(head compactor.Head) (rows []compactor.Compaction) {
 	for _, s := range head.Earlier {
 		for _, row := range s.Rows {
 			if row.From < s.From || row.To > s.To {
-				panic(fmt.Sprintf("row %d-%d in the segment %d-%d", row.From, row.To, s.From, s.To))
+				panic(fmt.Sprintf("row %d-%d in the session %d-%d", row.From, row.To, s.From, s.To))
 			}
 		}
 		rows = append(rows, s.Rows...)
@@ -262,7 +262,7 @@ func TestCoverage(t *testing.T) {
 				}
 			},
 			"store": store,
-			"land":  applyRows,
+			"apply": applyRows,
 			"undo": func(rt *rapid.T) {
 				l, err := c.Latest(ctx)
 				if err != nil {

@@ -64,10 +64,7 @@ func TestWorth(t *testing.T) {
 		c := imported(t, 4)
 		keep(t, c, "Ann", "Ann has a dog")
 		before := dump(t, c.store)
-		first, err := c.SearchMemories(ctx, "dog", 9)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must(c.SearchMemories(ctx, "dog", 9))(t)
 		worth := first[0].Worth(day)
 		for range 1000 {
 			found, err := c.SearchMemories(ctx, "dog", 9)
@@ -75,8 +72,6 @@ func TestWorth(t *testing.T) {
 				t.Fatalf("%+v, %v", found, err)
 			}
 		}
-		if dump(t, c.store) != before {
-			t.Error("something is written")
-		}
+		expect(t, "something is written", dump(t, c.store), before)
 	})
 }

@@ -35,18 +35,14 @@ func TestDelete(t *testing.T) {
 			t.Errorf("seqs %v", got)
 		}
 		wantNoSecret(t, c)
-		if n := number(t, c.store, "SELECT count(*) FROM files"); n != 0 {
-			t.Error("its picture stays")
-		}
+		expect(t, "its picture stays", number(t, c.store, "SELECT count(*) FROM files"), 0)
 		if r, err := c.Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 0 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].ID != "m2" {
 			t.Errorf("took up %+v", taken)
 		}
-		if got := version(t, c); got != before {
-			t.Errorf("the version went from %d to %d", before, got)
-		}
+		expect(t, "the version", version(t, c), before)
 	})
 	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
 		c := newConversation(t)
@@ -55,9 +51,7 @@ func TestDelete(t *testing.T) {
 		m.Attachments = []compactor.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
 		deliver(t, c, said(1, "a"), m, said(3, "c"))
 		before := version(t, c)
-		if got := remove(t, c, 2); !slices.Equal(got, []int64{2}) {
-			t.Errorf("seqs %v", got)
-		}
+		expectAll(t, "seqs", remove(t, c, 2), []int64{2})
 		wantNoSecret(t, c)
 		if got := recalled(t, c, secret); got != nil {
 			t.Errorf("its words find %v", got)
@@ -73,9 +67,7 @@ func TestDelete(t *testing.T) {
 		if r, err := c.Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 2 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
-		if taken := deliver(t, c, said(4, "d")); taken[0].Seq != 4 {
-			t.Errorf("the next one is %+v", taken)
-		}
+		expect(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
 		if got := version(t, c); got != before+1 {
 			t.Errorf("the version went from %d to %d", before, got)
 		}
@@ -96,9 +88,7 @@ func TestDelete(t *testing.T) {
 	t.Run("many at once are one change", func(t *testing.T) {
 		c := imported(t, 9)
 		before := version(t, c)
-		if got := remove(t, c, 7, 3, 99, 5, 3); !slices.Equal(got, []int64{3, 5, 7}) {
-			t.Errorf("seqs %v", got)
-		}
+		expectAll(t, "seqs", remove(t, c, 7, 3, 99, 5, 3), []int64{3, 5, 7})
 		if got := version(t, c); got != before+1 {
 			t.Errorf("the version went from %d to %d", before, got)
 		}
@@ -108,9 +98,7 @@ func TestDelete(t *testing.T) {
 		other := find(t, c.store, "terminal:other")
 		deliver(t, other, said(1, "mine"))
 		remove(t, c, 1)
-		if m, err := other.Message(ctx, 1); err != nil || m.Text != "mine" {
-			t.Errorf("%+v, %v", m, err)
-		}
+		expect(t, "the result", must(other.Message(ctx, 1))(t).Text, "mine")
 	})
 	t.Run("quotes of it go with it, waiting or taken up, and those who quoted are named", func(t *testing.T) {
 		c := newConversation(t)
@@ -130,18 +118,14 @@ func TestDelete(t *testing.T) {
 		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != compactor.TokensOf(m) || m.Tokens > taken[0].Tokens {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if got := recalled(t, c, "disagree"); !slices.Equal(got, []int64{1}) {
-			t.Errorf("its own words find %v", got)
-		}
+		expectAll(t, "its own words find", recalled(t, c, "disagree"), []int64{1})
 	})
 	t.Run("a reply to it that comes later finds no place", func(t *testing.T) {
 		c := imported(t, 1)
 		remove(t, c, 1)
 		m := said(2, "b")
 		m.ReplyTo = "m1"
-		if taken := deliver(t, c, m); taken[0].ReplySeq != 0 {
-			t.Errorf("took up %+v", taken)
-		}
+		expect(t, "took up", deliver(t, c, m)[0].ReplySeq, 0)
 	})
 }
 
@@ -166,15 +150,9 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, ask(1), said(2, "by the way"))
 		remove(t, c, 1)
-		if got := open(t, c); got != 0 {
-			t.Errorf("turn %d is open", got)
-		}
-		if _, err := c.Retry(ctx, 1); !errors.Is(err, ErrNotFound) {
-			t.Errorf("retried: %v", err)
-		}
-		if err := c.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}); !errors.Is(err, ErrNotFound) {
-			t.Errorf("answered: %v", err)
-		}
+		expect(t, "the open turn", open(t, c), 0)
+		expectError(t, failure(c.Retry(ctx, 1)), ErrNotFound)
+		expectError(t, c.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), ErrNotFound)
 		if pieces, _ := c.Outbox(ctx); pieces != nil {
 			t.Errorf("the outbox has %+v", pieces)
 		}
@@ -192,27 +170,21 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 				t.Errorf("without message %d it answers %v, %v", n, turn.To, err)
 			}
 			remove(t, c, 4-n)
-			if got := open(t, c); got != 0 {
-				t.Errorf("turn %d is open", got)
-			}
+			expect(t, "the open turn", open(t, c), 0)
 		}
 	})
 	t.Run("both at once close it", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, ask(1), ask(2))
 		remove(t, c, 1, 2)
-		if got := open(t, c); got != 0 {
-			t.Errorf("turn %d is open", got)
-		}
+		expect(t, "the open turn", open(t, c), 0)
 	})
 	t.Run("a turn that was answered stays so", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, ask(1))
 		finish(t, c, 1, 2, "reply-2", "nine")
 		remove(t, c, 1)
-		if n := number(t, c.store, "SELECT answered FROM messages WHERE seq = 1"); n != answered {
-			t.Errorf("answered is %d", n)
-		}
+		expect(t, "answered", number(t, c.store, "SELECT answered FROM messages WHERE seq = 1"), answered)
 		if page, err := c.Transcript(ctx, 1, 9); err != nil || !slices.Equal(seqs(page), []int64{2}) {
 			t.Errorf("the transcript has %v, %v", seqs(page), err)
 		}
@@ -244,9 +216,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 			}
 		}
 		wantNoSecret(t, c)
-		if found, err := c.SearchMemories(ctx, secret, 9); err != nil || len(found) != 0 {
-			t.Errorf("found %+v, %v", found, err)
-		}
+		expect(t, "found", len(must(c.SearchMemories(ctx, secret, 9))(t)), 0)
 	})
 	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
 		if m, _, err := c.store.Memory(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {

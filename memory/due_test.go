@@ -16,21 +16,15 @@ func TestDue(t *testing.T) {
 	for n, in := range []*Conversation{other, c, c, other} {
 		m := said(n+1, "hello")
 		m.Incomplete = n == 2 || n == 3
-		if _, err := in.Deliver(ctx, m); err != nil {
-			t.Fatal(err)
-		}
+		must(in.Deliver(ctx, m))(t)
 	}
 	want("with two messages, one of them incomplete", Due{Waiting: 2, Last: 3, Incomplete: true})
-	if err := c.SetGap(ctx, "m1"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.SetGap(ctx, "m1"))
 	if _, _, err := c.WantSession(ctx); err != nil {
 		t.Fatal(err)
 	}
-	want("with a gap and a wish for a segment too", Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Session: true})
-	if err := c.CloseGap(ctx, "m1"); err != nil {
-		t.Fatal(err)
-	}
+	want("with a gap and a wanted session too", Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Session: true})
+	noError(t, c.CloseGap(ctx, "m1"))
 	deliver(t, c)
 	want("with the first taken up", Due{Waiting: 1, Last: 3, Incomplete: true, Session: true})
 }

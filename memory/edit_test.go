@@ -2,9 +2,7 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"reflect"
-	"slices"
 	"testing"
 	"time"
 
@@ -24,10 +22,7 @@ func version(t *testing.T, c *Conversation) int64 {
 // recalled are the messages in which a word of the query stands.
 func recalled(t *testing.T, c *Conversation, query string) []int64 {
 	t.Helper()
-	found, err := c.Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(c.Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq}))(t)
 	var list []int64
 	for _, f := range found {
 		if f.Parts[0].Name == "words" {
@@ -48,9 +43,7 @@ func TestEdit(t *testing.T) {
 		m := said(1, "buy mlik")
 		m.Addressed, m.ReplyTo, m.Quote = true, "m0", "x"
 		deliverOnly(t, c, m)
-		if seq := edit(t, c, 1, "buy milk"); seq != 0 {
-			t.Errorf("seq %d", seq)
-		}
+		expect(t, "the result", edit(t, c, 1, "buy milk"), 0)
 		taken := deliver(t, c)
 		if got := taken[0]; len(taken) != 1 || got.Text != "buy milk" || !got.Addressed || got.Quote != "x" || !got.Time.Equal(m.Time) || got.Tokens != compactor.TokensOf(got) {
 			t.Errorf("took up %+v", taken)
@@ -60,9 +53,7 @@ func TestEdit(t *testing.T) {
 		c := newConversation(t)
 		taken := deliver(t, c, said(1, "the meeting is on Monday"), said(2, "fine"))
 		before := version(t, c)
-		if seq := edit(t, c, 1, "the meeting is on Tuesday, in the large room"); seq != 1 {
-			t.Errorf("seq %d", seq)
-		}
+		expect(t, "the result", edit(t, c, 1, "the meeting is on Tuesday, in the large room"), 1)
 		want := taken[0]
 		want.Text = "the meeting is on Tuesday, in the large room"
 		want.Tokens = compactor.TokensOf(want)
@@ -72,9 +63,7 @@ func TestEdit(t *testing.T) {
 		if got := recalled(t, c, "Monday"); got != nil {
 			t.Errorf("its old words find %v", got)
 		}
-		if got := recalled(t, c, "large room Tuesday"); !slices.Equal(got, []int64{1}) {
-			t.Errorf("its new words find %v", got)
-		}
+		expectAll(t, "its new words find", recalled(t, c, "large room Tuesday"), []int64{1})
 		if got := version(t, c); got != before+1 {
 			t.Errorf("the version went from %d to %d", before, got)
 		}
@@ -105,9 +94,7 @@ func TestEdit(t *testing.T) {
 		deliverOnly(t, c, said(1, "first"))
 		edit(t, c, 1, "second")
 		deliverOnly(t, c, said(1, "first"))
-		if taken := deliver(t, c); taken[0].Text != "second" {
-			t.Errorf("took up %+v", taken)
-		}
+		expect(t, "took up", deliver(t, c)[0].Text, "second")
 	})
 	t.Run("one that says the same changes nothing", func(t *testing.T) {
 		c := newConversation(t)
@@ -119,12 +106,8 @@ func TestEdit(t *testing.T) {
 				t.Errorf("message %d: %v, %v", n, changed, err)
 			}
 		}
-		if found, err := c.Incomplete(ctx); err != nil || len(found) != 1 {
-			t.Errorf("incomplete are %+v, %v", found, err)
-		}
-		if got := version(t, c); got != before {
-			t.Errorf("the version went from %d to %d", before, got)
-		}
+		expect(t, "incomplete", len(must(c.Incomplete(ctx))(t)), 1)
+		expect(t, "the version", version(t, c), before)
 	})
 	t.Run("what is not known, not a person's, or deleted, stays so", func(t *testing.T) {
 		c := newConversation(t)
@@ -146,9 +129,7 @@ func TestEdit(t *testing.T) {
 		if seq, changed, err := other.Edit(ctx, after(1, "other words", 1)); seq != 0 || changed || err != nil {
 			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
 		}
-		if dump(t, c.store) != before {
-			t.Error("something has changed")
-		}
+		expect(t, "something has changed", dump(t, c.store), before)
 		if _, _, err := c.Edit(ctx, Inbound{Text: "x"}); err == nil {
 			t.Error("one without an id is no error")
 		}
@@ -171,12 +152,8 @@ func TestEdit(t *testing.T) {
 		deliver(t, c, said(1, "a"), said(2, "b"))
 		remove(t, c, 1)
 		for _, seq := range []int64{0, 1, 3, -5} {
-			if _, err := c.Message(ctx, seq); !errors.Is(err, ErrNotFound) {
-				t.Errorf("message %d: %v", seq, err)
-			}
+			expectError(t, failure(c.Message(ctx, seq)), ErrNotFound)
 		}
-		if _, err := find(t, c.store, "terminal:other").Message(context.Background(), 2); !errors.Is(err, ErrNotFound) {
-			t.Errorf("from another conversation: %v", err)
-		}
+		expectError(t, failure(find(t, c.store, "terminal:other").Message(context.Background(), 2)), ErrNotFound)
 	})
 }

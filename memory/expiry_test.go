@@ -56,41 +56,29 @@ func TestExpiry(t *testing.T) {
 				}
 			}
 		}
-		if found, err := c.SearchMemories(ctx, "away reason", 99); err != nil || len(found) != 4 {
-			t.Errorf("recalled %d, %v", len(found), err)
-		}
+		expect(t, "recalled", len(must(c.SearchMemories(ctx, "away reason", 99))(t)), 4)
 		answer, err := call(tools, "memory_search", `{"query": "away", "kind": "event"}`)
 		if err != nil || !strings.Contains(answer, `"total":4`) {
 			t.Errorf("%s, %v", answer, err)
 		}
 	})
 	t.Run("pinned it has no end", func(t *testing.T) {
-		if err := c.PinMemory(ctx, 4, true); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.PinMemory(ctx, 4, true))
 		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if found, err := c.SearchMemories(ctx, "away", 99); err != nil || len(found) != 5 {
-			t.Errorf("recalled %d, %v", len(found), err)
-		}
-		if err := c.PinMemory(ctx, 4, false); err != nil {
-			t.Fatal(err)
-		}
+		expect(t, "recalled", len(must(c.SearchMemories(ctx, "away", 99))(t)), 5)
+		noError(t, c.PinMemory(ctx, 4, false))
 		if m, _, _ := c.store.Memory(ctx, 4); m.State != "expired" {
 			t.Errorf("%+v", m)
 		}
 	})
 	t.Run("said again after its end it has none, and with another end that one", func(t *testing.T) {
-		if _, err := call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`); err != nil {
-			t.Fatal(err)
-		}
+		must(call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`))(t)
 		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.State != "active" || !m.Expires.IsZero() || m.Confirmed != 2 {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if _, err := call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [6], "expires": "9d"}`); err != nil {
-			t.Fatal(err)
-		}
+		must(call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [6], "expires": "9d"}`))(t)
 		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.Expires.IsZero() || m.Confirmed != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}

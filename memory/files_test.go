@@ -35,9 +35,7 @@ func TestIncomplete(t *testing.T) {
 		full := found[0]
 		full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
 		full.Attachments = []compactor.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
-		if err := c.Complete(ctx, found[0], full); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Complete(ctx, found[0], full))
 		taken := deliver(t, c)
 		if len(taken) != 2 || taken[0].Author != "Beatrice" || taken[0].Text != "b @Ann" || taken[0].Quote != `Ann: "a"` || taken[1].ID != "m3" ||
 			!reflect.DeepEqual(taken[0].Attachments, full.Attachments) {
@@ -68,17 +66,13 @@ func TestIncomplete(t *testing.T) {
 		}
 		full := was[0]
 		full.Text = "first @Ann"
-		if err := c.Complete(ctx, was[0], full); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Complete(ctx, was[0], full))
 		again, err := c.Incomplete(ctx)
 		if err != nil || len(again) != 1 || again[0].Text != "second <@1>" {
 			t.Fatalf("%+v, %v", again, err)
 		}
 		full.Text = "second @Ann"
-		if err := c.Complete(ctx, again[0], full); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Complete(ctx, again[0], full))
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].Text != "second @Ann" {
 			t.Errorf("took up %+v", taken)
 		}
@@ -94,9 +88,7 @@ func TestIncomplete(t *testing.T) {
 		if _, changed, err := c.Edit(ctx, now); !changed || err != nil {
 			t.Fatal(changed, err)
 		}
-		if err := c.Complete(ctx, was[0], was[0]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Complete(ctx, was[0], was[0]))
 		if again, err := c.Incomplete(ctx); err != nil || len(again) != 1 || again[0].Attachments != nil {
 			t.Errorf("%+v, %v", again, err)
 		}
@@ -108,12 +100,8 @@ func TestIncomplete(t *testing.T) {
 		remove(t, c, 1)
 		full := was[0]
 		full.Attachments = []compactor.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
-		if err := c.Complete(ctx, was[0], full); err != nil {
-			t.Fatal(err)
-		}
-		if n := number(t, c.store, "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"); n != 0 {
-			t.Error("something is left")
-		}
+		noError(t, c.Complete(ctx, was[0], full))
+		expect(t, "something is left", number(t, c.store, "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"), 0)
 	})
 	t.Run("whoever asks for an answer meanwhile is heard", func(t *testing.T) {
 		c := newConversation(t)
@@ -122,9 +110,7 @@ func TestIncomplete(t *testing.T) {
 		again := said(1, "x")
 		again.Addressed = true
 		deliverOnly(t, c, again)
-		if err := c.Complete(ctx, was[0], was[0]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Complete(ctx, was[0], was[0]))
 		if taken := deliver(t, c); !taken[0].Addressed {
 			t.Errorf("took up %+v", taken)
 		}
@@ -198,9 +184,7 @@ func TestFiles(t *testing.T) {
 		if _, data, err := other.File(ctx, theirs[0].Attachments[0].File); string(data) != "theirs" || err != nil {
 			t.Errorf("%q, %v", data, err)
 		}
-		if n := number(t, c.store, "SELECT count(*) FROM files"); n != 1 {
-			t.Errorf("%d files", n)
-		}
+		expect(t, "files", number(t, c.store, "SELECT count(*) FROM files"), 1)
 	})
 	t.Run("an edit that leaves it where it is keeps the picture, one that takes it away deletes it", func(t *testing.T) {
 		for _, waits := range []bool{true, false} {

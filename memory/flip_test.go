@@ -43,15 +43,9 @@ func use(t *testing.T, dir string) (err error) {
 // errors, says that the file is damaged where it does not open, and begins no new one.
 func TestBitsThatFlip(t *testing.T) {
 	dir, _ := stocked(t, 20)
-	whole, err := os.ReadFile(File(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(os.ReadFile(File(dir)))(t)
 	torn, log := left(t)
-	base, err := os.ReadFile(File(torn))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must(os.ReadFile(File(torn)))(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	flip := func(bytes []byte, from, to int) []byte {
 		bytes = append([]byte{}, bytes...)
@@ -103,18 +97,12 @@ func TestALogOfAnotherDatabase(t *testing.T) {
 	killed, log := left(t)
 	for name, of := range map[string]func() string{
 		"an older state of the same": func() string {
-			base, err := os.ReadFile(File(killed))
-			if err != nil {
-				t.Fatal(err)
-			}
+			base := must(os.ReadFile(File(killed)))(t)
 			return string(base)
 		},
 		"another one": func() string {
 			dir, _ := stocked(t, 20)
-			whole, err := os.ReadFile(File(dir))
-			if err != nil {
-				t.Fatal(err)
-			}
+			whole := must(os.ReadFile(File(dir)))(t)
 			return string(whole)
 		},
 	} {
@@ -139,10 +127,7 @@ func TestAFolderCopiedWhileABotRuns(t *testing.T) {
 		deliver(t, c, said(i+1, "message"))
 		copied := t.TempDir()
 		for _, name := range []string{databaseName, databaseName + "-wal", lockName} { // one after the other, as cp does
-			text, err := os.ReadFile(dir + "/" + name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must(os.ReadFile(dir + "/" + name))(t)
 			write(t, copied, name, string(text))
 			deliver(t, c, said(100*(i+1), "meanwhile"))
 		}

@@ -39,13 +39,8 @@ func TestFolder(t *testing.T) {
 		for _, version := range []string{"0", "1"} {
 			dir := t.TempDir()
 			path := filepath.Join(dir, databaseName)
-			foreign, err := sql.Open("sqlite3", path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := foreign.Exec("CREATE TABLE stones (x); INSERT INTO stones VALUES (1); PRAGMA user_version = " + version); err != nil {
-				t.Fatal(err)
-			}
+			foreign := must(sql.Open("sqlite3", path))(t)
+			must(foreign.Exec("CREATE TABLE stones (x); INSERT INTO stones VALUES (1); PRAGMA user_version = " + version))(t)
 			foreign.Close()
 			chmod(t, path, 0o644)
 			chmod(t, dir, 0o755)
@@ -87,33 +82,23 @@ func TestFolder(t *testing.T) {
 
 func write(t testing.TB, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 func read(t testing.TB, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(path))(t)
 	return string(text)
 }
 
 func chmod(t testing.TB, path string, mode fs.FileMode) {
 	t.Helper()
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(path, mode))
 }
 
 // mode is what a file allows to whom.
 func mode(t testing.TB, path string) fs.FileMode {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(os.Stat(path))(t)
 	return info.Mode() & (fs.ModePerm | fs.ModeSticky)
 }

@@ -12,10 +12,7 @@ import (
 
 func away(t *testing.T, s *Store, connector string) []Gap {
 	t.Helper()
-	gaps, err := s.Away(ctx, connector, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gaps := must(s.Away(ctx, connector, nil))(t)
 	return gaps
 }
 
@@ -35,9 +32,7 @@ func TestAway(t *testing.T) {
 		m := said(3, "c")
 		m.Addressed = true
 		deliver(t, taken, m)
-		if err := taken.Finish(ctx, Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, taken.Finish(ctx, Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
 		want := []Gap{{"discord:1/2", "m2", "m2"}, {"discord:1/3", "m3", "m3"}, {"discord:1/4", "", ""}}
 		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v", got)
@@ -97,17 +92,12 @@ func TestAway(t *testing.T) {
 func TestGap(t *testing.T) {
 	fill := func(t *testing.T, c *Conversation, last string, done bool, said ...Inbound) int {
 		t.Helper()
-		fresh, err := c.FillGap(ctx, said, last, done)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := must(c.FillGap(ctx, said, last, done))(t)
 		return fresh
 	}
 	set := func(t *testing.T, c *Conversation, after string) {
 		t.Helper()
-		if err := c.SetGap(ctx, after); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.SetGap(ctx, after))
 	}
 	t.Run("it is opened once, and closed", func(t *testing.T) {
 		c := newConversation(t)
@@ -115,9 +105,7 @@ func TestGap(t *testing.T) {
 		set(t, c, "m1")
 		set(t, c, "m2")
 		wantGap(t, c, "m1", true)
-		if err := c.CloseGap(ctx, "m1"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.CloseGap(ctx, "m1"))
 		wantGap(t, c, "", false)
 	})
 	t.Run("it is filled page by page, and a crash in between goes on where it stopped", func(t *testing.T) {
@@ -127,25 +115,19 @@ func TestGap(t *testing.T) {
 		deliver(t, c, said(1, "a"))
 		away(t, s, "slack")
 		deliverOnly(t, c, said(6, "live"))
-		if n := fill(t, c, "m3", false, said(1, "a"), said(2, "b"), said(3, "c")); n != 2 {
-			t.Errorf("%d new", n)
-		}
+		expect(t, "the result", fill(t, c, "m3", false, said(1, "a"), said(2, "b"), said(3, "c")), 2)
 		s.Close()
 		s = openStore(t, dir)
 		c = find(t, s, "slack:1/2")
 		wantGap(t, c, "m3", true)
 		deliverOnly(t, c, said(7, "live"))
-		if n := fill(t, c, "m6", true, said(4, "d"), said(5, "e"), said(6, "live")); n != 2 {
-			t.Errorf("%d new", n)
-		}
+		expect(t, "the result", fill(t, c, "m6", true, said(4, "d"), said(5, "e"), said(6, "live")), 2)
 		wantGap(t, c, "", false)
 		var ids []string
 		for _, m := range deliver(t, c) {
 			ids = append(ids, m.ID)
 		}
-		if want := []string{"m2", "m3", "m4", "m5", "m6", "m7"}; !slices.Equal(ids, want) {
-			t.Errorf("taken up as %v, want %v", ids, want)
-		}
+		expectAll(t, "taken up as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
 	})
 	t.Run("whoever asked while the bot was away waits for an answer", func(t *testing.T) {
 		c := newConversation(t)
@@ -164,9 +146,7 @@ func TestGap(t *testing.T) {
 		deliverOnly(t, c, said(2, "b"))
 		remove(t, c, 1, 2)
 		set(t, c, "")
-		if n := fill(t, c, "m3", true, said(1, "a"), said(2, "b"), said(3, "c")); n != 1 {
-			t.Errorf("%d new", n)
-		}
+		expect(t, "the result", fill(t, c, "m3", true, said(1, "a"), said(2, "b"), said(3, "c")), 1)
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].ID != "m3" {
 			t.Errorf("took up %+v", taken)
 		}
@@ -196,9 +176,7 @@ func TestGap(t *testing.T) {
 		if _, err := c.FillGap(ctx, []Inbound{said(2, "b"), {Text: "no id"}}, "m3", true); err == nil {
 			t.Error("no error")
 		}
-		if dump(t, c.store) != before {
-			t.Error("something has changed")
-		}
+		expect(t, "something has changed", dump(t, c.store), before)
 	})
 }
 
@@ -261,9 +239,7 @@ func BenchmarkFillGap(b *testing.B) {
 			page[j] = said(i*100+j, "x")
 			page[j].Time = day.Add(page[j].Time.Sub(day) + 1000*rand.N(page[j].Time.Sub(day)+1))
 		}
-		if _, err := c.FillGap(ctx, page, "x", false); err != nil {
-			b.Fatal(err)
-		}
+		must(c.FillGap(ctx, page, "x", false))(b)
 		if i%20 == 19 {
 			deliver(b, c)
 		}

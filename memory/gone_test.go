@@ -19,10 +19,7 @@ func left(t *testing.T) (dir string, log []byte) {
 	if err != nil || len(log) == 0 {
 		t.Fatal("there is no log", err)
 	}
-	base, err := os.ReadFile(File(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must(os.ReadFile(File(dir)))(t)
 	s.Close()
 	write(t, dir, databaseName, string(base))
 	write(t, dir, databaseName+"-wal", string(log))
@@ -55,39 +52,24 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 	t.Run("an emptied file whose log is there", func(t *testing.T) {
 		dir, log := left(t)
 		write(t, dir, databaseName, "")
-		if _, err := Inspect(ctx, File(dir)); !errors.Is(err, ErrDamaged) {
-			t.Errorf("it is looked at as %v", err)
-		}
+		expectError(t, failure(Inspect(ctx, File(dir))), ErrDamaged)
 		refused(t, dir, "bring it back, or move the log away")
-		if now, err := os.ReadFile(File(dir) + "-wal"); err != nil || string(now) != string(log) {
-			t.Error("the log is not what it was", err)
-		}
+		expect(t, "the log is not what it was", string(must(os.ReadFile(File(dir)+"-wal"))(t)) == string(log), true)
 	})
 	t.Run("a file that is gone, and its log is there", func(t *testing.T) {
 		dir, _ := left(t)
-		base, err := os.ReadFile(File(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(File(dir)); err != nil {
-			t.Fatal(err)
-		}
+		base := must(os.ReadFile(File(dir)))(t)
+		noError(t, os.Remove(File(dir)))
 		refused(t, dir, "bring it back, or move the log away")
-		if _, err := Inspect(ctx, File(dir)); !errors.Is(err, ErrDamaged) {
-			t.Errorf("it is looked at as %v", err)
-		}
+		expectError(t, failure(Inspect(ctx, File(dir))), ErrDamaged)
 		write(t, dir, databaseName, string(base))
-		if n := number(t, openStore(t, dir), "SELECT count(*) FROM messages"); n != 1 {
-			t.Errorf("brought back it has %d messages", n)
-		}
+		expect(t, "brought back it has messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
 	t.Run("and a backup does, with what is left kept beside it", func(t *testing.T) {
 		dir, log := left(t)
 		file := dir + "/b.db"
 		s := openStore(t, dir)
-		if _, err := s.Backup(ctx, file); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Backup(ctx, file))(t)
 		s.Close()
 		write(t, dir, databaseName, "")
 		write(t, dir, databaseName+"-wal", string(log))
@@ -95,35 +77,24 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kept, err := os.ReadFile(aside + "-wal"); err != nil || string(kept) != string(log) {
-			t.Error("the log is gone", err)
-		}
-		if n := number(t, openStore(t, dir), "SELECT count(*) FROM messages"); n != 1 {
-			t.Errorf("%d messages", n)
-		}
+		expect(t, "the log is gone", string(must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
+		expect(t, "messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
 	t.Run("but one that somebody deleted is begun again", func(t *testing.T) {
 		dir := t.TempDir()
 		openStore(t, dir).Close()
-		if err := os.Remove(File(dir)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Remove(File(dir)))
 		l, err := prepare(ctx, dir, File(dir)) // and then it is killed
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.release(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, l.release())
 		openStore(t, dir)
 	})
 	t.Run("and there is no moment without one while another takes its place", func(t *testing.T) {
 		dir := t.TempDir()
 		openStore(t, dir).Close()
-		aside, err := putAside(ctx, File(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		aside := must(putAside(ctx, File(dir)))(t)
 		for _, path := range []string{aside, File(dir)} {
 			if _, err := Inspect(ctx, path); err != nil {
 				t.Error(err)
@@ -138,10 +109,7 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		}
 		openStore(t, dir).Close()
 		for _, name := range []string{databaseName, lockName} {
-			info, err := os.Stat(dir + "/" + name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := must(os.Stat(dir + "/" + name))(t)
 			if owner := info.Sys().(*syscall.Stat_t).Uid; owner != nobody {
 				t.Errorf("%s is of user %d", name, owner)
 			}

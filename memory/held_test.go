@@ -49,9 +49,7 @@ func TestHeldDeliveries(t *testing.T) {
 	if hold(t, s, sent(name, said(1, "first"), said(2, "second"))) {
 		t.Fatal("it is held, and nothing is being rewritten")
 	}
-	if err := s.held.open(ctx, s.heldPath()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.held.open(ctx, s.heldPath()))
 	picture := said(4, "look")
 	picture.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
 	edited := said(5, "fifth, edited")
@@ -76,22 +74,14 @@ func TestHeldDeliveries(t *testing.T) {
 	}
 	s.Close() // as a process leaves it that was killed
 	s = openStore(t, dir)
-	if err := s.DeliverHeld(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, heldName)); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("the file is still there", err)
-	}
+	noError(t, s.DeliverHeld(ctx))
+	expectError(t, failure(os.Stat(filepath.Join(dir, heldName))), fs.ErrNotExist)
 	if hold(t, s, sent(name, said(7, "seventh"))) {
 		t.Error("it is held, and nothing is being rewritten any more")
 	}
 	taken := deliver(t, find(t, s, name))
-	if want := []string{"second", "third", "look", "fifth, edited", "seventh"}; !slices.Equal(texts(taken), want) {
-		t.Errorf("taken up is %q", texts(taken))
-	}
-	if n := number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"); n != 1 {
-		t.Errorf("%d pictures are stored", n)
-	}
+	expectAll(t, "taken up", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
+	expect(t, "pictures are stored", number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
 }
 
 // heldBy returns a store that found deliveries of an earlier process.
@@ -99,9 +89,7 @@ func heldBy(t *testing.T, deliveries ...Delivery) *Store {
 	t.Helper()
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	if err := s.held.open(ctx, s.heldPath()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.held.open(ctx, s.heldPath()))
 	for _, d := range deliveries {
 		hold(t, s, d)
 	}
@@ -128,19 +116,13 @@ func TestHeldDeliveriesAreAppliedByOne(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := texts(deliver(t, find(t, s, name))); !slices.Equal(got, want) {
-		t.Errorf("taken up is %q", got)
-	}
+	expectAll(t, "taken up", texts(deliver(t, find(t, s, name))), want)
 }
 
 func TestAHeldDeliveryThatCannotBeReadStays(t *testing.T) {
 	s := heldBy(t)
-	if err := s.held.open(ctx, s.heldPath()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.held.db.Exec("INSERT INTO held (delivery) VALUES (x'00')"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.held.open(ctx, s.heldPath()))
+	must(s.held.db.Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
 	for range 2 {
 		if err := s.DeliverHeld(ctx); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), s.heldPath()) {
 			t.Errorf("it says %v", err)
@@ -179,9 +161,7 @@ func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
 		timer.Stop()
 		_ = bot.Wait()
 		s := openStore(t, dir)
-		if err := s.DeliverHeld(ctx); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.DeliverHeld(ctx))
 		taken := deliver(t, find(t, s, "terminal:held"))
 		all := number(t, s, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation WHERE c.name = 'terminal:held'")
 		if all < acknowledged || all > acknowledged+1 { // it may be on disk and not acknowledged yet
@@ -191,9 +171,7 @@ func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
 		if !slices.IsSortedFunc(taken, func(a, b compactor.Message) int { return a.Time.Compare(b.Time) }) {
 			t.Fatalf("the order is another one: %q", texts(taken))
 		}
-		if _, err := Inspect(ctx, File(dir)); err != nil {
-			t.Fatal(err)
-		}
+		must(Inspect(ctx, File(dir)))(t)
 		s.Close()
 	}
 	if acknowledged < 20 {

@@ -26,9 +26,7 @@ func TestDeliver(t *testing.T) {
 		if r, err := c.Deliver(ctx, said(7, "something else")); err != nil || r.Fresh || r.Seq != 0 {
 			t.Errorf("again, waiting: %+v, %v", r, err)
 		}
-		if taken := deliver(t, c); len(taken) != 40 {
-			t.Errorf("%d taken up", len(taken))
-		}
+		expect(t, "taken up", len(deliver(t, c)), 40)
 		if r, err := c.Deliver(ctx, said(7, "ok")); err != nil || r.Fresh || r.Seq != 8 {
 			t.Errorf("again, taken up: %+v, %v", r, err)
 		}
@@ -103,9 +101,7 @@ func TestDeliver(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if taken := deliver(t, c); len(taken) != 7*15+20 {
-			t.Errorf("%d taken up", len(taken))
-		}
+		expect(t, "taken up", len(deliver(t, c)), 7*15+20)
 	})
 }
 
@@ -161,9 +157,7 @@ func TestTakeUp(t *testing.T) {
 		for _, m := range taken {
 			turns = append(turns, m.Turn)
 		}
-		if want := []int64{1, 2, 3, 3, 3}; !slices.Equal(turns, want) {
-			t.Errorf("turns %v, want %v", turns, want)
-		}
+		expectAll(t, "turns", turns, []int64{1, 2, 3, 3, 3})
 		if got := load(t, c); got.Open != 3 || got.Next != 6 || !reflect.DeepEqual(got.Messages, taken) {
 			t.Errorf("loaded %+v", got)
 		}
@@ -208,9 +202,7 @@ func TestTakeUp(t *testing.T) {
 	})
 	t.Run("a stored cost is what the message costs", func(t *testing.T) {
 		for _, m := range deliver(t, newConversation(t), addressed(1), said(2, "日本語")) {
-			if m.Tokens != compactor.TokensOf(m) {
-				t.Errorf("%d tokens, not %d", m.Tokens, compactor.TokensOf(m))
-			}
+			expect(t, "tokens", m.Tokens, compactor.TokensOf(m))
 		}
 	})
 }
@@ -218,9 +210,7 @@ func TestTakeUp(t *testing.T) {
 func deliverOnly(t *testing.T, c *Conversation, messages ...Inbound) {
 	t.Helper()
 	for _, m := range messages {
-		if _, err := c.Deliver(ctx, m); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Deliver(ctx, m))(t)
 	}
 }
 
@@ -241,23 +231,15 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("a conversation in use is refused, one that was imported may be talked in", func(t *testing.T) {
 		c := newConversation(t)
-		if _, err := c.Import(ctx, past); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Import(ctx, past))(t)
 		deliverOnly(t, c, said(9, "hello"))
 		before := dump(t, c.store)
-		if _, err := c.Import(ctx, past); !errors.Is(err, ErrLive) {
-			t.Errorf("with a full inbox: %v", err)
-		}
-		if dump(t, c.store) != before {
-			t.Error("a refused import changed something")
-		}
+		expectError(t, failure(c.Import(ctx, past)), ErrLive)
+		expect(t, "a refused import changed something", dump(t, c.store), before)
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].Seq != 4 {
 			t.Errorf("taken up: %+v", taken)
 		}
-		if _, err := c.Import(ctx, past); !errors.Is(err, ErrLive) {
-			t.Errorf("after talk: %v", err)
-		}
+		expectError(t, failure(c.Import(ctx, past)), ErrLive)
 	})
 	t.Run("a bad message leaves nothing of its batch", func(t *testing.T) {
 		c := newConversation(t)
@@ -265,8 +247,6 @@ func TestImport(t *testing.T) {
 		if _, err := c.Import(ctx, []Inbound{said(1, "a"), {Text: "no id"}}); err == nil {
 			t.Error("no error")
 		}
-		if dump(t, c.store) != before {
-			t.Error("half a batch is left")
-		}
+		expect(t, "half a batch is left", dump(t, c.store), before)
 	})
 }

@@ -3,7 +3,6 @@ package memory
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/quick"
@@ -34,13 +33,11 @@ func TestRecall(t *testing.T) {
 		m.Addressed = n == len(texts)-1
 		deliver(t, c, m)
 	}
-	if err := c.Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []compactor.Message{
+	noError(t, c.Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []compactor.Message{
 		{Seq: 9, Turn: 8, Role: llm.RoleTool, Tool: "recall", Text: "Pepper the dog", Time: day},
 		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: day},
 		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: day},
-	}}); err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	// find tells the messages in which a word of the query stands.
 	find := func(query string, limit int, before int64) (list []int64) {
 		t.Helper()
@@ -73,18 +70,12 @@ func TestRecall(t *testing.T) {
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			got := find(test.query, 10, 100)
-			if !slices.Equal(got, test.want) {
-				t.Errorf("found %v, want %v", got, test.want)
-			}
+			expectAll(t, "found", got, test.want)
 		})
 	}
 	t.Run("nothing from the seq given on is found, and no more than the limit", func(t *testing.T) {
-		if got := find("pepper", 10, 7); !slices.Equal(got, []int64{3}) {
-			t.Errorf("found %v", got)
-		}
-		if got := find("pepper", 1, 100); len(got) != 1 {
-			t.Errorf("found %v", got)
-		}
+		expectAll(t, "found", find("pepper", 10, 7), []int64{3})
+		expect(t, "found", len(find("pepper", 1, 100)), 1)
 		if got := find("pepper", -1, 100); got != nil {
 			t.Errorf("found %v", got)
 		}
@@ -100,9 +91,7 @@ func TestRankingIsDeterministic(t *testing.T) {
 	for n := range 150 {
 		past = append(past, said(n, fmt.Sprintf("red green blue word%d", n%7)))
 	}
-	if _, err := c.Import(ctx, past); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Import(ctx, past))(t)
 	first, err := c.Recall(ctx, Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
 	if err != nil || len(first) != 60 {
 		t.Fatal(len(first), err)
@@ -136,7 +125,5 @@ func TestNoQueryDoesHarm(t *testing.T) {
 	}, nil); err != nil {
 		t.Error(err)
 	}
-	if dump(t, c.store) != before {
-		t.Error("a query changed something")
-	}
+	expect(t, "a query changed something", dump(t, c.store), before)
 }

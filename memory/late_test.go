@@ -13,9 +13,7 @@ func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
 	deliver(t, c, said(1, "the secret is swordfish"))
 	reply := said(2, "really?")
 	reply.ReplyTo, reply.Quote, reply.Incomplete = "m1", `Bob: "the secret is swordfish"`, true
-	if _, err := c.Deliver(ctx, reply); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Deliver(ctx, reply))(t)
 	was, err := c.Incomplete(ctx) // and the connector is asked for more
 	if err != nil || len(was) != 1 {
 		t.Fatal(was, err)
@@ -23,9 +21,7 @@ func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
 	remove(t, c, 1)
 	full := was[0]
 	full.Author = "Ann Smith"
-	if err := c.Complete(ctx, was[0], full); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Complete(ctx, was[0], full))
 	deliver(t, c)
 	if strings.Contains(dump(t, c.store), "swordfish") {
 		t.Error("the deleted words are back, as a quote")
@@ -37,13 +33,9 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 	m := said(1, "one")
 	m.ID = "10"
 	deliver(t, c, m)
-	if _, err := c.store.Away(ctx, "terminal", nil); err != nil {
-		t.Fatal(err)
-	}
+	must(c.store.Away(ctx, "terminal", nil))(t)
 	// The disk did not take message 6 earlier; its connector wants it read again.
-	if err := c.SetGap(ctx, "5"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.SetGap(ctx, "5"))
 	if after, _, err := c.Gap(ctx); after != "5" || err != nil {
 		t.Errorf("the gap begins after %s, and message 6 is never read, %v", after, err)
 	}
@@ -52,9 +44,7 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		c := newConversation(t)
-		if _, err := c.Deliver(ctx, said(1, "ab")); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Deliver(ctx, said(1, "ab")))(t)
 		if !waits {
 			deliver(t, c)
 		}
@@ -97,15 +87,11 @@ func TestAGapFoundByTheConnectorIsNotClosedByMistake(t *testing.T) {
 func TestARepetitionAddsFiles(t *testing.T) {
 	c := newConversation(t)
 	m := said(1, "look")
-	if _, err := c.Deliver(ctx, m); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Deliver(ctx, m))(t)
 	m.Attachments = []compactor.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
 	m.Incomplete = true
 	for range 2 {
-		if _, err := c.Deliver(ctx, m); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Deliver(ctx, m))(t)
 	}
 	if waiting, err := c.Incomplete(ctx); err != nil || len(waiting) != 1 || len(waiting[0].Attachments) != 1 {
 		t.Errorf("what waits is %+v, %v", waiting, err)
@@ -115,16 +101,10 @@ func TestARepetitionAddsFiles(t *testing.T) {
 func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
 	c := newConversation(t)
 	for _, n := range []int{3, 1, 2} {
-		if _, err := c.Deliver(ctx, said(n, "x")); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Deliver(ctx, said(n, "x")))(t)
 	}
-	if err := c.SetGap(ctx, "m0"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.FillGap(ctx, []Inbound{said(1, "x"), said(2, "x")}, "m2", true); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.SetGap(ctx, "m0"))
+	must(c.FillGap(ctx, []Inbound{said(1, "x"), said(2, "x")}, "m2", true))(t)
 	taken, err := c.TakeUp(ctx, All, 1000, time.Time{})
 	for i, m := range taken {
 		if want := said(i+1, "x").ID; m.ID != want {

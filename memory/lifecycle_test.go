@@ -36,27 +36,19 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 			if err := c.Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
 				t.Errorf("%s: %s, %v", was, state(t, c, s.ID), err)
 			}
-			if err := c.Restore(ctx, s.ID); !errors.Is(err, ErrNotFound) {
-				t.Errorf("restored twice: %v", err)
-			}
+			expectError(t, c.Restore(ctx, s.ID), ErrNotFound)
 		}
-		if found, err := c.SearchMemories(ctx, "dogs", 9); err != nil || len(found) != 1 {
-			t.Errorf("%+v, %v", found, err)
-		}
+		expect(t, "the result", len(must(c.SearchMemories(ctx, "dogs", 9))(t)), 1)
 	})
 	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
 		c := imported(t, 4)
 		old := keep(t, c, "Ann", "Ann has a dog")
-		if err := c.Forget(ctx, old.ID); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Forget(ctx, old.ID))
 		again := keep(t, c, "Ann", "ann has a DOG!")
 		if err := c.Restore(ctx, old.ID); !errors.Is(err, ErrSaid) || !strings.Contains(err.Error(), fmt.Sprintf("memory %d", again.ID)) {
 			t.Errorf("%v", err)
 		}
-		if state(t, c, old.ID) != "forgotten" {
-			t.Error("it is restored all the same")
-		}
+		expect(t, "it is restored all the same", state(t, c, old.ID), "forgotten")
 	})
 	t.Run("another conversation decides nothing", func(t *testing.T) {
 		c := imported(t, 4)
@@ -76,17 +68,12 @@ func TestPurge(t *testing.T) {
 		var all []int64
 		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
 		for n, city := range []string{"Oslo", "Xanadu", "Bergen"} {
-			if _, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "fact", "messages": [%d], "supersedes": %d}`, city, n+1, n)); err != nil {
-				t.Fatal(err)
-			}
+			must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "fact", "messages": [%d], "supersedes": %d}`, city, n+1, n)))(t)
 			all = append(all, int64(n+1))
 		}
 		chain := func(id int64) (list []int64) {
 			t.Helper()
-			found, err := c.store.Chain(ctx, id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must(c.store.Chain(ctx, id))(t)
 			for _, m := range found {
 				list = append(list, m.ID)
 			}
@@ -97,12 +84,8 @@ func TestPurge(t *testing.T) {
 				t.Errorf("the chain of %d is %v", id, got)
 			}
 		}
-		if err := c.store.Purge(ctx, 2); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.store.Purge(ctx, 2); !errors.Is(err, ErrNotFound) {
-			t.Errorf("purged twice: %v", err)
-		}
+		noError(t, c.store.Purge(ctx, 2))
+		expectError(t, c.store.Purge(ctx, 2), ErrNotFound)
 		if got := chain(1); !slices.Equal(got, []int64{1, 3}) || state(t, c, 1) != "superseded" {
 			t.Errorf("the chain is %v", got)
 		}
@@ -110,13 +93,9 @@ func TestPurge(t *testing.T) {
 			t.Errorf("%d rows are left", n)
 		}
 		for _, s := range []int64{1, 3} {
-			if err := c.store.Purge(ctx, s); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.store.Purge(ctx, s))
 		}
-		if n := number(t, c.store, "SELECT count(*) FROM memory_terms"); n != 0 {
-			t.Errorf("%d words are left", n)
-		}
+		expect(t, "words are left", number(t, c.store, "SELECT count(*) FROM memory_terms"), 0)
 	})
 	t.Run("and no byte of it is in the data folder", func(t *testing.T) {
 		dir := t.TempDir()
@@ -128,12 +107,8 @@ func TestPurge(t *testing.T) {
 		if err != nil || !bytes.Contains(raw, []byte(word)) {
 			t.Fatalf("it never was there: %v", err)
 		}
-		if err := c.store.Purge(ctx, s.ID); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.store.Vacuum(ctx); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.store.Purge(ctx, s.ID))
+		must(c.store.Vacuum(ctx))(t)
 		wantNoBytes(t, dir, word)
 	})
 }

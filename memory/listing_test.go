@@ -7,10 +7,7 @@ import (
 
 func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	c, err := s.Conversation(ctx, "discord:9/20")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.Conversation(ctx, "discord:9/20"))(t)
 	name := func() string {
 		t.Helper()
 		all, err := s.Listing(ctx)
@@ -26,17 +23,11 @@ func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
 		{"4", "#plaza · Cozy Corner", "#plaza · Cozy Corner"},
 		{"5", strings.Repeat("é", 200) + "x", strings.Repeat("é", 150)},
 	} {
-		if _, err := c.Deliver(ctx, Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Deliver(ctx, Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
 		if got := name(); got != step.want {
 			t.Errorf("after message %s it is called %q, want %q", step.id, got, step.want)
 		}
 	}
-	if err := c.Purge(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if got := name(); got != "" {
-		t.Errorf("a deleted conversation is still called %q", got)
-	}
+	noError(t, c.Purge(ctx))
+	expect(t, "a deleted conversation is still called", name(), "")
 }

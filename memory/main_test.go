@@ -48,10 +48,7 @@ var day = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 func openStore(t testing.TB, dir string) *Store {
 	t.Helper()
-	s, err := Open(ctx, Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Open(ctx, Options{Dir: dir}))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -63,10 +60,7 @@ func newConversation(t testing.TB) *Conversation {
 
 func find(t testing.TB, s *Store, name string) *Conversation {
 	t.Helper()
-	c, err := s.Conversation(ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.Conversation(ctx, name))(t)
 	return c
 }
 
@@ -86,9 +80,7 @@ func imported(t testing.TB, n int) *Conversation {
 	for i := range past {
 		past[i] = said(i+1, fmt.Sprintf("message number %d", i+1))
 	}
-	if _, err := c.Import(ctx, past); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Import(ctx, past))(t)
 	return c
 }
 
@@ -96,14 +88,9 @@ func imported(t testing.TB, n int) *Conversation {
 func deliver(t testing.TB, c *Conversation, messages ...Inbound) []compactor.Message {
 	t.Helper()
 	for _, m := range messages {
-		if _, err := c.Deliver(ctx, m); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Deliver(ctx, m))(t)
 	}
-	taken, err := c.TakeUp(ctx, All, 1<<30, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must(c.TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 	return taken
 }
 
@@ -115,10 +102,7 @@ func (c *Conversation) Remember(ctx context.Context, d compactor.MemoryDraft, pe
 
 func load(t testing.TB, c *Conversation) compactor.State {
 	t.Helper()
-	state, err := c.Load(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must(c.Load(ctx))(t)
 	return state
 }
 
@@ -164,13 +148,10 @@ func remove(t tester, c *Conversation, numbers ...int) []int64 {
 // begin starts a row of the given kind and maker over [from, to].
 func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) compactor.Job {
 	t.Helper()
-	j, err := c.Begin(ctx, compactor.Compaction{
+	j := must(c.Begin(ctx, compactor.Compaction{
 		Kind: kind, By: by, Trigger: compactor.OnBackground, Span: compactor.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Messages: int(to - from + 1), Children: children,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return j
 }
 
@@ -178,9 +159,7 @@ func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, 
 func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
-	if _, err := j.Store(ctx, compactor.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Store(ctx, compactor.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}))(t)
 	return j.ID()
 }
 
@@ -224,16 +203,12 @@ func seqs(messages []compactor.Message) []int64 {
 
 func run(t testing.TB, s *Store, query string, args ...any) {
 	t.Helper()
-	if _, err := s.write.Exec(query, args...); err != nil {
-		t.Fatal(err)
-	}
+	must(s.write.Exec(query, args...))(t)
 }
 
 func number(t testing.TB, s *Store, query string, args ...any) (n int) {
 	t.Helper()
-	if err := s.read.QueryRow(query, args...).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.read.QueryRow(query, args...).Scan(&n))
 	return n
 }
 
@@ -252,28 +227,18 @@ func dump(t testing.TB, s *Store) string {
 	t.Helper()
 	var out bytes.Buffer
 	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
-		rows, err := s.read.Query("SELECT * FROM " + table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(s.read.Query("SELECT * FROM " + table))(t)
+		columns := must(rows.Columns())(t)
 		for rows.Next() {
 			values := make([]sql.NullString, len(columns))
 			into := make([]any, len(columns))
 			for i := range values {
 				into[i] = &values[i]
 			}
-			if err := rows.Scan(into...); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, rows.Scan(into...))
 			fmt.Fprintln(&out, table, values)
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Err())
 		rows.Close()
 	}
 	return out.String()

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -63,12 +62,8 @@ func TestWorkerSaves(t *testing.T) {
 		}); !reflect.DeepEqual(m, want) {
 			t.Errorf("got  %+v\nwant %+v", m, want)
 		}
-		if !slices.Equal(seqs(from), []int64{3, 5}) {
-			t.Errorf("it comes from %v", seqs(from))
-		}
-		if n := number(t, c.store, "SELECT compaction FROM memories WHERE id = 1"); int64(n) != j.ID() {
-			t.Errorf("saved by compaction %d, not %d", n, j.ID())
-		}
+		expectAll(t, "it comes from", seqs(from), []int64{3, 5})
+		expect(t, "saved by compaction", int64(number(t, c.store, "SELECT compaction FROM memories WHERE id = 1")), j.ID())
 	})
 	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
 		c := imported(t, 9)
@@ -83,9 +78,7 @@ func TestWorkerSaves(t *testing.T) {
 		if _, err := call(j.Tools(1), "memory_save", `{"content": "Bob swims", "kind": "fact", "messages": [9]}`); err != nil {
 			t.Errorf("the next chunk has a limit of its own: %v", err)
 		}
-		if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
-			t.Fatal(err)
-		}
+		must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
 		if got, want := contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -96,12 +89,8 @@ func TestWorkerSaves(t *testing.T) {
 	t.Run("a summary that cannot be stored saves no memory either", func(t *testing.T) {
 		c := imported(t, 9)
 		j := begin(t, c, leaf, worker, 1, 9)
-		if _, err := save(t, j, `{"content": "Ann rows", "kind": "fact", "messages": [1]}`); err != nil {
-			t.Fatal(err)
-		}
-		if err := j.Fail(ctx, "cancelled"); err != nil {
-			t.Fatal(err)
-		}
+		must(save(t, j, `{"content": "Ann rows", "kind": "fact", "messages": [1]}`))(t)
+		noError(t, j.Fail(ctx, "cancelled"))
 		if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err == nil || contents(t, c) != nil {
 			t.Errorf("%v, %q", err, contents(t, c))
 		}
@@ -136,9 +125,7 @@ func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
 	if err != nil || fresh != nil || contents(t, c) != nil {
 		t.Errorf("saved %v, %v", fresh, err)
 	}
-	if n := number(t, c.store, "SELECT refused FROM compactions WHERE state = 'prepared'"); n != 14 {
-		t.Errorf("the row notes %d refusals", n)
-	}
+	expect(t, "the row notes refusals", number(t, c.store, "SELECT refused FROM compactions WHERE state = 'prepared'"), 14)
 }
 
 func TestRemember(t *testing.T) {
@@ -156,15 +143,9 @@ func TestRemember(t *testing.T) {
 		t.Error("nothing was remembered")
 	}
 	other := find(t, c.store, "terminal:other")
-	if err := other.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("another conversation forgets it: %v", err)
-	}
-	if err := c.Forget(ctx, m.ID); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.store.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("forgotten twice: %v", err)
-	}
+	expectError(t, other.Forget(ctx, m.ID), ErrNotFound)
+	noError(t, c.Forget(ctx, m.ID))
+	expectError(t, c.store.Forget(ctx, m.ID), ErrNotFound)
 	if found, err := c.SearchMemories(ctx, "bank", 5); err != nil || found != nil {
 		t.Errorf("found %+v, %v", found, err)
 	}

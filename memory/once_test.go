@@ -20,18 +20,14 @@ func repair(t *testing.T, c *Conversation, by compactor.By, from, to int64, cont
 	} else if _, err := call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Store(ctx, summary); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Store(ctx, summary))(t)
 	applyRows(t, c, j.ID())
 }
 
 func TestMemoriesAreSavedOnce(t *testing.T) {
 	is := func(t *testing.T, c *Conversation, want ...string) {
 		t.Helper()
-		if got := contents(t, c); !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		expectAll(t, "the result", contents(t, c), want)
 	}
 	t.Run("the extractive's memories give way to a worker's", func(t *testing.T) {
 		c := imported(t, 9)
@@ -56,12 +52,8 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 	t.Run("a worker saves nothing from what a worker has read, whatever became of that row", func(t *testing.T) {
 		c := imported(t, 9)
 		lost := begin(t, c, leaf, worker, 1, 5)
-		if _, err := call(lost.Tools(20), "memory_save", `{"content": "first", "kind": "fact", "messages": [2]}`); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := lost.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
-			t.Fatal(err)
-		}
+		must(call(lost.Tools(20), "memory_save", `{"content": "first", "kind": "fact", "messages": [2]}`))(t)
+		must(lost.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
 		run(t, c.store, "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
 		repair(t, c, worker, 1, 7, "second", 2)
 		is(t, c, "fact: first")
@@ -72,9 +64,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		if _, err := call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`); err != nil {
 			t.Error(err)
 		}
-		if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
-			t.Fatal(err)
-		}
+		must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
 		is(t, c, "fact: first", "fact: third")
 		if m, _, _ := c.store.Memory(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
 			t.Errorf("it comes from %v", m.Sources)
@@ -84,9 +74,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		c := imported(t, 9)
 		j := begin(t, c, leaf, worker, 1, 5)
 		j.Tools(20)
-		if err := j.Fail(ctx, "cut off"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, j.Fail(ctx, "cut off"))
 		repair(t, c, worker, 1, 5, "second try", 2)
 		is(t, c, "fact: second try")
 	})
@@ -110,11 +98,9 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		c := imported(t, 9)
 		j := begin(t, c, leaf, worker, 1, 5)
 		j.Tools(20)
-		if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2, Memories: []compactor.MemoryDraft{
+		must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2, Memories: []compactor.MemoryDraft{
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		is(t, c, "fact: rough")
 		if m, _, _ := c.store.Memory(ctx, 1); m.By != "extractive" {
 			t.Errorf("saved by %s", m.By)
@@ -122,12 +108,8 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		applyRows(t, c, j.ID())
 		repair(t, c, extractive, 6, 9, "rough two", 7)
 		fold := begin(t, c, rollup, worker, 1, 9, peek(t, c).Head.Stack[0].ID, peek(t, c).Head.Stack[1].ID)
-		if _, err := call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fold.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
-			t.Fatal(err)
-		}
+		must(call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`))(t)
+		must(fold.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
 		is(t, c, "fact: rough", "fact: fine two") // the fold has read the first child's text, and the second's messages
 	})
 	t.Run("the same fact twice is one row, confirmed by new messages only", func(t *testing.T) {

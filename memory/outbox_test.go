@@ -12,58 +12,39 @@ import (
 // finish answers a turn with one message of the bot.
 func finish(t *testing.T, c *Conversation, turn, seq int64, reply string, pieces ...string) {
 	t.Helper()
-	err := c.Finish(ctx, Outcome{
+	noError(t, c.Finish(ctx, Outcome{
 		Turn: turn, Reply: reply, Pieces: pieces,
 		Messages: []compactor.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: day}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestPost(t *testing.T) {
 	c := newConversation(t)
 	notice := Outcome{Reply: "notice-1", To: []string{"m1"}, Pieces: []string{"wait", " a minute"}, Failure: true}
 	for range 2 {
-		if err := c.Post(ctx, notice); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Post(ctx, notice))
 		notice.Pieces = append(notice.Pieces, " please")
 	}
 	pieces, err := c.Outbox(ctx)
 	if err != nil || len(pieces) != 2 || pieces[1].Text != " a minute" || !pieces[0].Failure || !slices.Equal(pieces[0].To, []string{"m1"}) {
 		t.Errorf("posted twice: %+v, %v", pieces, err)
 	}
-	if err := find(t, c.store, "terminal:other").Post(ctx, notice); err != nil {
-		t.Fatal(err)
-	}
-	if pieces, err := find(t, c.store, "terminal:other").Outbox(ctx); err != nil || len(pieces) != 4 {
-		t.Errorf("elsewhere it is another one: %+v, %v", pieces, err)
-	}
+	noError(t, find(t, c.store, "terminal:other").Post(ctx, notice))
+	expect(t, "elsewhere it is another one", len(must(find(t, c.store, "terminal:other").Outbox(ctx))(t)), 4)
 }
 
 func TestDrop(t *testing.T) {
 	c := newConversation(t)
-	if err := c.Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Sending(ctx, 2); err != nil {
-		t.Fatal(err)
-	}
-	if err := find(t, c.store, "terminal:other").Drop(ctx, 1, "no"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("from another conversation: %v", err)
-	}
+	noError(t, c.Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
+	noError(t, c.Sending(ctx, 2))
+	expectError(t, find(t, c.store, "terminal:other").Drop(ctx, 1, "no"), ErrNotFound)
 	for _, row := range []int64{1, 2} {
-		if err := c.Drop(ctx, row, "the channel is gone"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Drop(ctx, row, "the channel is gone"))
 	}
 	if pieces, err := c.Outbox(ctx); err != nil || len(pieces) != 1 || pieces[0].Text != "c" {
 		t.Errorf("left are %+v, %v", pieces, err)
 	}
-	if names, err := c.store.Unfinished(ctx); err != nil || len(names) != 1 {
-		t.Errorf("%v, %v", names, err)
-	}
+	expect(t, "the result", len(must(c.store.Unfinished(ctx))(t)), 1)
 	for name, again := range map[string]func() error{
 		"sending": func() error { return c.Sending(ctx, 1) },
 		"sent":    func() error { return c.Sent(ctx, 1, "p1") },
@@ -76,15 +57,9 @@ func TestDrop(t *testing.T) {
 	if n := number(t, c.store, "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"); n != 2 {
 		t.Errorf("%d rows keep the reason", n)
 	}
-	if err := c.Sent(ctx, 3, "p3"); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Drop(ctx, 3, "late"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("what was sent was dropped: %v", err)
-	}
-	if names, err := c.store.Unfinished(ctx); err != nil || len(names) != 0 {
-		t.Errorf("unfinished: %v, %v", names, err)
-	}
+	noError(t, c.Sent(ctx, 3, "p3"))
+	expectError(t, c.Drop(ctx, 3, "late"), ErrNotFound)
+	expect(t, "unfinished", len(must(c.store.Unfinished(ctx))(t)), 0)
 }
 
 func TestPauses(t *testing.T) {
@@ -120,14 +95,10 @@ func TestRefusalsAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	c := find(t, s, "terminal:general")
-	if err := c.Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b"}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b"}}))
 	for want := 1; want <= 3; want++ {
 		if want == 3 { // over a restart
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Close())
 			s = openStore(t, dir)
 			c = find(t, s, "terminal:general")
 		}
@@ -135,13 +106,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 			t.Errorf("%d refusals, %v; want %d", times, err, want)
 		}
 	}
-	if times, err := c.Refused(ctx, 1); err != nil || times != 1 {
-		t.Errorf("of another piece: %d, %v", times, err)
-	}
-	if err := c.Drop(ctx, 2, "no"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Refused(ctx, 2); !errors.Is(err, ErrNotFound) {
-		t.Errorf("of a dropped one: %v", err)
-	}
+	expect(t, "of another piece", must(c.Refused(ctx, 1))(t), 1)
+	noError(t, c.Drop(ctx, 2, "no"))
+	expectError(t, failure(c.Refused(ctx, 2)), ErrNotFound)
 }

@@ -16,9 +16,7 @@ func TestOverrides(t *testing.T) {
 	value := func(v string) *string { return &v }
 	set := func(key string, v *string) {
 		t.Helper()
-		if err := c.Override(ctx, key, v, "Ann", fine); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Override(ctx, key, v, "Ann", fine))
 	}
 	holds := func(c *Conversation, want ...Override) {
 		t.Helper()
@@ -50,9 +48,7 @@ func TestOverrides(t *testing.T) {
 		holds(c, all...)
 	})
 	t.Run("they outlast the process", func(t *testing.T) {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Close())
 		s = openStore(t, dir)
 		holds(find(t, s, "terminal:general"), all...)
 	})
@@ -67,9 +63,7 @@ func TestAThreadHasItsChannelsOverrides(t *testing.T) {
 		if value == "" {
 			to = nil
 		}
-		if err := c.Override(ctx, key, to, "Ann", func(p compactor.Patch) error { seen = p; return nil }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Override(ctx, key, to, "Ann", func(p compactor.Patch) error { seen = p; return nil }))
 		return seen
 	}
 	holds := func(c *Conversation, want ...Override) {

@@ -37,9 +37,7 @@ func TestPassage(t *testing.T) {
 				t.Errorf("it has %d characters", n)
 			}
 			for _, want := range test.has {
-				if !strings.Contains(passage, want) {
-					t.Errorf("%q lacks %q", passage, want)
-				}
+				contains(t, "the passage", passage, want)
 			}
 			for _, not := range test.not {
 				if strings.Contains(passage, not) {

@@ -10,20 +10,10 @@ func TestUpgradeKnowsWhomMemoriesConcern(t *testing.T) {
 	leaveFirstVersion(t, dir)
 	db := open(File(dir), writerPragmas)
 	_, err := db.Exec("UPDATE messages SET native = ''") // else the upgrade deletes that
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err, db.Close()))
 	s := openStore(t, dir)
-	if n := number(t, s, "SELECT count(*) FROM memory_people WHERE memory = 1 AND author_id = 'u1' AND role = 'said'"); n != 1 {
-		t.Errorf("%d rows name who said it", n)
-	}
-	if n := number(t, s, "SELECT count(*) FROM memory_people"); n != 1 {
-		t.Errorf("there are %d rows", n)
-	}
-	if n := number(t, s, "SELECT count(*) FROM unscrubbed"); n != 0 {
-		t.Error("a file from which nothing was deleted is scrubbed")
-	}
-	if traces, err := find(t, s, "terminal:general").Traces(ctx, "u1"); err != nil || traces != (Traces{1, 2, 1}) {
-		t.Errorf("%+v, %v", traces, err)
-	}
+	expect(t, "rows name who said it", number(t, s, "SELECT count(*) FROM memory_people WHERE memory = 1 AND author_id = 'u1' AND role = 'said'"), 1)
+	expect(t, "rows", number(t, s, "SELECT count(*) FROM memory_people"), 1)
+	expect(t, "a file from which nothing was deleted is scrubbed", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
+	expect(t, "the result", must(find(t, s, "terminal:general").Traces(ctx, "u1"))(t), (Traces{1, 2, 1}))
 }

@@ -25,9 +25,7 @@ func TestTheQuietestHour(t *testing.T) {
 			if test.quiet >= 0 {
 				hours[test.quiet] = 0
 			}
-			if got := nextQuietHour(hours, now); got != test.want {
-				t.Errorf("got %v", got)
-			}
+			expect(t, "the result", nextQuietHour(hours, now), test.want)
 		})
 	}
 	t.Run("goes by the last week, and no deletion waits longer than a day", func(t *testing.T) {
@@ -51,17 +49,11 @@ func TestTheQuietestHour(t *testing.T) {
 		if when, _, err := s.EraseAt(ctx, now); err != nil || !when.Equal(now.Add(4*time.Hour)) {
 			t.Errorf("%v, %v", when, err)
 		}
-		if err := s.Upkeep(ctx, Backups{}, now); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Upkeep(ctx, Backups{}, now))
 		if n := number(t, s, "SELECT count(*) FROM unscrubbed"); n != 1 {
 			t.Fatal("it did not wait for the quietest hour")
 		}
-		if err := s.Upkeep(ctx, Backups{}, now.Add(4*time.Hour)); err != nil {
-			t.Fatal(err)
-		}
-		if n := number(t, s, "SELECT count(*) FROM unscrubbed"); n != 0 {
-			t.Error("it waited longer than a day")
-		}
+		noError(t, s.Upkeep(ctx, Backups{}, now.Add(4*time.Hour)))
+		expect(t, "it waited longer than a day", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
 	})
 }

@@ -30,18 +30,13 @@ func spoken(n int, hours float64, author, text string) Inbound {
 func talked(t testing.TB, said ...Inbound) *Conversation {
 	t.Helper()
 	c := newConversation(t)
-	if _, err := c.Import(ctx, said); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Import(ctx, said))(t)
 	return c
 }
 
 func recallAll(t testing.TB, c *Conversation, q Question) []Found {
 	t.Helper()
-	found, err := c.Recall(ctx, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(c.Recall(ctx, q))(t)
 	return found
 }
 
@@ -112,9 +107,7 @@ func TestRecallKeepsToWhatIsAsked(t *testing.T) {
 		{"a huge number is all of it", Question{Limit: 1 << 20}, []int64{1, 2, 3}},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			if got := seqs(test.q); !slices.Equal(got, test.want) {
-				t.Errorf("found %v, want %v", got, test.want)
-			}
+			expectAll(t, "found", seqs(test.q), test.want)
 		})
 	}
 }
@@ -142,9 +135,7 @@ func TestRecallInALongConversation(t *testing.T) {
 	if found := recallAll(t, c, Question{Text: "weather", Limit: 5}); len(found) != 5 || part(found[0], "words") <= 0 {
 		t.Errorf("a frequent word alone finds %+v", found)
 	}
-	if found := recallAll(t, c, Question{Text: "weather", Limit: 5, Since: past[n-3].Time}); len(found) != 3 {
-		t.Errorf("the newest three: %+v", found)
-	}
+	expect(t, "the newest three", len(recallAll(t, c, Question{Text: "weather", Limit: 5, Since: past[n-3].Time})), 3)
 }
 
 // What is said elsewhere neither fixes a word nor names anybody.
@@ -156,9 +147,7 @@ func TestSpellingKeepsToItsScope(t *testing.T) {
 		if conv == other {
 			said = append(said, spoken(2, 1, "Caroline", "my greyhound is asleep"))
 		}
-		if _, err := conv.Import(ctx, said); err != nil {
-			t.Fatal(err)
-		}
+		must(conv.Import(ctx, said))(t)
 	}
 	if _, _, err := other.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
 		t.Fatal(err)
@@ -186,9 +175,7 @@ func TestRecallPutsPeoplesWordsBeforeTheBotsAnswers(t *testing.T) {
 	asked.Addressed = true
 	turn := deliver(t, c, asked)[0].Seq
 	answer := compactor.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: day}
-	if err := c.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{answer}, Reply: "r", Pieces: []string{"white"}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
 	found, err := c.Recall(ctx, Question{Text: "lighthouse", Limit: 2, Before: maxSeq})
 	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
 		t.Errorf("found %+v, %v", found, err)

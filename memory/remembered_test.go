@@ -25,9 +25,7 @@ func TestSearchMemories(t *testing.T) {
 	remember(c, "fact", "Ann's bicycle is red", 0.5)
 	remember(other, "fact", "Carol sells tea", 0.5)
 	remember(c, "event", "The meeting is in May", 0.5)
-	if err := c.Forget(ctx, 5); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Forget(ctx, 5))
 	for _, test := range []struct {
 		claim string
 		f     Filter
@@ -109,16 +107,10 @@ func TestRankingOfMemories(t *testing.T) {
 	if m := first("what tea does Caroline drink"); m.ID != 1 || m.Parts[1].Name != "speaker" {
 		t.Errorf("of a person: %+v", m)
 	}
-	if m := first("greyhuond"); m.ID != 3 {
-		t.Errorf("with a typo: %+v", m)
-	}
-	if m := first("Bob"); m.Speaker != "Bob" {
-		t.Errorf("by a name alone: %+v", m)
-	}
+	expect(t, "with a typo", first("greyhuond").ID, 3)
+	expect(t, "by a name alone", first("Bob").Speaker, "Bob")
 	run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
-	if m := first("green tea"); m.ID != 1 {
-		t.Errorf("the newer: %+v", m)
-	}
+	expect(t, "the newer", first("green tea").ID, 1)
 	if found, err := c.SearchMemories(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
 		t.Errorf("without a query: %+v, %v", found, err)
 	}
@@ -147,14 +139,9 @@ func TestTheFirstPersonIsTheAsker(t *testing.T) {
 		turn := deliver(t, c, asked, overheard)[0].Seq
 		tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }})
 		for _, tool := range tools[:2] {
-			text, err := tool.Run(ctx, json.RawMessage(`{"query": "booked my flight"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must(tool.Run(ctx, json.RawMessage(`{"query": "booked my flight"}`)))(t)
 			var answer struct{ Memories, Messages []struct{ Who string } }
-			if err := json.Unmarshal([]byte(text), &answer); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text), &answer))
 			if all := append(answer.Memories, answer.Messages...); len(all) < 2 || all[0].Who != name {
 				t.Errorf("asked by %s, %s answers %s", name, tool.Name, text)
 			}

@@ -20,37 +20,23 @@ func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 			s := openStore(t, t.TempDir())
 			c := find(t, s, "terminal:general")
 			deliverOnly(t, c, said(1, "before"))
-			if err := s.Takes(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if err := replace(s.path); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Takes(ctx); !errors.Is(err, ErrReplaced) {
-				t.Errorf("the probe says %v", err)
-			}
+			noError(t, s.Takes(ctx))
+			noError(t, replace(s.path))
+			expectError(t, s.Takes(ctx), ErrReplaced)
 			if r, err := c.Deliver(ctx, said(2, "after")); !errors.Is(err, ErrReplaced) {
 				t.Errorf("a message was accepted: %+v, %v", r, err)
 			}
-			if _, err := s.Conversation(ctx, "terminal:new"); !errors.Is(err, ErrReplaced) {
-				t.Errorf("a conversation was begun: %v", err)
-			}
+			expectError(t, failure(s.Conversation(ctx, "terminal:new")), ErrReplaced)
 		})
 	}
 	t.Run("and when it is back it goes on", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		c := find(t, s, "terminal:general")
-		if err := os.Rename(s.path, s.path+".away"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Rename(s.path, s.path+".away"))
 		if _, err := c.Deliver(ctx, said(1, "hello")); !errors.Is(err, ErrReplaced) {
 			t.Fatalf("got %v", err)
 		}
-		if err := os.Rename(s.path+".away", s.path); err != nil {
-			t.Fatal(err)
-		}
-		if taken := deliver(t, c, said(1, "hello")); len(taken) != 1 {
-			t.Errorf("took up %+v", taken)
-		}
+		noError(t, os.Rename(s.path+".away", s.path))
+		expect(t, "took up", len(deliver(t, c, said(1, "hello"))), 1)
 	})
 }

@@ -16,9 +16,7 @@ func TestRecent(t *testing.T) {
 	if _, _, err := c.Edit(ctx, edit); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Delete(ctx, []string{"m3"}); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Delete(ctx, []string{"m3"}))(t)
 	for name, test := range map[string]struct {
 		since, before time.Time
 		limit         int

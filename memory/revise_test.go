@@ -21,9 +21,7 @@ func told(t *testing.T) *Conversation {
 		}
 		all = append(all, said(n+1, text))
 	}
-	if _, err := c.Import(ctx, all); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Import(ctx, all))(t)
 	return c
 }
 
@@ -31,9 +29,7 @@ func told(t *testing.T) *Conversation {
 func sumUp(t *testing.T, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, text string, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
-	if _, err := j.Store(ctx, compactor.Summary{Text: text, Tokens: 30}); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Store(ctx, compactor.Summary{Text: text, Tokens: 30}))(t)
 	return j.ID()
 }
 
@@ -41,13 +37,10 @@ const long = " Much more was said about bicycles, about Turin and about the weat
 
 func rowsOf(t *testing.T, c *Conversation, state compactor.RowState) (found []compactor.Compaction) {
 	t.Helper()
-	err := c.store.view(ctx, func(tx *transaction) (err error) {
+	noError(t, c.store.view(ctx, func(tx *transaction) (err error) {
 		found, err = c.compactions(tx, "AND state = ? ORDER BY to_seq, id", state)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -62,9 +55,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			over := sumUp(t, c, leaf, worker, 1, 6, "The "+secret+"."+long)
 			beside := sumUp(t, c, leaf, worker, 7, 9, "Bicycles.")
 			change(c)
-			if prepared := load(t, c).Prepared; !slices.Equal(ids(prepared), []int64{beside}) {
-				t.Errorf("prepared are %v", ids(prepared))
-			}
+			expectAll(t, "prepared", ids(load(t, c).Prepared), []int64{beside})
 			wantNoSecret(t, c)
 			if _, applied := applyRows(t, c, over, beside); applied[0].State != compactor.Stale || applied[1].State != compactor.Prepared {
 				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: applied %+v", applied)
@@ -76,9 +67,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 		t.Run("what is running when it was "+name+" stores nothing", func(t *testing.T) {
 			c := told(t)
 			j := begin(t, c, leaf, worker, 1, 6)
-			if _, err := call(j.Tools(9), "memory_save", `{"content": "Ann bought a `+secret+`.", "kind": "fact", "messages": [5]}`); err != nil {
-				t.Fatal(err)
-			}
+			must(call(j.Tools(9), "memory_save", `{"content": "Ann bought a `+secret+`.", "kind": "fact", "messages": [5]}`))(t)
 			change(c)
 			saved, err := j.Store(ctx, compactor.Summary{Text: "The " + secret + "." + long, Tokens: 30, Sources: []int64{5}})
 			if err != nil || saved != nil {
@@ -90,9 +79,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			}
 			// Nothing was saved, so that the next worker may.
 			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
-			if got := contents(t, c); !slices.Equal(got, []string{"fact: Ann bought bicycles."}) {
-				t.Errorf("memories are %q", got)
-			}
+			expectAll(t, "memories", contents(t, c), []string{"fact: Ann bought bicycles."})
 		})
 	}
 	t.Run("a job that begins after the change reads what is there, and is applied", func(t *testing.T) {
@@ -123,9 +110,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
 			c := told(t)
 			j := begin(t, c, leaf, by, 1, 6)
-			if _, err := j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}); err != nil {
-				t.Fatal(err)
-			}
+			must(j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}))(t)
 			applyRows(t, c, j.ID(), sumUp(t, c, leaf, worker, 7, 9, "Bicycles."))
 			before := load(t, c).Head
 			remove(t, c, 5)
@@ -143,9 +128,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			wantNoSecret(t, c)
 			checkCoverage(t, c)
 			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
-			if got := shape(load(t, c).Head.Stack); got != "leaf worker 1-6, leaf worker 7-9" {
-				t.Errorf("repaired: %s", got)
-			}
+			expect(t, "repaired", shape(load(t, c).Head.Stack), "leaf worker 1-6, leaf worker 7-9")
 		})
 	}
 	t.Run("a rollup keeps its children, and those that speak of it lose their text too", func(t *testing.T) {
@@ -189,9 +172,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		hide(t, c, 1, 3)
 		applyRows(t, c, sumUp(t, c, leaf, worker, 4, 5, "The "+secret+"."))
 		remove(t, c, 4, 5)
-		if got := shape(load(t, c).Head.Stack); got != "placeholder emergency 1-3" {
-			t.Errorf("the stack is %s", got)
-		}
+		expect(t, "the stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-3")
 		wantNoSecret(t, c)
 		checkCoverage(t, c)
 	})
@@ -210,13 +191,9 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		m.ReplyTo, m.Quote = "m0", "Bob: the "+secret
 		deliver(t, c, m, said(2, "b"))
 		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 2, "Ann disagrees about the "+secret))
-		if _, err := c.Delete(ctx, []string{"m0"}); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Delete(ctx, []string{"m0"}))(t)
 		wantNoSecret(t, c)
-		if got := shape(load(t, c).Head.Stack); got != "placeholder emergency 1-2" {
-			t.Errorf("stack %s", got)
-		}
+		expect(t, "stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-2")
 	})
 }
 
@@ -236,9 +213,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 4)
 		j := begin(t, c, leaf, extractive, 5, 6)
-		if _, err := j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}); err != nil {
-			t.Fatal(err)
-		}
+		must(j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}))(t)
 		applyRows(t, c, j.ID())
 		edit(t, c, 5, "I bought something in Milan.")
 		if row := load(t, c).Head.Stack[1]; row.Kind != compactor.Placeholder || row.Text != "" || row.Messages != 2 {

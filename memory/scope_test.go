@@ -49,9 +49,7 @@ func newTown(t *testing.T) *town {
 		m := said(1, "we meet at "+name)
 		m.Audience = audience
 		deliver(t, c, m)
-		if _, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", fmt.Sprintf(`{"content": "We meet at %d", "kind": "fact", "messages": [1]}`, c.id)); err != nil {
-			t.Fatal(err)
-		}
+		must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", fmt.Sprintf(`{"content": "We meet at %d", "kind": "fact", "messages": [1]}`, c.id)))(t)
 	}
 	return v
 }
@@ -123,9 +121,7 @@ func TestSharedMemories(t *testing.T) {
 				t.Fatal(s, err)
 			}
 		}
-		if got := v.recalls("discord:1/11", "cake"); len(got) != 2 {
-			t.Errorf("there: %q", got)
-		}
+		expect(t, "memories found there", len(v.recalls("discord:1/11", "cake")), 2)
 		for _, name := range []string{"discord:1/10", "discord:1/10/100"} {
 			if got := v.recalls(name, "cake"); !slices.Equal(got, []string{"discord:1/11"}) {
 				t.Errorf("%s: %q", name, got)
@@ -143,9 +139,7 @@ func TestSharedMemories(t *testing.T) {
 			m := said(2, "hello "+string(audience))
 			m.ID += string(audience)
 			m.Audience = audience
-			if _, err := c.Deliver(ctx, m); err != nil {
-				t.Fatal(err)
-			}
+			must(c.Deliver(ctx, m))(t)
 			if _, here, err := c.SharesMemories(ctx); err != nil || here != (audience == "") {
 				t.Errorf("%q: %v, %v", audience, here, err)
 			}
@@ -153,15 +147,11 @@ func TestSharedMemories(t *testing.T) {
 		if got := v.recalls("discord:1/10", "cake"); got != nil {
 			t.Errorf("%q", got)
 		}
-		if got := v.recalls("discord:1/11", ""); !slices.Equal(got, []string{"discord:1/11", "discord:1/11", "discord:1/11"}) {
-			t.Errorf("%q", got)
-		}
+		expectAll(t, "the result", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
 	})
 	t.Run("switched off again, each keeps its own", func(t *testing.T) {
 		v.s.ShareMemories(false)
-		if got := v.recalls("discord:1/10", ""); !slices.Equal(got, []string{"discord:1/10", "discord:1/10/100"}) {
-			t.Errorf("%q", got)
-		}
+		expectAll(t, "the result", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
 	})
 }
 
@@ -178,9 +168,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 				for i := range past {
 					past[i] = said(i+1, "the plum is ripe in "+name)
 				}
-				if _, err := c.Import(ctx, past); err != nil {
-					t.Fatal(err)
-				}
+				must(c.Import(ctx, past))(t)
 				secret[name] = keep(t, c, "Ann", "The plum of "+name+" is ripe", 20)
 				begin(t, c, leaf, worker, 1, 4)
 			}
@@ -254,12 +242,8 @@ func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 	if err != nil || !strings.Contains(answer, "supersedes none") {
 		t.Errorf("%s, %v", answer, err)
 	}
-	if m, err := thread.Recalled(ctx, saved.ID); err != nil || m.Conversation != channel.Name() {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if err := thread.Forget(ctx, saved.ID); !errors.Is(err, ErrNotFound) {
-		t.Errorf("%v", err)
-	}
+	expect(t, "the result", must(thread.Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
+	expectError(t, thread.Forget(ctx, saved.ID), ErrNotFound)
 }
 
 func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
@@ -281,7 +265,5 @@ func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
 	}
 	before := search()
 	keep(t, there, "Bob", "Miss Parrott sells parrots") // a word here, not there
-	if after := search(); after != before {
-		t.Errorf("before %s, after %s", before, after)
-	}
+	expect(t, "what the search finds", search(), before)
 }

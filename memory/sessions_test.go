@@ -35,9 +35,7 @@ func sessionsOf(t *testing.T, c *Conversation) string {
 
 func wantSessions(t *testing.T, c *Conversation, want string) {
 	t.Helper()
-	if got := sessionsOf(t, c); got != want {
-		t.Errorf("earlier sessions are\n%s\nwant\n%s", got, want)
-	}
+	expect(t, "earlier sessions", sessionsOf(t, c), want)
 }
 
 func TestANewSession(t *testing.T) {
@@ -52,9 +50,7 @@ func TestANewSession(t *testing.T) {
 		}
 		wantSessions(t, c, "1-9 [leaf worker 1-3, placeholder emergency 4-9] unsettled")
 		deliver(t, c, said(10, "anew"))
-		if state := load(t, c); !slices.Equal(seqs(state.Messages), []int64{10}) {
-			t.Errorf("verbatim are %v", seqs(state.Messages))
-		}
+		expectAll(t, "verbatim", seqs(load(t, c).Messages), []int64{10})
 		checkCoverage(t, c)
 	})
 	t.Run("it is merged with the placeholders beside it, never with those of the next session", func(t *testing.T) {
@@ -124,9 +120,7 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	running := begin(t, c, leaf, worker, 4, 6)
 	startSession(t, c)
 	deliver(t, c, said(10, "anew"))
-	if _, err := running.Store(ctx, compactor.Summary{Text: "late", Tokens: 7}); err != nil {
-		t.Fatal(err)
-	}
+	must(running.Store(ctx, compactor.Summary{Text: "late", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, prepared, running.ID())
 	if applied[0].State != compactor.Applied || applied[1].State != compactor.Applied || len(head.Stack) != 0 || head.Start != 10 {
 		t.Errorf("applied as %s and %s; the stack is %s", applied[0].State, applied[1].State, shape(head.Stack))
@@ -145,9 +139,7 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	t.Run("a deletion too", func(t *testing.T) {
 		remove(t, c, 5)
 		wantSessions(t, c, "1-9 [placeholder emergency 1-9] unsettled")
-		if row := load(t, c).Head.Earlier[0].Rows[0]; row.Messages != 8 {
-			t.Errorf("it holds %d messages", row.Messages)
-		}
+		expect(t, "it holds messages", load(t, c).Head.Earlier[0].Rows[0].Messages, 8)
 		checkCoverage(t, c)
 	})
 }
@@ -202,16 +194,11 @@ func TestWantedSessions(t *testing.T) {
 	}
 	due := func(t *testing.T, c *Conversation, want bool) {
 		t.Helper()
-		if d, err := c.SessionDue(ctx); err != nil || d != want {
-			t.Errorf("due %v, %v", d, err)
-		}
+		expect(t, "the result", must(c.SessionDue(ctx))(t), want)
 	}
 	takeUp := func(t *testing.T, c *Conversation) (ids []string) {
 		t.Helper()
-		taken, err := c.TakeUp(ctx, All, 1<<30, time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		taken := must(c.TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 		for _, m := range taken {
 			ids = append(ids, m.ID)
 		}
@@ -240,9 +227,7 @@ func TestWantedSessions(t *testing.T) {
 			}
 		}
 		due(t, c, false)
-		if got := takeUp(t, c); !slices.Equal(got, []string{"m3"}) {
-			t.Errorf("taken up are %v", got)
-		}
+		expectAll(t, "taken up", takeUp(t, c), []string{"m3"})
 		wantSessions(t, c, "1-1 [placeholder emergency 1-1] unsettled; 2-2 [placeholder emergency 2-2] unsettled")
 	})
 	t.Run("a request outlives the process, and the conversation is unfinished until then", func(t *testing.T) {
@@ -264,20 +249,14 @@ func TestWantedSessions(t *testing.T) {
 	t.Run("what was missed and said before it belongs before it", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "known"))
-		if err := c.SetGap(ctx, "m1"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.SetGap(ctx, "m1"))
 		deliverOnly(t, c, said(4, "before"))
 		want(t, c, true, true)
 		late := said(5, "after")
 		late.Time = time.Now().Add(time.Hour)
 		deliverOnly(t, c, late)
-		if _, err := c.FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true); err != nil {
-			t.Fatal(err)
-		}
-		if got := takeUp(t, c); !slices.Equal(got, []string{"m2", "m3", "m4"}) {
-			t.Errorf("taken up are %v", got)
-		}
+		must(c.FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true))(t)
+		expectAll(t, "taken up", takeUp(t, c), []string{"m2", "m3", "m4"})
 		due(t, c, true)
 	})
 }
@@ -305,17 +284,12 @@ func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
 		{"SELECT text FROM compactions WHERE conversation = 1 " + madeWith, "compactions_applied (", []any{1, 2}},
 		{"SELECT text FROM compactions WHERE conversation = 1 " + endedWith, "compactions_ended (", []any{1, 2}},
 	} {
-		rows, err := c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...))(t)
 		var plan []string
 		for rows.Next() {
 			var n int
 			var step string
-			if err := rows.Scan(&n, &n, &n, &step); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, rows.Scan(&n, &n, &n, &step))
 			plan = append(plan, step)
 		}
 		rows.Close()

@@ -57,10 +57,7 @@ var people = map[string]string{"Ann": "0", "Bob": "1"}
 // keep saves a fact, from messages if any are named.
 func keep(t *testing.T, c *Conversation, person, content string, messages ...int64) Saved {
 	t.Helper()
-	s, err := c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
 	return s
 }
 
@@ -105,17 +102,13 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 	t.Run("what people had forgotten is not brought back by the messages it came from", func(t *testing.T) {
 		c := imported(t, 9)
 		s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
-		if err := c.Forget(ctx, s.ID); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Forget(ctx, s.ID))
 		j := begin(t, c, leaf, worker, 1, 9)
 		answer, err := call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
 		if err != nil || !strings.Contains(answer, "had this forgotten") {
 			t.Errorf("%s, %v", answer, err)
 		}
-		if fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil || len(fresh) != 0 {
-			t.Errorf("%+v, %v", fresh, err)
-		}
+		expect(t, "the result", len(must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)), 0)
 		if got := contents(t, c); got != nil {
 			t.Errorf("%q", got)
 		}
@@ -154,9 +147,7 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
 			t.Errorf("%s, %v", answer, err)
 		}
-		if got := contents(t, c); !slices.Equal(got, []string{"fact: Ann works as nurse at a hospital in Bergen"}) {
-			t.Errorf("%q", got)
-		}
+		expectAll(t, "the result", contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
 	})
 	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
 		c := imported(t, 9)
@@ -164,33 +155,22 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		j := begin(t, c, leaf, worker, 1, 9)
 		save := func(content string, more string) string {
 			t.Helper()
-			answer, err := call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more))
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must(call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)
 			return answer
 		}
-		if got := save("The standup meets at 9 in the kitchen", ""); !strings.Contains(got, fmt.Sprintf("known already, as memory %d", old.ID)) {
-			t.Error(got)
-		}
-		if got := save("The standup meets at 10 in the kitchen", ""); !strings.Contains(got, fmt.Sprintf("Memory %d says", old.ID)) {
-			t.Error(got)
-		}
+		contains(t, "the result", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
+		contains(t, "the result", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
 		if got := save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)); !strings.Contains(got, fmt.Sprintf("supersedes memory %d now", old.ID)) {
 			t.Error(got)
 		}
-		if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
-			t.Fatal(err)
-		}
-		if got := contents(t, c); !slices.Equal(got, []string{"fact: The standup meets at 10 in the kitchen"}) {
-			t.Errorf("%q", got)
-		}
+		must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
+		expectAll(t, "the result", contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
 	})
 }
 
 func TestFewMemoriesAreCompared(t *testing.T) {
 	c := newConversation(t)
-	err := c.store.update(t.Context(), func(tx *transaction) error {
+	noError(t, c.store.update(t.Context(), func(tx *transaction) error {
 		for n := range 10_000 {
 			d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
 			d.folded = d.Content
@@ -203,10 +183,7 @@ func TestFewMemoriesAreCompared(t *testing.T) {
 			t.Errorf("%d are", len(ids))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if s := keep(t, c, "Ann", "Ann keeps the box w77 in the room r77"); s.Fresh || s.ID != 78 {
 		t.Errorf("%+v", s)
 	}

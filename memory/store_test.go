@@ -25,7 +25,7 @@ func TestOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		find(t, openStore(t, dir), "terminal:other")
-		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		noError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -37,35 +37,24 @@ func TestOpen(t *testing.T) {
 				t.Errorf("%s has rights %v", path, info.Mode())
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	})
 	t.Run("a folder name with blanks, question marks and percent signs is a name", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "wh?t #a %41 b'd&_query_only=on \u00e9")
 		find(t, openStore(t, dir), "terminal:general")
-		if _, err := os.Stat(filepath.Join(dir, databaseName)); err != nil {
-			t.Fatal(err)
-		}
+		must(os.Stat(filepath.Join(dir, databaseName)))(t)
 	})
 	t.Run("what cannot be opened is said plainly", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		broken, folder, newer := t.TempDir(), t.TempDir(), t.TempDir()
 		write := func(path, text string) {
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(path, []byte(text), 0o600))
 		}
 		write(file, "")
 		write(filepath.Join(broken, databaseName), strings.Repeat("no database ", 1000))
-		if err := os.Mkdir(filepath.Join(folder, databaseName), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(filepath.Join(folder, databaseName), 0o700))
 		s := openStore(t, newer)
-		if _, err := s.write.Exec("PRAGMA user_version = 99"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.write.Exec("PRAGMA user_version = 99"))(t)
 		s.Close()
 		for _, test := range []struct {
 			o    Options
@@ -127,9 +116,7 @@ func TestMigration(t *testing.T) {
 		if _, err := s.Find(ctx, "terminal:general"); err != nil {
 			t.Error(err)
 		}
-		if n := number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"); n != 0 {
-			t.Error("half a migration is left")
-		}
+		expect(t, "half a migration is left", number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"), 0)
 	})
 	t.Run("who only looks on migrates nothing", func(t *testing.T) {
 		known := migrations
@@ -147,14 +134,9 @@ func TestMigration(t *testing.T) {
 // leaveStore makes a store with one conversation and closes it.
 func leaveStore(t *testing.T, dir string) {
 	t.Helper()
-	s, err := Open(ctx, Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Open(ctx, Options{Dir: dir}))(t)
 	find(t, s, "terminal:general")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Close())
 }
 
 func TestLock(t *testing.T) {
@@ -165,14 +147,9 @@ func TestLock(t *testing.T) {
 		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", os.Getpid())) {
 			t.Errorf("got %v", err)
 		}
-		shared, err := Open(ctx, Options{Dir: dir, Shared: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		shared := must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		shared.Close()
-		if err := first.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, first.Close())
 		openStore(t, dir)
 	})
 	t.Run("a killed bot leaves no lock and no half turn, and loses nothing it acknowledged", func(t *testing.T) {
@@ -213,23 +190,17 @@ func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bot.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, bot.Start())
 	lines := bufio.NewScanner(out)
 	for i := 0; lines.Scan(); i++ {
 		if acknowledged, err = strconv.Atoi(lines.Text()); err != nil {
 			t.Fatalf("the bot says %q", lines.Text())
 		}
 		if i == 0 {
-			if _, err := Open(ctx, Options{Dir: dir}); !errors.Is(err, ErrInUse) {
-				t.Errorf("beside a running bot: %v", err)
-			}
+			expectError(t, failure(Open(ctx, Options{Dir: dir})), ErrInUse)
 		}
 		if i == 40 {
-			if err := bot.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, bot.Process.Kill())
 		}
 	}
 	bot.Wait() // it was killed, and says so

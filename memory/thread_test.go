@@ -16,10 +16,7 @@ func TestThreads(t *testing.T) {
 	}
 	receive := func(t *testing.T, c *Conversation, m Inbound) Receipt {
 		t.Helper()
-		r, err := c.Deliver(ctx, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(c.Deliver(ctx, m))(t)
 		return r
 	}
 	follows := func(t *testing.T, c *Conversation, want bool) {
@@ -48,9 +45,7 @@ func TestThreads(t *testing.T) {
 				addressed = append(addressed, m.ID)
 			}
 		}
-		if want := []string{"m2", "m3", "m4"}; !slices.Equal(addressed, want) {
-			t.Errorf("addressed are %v, want %v", addressed, want)
-		}
+		expectAll(t, "addressed", addressed, []string{"m2", "m3", "m4"})
 	})
 	t.Run("what is optional, or stands in no thread, makes it follow nothing", func(t *testing.T) {
 		c := newConversation(t)
@@ -64,9 +59,7 @@ func TestThreads(t *testing.T) {
 	})
 	t.Run("outside of threads nothing is addressed by itself", func(t *testing.T) {
 		c := newConversation(t)
-		if err := c.Follow(ctx, true); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Follow(ctx, true))
 		if r := receive(t, c, said(1, "hello")); r.Addressed {
 			t.Errorf("%+v", r)
 		}
@@ -74,9 +67,7 @@ func TestThreads(t *testing.T) {
 	t.Run("told to stop, it answers on only when addressed again, and no repetition counts as that", func(t *testing.T) {
 		c := newConversation(t)
 		receive(t, c, inThread(1, true))
-		if err := c.Follow(ctx, false); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Follow(ctx, false))
 		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
 			t.Errorf("a repetition while it waits: %+v", r)
 		}
@@ -149,9 +140,7 @@ func TestATurnIsOptionalIfNobodyAsked(t *testing.T) {
 	if turn, _, err := c.Unanswered(ctx); err != nil || !turn.Optional {
 		t.Errorf("%+v, %v", turn, err)
 	}
-	if err := c.Finish(ctx, Outcome{Turn: 1}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Finish(ctx, Outcome{Turn: 1}))
 	deliver(t, c, optional(4), asked)
 	if turn, _, err := c.Unanswered(ctx); err != nil || turn.Optional || !slices.Equal(turn.To, []string{"m4", "m3"}) {
 		t.Errorf("%+v, %v", turn, err)

@@ -82,9 +82,7 @@ func TestATransactionIsWholeOrNothing(t *testing.T) {
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %v", err)
 			}
-			if names, err := s.Known(ctx); err != nil || (len(names) == 1) != (test.want == "") {
-				t.Errorf("there are %q, %v", names, err)
-			}
+			expect(t, "there", len(must(s.Known(ctx))(t)) == 1, test.want == "")
 			// The connection is as good as before.
 			if err := s.update(ctx, func(tx *transaction) error { return insert(tx, "y") }); err != nil {
 				t.Error(err)

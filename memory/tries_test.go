@@ -23,18 +23,14 @@ func TestTriesSurviveAStart(t *testing.T) {
 		}
 		return found
 	}
-	if err := c.Try(ctx, tries(0, 0)[:1]); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Try(ctx, tries(0, 0)[:1]))
 	if n, err := c.TryPast(ctx); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 	s.Close()
 	s = openStore(t, dir)
 	c = find(t, s, "terminal:general")
-	if err := c.Try(ctx, tries(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Try(ctx, tries(1, 0)))
 	if n, err := c.TryPast(ctx); n != 1 || err != nil {
 		t.Error(n, err)
 	}

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -31,9 +30,7 @@ func TestTurns(t *testing.T) {
 	t.Run("an answer, its tools and its pieces are written together, and read back as they were", func(t *testing.T) {
 		c, turn := ask(t)
 		o := answer(turn)
-		if err := c.Finish(ctx, o); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Finish(ctx, o))
 		state := load(t, c)
 		if state.Open != 0 || state.Next != 5 || !reflect.DeepEqual(state.Messages[1:], o.Messages) {
 			t.Errorf("loaded %+v", state)
@@ -63,58 +60,36 @@ func TestTurns(t *testing.T) {
 		if err := c.Finish(ctx, bad); err == nil {
 			t.Error("a person's message: no error")
 		}
-		if dump(t, c.store) != before {
-			t.Error("a refused outcome changed something")
-		}
-		if err := c.Finish(ctx, answer(turn)); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Finish(ctx, answer(turn)); !errors.Is(err, ErrNotFound) {
-			t.Errorf("again: %v", err)
-		}
+		expect(t, "a refused outcome changed something", dump(t, c.store), before)
+		noError(t, c.Finish(ctx, answer(turn)))
+		expectError(t, c.Finish(ctx, answer(turn)), ErrNotFound)
 	})
 	t.Run("a retry counts, and a failure closes the turn without words of the assistant", func(t *testing.T) {
 		c, turn := ask(t)
 		if n, err := c.Retry(ctx, turn); n != 2 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
-		if err := c.Finish(ctx, Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Retry(ctx, turn); !errors.Is(err, ErrNotFound) {
-			t.Errorf("retry of a closed turn: %v", err)
-		}
-		if n := number(t, c.store, "SELECT answered FROM messages"); n != closed {
-			t.Errorf("answered is %d", n)
-		}
+		noError(t, c.Finish(ctx, Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
+		expectError(t, failure(c.Retry(ctx, turn)), ErrNotFound)
+		expect(t, "answered", number(t, c.store, "SELECT answered FROM messages"), closed)
 		if pieces, err := c.Outbox(ctx); err != nil || len(pieces) != 1 || !pieces[0].Failure {
 			t.Errorf("%+v, %v", pieces, err)
 		}
 	})
 	t.Run("a piece is unsent until it is sent, and no other conversation can mark it", func(t *testing.T) {
 		c, turn := ask(t)
-		if err := c.Finish(ctx, answer(turn)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Finish(ctx, answer(turn)))
 		other := find(t, c.store, "terminal:other")
-		if err := other.Sent(ctx, 1, "p"); !errors.Is(err, ErrNotFound) {
-			t.Errorf("another conversation: %v", err)
-		}
-		if err := c.Sending(ctx, 1); err != nil {
-			t.Fatal(err)
-		}
+		expectError(t, other.Sent(ctx, 1, "p"), ErrNotFound)
+		noError(t, c.Sending(ctx, 1))
 		if pieces, _ := c.Outbox(ctx); len(pieces) != 2 || !pieces[0].Sending || pieces[1].Sending {
 			t.Errorf("%+v", pieces)
 		}
-		if err := c.Sent(ctx, 1, "p1"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Sent(ctx, 1, "p1"))
 		if pieces, _ := c.Outbox(ctx); len(pieces) != 1 || pieces[0].Row != 2 {
 			t.Errorf("%+v", pieces)
 		}
-		if err := c.Sending(ctx, 1); !errors.Is(err, ErrNotFound) {
-			t.Errorf("sending what was sent: %v", err)
-		}
+		expectError(t, c.Sending(ctx, 1), ErrNotFound)
 	})
 }
 
@@ -134,14 +109,10 @@ func TestUnfinished(t *testing.T) {
 	deliver(t, asked, m)
 	deliverOnly(t, inbox, m)
 	want("terminal:asked", "terminal:inbox")
-	if err := asked.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, asked.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}))
 	deliver(t, inbox)
 	want("terminal:asked", "terminal:inbox")
-	if err := asked.Sent(ctx, 1, "p"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, asked.Sent(ctx, 1, "p"))
 	want("terminal:inbox")
 	if _, applied, err := done.Apply(ctx, 0, compactor.Change{Placeholders: []compactor.Compaction{{By: compactor.ByEmergency, Span: compactor.Span{From: 1, To: 1}}}}); err != nil || !applied {
 		t.Fatal(applied, err)
@@ -166,7 +137,5 @@ func TestConversations(t *testing.T) {
 			t.Errorf("%q is a name", name)
 		}
 	}
-	if _, err := s.Find(ctx, "terminal:none"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("got %v", err)
-	}
+	expectError(t, failure(s.Find(ctx, "terminal:none")), ErrNotFound)
 }

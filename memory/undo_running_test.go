@@ -37,10 +37,7 @@ func TestUndoBringsARowWithoutItsTextBackAsAPlaceholder(t *testing.T) {
 	applyRows(t, c, old)
 	applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5))
 	run(t, c.store, "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
-	l, err := c.Latest(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(c.Latest(ctx))(t)
 	head := undo(t, c)
 	if shape(head.Stack) != "placeholder emergency 1-5" || head.Stack[0].Tokens != compactor.TokensOfCompaction(head.Stack[0]) {
 		t.Errorf("the stack is %+v", head.Stack)

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -60,13 +59,8 @@ func TestUndoOfACompaction(t *testing.T) {
 			applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
-			j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := j.Store(ctx, compactor.Summary{Text: "made anew", Tokens: 3}); err != nil {
-				t.Fatal(err)
-			}
+			j := must(c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
+			must(j.Store(ctx, compactor.Summary{Text: "made anew", Tokens: 3}))(t)
 			return []int64{j.ID()}
 		}},
 	} {
@@ -102,9 +96,7 @@ func TestUndoGoesBackOneCompactionAtATime(t *testing.T) {
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 3*i+1, 3*i+3))
 	}
 	for i := 2; i >= 0; i-- {
-		if got := shape(undo(t, c).Stack); got != shapes[i] {
-			t.Errorf("the stack is %q, want %q", got, shapes[i])
-		}
+		expect(t, "the stack", shape(undo(t, c).Stack), shapes[i])
 	}
 	l, err := c.Latest(ctx)
 	if err != nil || l.Why != transcript.ErrNothingApplied.Error() {
@@ -120,7 +112,7 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		want  string
 	}{
 		{"where nothing landed", func(*testing.T, *Conversation) {}, transcript.ErrNothingApplied.Error()},
-		{"an emergency is no landing", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, transcript.ErrNothingApplied.Error()},
+		{"an emergency applies nothing that can be undone", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, transcript.ErrNothingApplied.Error()},
 		{"after an edit", func(t *testing.T, c *Conversation) { land15(t, c); edit(t, c, 2, "other words") }, transcript.ErrChangedSince.Error()},
 		{"after a deletion", func(t *testing.T, c *Conversation) { land15(t, c); remove(t, c, 2) }, transcript.ErrChangedSince.Error()},
 		{"after an edit of what a marker of it hides", func(t *testing.T, c *Conversation) {
@@ -150,9 +142,7 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 			if _, applied, err := c.Undo(ctx, l.Version); applied || err != nil {
 				t.Errorf("undone all the same: %v", err)
 			}
-			if after := dump(t, c.store); after != before {
-				t.Errorf("something has changed:\n%s", after)
-			}
+			expect(t, "something has changed", dump(t, c.store), before)
 		})
 	}
 	t.Run("an edit beside it, or before it, does no harm", func(t *testing.T) {
@@ -167,10 +157,7 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 	t.Run("if something was applied meanwhile, nothing is undone", func(t *testing.T) {
 		c := imported(t, 10)
 		land15(t, c)
-		l, err := c.Latest(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(c.Latest(ctx))(t)
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 6, 8))
 		head, applied, err := c.Undo(ctx, l.Version)
 		if err != nil || applied || shape(head.Stack) != "leaf worker 1-5, leaf worker 6-8" {
@@ -200,13 +187,8 @@ func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	applyRows(t, c, a, b)
 	applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
-	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := j.Store(ctx, compactor.Summary{Text: "of nothing", Tokens: 7}); err != nil {
-		t.Fatal(err)
-	}
+	j := must(c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
+	must(j.Store(ctx, compactor.Summary{Text: "of nothing", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, j.ID())
 	if applied[0].State != compactor.Stale || shape(head.Stack) != before {
 		t.Errorf("it is %s, and holds %d messages; the stack is %s, was %s", applied[0].State, applied[0].Messages, shape(head.Stack), before)
@@ -220,9 +202,7 @@ func TestMemoriesSurviveAnUndo(t *testing.T) {
 		if answer, err := call(j.Tools(5), "memory_save", `{"content":"Ann counts messages.","kind":"fact","messages":[2]}`); err != nil {
 			t.Fatal(answer, err)
 		}
-		if _, err := j.Store(ctx, compactor.Summary{Text: "They counted.", Tokens: 3}); err != nil {
-			t.Fatal(err)
-		}
+		must(j.Store(ctx, compactor.Summary{Text: "They counted.", Tokens: 3}))(t)
 		return j.ID()
 	}
 	applyRows(t, c, save())
@@ -246,13 +226,8 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	}
 	by := func(t *testing.T, c *Conversation, trigger compactor.Trigger, from, to int64) {
 		t.Helper()
-		j, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := j.Store(ctx, compactor.Summary{Text: "x", Tokens: 1}); err != nil {
-			t.Fatal(err)
-		}
+		j := must(c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
+		must(j.Store(ctx, compactor.Summary{Text: "x", Tokens: 1}))(t)
 		applyRows(t, c, j.ID())
 	}
 	c := imported(t, 20)
@@ -309,14 +284,10 @@ func TestPins(t *testing.T) {
 	if got := pins(); !reflect.DeepEqual(got, []int64{7, 2}) {
 		t.Errorf("pinned are %v", got)
 	}
-	if _, err := c.Pin(ctx, 99, "Ann"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a message there is none of: %v", err)
-	}
+	expectError(t, failure(c.Pin(ctx, 99, "Ann")), ErrNotFound)
 	t.Run("an edit reaches a pin", func(t *testing.T) {
 		edit(t, c, 7, "other words")
-		if p := load(t, c).Head.Pins[0]; p.Text != "other words" {
-			t.Errorf("pinned is %+v", p)
-		}
+		expect(t, "pinned", load(t, c).Head.Pins[0].Text, "other words")
 	})
 	t.Run("a pin outlives the session", func(t *testing.T) {
 		run(t, c.store, "UPDATE conversations SET session_start = 5")
@@ -331,26 +302,18 @@ func TestPins(t *testing.T) {
 		if got := pins(); !reflect.DeepEqual(got, []int64{2}) {
 			t.Errorf("pinned are %v", got)
 		}
-		if _, err := c.Pin(ctx, 7, "Ann"); !errors.Is(err, ErrNotFound) {
-			t.Errorf("it can be pinned: %v", err)
-		}
+		expectError(t, failure(c.Pin(ctx, 7, "Ann")), ErrNotFound)
 	})
 	t.Run("another conversation's are its own", func(t *testing.T) {
 		other := find(t, c.store, "terminal:other")
 		deliver(t, other, said(1, "hello"), said(2, "hello again"))
-		if err := other.Unpin(ctx, 2); !errors.Is(err, ErrNotFound) {
-			t.Errorf("unpin: %v", err)
-		}
-		if got := load(t, other).Head.Pins; len(got) != 0 {
-			t.Errorf("pinned are %+v", got)
-		}
+		expectError(t, other.Unpin(ctx, 2), ErrNotFound)
+		expect(t, "pinned", len(load(t, other).Head.Pins), 0)
 	})
 	if err := c.Unpin(ctx, 2); err != nil || pins() != nil {
 		t.Errorf("unpin: %v, left are %v", err, pins())
 	}
-	if err := c.Unpin(ctx, 2); !errors.Is(err, ErrNotFound) {
-		t.Errorf("unpin again: %v", err)
-	}
+	expectError(t, c.Unpin(ctx, 2), ErrNotFound)
 }
 
 func TestExpand(t *testing.T) {
@@ -376,15 +339,11 @@ func TestExpand(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(ids(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
 		t.Errorf("the rollup: %v, %v, %v", ids(e.Children), seqs(e.Messages), err)
 	}
-	for claim, id := range map[string]int64{"a row that has left the view": storeSummary(t, c, leaf, worker, 9, 10), "no row": 999} {
-		if _, err := c.Expand(ctx, id, 1, 100); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%s: %v", claim, err)
-		}
-	}
+	prepared := storeSummary(t, c, leaf, worker, 9, 10) // is not in the window
+	expectError(t, failure(c.Expand(ctx, prepared, 1, 100)), ErrNotFound)
+	expectError(t, failure(c.Expand(ctx, 999, 1, 100)), ErrNotFound)
 	other := find(t, c.store, "terminal:other")
-	if _, err := other.Expand(ctx, a, 1, 100); !errors.Is(err, ErrNotFound) {
-		t.Errorf("another conversation's row: %v", err)
-	}
+	expectError(t, failure(other.Expand(ctx, a, 1, 100)), ErrNotFound)
 }
 
 func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
@@ -394,9 +353,7 @@ func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
 	}
 	a := storeSummary(t, c, leaf, worker, 1, 3)
 	applyRows(t, c, a)
-	if err := c.Measured(ctx, a, 900, 400); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Measured(ctx, a, 900, 400))
 	deliver(t, c, said(9, "text"))
 	hide(t, c, 4, 6)
 	b := storeSummary(t, c, leaf, worker, 5, 6) // splits the placeholder

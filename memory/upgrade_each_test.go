@@ -69,19 +69,13 @@ func leaveVersion(t *testing.T, dir string, version int) {
 	scripts := []string{migration2, secondVersion, migration3, thirdTables, migration4, fourthTables, migration5, fifthTables}
 	counts, _ := count(memoryTerms("Ann lives in Turin.", "Ann"))
 	for term, n := range counts { // as its index has it
-		if _, err := db.Exec("INSERT OR REPLACE INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, 1, 1, ?, 3)", term, n); err != nil {
-			t.Fatal(err)
-		}
+		must(db.Exec("INSERT OR REPLACE INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, 1, 1, ?, 3)", term, n))(t)
 	}
 	for _, script := range scripts[:2*(version-1)] {
-		if _, err := db.Exec(script); err != nil {
-			t.Fatal(err)
-		}
+		must(db.Exec(script))(t)
 	}
 	if version == 5 {
-		if err := transact(ctx, db, fills[5]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, transact(ctx, db, fills[5]))
 	}
 }
 
@@ -126,7 +120,7 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 	db := open(path, readerPragmas)
 	defer db.Close()
 	columns, rows = map[string][]string{}, map[string][]string{}
-	err := observe(ctx, db, func(tx *transaction) error {
+	noError(t, observe(ctx, db, func(tx *transaction) error {
 		if wanted == nil {
 			wanted = map[string][]string{}
 			err := each(tx, func(r *sql.Rows) error {
@@ -157,10 +151,7 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 			slices.Sort(rows[table])
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return columns, rows
 }
 
@@ -227,17 +218,11 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				if _, _, err := Restore(ctx, dir, copied); err != nil {
 					t.Fatal(err)
 				}
-				if c, err := Inspect(ctx, File(dir)); err != nil || c.Version != version {
-					t.Errorf("%+v, %v", c, err)
-				}
+				expect(t, "the result", must(Inspect(ctx, File(dir)))(t).Version, version)
 				write(t, dir, upgradeFolder+"1", "left by one that was killed")
 				openStore(t, dir).Close() // with the copy of the first upgrade still there
-				if again, err := filepath.Glob(copied + "-*"); err != nil || len(again) != 0 {
-					t.Errorf("what is kept already is kept once more: %q, %v", again, err)
-				}
-				if left, err := filepath.Glob(filepath.Join(dir, upgradeFolder+"*")); err != nil || len(left) != 0 {
-					t.Errorf("%q is left, %v", left, err)
-				}
+				expect(t, "what is kept already is kept once more", len(must(filepath.Glob(copied+"-*"))(t)), 0)
+				expect(t, "is left", len(must(filepath.Glob(filepath.Join(dir, upgradeFolder+"*")))(t)), 0)
 			})
 			t.Run("and what was said after that is kept too", func(t *testing.T) {
 				if _, _, err := Restore(ctx, dir, copied); err != nil {
@@ -250,13 +235,9 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				if err == nil {
 					_, err = db.Exec("DELETE FROM memory_sources; DELETE FROM memories") // for one: it is not what it was
 				}
-				if err := errors.Join(err, db.Close()); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, errors.Join(err, db.Close()))
 				openStore(t, dir)
-				if again, err := filepath.Glob(copied + "-*"); err != nil || len(again) != 1 {
-					t.Errorf("the copies of the next upgrade are %q, %v", again, err)
-				}
+				expect(t, "the copies of the next upgrade", len(must(filepath.Glob(copied+"-*"))(t)), 1)
 			})
 		})
 	}
@@ -268,9 +249,7 @@ func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
 		if version == 0 {
 			write(t, dir, databaseName, "")
 			db := open(File(dir), writerPragmas) // SQLite lets nobody wait who makes a file keep a log
-			if err := errors.Join(db.Ping(), db.Close()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, errors.Join(db.Ping(), db.Close()))
 		} else {
 			leaveVersion(t, dir, version)
 		}
@@ -305,20 +284,11 @@ func TestADamagedFileIsNotUpgraded(t *testing.T) {
 	leaveVersion(t, dir, 3)
 	db := open(File(dir), writerPragmas)
 	var page, size int64
-	if err := db.QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'pins'").Scan(&page, &size); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'pins'").Scan(&page, &size))
+	noError(t, db.Close())
 	overwrite(t, File(dir), size*(page-1), slices.Repeat([]byte{0xee}, int(size)))
-	was, err := os.ReadFile(File(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(ctx, Options{Dir: dir}); !errors.Is(err, ErrDamaged) {
-		t.Errorf("got %v", err)
-	}
+	was := must(os.ReadFile(File(dir)))(t)
+	expectError(t, failure(Open(ctx, Options{Dir: dir})), ErrDamaged)
 	if now, err := os.ReadFile(File(dir)); err != nil || !slices.Equal(now, was) {
 		t.Error("the file is another one", err)
 	}
@@ -327,12 +297,7 @@ func TestADamagedFileIsNotUpgraded(t *testing.T) {
 // overwrite puts bytes at a place of a file.
 func overwrite(t testing.TB, path string, at int64, bytes []byte) {
 	t.Helper()
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.OpenFile(path, os.O_WRONLY, 0))(t)
 	defer file.Close()
-	if _, err := file.WriteAt(bytes, at); err != nil {
-		t.Fatal(err)
-	}
+	must(file.WriteAt(bytes, at))(t)
 }

@@ -26,18 +26,12 @@ PRAGMA user_version = 3`
 func TestUpgradeOfMemories(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, databaseName)
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, nil, 0o600))
 	db := open(path, writerPragmas)
 	for _, script := range []string{migration1, migration2, migration3, thirdVersion} {
-		if _, err := db.Exec(script); err != nil {
-			t.Fatal(err)
-		}
+		must(db.Exec(script))(t)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.Close())
 	s := openStore(t, dir)
 	t.Run("who they are of is known as far as their messages tell", func(t *testing.T) {
 		for id, want := range map[int64][2]string{1: {"u1", "u2"}, 2: {"u1", "u1"}, 3: {"", ""}, 5: {"", ""}} {
@@ -56,9 +50,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 	})
 	t.Run("what was forgotten can be restored to what it was", func(t *testing.T) {
 		for id, want := range map[int64]string{3: "active", 4: "superseded"} {
-			if err := s.Restore(ctx, id); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Restore(ctx, id))
 			if m, _, err := s.Memory(ctx, id); err != nil || m.State != want {
 				t.Errorf("%+v, %v", m, err)
 			}
@@ -82,14 +74,10 @@ func TestUpgradeOfMemories(t *testing.T) {
 
 func TestUpgradeScrubsWhatWasPurged(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(File(dir), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(File(dir), nil, 0o600))
 	db := open(File(dir), writerPragmas)
 	for _, script := range []string{migration1, migration2, migration3, thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5"} {
-		if _, err := db.Exec(script); err != nil {
-			t.Fatal(err)
-		}
+		must(db.Exec(script))(t)
 	}
 	if _, _, err := migrate(ctx, db); err != nil {
 		t.Fatal(err)
@@ -98,7 +86,5 @@ func TestUpgradeScrubsWhatWasPurged(t *testing.T) {
 	if err := db.QueryRow("SELECT count(*) FROM unscrubbed").Scan(&due); err != nil || due != 1 {
 		t.Errorf("%d are due, %v", due, err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.Close())
 }

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -28,9 +27,7 @@ func TestUsage(t *testing.T) {
 		{b, []Usage{usageRow("2026-03-29", ForTurn, "m", 1)}},
 		{b, nil},
 	} {
-		if err := add.c.AddUsage(ctx, add.all); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, add.c.AddUsage(ctx, add.all))
 	}
 	ofB := usageRow("2026-03-29", ForTurn, "m", 1)
 	ofB.Conversation = "test:b"
@@ -74,15 +71,9 @@ func TestUsageIsWrittenWithTheAnswer(t *testing.T) {
 	if err := c.Finish(ctx, bad); err == nil {
 		t.Fatal("a taken seq: no error")
 	}
-	if got, err := c.Usage(ctx); err != nil || len(got) != 0 {
-		t.Errorf("an answer that was not written left %+v, %v", got, err)
-	}
-	if err := c.Finish(ctx, answer); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Finish(ctx, answer); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a second time: %v", err)
-	}
+	expect(t, "an answer that was not written left", len(must(c.Usage(ctx))(t)), 0)
+	noError(t, c.Finish(ctx, answer))
+	expectError(t, c.Finish(ctx, answer), ErrNotFound)
 	if got, err := c.Usage(ctx); err != nil || !reflect.DeepEqual(got, used) {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -92,10 +83,7 @@ func TestADayIsTheZones(t *testing.T) {
 	before := time.Local
 	defer func() { time.Local = before }()
 	for zone, want := range map[string]string{"UTC": "2026-03-28", "Asia/Tokyo": "2026-03-29", "America/New_York": "2026-03-28"} {
-		there, err := time.LoadLocation(zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		there := must(time.LoadLocation(zone))(t)
 		time.Local = there
 		if got := Day(time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)); got != want {
 			t.Errorf("%s: %s, want %s", zone, got, want)
@@ -115,9 +103,7 @@ func TestSaved(t *testing.T) {
 				m.Addressed = true
 				turn := deliver(t, c, m)[0].Turn
 				reply := compactor.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: day, Tokens: 1}
-				if err := c.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{reply}}); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{reply}}))
 				seq = turn + 2
 			}
 		}

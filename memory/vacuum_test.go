@@ -21,7 +21,7 @@ import (
 func countBytes(t *testing.T, dir, text string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
-	err := filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+	noError(t, filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -30,10 +30,7 @@ func countBytes(t *testing.T, dir, text string) map[string]int {
 			found[filepath.Base(file)] = n
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -68,15 +65,11 @@ func scattered(t *testing.T, s *Store, seed int64, n int) (c *Conversation, mark
 			}
 			page = append(page, said(i, text))
 		}
-		if _, err := c.Import(ctx, page); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Import(ctx, page))(t)
 		for j := range page {
 			page[j].Text = fmt.Sprintf("w%x is another one's", r.Intn(4000))
 		}
-		if _, err := other.Import(ctx, page); err != nil {
-			t.Fatal(err)
-		}
+		must(other.Import(ctx, page))(t)
 	}
 	return c, marked
 }
@@ -92,28 +85,18 @@ func TestErasureFromTheFiles(t *testing.T) {
 		s := openStore(t, dir)
 		c, marked := scattered(t, s, 1, 900)
 		secrets := scatteredMemories(t, c, 2, 400)
-		if err := s.Upkeep(ctx, backups(dir), day); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Upkeep(ctx, backups(dir), day))
 		remove(t, c, marked...)
 		for _, id := range secrets {
-			if err := s.Purge(ctx, id); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Purge(ctx, id))
 		}
-		if err := s.emptyLog(ctx); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.emptyLog(ctx))
 		if found := countBytes(t, dir, "xylophon"); found[databaseName] == 0 || len(found) != 2 {
 			t.Fatalf("secure_delete and a checkpoint leave the text in %v: nothing is tried", found)
 		}
-		if err := s.EraseFiles(ctx, backups(dir)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.EraseFiles(ctx, backups(dir)))
 		wantNoBytes(t, dir, "xylophon")
-		if n := number(t, s, "SELECT count(*) FROM unscrubbed"); n != 0 {
-			t.Errorf("%d deletions are still noted", n)
-		}
+		expect(t, "deletions are still noted", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
 		made, err := backups(dir).List()
 		if err != nil || len(made) != 1 {
 			t.Fatal(made, err)
@@ -122,9 +105,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 			t.Errorf("the fresh backup: %+v, %v", holds, err)
 		}
 		deliver(t, c, said(5000, "kangaroo"))
-		if found := recalled(t, c, "kangaroo"); len(found) != 1 {
-			t.Errorf("found %v", found)
-		}
+		expect(t, "found", len(recalled(t, c, "kangaroo")), 1)
 		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
 			t.Errorf("found %v, %v", found, err)
 		}
@@ -132,36 +113,23 @@ func TestErasureFromTheFiles(t *testing.T) {
 	t.Run("a database that is a link to another place is rewritten there", func(t *testing.T) {
 		dir, elsewhere := t.TempDir(), t.TempDir()
 		write(t, elsewhere, "real.db", "")
-		if err := os.Symlink(filepath.Join(elsewhere, "real.db"), File(dir)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Symlink(filepath.Join(elsewhere, "real.db"), File(dir)))
 		s := openStore(t, dir)
 		c, marked := scattered(t, s, 1, 600)
 		remove(t, c, marked...)
-		if err := s.EraseFiles(ctx, Backups{}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.EraseFiles(ctx, Backups{}))
 		wantNoBytes(t, elsewhere, "xylophon")
 	})
 	t.Run("a deletion of a shell beside the bot is noted for the bot", func(t *testing.T) {
 		dir := t.TempDir()
 		bot := openStore(t, dir)
 		secrets := scatteredMemories(t, find(t, bot, "terminal:general"), 2, 40)
-		shell, err := Open(ctx, Options{Dir: dir, Shared: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		shell := must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		for _, id := range secrets {
-			if err := shell.Purge(ctx, id); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, shell.Purge(ctx, id))
 		}
-		if err := shell.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := bot.Upkeep(ctx, Backups{}, time.Now().Add(EraseWithin)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, shell.Close())
+		noError(t, bot.Upkeep(ctx, Backups{}, time.Now().Add(EraseWithin)))
 		wantNoBytes(t, dir, "xylophon")
 	})
 	t.Run("a disk without room leaves the deletion noted", func(t *testing.T) {
@@ -177,9 +145,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		if err := s.EraseFiles(ctx, backups(dir)); err == nil {
 			t.Fatal("it made a backup")
 		}
-		if n := number(t, s, "SELECT count(*) FROM unscrubbed"); n != 1 {
-			t.Errorf("%d deletions are noted", n)
-		}
+		expect(t, "deletions are noted", number(t, s, "SELECT count(*) FROM unscrubbed"), 1)
 	})
 }
 
@@ -205,9 +171,7 @@ func TestAKillInARewrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Duration(i*7) * time.Millisecond)
-		if err := bot.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, bot.Process.Kill())
 		_ = bot.Wait() // it was killed
 		s := openStore(t, dir)
 		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
@@ -219,9 +183,7 @@ func TestAKillInARewrite(t *testing.T) {
 		s.Close()
 	}
 	s = openStore(t, dir)
-	if err := s.EraseFiles(ctx, Backups{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.EraseFiles(ctx, Backups{}))
 	wantNoBytes(t, dir, "xylophon")
 }
 

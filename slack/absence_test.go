@@ -16,14 +16,9 @@ import (
 // age makes what is stored an hour older: of what was stored just now a history may say nothing.
 func (r *rig) age() {
 	r.t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
 	defer db.Close()
-	if _, err := db.Exec("UPDATE messages SET saved_at = saved_at - 3600000"); err != nil {
-		r.t.Fatal(err)
-	}
+	must(db.Exec("UPDATE messages SET saved_at = saved_at - 3600000"))(r.t)
 }
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
@@ -54,9 +49,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 			r.w.Delete(general, last)
 			r.begin()
 			r.stored(name, "user: first", "user: the plan of @ann", "user: /help", "user: fourth")
-			if n := len(r.model.Requests()); n != 0 {
-				t.Errorf("the model was asked %d times", n)
-			}
+			expect(t, "how often the model was asked", len(r.model.Requests()), 0)
 		})
 	}
 	t.Run("the only message of a channel", func(t *testing.T) {

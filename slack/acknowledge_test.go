@@ -77,9 +77,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 			}
 			repair()
 			r.awaitAnswers(general, 2)
-			if n := strings.Count(r.logs.String(), "store_message_failed"); n != 1 {
-				t.Errorf("%d warnings for one incident", n)
-			}
+			expect(t, "warnings for one incident", strings.Count(r.logs.String(), "store_message_failed"), 1)
 		})
 	}
 }
@@ -104,9 +102,7 @@ func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	}
 	repair()
 	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
-	if n := strings.Count(strings.Join(r.said(general), "\n"), told); n != 1 {
-		t.Errorf("they are told %d times", n)
-	}
+	expect(t, "how often they are told", strings.Count(strings.Join(r.said(general), "\n"), told), 1)
 }
 
 func TestAQueueThatIsHeldUp(t *testing.T) {
@@ -208,7 +204,7 @@ func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	}
 	lose(2) // what is made once is there then
 	goroutines, sockets := count()
-	lose(6)
+	lose(4)
 	r.eventually("goroutines and sockets are as before", func() bool {
 		g, s := count()
 		return g <= goroutines && s <= sockets

@@ -237,10 +237,7 @@ func TestHistoryOfAThread(t *testing.T) {
 		after, more := replies[0], true
 		var all []channel.Inbound
 		for more {
-			page, err := r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 100})
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := must(r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 100}))(t)
 			after, more = page.Last, page.More
 			all = append(all, page.Said...)
 		}

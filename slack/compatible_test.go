@@ -25,10 +25,7 @@ import (
 // leaves the rest to the workspace.
 func (r *rig) behind(front func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy)) {
 	r.t.Helper()
-	target, err := url.Parse(r.w.APIURL)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	target := must(url.Parse(r.w.APIURL))(r.t)
 	workspace := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
 		p.Out.URL.Scheme, p.Out.URL.Host = target.Scheme, target.Host
 	}}
@@ -151,27 +148,6 @@ func TestAReplyToTheBotThatDoesNotSayWhoseMessageItAnswers(t *testing.T) {
 		"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?",
 	})
 	r.awaitAnswers(general, 2)
-}
-
-func TestAThreadOfTheBotStaysStoppedOverARestart(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
-	r.ask(general, ann, 1)
-	answer := r.own(general)[0].TS
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
-	r.awaitAnswers(general, 2)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: mention + "/stop"})
-	r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })
-	r.end()
-	r.begin()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "among ourselves"})
-	r.stored(conversation(general, answer), "user: really?", "assistant: answer 2", "user: among ourselves")
-	r.settled(conversation(general, answer))
-	if n := len(r.own(general)); n != 3 {
-		t.Errorf("the bot said %q", r.said(general))
-	}
 }
 
 func TestAnEditInAFormThatIsNotKnown(t *testing.T) {

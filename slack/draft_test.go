@@ -37,9 +37,7 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 				if len(own) != 1 || own[0].Shown() != defuseMentions(final) || own[0].TS != id || own[0].Streaming || own[0].Thread != q.thread {
 					t.Errorf("there stands %+v", own)
 				}
-				if own[0].Streamed != inThread {
-					t.Errorf("streamed: %v", own[0].Streamed)
-				}
+				expect(t, "streamed", own[0].Streamed, inThread)
 				if !strings.Contains(string(own[0].Metadata), `"reply":"r1"`) {
 					t.Errorf("it is marked %s", own[0].Metadata)
 				}
@@ -85,6 +83,7 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 		for claim, fault := range failures {
 			for _, method := range []string{first, more, last} {
 				t.Run(method+" "+claim, func(t *testing.T) {
+					t.Parallel()
 					r := idle(t)
 					q := r.question(inThread)
 					r.begin()
@@ -146,9 +145,7 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 				}
 				r.send(w, piece("Quite another answer."))
 				r.answered(q.channel, "Quite another answer.")
-				if own := r.own(q.channel); len(own) != 1 {
-					t.Errorf("there stands %+v", own)
-				}
+				expect(t, "there stands", len(r.own(q.channel)), 1)
 			})
 		}
 	})
@@ -188,9 +185,7 @@ func TestWhereStreamsAreRefused(t *testing.T) {
 				r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
 			}
 			r.answered(q.channel, "First answer.", "Second answer.")
-			if n := len(r.w.Calls("chat.startStream")); n != 1 {
-				t.Errorf("it was tried %d times", n)
-			}
+			expect(t, "how often it was tried", len(r.w.Calls("chat.startStream")), 1)
 		})
 	}
 }

@@ -14,8 +14,6 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
 
@@ -81,13 +79,18 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	answer := r.own(general)[0].TS
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
 	r.awaitAnswers(general, 2)
-	if m := r.messages(conversation(general, answer))[0]; m.Quote != `app: "answer 1"` {
-		t.Errorf("the message is quoted as %q", m.Quote)
-	}
+	expect(t, "the message is quoted as", r.messages(conversation(general, answer))[0].Quote, `app: "answer 1"`)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: mention + "/stop"})
 	r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "among ourselves"})
-	r.stored(conversation(general, answer), "user: really?", "assistant: answer 2", "user: among ourselves")
+	said := []string{"user: really?", "assistant: answer 2", "user: among ourselves"}
+	r.stored(conversation(general, answer), said...)
+	r.end() // after a restart it is still silent there
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "once more"})
+	r.stored(conversation(general, answer), append(said, "user: once more")...)
+	r.settled(conversation(general, answer))
+	expect(t, "messages of the bot", len(r.own(general)), 3)
 }
 
 func TestEditsAndDeletions(t *testing.T) {
@@ -152,9 +155,7 @@ func TestFiles(t *testing.T) {
 	if len(got) != 3 || got[0].Text != "the code is 4711" || got[1].Kind != "image" || got[1].File == 0 || got[2].Name != "app.bin" || got[2].Size != 3 || got[2].Text != "" {
 		t.Errorf("%+v", got)
 	}
-	if n := len(r.w.Calls("files.download")); n != 2 {
-		t.Errorf("%d files were fetched", n)
-	}
+	expect(t, "files were fetched", len(r.w.Calls("files.download")), 2)
 	t.Run("an edit of the text keeps them", func(t *testing.T) {
 		r.w.Edit(general, ts, "look again")
 		r.eventually("it is edited", func() bool { return r.messages(conversation(general))[0].Text == "look again" })
@@ -201,10 +202,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 		}
 	}))
 	defer slack.Close()
-	s, err := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100}))(t)
 	defer s.api.close()
 	for address, want := range map[string]string{
 		slack.URL + "/file": "Bearer xoxb-secret", slack.URL + "/home": "Bearer xoxb-secret",
@@ -252,31 +250,6 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	}
 }
 
-func TestAChannelThatWaitsDelaysNoOther(t *testing.T) {
-	t.Parallel()
-	release := make(chan struct{})
-	r := newRig(t, quick(), func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
-		if strings.Contains(req.Messages[len(req.Messages)-1].Text, "slowly") {
-			select {
-			case <-release:
-			case <-ctx.Done():
-			}
-		}
-		return llmtest.Say("done"), nil
-	})
-	general, ann := r.place()
-	other := r.w.AddChannel("other", ann)
-	r.begin()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "slowly"})
-	for i := range 5 {
-		r.w.Say(slacktest.Post{Channel: other, User: ann, Text: mention + "quickly"})
-		r.eventually("the other channel is answered", func() bool { return len(r.said(other)) == i+1 })
-	}
-	r.answered(general)
-	close(release)
-	r.answered(general, "done")
-}
-
 func TestConversationsAreListedByTheirNames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick(), answerN)
@@ -285,10 +258,7 @@ func TestConversationsAreListedByTheirNames(t *testing.T) {
 	r.ask(general, ann, 1) // its author is looked up, and the channel with them
 	r.ask(general, ann, 2)
 	r.eventually("the name of the channel", func() bool {
-		all, err := r.store.Listing(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must(r.store.Listing(t.Context()))(t)
 		return len(all) == 1 && all[0].Name == "#general · slacktest"
 	})
 }

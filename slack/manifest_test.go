@@ -83,17 +83,11 @@ func TestTheManifestAsksForWhatIsUsed(t *testing.T) {
 			"GetConversationsForUser": "users.conversations", "GetUserInfo": "users.info", "GetFile": "url_private",
 			"AddReaction": reactMethod, "RemoveReaction": "reactions.remove", "PostEphemeral": "chat.postEphemeral",
 		}
-		files, err := filepath.Glob("*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must(filepath.Glob("*.go"))(t)
 		call := regexp.MustCompile(`api\.(?:read|write)\.(\w+)Context\(`)
 		found := 0
 		for _, file := range files {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must(os.ReadFile(file))(t)
 			for _, match := range call.FindAllStringSubmatch(string(source), -1) {
 				found++
 				if _, known := scopes[methods[match[1]]]; !known {

@@ -19,10 +19,7 @@ import (
 // knowing is a connector that knows ann, bob and general, and itself as cairn.
 func knowing(t testing.TB) *Slack {
 	t.Helper()
-	s, err := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)}))(t)
 	s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
 	s.names.cache.Set("U1", "Ann")
 	s.names.cache.Set("C1", "general")
@@ -68,19 +65,13 @@ func TestNobodyCanBeMadeToCallEverybody(t *testing.T) {
 		if everybody.MatchString(got) || everybodyWord.MatchString(got) || somebody.MatchString(got) {
 			t.Errorf("%q is %q", call, got)
 		}
-		if defuseMentions(got) != got {
-			t.Errorf("%q changes again", got)
-		}
+		expect(t, "changed once more", defuseMentions(got), got)
 		if strings.ReplaceAll(got, joiner, "") != "so "+call+" there" {
 			t.Errorf("%q reads %q", call, got)
 		}
 	}
-	if got := defuseMentions("mail a@b.dev, !important, @ann stays"); got != "mail a@b.dev, !important, @ann stays" {
-		t.Errorf("got %q", got)
-	}
-	if got := escaped("a < b & c > <!here>"); got != "a &lt; b &amp; c &gt; &lt;!"+joiner+"here&gt;" {
-		t.Errorf("got %q", got)
-	}
+	expect(t, "the result", defuseMentions("mail a@b.dev, !important, @ann stays"), "mail a@b.dev, !important, @ann stays")
+	expect(t, "the result", escaped("a < b & c > <!here>"), "a &lt; b &amp; c &gt; &lt;!"+joiner+"here&gt;")
 }
 
 func FuzzMarkup(f *testing.F) {

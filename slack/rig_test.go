@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -26,6 +27,11 @@ import (
 
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
+	flag.Parse()
+	// The tests mostly wait, side by side.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -206,14 +212,8 @@ func (r *rig) transcript(name string) []string {
 
 func (r *rig) messages(name string) []compactor.Message {
 	r.t.Helper()
-	c, err := r.store.Conversation(context.Background(), name)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	page, err := c.Transcript(context.Background(), 1, 10_000)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	c := must(r.store.Conversation(context.Background(), name))(r.t)
+	page := must(c.Transcript(context.Background(), 1, 10_000))(r.t)
 	return page
 }
 
@@ -234,14 +234,9 @@ func (r *rig) breakDisk() (repair func()) {
 	}
 	exec := func(statement string) {
 		r.t.Helper()
-		db, err := sql.Open("sqlite3", "file:"+files[0]+"?_busy_timeout=10000")
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		db := must(sql.Open("sqlite3", "file:"+files[0]+"?_busy_timeout=10000"))(r.t)
 		defer db.Close()
-		if _, err := db.Exec(statement); err != nil {
-			r.t.Fatal(err)
-		}
+		must(db.Exec(statement))(r.t)
 	}
 	exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	return func() { exec("DROP TRIGGER broken") }

@@ -73,9 +73,7 @@ func TestAThreadIsAConversation(t *testing.T) {
 	r.answered(general, "answer 1")
 	thread := conversation(general, root)
 	r.stored(thread, "user: what do you think?", "assistant: answer 1")
-	if m := r.messages(thread)[0]; m.Quote != `ann: "the plan is blue"` {
-		t.Errorf("the message it hangs on is quoted as %q", m.Quote)
-	}
+	expect(t, "the message it hangs on is quoted as", r.messages(thread)[0].Quote, `ann: "the plan is blue"`)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and now without a mention"})
 	r.answered(general, "answer 1", "answer 2")
 	for _, m := range r.w.Posted() {
@@ -147,12 +145,8 @@ func TestWhoMayReadAPlace(t *testing.T) {
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			m := membersOf([]byte(c.payload))
-			if got := m.audience(channelPlace); got != c.channel {
-				t.Errorf("the channel: %q, want %q", got, c.channel)
-			}
-			if got := m.audience(thread); got != c.thread {
-				t.Errorf("a thread: %q, want %q", got, c.thread)
-			}
+			expect(t, "the channel", m.audience(channelPlace), c.channel)
+			expect(t, "a thread", m.audience(thread), c.thread)
 		})
 	}
 }
@@ -173,10 +167,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 		} else {
 			r.stored(name, "user: the launch is on Monday")
 		}
-		c, err := r.store.Find(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(r.store.Find(t.Context(), name))(t)
 		if _, here, err := c.SharesMemories(t.Context()); err != nil || here != want {
 			t.Errorf("%s shares its memories: %v, %v", name, here, err)
 		}
@@ -232,9 +223,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	})
 	t.Run("nor is a command", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "stop") // a public one
-		if got := r.told(general, ann, 1).Shown(); got != sayRefused {
-			t.Errorf("got %q", got)
-		}
+		expect(t, "the result", r.told(general, ann, 1).Shown(), sayRefused)
 	})
 	t.Run("nor is a press", func(t *testing.T) {
 		for i := range 12 {
@@ -246,18 +235,12 @@ func TestWhoMayUseIt(t *testing.T) {
 		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
 		list := r.own(general)[1]
 		r.w.Press(general, list.TS, ann, pageAction+"next")
-		if got := r.told(general, ann, 2).Shown(); got != sayRefused {
-			t.Errorf("got %q", got)
-		}
-		if r.own(general)[1].Edits != 0 {
-			t.Error("the page was turned")
-		}
+		expect(t, "the result", r.told(general, ann, 2).Shown(), sayRefused)
+		expect(t, "the page was turned", r.own(general)[1].Edits, 0)
 	})
 	t.Run("an administrator runs what is restricted", func(t *testing.T) {
 		r.w.Command(general, bob, "/cairn", "forget 1")
-		if got := r.told(general, bob, 1).Shown(); !strings.Contains(got, "forgotten") {
-			t.Errorf("got %q", got)
-		}
+		contains(t, "the result", r.told(general, bob, 1).Shown(), "forgotten")
 	})
 }
 
@@ -267,12 +250,8 @@ func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
 	general, ann := r.place()
 	r.begin()
 	r.w.Command(general, ann, "/cairn", "unpin 1")
-	if got := r.told(general, ann, 1).Shown(); !strings.Contains(got, "for those who manage this place") {
-		t.Errorf("got %q", got)
-	}
+	contains(t, "the result", r.told(general, ann, 1).Shown(), "for those who manage this place")
 	dm := r.w.DM(ann)
 	r.w.Command(dm, ann, "/cairn", "unpin 1")
-	if got := r.told(dm, ann, 1).Shown(); !strings.Contains(got, "not pinned") {
-		t.Errorf("alone with the bot: %q", got)
-	}
+	contains(t, "alone with the bot", r.told(dm, ann, 1).Shown(), "not pinned")
 }

@@ -58,9 +58,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 		letGo()
 		r.answered(general, "answer 1")
 		r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 })
-		if n := len(r.w.Calls(statusMethod)); n != 0 {
-			t.Errorf("%d statuses", n)
-		}
+		expect(t, "statuses", len(r.w.Calls(statusMethod)), 0)
 		r.uncomplaining()
 	})
 	t.Run("in a thread by a status", func(t *testing.T) {
@@ -111,9 +109,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 		first := r.own(general)[0].TS
 		letGo()
 		r.answered(general, "answer 1")
-		if own := r.own(general); own[0].TS != first {
-			t.Errorf("there stands %+v", own)
-		}
+		expect(t, "there stands", r.own(general)[0].TS, first)
 	})
 }
 
@@ -125,9 +121,7 @@ func TestNoSignOfWorkIsLeft(t *testing.T) {
 		letGo()
 		r.ask(general, ann, 1)
 		r.end()
-		if n := len(r.w.Calls(statusMethod)) + len(r.w.Calls(reactMethod)); n != 0 {
-			t.Errorf("%d calls", n)
-		}
+		expect(t, "calls", len(r.w.Calls(statusMethod))+len(r.w.Calls(reactMethod)), 0)
 	})
 	t.Run("no more when there will be no answer", func(t *testing.T) {
 		r, _ := thinking(t, nil, Options{})
@@ -222,9 +216,7 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 				told.WriteString(m.Text + "\n")
 			}
 			for _, want := range []string{"who painted it?", "You answered: answer 1", "and when?"} {
-				if !strings.Contains(told.String(), want) {
-					t.Errorf("the model was not told %q:\n%s", want, told.String())
-				}
+				contains(t, "the model was not told", told.String(), want)
 			}
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/stop"})
 			r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })

@@ -137,12 +137,8 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 		r.begin()
 		sent[0].Sending, sent[1].Sending = true, true
 		w = r.connector.Reply(q.name, q.to)
-		if again := r.send(w, sent[0]); again != first {
-			t.Errorf("the first part is %s and was %s", again, first)
-		}
-		if again := r.send(w, sent[1]); again != second {
-			t.Errorf("the second part is %s and was %s", again, second)
-		}
+		expect(t, "the first part", r.send(w, sent[0]), first)
+		expect(t, "the second part", r.send(w, sent[1]), second)
 		other := piece("Another reply to the same.")
 		other.Reply, other.Sending = "r2", true
 		r.send(r.connector.Reply(q.name, q.to), other)
@@ -203,9 +199,7 @@ func TestWhereMarkdownIsRefused(t *testing.T) {
 		t.Errorf("from here on it is cut into %d pieces", n)
 	}
 	first := r.own(q.channel)[0].TS
-	if again := r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: text, Sending: true}); again != first {
-		t.Errorf("a piece of several messages is found as %s, not %s", again, first)
-	}
+	expect(t, "a piece of several messages is found as", r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: text, Sending: true}), first)
 	r.uncomplaining()
 }
 
@@ -242,8 +236,6 @@ func TestStatus(t *testing.T) {
 			r.send(w, channel.Piece{Reply: reply, Parts: 1, Text: reply})
 		}
 		r.answered(q.channel, "r1", "r2")
-		if n := len(r.w.Calls(statusMethod)); n != 1 {
-			t.Errorf("it was tried %d times", n)
-		}
+		expect(t, "how often it was tried", len(r.w.Calls(statusMethod)), 1)
 	})
 }

@@ -42,10 +42,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			x.Say(" ten")
 		})
 		defer server.Close()
-		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{}, model)
 		k.typed(t, "count\r")
 		k.screen.until(t, "the whole answer, once", func(screen string) bool {
@@ -65,10 +62,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			x.Say(" ten")
 		})
 		defer server.Close()
-		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{NoColor: true}, model)
 		k.typed(t, "count\r")
 		k.screen.wait(t, "nine ten")
@@ -84,10 +78,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			x.Wait(20 * time.Second)
 		})
 		defer server.Close()
-		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{NoColor: true}, model)
 		k.typed(t, "count\r")
 		k.screen.wait(t, "Stopped.")
@@ -114,9 +105,7 @@ func TestEditorCommands(t *testing.T) {
 		if err := k.end(t); err != nil {
 			t.Error(err)
 		}
-		if len(model.Requests()) != 1 {
-			t.Error("the cleared line was sent")
-		}
+		expect(t, "the cleared line was sent", len(model.Requests()), 1)
 	})
 	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
@@ -155,10 +144,7 @@ func TestEditorCommands(t *testing.T) {
 			x.Say("here I am")
 		})
 		defer server.Close()
-		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{}, model)
 		k.typed(t, "hello\r")
 		k.screen.until(t, "the answer, and no sign any more", func(screen string) bool {

@@ -57,9 +57,7 @@ func (d display) until(t *testing.T, what string, ok func(screen string) bool) {
 
 func (k *keyboard) typed(t *testing.T, keys string) {
 	t.Helper()
-	if _, err := k.pty.WriteString(keys); err != nil {
-		t.Fatal(err)
-	}
+	must(k.pty.WriteString(keys))(t)
 }
 
 func (k *keyboard) end(t *testing.T) error {

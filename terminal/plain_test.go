@@ -35,9 +35,7 @@ func TestPlain(t *testing.T) {
 			}
 			return echo(ctx, n, req)
 		})
-		if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 	})
 	t.Run("a command is answered on the output", func(t *testing.T) {
 		s := talk(t, Options{}, "/help\n", echo)
@@ -55,9 +53,7 @@ func TestPlain(t *testing.T) {
 		s := talk(t, Options{}, "hello\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("\x1b]52;c;x\x07red \u009b2J\u202eok\tend"), nil
 		})
-		if got := s.out.String(); got != "]52;c;xred 2Jok\tend\n" {
-			t.Errorf("got %q", got)
-		}
+		expect(t, "the result", s.out.String(), "]52;c;xred 2Jok\tend\n")
 	})
 	t.Run("a failure is told on the error stream", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -75,10 +71,7 @@ func TestPlain(t *testing.T) {
 		if s.out.String() != "yes\nyes\n" || !strings.Contains(s.err.String(), "more than 4 MB") {
 			t.Errorf("output %q, errors %q", s.out, s.err)
 		}
-		conversation, err := s.store.Find(t.Context(), "terminal:general")
-		if err != nil {
-			t.Fatal(err)
-		}
+		conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript(t.Context(), 1, 10)
 		if err != nil || len(messages) != 4 || strings.TrimSpace(messages[0].Text) != strings.TrimSpace(long) {
 			t.Errorf("%d messages, %v", len(messages), err)
@@ -113,9 +106,7 @@ func TestPlain(t *testing.T) {
 		s.lose(t)
 		p := s.connector.face.(*plain)
 		p.log = s.log
-		if err := p.say(t.Context(), s.hub, typed{text: "hello"}); err != notTaken {
-			t.Errorf("got %v", err)
-		}
+		expect[error](t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), notTaken)
 		s.logged.wait(t, "database is closed")
 	})
 	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
@@ -131,17 +122,10 @@ func TestPlain(t *testing.T) {
 	t.Run("the next start answers what was left, and only this channel's", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader("now\n")}, echo)
 		for _, name := range []string{"terminal:general", "terminal:other"} {
-			conversation, err := s.store.Conversation(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := conversation.Deliver(t.Context(), inbound(person("Ada"), "left in "+name)); err != nil {
-				t.Fatal(err)
-			}
+			conversation := must(s.store.Conversation(t.Context(), name))(t)
+			must(conversation.Deliver(t.Context(), inbound(person("Ada"), "left in "+name)))(t)
 		}
-		if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 		if got, want := s.out.String(), "you said left in terminal:general\nyou said now\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -151,17 +135,11 @@ func TestPlain(t *testing.T) {
 func TestUntaken(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	full := fmt.Errorf("deliver message of terminal:general: %w", sqlite3.Error{Code: sqlite3.ErrFull})
-	if got := new(disk).untaken(t.Context(), log, full); got != diskFull {
-		t.Errorf("a full disk: %v", got)
-	}
-	if got := new(disk).untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}); got != notTaken {
-		t.Errorf("a disk that takes nothing: %v", got)
-	}
+	expect[error](t, "a full disk", new(disk).untaken(t.Context(), log, full), diskFull)
+	expect[error](t, "a disk that takes nothing", new(disk).untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notTaken)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := new(disk).untaken(ctx, log, ctx.Err()); got != context.Canceled {
-		t.Errorf("an ending run: %v", got)
-	}
+	expect(t, "an ending run", new(disk).untaken(ctx, log, ctx.Err()), context.Canceled)
 }
 
 func TestStatus(t *testing.T) {

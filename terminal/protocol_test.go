@@ -84,9 +84,7 @@ func TestProtocol(t *testing.T) {
 		if got := s.of(t, "accepted"); len(got) != 2 || got[0] != got[1] {
 			t.Errorf("accepted: %q", got)
 		}
-		if got := s.of(t, "reply"); len(got) != 2 {
-			t.Errorf("replies: %q", got)
-		}
+		expect(t, "replies", len(s.of(t, "reply")), 2)
 	})
 	t.Run("a command that comes again is not run again, its answer is repeated", func(t *testing.T) {
 		line := `{"text":"/remember tea is at five","id":"c1"}` + "\n"
@@ -118,18 +116,14 @@ func TestProtocol(t *testing.T) {
 			return echo(ctx, n, req)
 		})
 		go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-		if err := s.ends(t); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.ends(t))
 		if accepted := s.of(t, "accepted"); !strings.HasSuffix(accepted[len(accepted)-1], `"id":"2","seq":3}`) {
 			t.Errorf("got %q", accepted)
 		}
 	})
 	t.Run("the same id in two channels is two messages", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"a","id":"1"}`+"\n"+`{"channel":"b","text":"a","id":"1"}`+"\n", echo)
-		if got := s.of(t, "reply"); len(got) != 2 {
-			t.Errorf("replies: %q", got)
-		}
+		expect(t, "replies", len(s.of(t, "reply")), 2)
 	})
 	t.Run("who is not mentioned is heard and not answered, unless alone with the bot", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"a","id":"1","mention":false}
@@ -140,10 +134,7 @@ func TestProtocol(t *testing.T) {
 		if len(s.of(t, "accepted")) != 2 || len(replies) != 2 || !strings.Contains(replies[1], `"to":["2"]`) {
 			t.Errorf("got\n%s", s.out)
 		}
-		conversation, err := s.store.Find(t.Context(), "terminal:general")
-		if err != nil {
-			t.Fatal(err)
-		}
+		conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript(t.Context(), 2, 1)
 		if err != nil || messages[0].Author != "Bo" || !messages[0].Time.Equal(time.Date(2026, 1, 31, 14, 4, 5, 0, time.UTC)) {
 			t.Errorf("kept %+v, %v", messages, err)
@@ -176,10 +167,7 @@ func TestProtocol(t *testing.T) {
 		p.log = s.log
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
-			r, err := p.parse(line{number: 1, text: `{"id":"1","text":"` + text + `"}`})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(p.parse(line{number: 1, text: `{"id":"1","text":"` + text + `"}`}))(t)
 			p.handle(t.Context(), s.hub, r)
 		}
 		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}
@@ -218,12 +206,8 @@ func TestProtocolOrder(t *testing.T) {
 			}
 			return echo(ctx, n, req)
 		})
-		if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.of(t, "reply"); len(got) != 3 {
-			t.Errorf("got %q", got)
-		}
+		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
+		expect(t, "the result", len(s.of(t, "reply")), 3)
 	})
 	t.Run("a channel's messages keep their order", func(t *testing.T) {
 		var input strings.Builder
@@ -234,9 +218,7 @@ func TestProtocolOrder(t *testing.T) {
 		last := map[string]string{}
 		for _, text := range s.of(t, "accepted") {
 			var line acceptedLine
-			if err := json.Unmarshal([]byte(text), &line); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text), &line))
 			if line.Seq == 0 { // it waits, and will be told its place
 				continue
 			}
@@ -271,15 +253,11 @@ func TestProtocolOrder(t *testing.T) {
 				return llm.Response{}, errors.Join(ctx.Err(), errors.New("nobody stopped it"))
 			})
 			go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-			if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 			if got := s.of(t, "reply"); len(got) != 1 || !strings.Contains(got[0], `"to":["s"],"text":"`+want) {
 				t.Errorf("got %q", got)
 			}
-			if got := s.of(t, "error"); len(got) != 0 {
-				t.Errorf("what ran then: %q", got)
-			}
+			expect(t, "what ran then", len(s.of(t, "error")), 0)
 		})
 	}
 }

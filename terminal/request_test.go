@@ -41,9 +41,7 @@ func TestProtocolRefusals(t *testing.T) {
 			if accepted := s.of(t, "accepted"); len(accepted) != 1 || !strings.Contains(accepted[0], `"id":"z","seq":1`) {
 				t.Errorf("accepted: %q", accepted)
 			}
-			if len(s.of(t, "reply")) != 1 {
-				t.Error("the run did not go on")
-			}
+			expect(t, "the run did not go on", len(s.of(t, "reply")), 1)
 		})
 	}
 }

@@ -63,13 +63,9 @@ type session struct {
 // reply was sent is noted after it stands on the screen.
 func (s *session) lose(t *testing.T) {
 	t.Helper()
-	if err := s.hub.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.hub.Drain(t.Context()))
 	s.lost = true
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.store.Close())
 }
 
 type answer = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
@@ -142,9 +138,7 @@ func talk(t *testing.T, o Options, input string, model answer, window ...int) *s
 		m.Tokens = window[0]
 	}
 	s := openWith(t, o, m)
-	if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 	return s
 }
 

@@ -14,10 +14,7 @@ func TestUnknownCommand(t *testing.T) {
 	if !strings.Contains(s.err.String(), "There is no command /contxt, did you mean /context?") {
 		t.Errorf("on the error stream: %q", s.err)
 	}
-	conversation, err := s.store.Find(t.Context(), "terminal:general")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
 	messages, err := conversation.Transcript(t.Context(), 1, 10)
 	if err != nil || len(messages) != 4 {
 		t.Errorf("%d messages were stored, want 4: %v", len(messages), err)

@@ -32,9 +32,7 @@ func TestAFileThatKillsTheProgram(t *testing.T) {
 		r = f.background("run")
 	}
 	p.wait(r, p.onDiscord, "Here I am.")
-	if n := len(p.discord.Requests(files)); n != 2 {
-		t.Errorf("the file was asked for %d times", n)
-	}
+	expect(t, "how often the file was asked for", len(p.discord.Requests(files)), 2)
 	if !strings.Contains(r.errs.String(), "message_given_up") {
 		t.Errorf("the log does not say that it is given up:\n%s", r.errs)
 	}

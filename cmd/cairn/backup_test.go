@@ -24,9 +24,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if len(all) != 1 || all[0].File != "b.db" || all[0].Aside == "" {
 		t.Fatalf("got %+v", all)
 	}
-	if now := p.must("", "transcript", "--json"); now != was {
-		t.Errorf("after it there is %s", now)
-	}
+	expect(t, "the transcript after it", p.must("", "transcript", "--json"), was)
 	for file, want := range map[string]string{
 		"none.db":                 "none.db: not found: name a file that `cairn backup` wrote\n",
 		p.write("a.txt", "hello"): "a.txt is damaged or no backup of cairn: nothing was changed; name another\n",

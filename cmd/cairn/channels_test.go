@@ -27,9 +27,7 @@ func TestChannels(t *testing.T) {
 				t.Errorf("cairn %s: %s", line, out)
 			}
 		}
-		if out := p.must("", "context"); !strings.Contains(out, "2 in all") {
-			t.Errorf("cairn context: %s", out)
-		}
+		contains(t, "cairn context", p.must("", "context"), "2 in all")
 	})
 	p.must("", "import", "--channel", "kitchen", p.write("more.jsonl", `{"id":"1","author":"Ada","time":"2026-06-01T10:00:00Z","text":"Jam"}`+"\n"))
 	t.Run("the newest comes first, with numbers", func(t *testing.T) {
@@ -50,10 +48,7 @@ func TestChannels(t *testing.T) {
 		}
 	})
 	t.Run("by the names people know", func(t *testing.T) {
-		store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		c, err := store.Conversation(t.Context(), "discord:9/20")
 		if err == nil {
 			_, err = c.Deliver(t.Context(), memory.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
@@ -64,17 +59,13 @@ func TestChannels(t *testing.T) {
 		if out := p.must("", "channels"); !strings.Contains(out, "discord:9/20") || !strings.Contains(out, "  #plaza · [31mCozy Corner\n") {
 			t.Errorf("got\n%s", out)
 		}
-		if out := p.must("", "channels", "--json"); !strings.Contains(out, `"channel":"discord:9/20","name":"#plaza · `) {
-			t.Errorf("got\n%s", out)
-		}
+		contains(t, "the result", p.must("", "channels", "--json"), `"channel":"discord:9/20","name":"#plaza · `)
 	})
 	t.Run("of several one must be named", func(t *testing.T) {
 		r := p.run("", "recall", "plums")
 		if r.code == 0 || !strings.Contains(r.err, "name one with --channel: there are terminal:kitchen") || !strings.Contains(r.err, "garden") {
 			t.Errorf("exit code %d: %s", r.code, r.err)
 		}
-		if out := p.must("", "recall", "--channel", "garden", "plums"); !strings.Contains(out, "The plums are ripe") {
-			t.Errorf("got %s", out)
-		}
+		contains(t, "the result", p.must("", "recall", "--channel", "garden", "plums"), "The plums are ripe")
 	})
 }

@@ -22,9 +22,7 @@ func TestChatWithoutAnything(t *testing.T) {
 		}
 	})
 	t.Run("the conversation goes on where it stopped", func(t *testing.T) {
-		if out := p.must("Which tea do I prefer?\n", "chat"); !strings.Contains(out, "I prefer tea.") {
-			t.Errorf("got %q", out)
-		}
+		contains(t, "the result", p.must("Which tea do I prefer?\n", "chat"), "I prefer tea.")
 	})
 	t.Run("only the owner can read the data", func(t *testing.T) {
 		for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} {
@@ -52,9 +50,7 @@ func TestAnotherAgentIsAsked(t *testing.T) {
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\n")
 	out := p.must("My parrot is called Coco.\n@critic what is the parrot called?\n/new\n@nobody what is the parrot called?\n", "chat")
 	for _, want := range []string{"critic: This is what I found", "Coco", "A new session."} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing in\n%s", want, out)
-		}
+		contains(t, "the text", out, want)
 	}
 	if strings.Count(out, "critic: ") != 1 {
 		t.Errorf("the critic was asked more than once:\n%s", out)
@@ -81,18 +77,14 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 			cmd := p.command(args...)
 			var errs strings.Builder
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(test.input), full, &errs
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, cmd.Start())
 			guard := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 			defer guard.Stop()
 			_ = cmd.Wait() // the code tells
 			if code := cmd.ProcessState.ExitCode(); code != exitFailed || strings.Count(errs.String(), "cairn: ") != 1 || !strings.Contains(errs.String(), "no space left on device") {
 				t.Errorf("exit code %d, %q", code, errs.String())
 			}
-			if out := p.must("", args...); !strings.Contains(out, test.answer) {
-				t.Errorf("the next start said %q", out)
-			}
+			contains(t, "the next start said", p.must("", args...), test.answer)
 		})
 	}
 }
@@ -116,17 +108,13 @@ nonsense
 	})
 	t.Run("an id is known after a restart too", func(t *testing.T) {
 		out := p.must(`{"text":"I like tea","id":"1"}`+"\n", "chat", "--json")
-		if want := `{"type":"accepted","channel":"general","id":"1","seq":1}` + "\n"; out != want {
-			t.Errorf("got %q, want %q", out, want)
-		}
+		expect(t, "the result", out, `{"type":"accepted","channel":"general","id":"1","seq":1}`+"\n")
 	})
 	t.Run("SIGTERM ends the program with its number", func(t *testing.T) {
 		l := p.start("chat", "--json")
 		l.say(`{"text":"hello","id":"3"}`)
 		l.until(`"reply"`)
-		if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, l.cmd.Process.Signal(syscall.SIGTERM))
 		if _, code := l.rest(); code != 143 {
 			t.Errorf("exit code %d", code)
 		}
@@ -139,9 +127,7 @@ nonsense
 		if r.code != exitInUse || !strings.Contains(r.err, "process") || r.out != "" {
 			t.Errorf("exit code %d, %q, %q", r.code, r.out, r.err)
 		}
-		if out := p.must("", "transcript"); !strings.Contains(out, "I like tea") {
-			t.Errorf("the transcript cannot be read beside it: %q", out)
-		}
+		contains(t, "the transcript cannot be read beside it", p.must("", "transcript"), "I like tea")
 		_ = l.in.Close()
 		if _, code := l.rest(); code != 0 {
 			t.Errorf("exit code %d", code)
@@ -220,18 +206,14 @@ func TestInterruptedTurn(t *testing.T) {
 	l := p.start("chat", "--json", "--channel", "a")
 	l.say(`{"text":"Where are you?","id":"1"}`)
 	l.until(`"accepted"`)
-	if err := l.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.cmd.Process.Signal(syscall.SIGINT))
 	if lines, code := l.rest(); code != 130 || len(lines) > 0 {
 		t.Errorf("exit code %d, %q", code, lines)
 	}
 	close(stopped)
 
 	t.Run("another channel's chat leaves it alone", func(t *testing.T) {
-		if out := p.must("", "chat", "--channel", "b"); out != "" {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", p.must("", "chat", "--channel", "b"), "")
 	})
 	t.Run("the next start answers what was accepted", func(t *testing.T) {
 		out := p.must("", "chat", "--json")
@@ -240,9 +222,7 @@ func TestInterruptedTurn(t *testing.T) {
 		}
 	})
 	t.Run("and only once", func(t *testing.T) {
-		if out := p.must("", "chat", "--json"); out != "" {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", p.must("", "chat", "--json"), "")
 	})
 }
 
@@ -299,9 +279,7 @@ func TestKill(t *testing.T) {
 		count(lines)
 		working = strings.Contains(strings.Join(lines, "\n"), `"started"`)
 	}
-	if err := l.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.cmd.Process.Kill())
 	lines, _ := l.rest()
 	count(lines)
 	close(killed)
@@ -317,9 +295,7 @@ func TestKill(t *testing.T) {
 	_ = l.in.Close()
 	lines, code := l.rest()
 	count(lines)
-	if code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	expect(t, "exit code", code, 0)
 
 	t.Run("every message is there once, as it was", func(t *testing.T) {
 		after := p.must("", "transcript", "--json")

@@ -17,9 +17,7 @@ func TestUsage(t *testing.T) {
 	p.write("broken.toml", "[llm]\nmodle = 1")
 	p.write("large.toml", strings.Repeat("#\n", (1<<20)/2+1))
 	p.write("deep.toml", "\n"+strings.Repeat("a.", 100_000)+"a = 1")
-	if err := syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600))
 	for _, test := range []struct {
 		name string
 		args []string
@@ -74,19 +72,13 @@ func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	t.Run("without a file", func(t *testing.T) {
-		if out := p.must("", "config", "check"); out != "ok: no settings file, the defaults\n" {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", p.must("", "config", "check"), "ok: no settings file, the defaults\n")
 	})
 	file := p.write("good.toml", "workers = 2")
 	t.Run("what differs is shown", func(t *testing.T) {
-		if out := p.must("", "config", "check", file); out != "ok: good.toml\n  workers = 2\n" {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", p.must("", "config", "check", file), "ok: good.toml\n  workers = 2\n")
 		want := `{"ok":true,"file":"good.toml","changed":[{"table":"","key":"workers","value":2}],"faults":[]}` + "\n"
-		if out := p.must("", "config", "check", "--json", "--config", file); out != want {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", p.must("", "config", "check", "--json", "--config", file), want)
 	})
 	t.Run("what is wrong is told to people and programs", func(t *testing.T) {
 		r := p.run("", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
@@ -152,9 +144,7 @@ func TestImport(t *testing.T) {
 		}) {
 			t.Errorf("the stack is out of order: %+v", gauge.List)
 		}
-		if text := p.must("", "context", "--channel", "past"); !strings.Contains(text, "of 4000 tokens") {
-			t.Errorf("got %q", text)
-		}
+		contains(t, "the result", p.must("", "context", "--channel", "past"), "of 4000 tokens")
 	})
 	t.Run("the transcript tells where messages were summarized", func(t *testing.T) {
 		said, lines := int64(0), 0
@@ -182,9 +172,7 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("again is harmless", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl")
-		if want := "imported 0 messages into past; 200 were there already; 0 compactions applied\n"; out != want {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", out, "imported 0 messages into past; 200 were there already; 0 compactions applied\n")
 	})
 	t.Run("a channel people talk in is refused with a hint", func(t *testing.T) {
 		p.must("hello\n", "chat")
@@ -210,9 +198,7 @@ func TestImport(t *testing.T) {
 			t.Fatalf("got %+v", list)
 		}
 		for _, m := range parse[memory](t, p.must("", "memories", "list", "--kind", "decision", "--json")) {
-			if m.Kind != "decision" {
-				t.Errorf("a %s is no decision", m.Kind)
-			}
+			expect(t, "the kind", m.Kind, "decision")
 		}
 		found := parse[memory](t, p.must("", "memories", "search", "bread", "--json", "--limit", "5"))
 		if len(found) == 0 || !strings.Contains(found[0].Content, "bread") {
@@ -226,9 +212,7 @@ func TestImport(t *testing.T) {
 		if text := p.must("", "memories", "show", id); !strings.Contains(text, found[0].Content) || !strings.Contains(text, "terminal:past") {
 			t.Errorf("got %q", text)
 		}
-		if gone := parse[memory](t, p.must("", "memories", "forget", id, "--json"))[0]; gone.State != "forgotten" {
-			t.Errorf("got %+v", gone)
-		}
+		expect(t, "the result", parse[memory](t, p.must("", "memories", "forget", id, "--json"))[0].State, "forgotten")
 		for _, m := range parse[memory](t, p.must("", "memories", "search", "bread", "--json", "--limit", "1000")) {
 			if m.ID == found[0].ID {
 				t.Error("it is found after it was forgotten")
@@ -276,9 +260,7 @@ func TestImportMistakes(t *testing.T) {
 		p := newFolder(t)
 		again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment
 		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
-		if want := "imported 1 message into general; 2 were there already; 0 compactions applied\n"; out != want {
-			t.Errorf("got %q, want %q", out, want)
-		}
+		expect(t, "the result", out, "imported 1 message into general; 2 were there already; 0 compactions applied\n")
 	})
 	t.Run("a file that cannot be read twice", func(t *testing.T) {
 		p := newFolder(t)

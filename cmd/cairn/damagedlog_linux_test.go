@@ -37,13 +37,8 @@ func TestAWriteAheadLogThatIsDamagedWhileTheBotRuns(t *testing.T) {
 			p.sayOnSlack("one " + strings.Repeat("word ", 300))
 			p.until(r, "both are answered", func() bool { return p.answers("Understood.") == [2]int{1, 1} })
 			file := filepath.Join(f.dir, "data", "cairn.db-wal")
-			info, err := os.Stat(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := damage(file, info.Size()); err != nil {
-				t.Fatal(err)
-			}
+			info := must(os.Stat(file))(t)
+			noError(t, damage(file, info.Size()))
 			p.sayOnDiscord("two")
 			p.sayOnSlack("two")
 			// What is cut off may be in the database by now, or be written anew: then people are answered.

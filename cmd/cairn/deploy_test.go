@@ -16,10 +16,7 @@ import (
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(file))(t)
 	return string(text)
 }
 
@@ -98,9 +95,7 @@ func TestTheUnitOfSystemd(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "cairn.service")
-		if err := os.WriteFile(file, []byte(strings.Replace(unit, command[0], program, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, []byte(strings.Replace(unit, command[0], program, 1)), 0o600))
 		for _, args := range [][]string{{"verify", "--man=no", file}, {"security", "--offline=yes", "--threshold=15", file}} {
 			out, err := exec.Command(tool, args...).CombinedOutput()
 			if err != nil && strings.Contains(string(out), "unrecognized option") {

@@ -19,14 +19,10 @@ import (
 func breakDisk(t *testing.T, pid int) (mend func()) {
 	t.Helper()
 	var was unix.Rlimit
-	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Max: unix.RLIM_INFINITY}, &was); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Max: unix.RLIM_INFINITY}, &was))
 	return func() {
 		t.Helper()
-		if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, &was, nil); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &was, nil))
 	}
 }
 
@@ -169,9 +165,7 @@ func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
 	if code != 0 || strings.Contains(strings.Join(rest, ""), `"reply"`) {
 		t.Errorf("exit code %d; it went on with %q", code, rest)
 	}
-	if got := strings.Count(p.must("", "transcript", "--json"), "Here I am."); got != 1 {
-		t.Errorf("the answer is stored %d times", got)
-	}
+	expect(t, "how often the answer is stored", strings.Count(p.must("", "transcript", "--json"), "Here I am."), 1)
 }
 
 // On the platforms nothing is acknowledged that is not on disk, and what was said
@@ -208,9 +202,7 @@ func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 		return f.count("SELECT count(*) FROM messages WHERE text IN ('two', 'three') OR text LIKE '% two' OR text LIKE '% three'") == 4 && f.waiting() == 0
 	})
 	r.signal(syscall.SIGTERM)
-	if code := r.code(); code != 143 {
-		t.Errorf("exit code %d", code)
-	}
+	expect(t, "exit code", r.code(), 143)
 	said := r.errs.String()
 	for _, warning := range []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`} {
 		if n := strings.Count(said, warning); n != 1 {

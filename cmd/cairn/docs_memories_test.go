@@ -19,10 +19,7 @@ func TestMemoriesPage(t *testing.T) {
 	text := strings.Join(strings.Fields(page), " ")
 	p := newFolder(t)
 	p.must("/remember we meet at nine\n", "chat")
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(p.dir, "data", "cairn.db")+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite3", "file:"+filepath.Join(p.dir, "data", "cairn.db")+"?mode=ro"))(t)
 	defer db.Close()
 	t.Run("its example runs", func(t *testing.T) {
 		found := regexp.MustCompile(`sqlite3 -readonly data/cairn.db "([^"]+)"`).FindStringSubmatch(text)
@@ -30,10 +27,7 @@ func TestMemoriesPage(t *testing.T) {
 			t.Fatal("there is none")
 		}
 		for example, want := range map[string]int{found[1]: 0, strings.ReplaceAll(found[1], "'decision'", "'fact'"): 1} {
-			rows, err := db.Query(example)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := must(db.Query(example))(t)
 			n := 0
 			for rows.Next() {
 				n++
@@ -45,9 +39,7 @@ func TestMemoriesPage(t *testing.T) {
 	})
 	t.Run("it names all columns", func(t *testing.T) {
 		var columns string
-		if err := db.QueryRow("SELECT group_concat(name, ', ') FROM pragma_table_info('memories_view')").Scan(&columns); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.QueryRow("SELECT group_concat(name, ', ') FROM pragma_table_info('memories_view')").Scan(&columns))
 		named := regexp.MustCompile(`with the columns (.*?): .`).FindStringSubmatch(text)
 		if named == nil || strings.ReplaceAll(named[1], " (times are UTC)", "") != columns {
 			t.Errorf("there are %s; it names %q", columns, named)

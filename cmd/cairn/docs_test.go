@@ -25,10 +25,7 @@ import (
 // pages are all pages for people, by their path from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob("../../docs/*.md"))(t)
 	all := map[string]string{}
 	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} {
 		all[name] = read(t, "../../"+name)
@@ -154,9 +151,7 @@ func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
 	}
 	var want int64
 	for name, bit := range named {
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), name) {
-			t.Errorf("it does not name %s", name)
-		}
+		contains(t, "the names", strings.Join(strings.Fields(text), " "), name)
 		want |= bit
 	}
 	number := regexp.MustCompile(`scope=bot%20applications\.commands&permissions=(\d+)\n`).FindStringSubmatch(text)
@@ -168,13 +163,8 @@ func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
 func TestTheSlackLinkHasTheManifest(t *testing.T) {
 	manifest := read(t, "../../deploy/slack-manifest.json")
 	var want, got any
-	if err := json.Unmarshal([]byte(manifest), &want); err != nil {
-		t.Fatal(err)
-	}
-	compact, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(manifest), &want))
+	compact := must(json.Marshal(want))(t)
 	page := read(t, "../../docs/slack.md")
 	link := regexp.MustCompile(`https://api\.slack\.com/apps\?\S+`).FindString(page)
 	address, err := url.Parse(link)
@@ -214,15 +204,12 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 func productSource(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, _ fs.DirEntry, err error) error {
+	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
 			all.WriteString(read(t, "../../"+name))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all.String()
 }
 

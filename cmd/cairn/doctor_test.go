@@ -21,9 +21,7 @@ func TestDoctor(t *testing.T) {
 		t.Parallel()
 		out := newFolder(t).must("", "doctor")
 		for _, want := range []string{"ok     settings  no file, the defaults\n", "ok     data      data: there are none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set"} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%q is not in %s", want, out)
-			}
+			contains(t, "the text", out, want)
 		}
 	})
 	t.Run("a healthy bot on both platforms", func(t *testing.T) {
@@ -32,9 +30,7 @@ func TestDoctor(t *testing.T) {
 		p.must("I like tea\n", "chat")
 		out := p.must("", "doctor")
 		for _, want := range []string{"every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good"} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%q is not in %s", want, out)
-			}
+			contains(t, "the text", out, want)
 		}
 	})
 	t.Run("everything is wrong", func(t *testing.T) {
@@ -59,14 +55,9 @@ func TestDoctor(t *testing.T) {
 		t.Parallel()
 		p := newFolder(t)
 		p.must("I like tea\n", "chat")
-		db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
 		defer db.Close()
-		if _, err := db.Exec("UPDATE conversations SET next_seq = 1"); err != nil {
-			t.Fatal(err)
-		}
+		must(db.Exec("UPDATE conversations SET next_seq = 1"))(t)
 		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "terminal:general: the next message would get the number 1, which is taken") || !strings.Contains(r.out, "to restore: stop the bot") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
@@ -78,24 +69,16 @@ func TestDoctor(t *testing.T) {
 		p.must("I like tea\n", "chat")
 		was := p.must("", "transcript", "--json")
 		newest := filepath.Join("data", "backups", "cairn-20260102T030405Z.db")
-		if err := os.Mkdir(filepath.Join(p.dir, "data", "backups"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(filepath.Join(p.dir, "data", "backups"), 0o700))
 		p.must("", "backup", newest)
 		p.damage("message_terms")
 		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "run `cairn restore "+newest+"`, the newest backup") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
 		p.must("", "restore", newest)
-		if out := p.must("", "doctor"); !strings.Contains(out, "1 backup, the newest is "+newest) {
-			t.Errorf("got %s", out)
-		}
-		if now := p.must("", "transcript", "--json"); now != was {
-			t.Errorf("now there is %s", now)
-		}
-		if err := os.Remove(filepath.Join(p.dir, newest)); err != nil {
-			t.Fatal(err)
-		}
+		contains(t, "the result", p.must("", "doctor"), "1 backup, the newest is "+newest)
+		expect(t, "the transcript", p.must("", "transcript", "--json"), was)
+		noError(t, os.Remove(filepath.Join(p.dir, newest)))
 		p.damage("messages")
 		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "there is none in data/backups") {
 			t.Errorf("without a backup: exit code %d, %s", r.code, r.out)
@@ -107,9 +90,7 @@ func TestDoctor(t *testing.T) {
 		p.must("I like tea\n", "chat")
 		data := filepath.Join(p.dir, "data")
 		for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, filepath.Join(data, "cairn.db"): 0o444, data: 0o555} {
-			if err := os.Chmod(path, mode); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Chmod(path, mode))
 		}
 		defer os.Chmod(data, 0o700)
 		cmd := p.command("doctor")

@@ -37,9 +37,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 				t.Errorf("exit code %d; %q is not once in %s", r.code, want, r.out)
 			}
 		}
-		if n := len(server.Requests()); n != 4 {
-			t.Errorf("%d requests: a turn, the same, a picture and a summary were to be made", n)
-		}
+		expect(t, "requests: a turn, the same, a picture and a summary were to be made", len(server.Requests()), 4)
 	})
 	t.Run("a model that is named nowhere is told of once", func(t *testing.T) {
 		t.Parallel()
@@ -91,9 +89,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 			x.Done()
 		})
 		r := look(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "[llm]\nwire = \"chat\"\n")
-		if !strings.Contains(r.out, "cache works: of a second identical request's 2000 tokens 1920 came from it") {
-			t.Errorf("got %s", r.out)
-		}
+		contains(t, "the result", r.out, "cache works: of a second identical request's 2000 tokens 1920 came from it")
 	})
 	t.Run("Anthropic, and a worker on another provider with a wrong key", func(t *testing.T) {
 		t.Parallel()

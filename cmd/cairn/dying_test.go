@@ -36,10 +36,7 @@ const dies = "CAIRN_TEST_DIES" // the variable that tells of a death
 // env has the program die.
 func (d death) env(t *testing.T) string {
 	t.Helper()
-	text, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.Marshal(d))(t)
 	return dies + "=" + string(text)
 }
 

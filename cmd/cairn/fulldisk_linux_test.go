@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,9 +49,7 @@ func TestAFullDisk(t *testing.T) {
 	if refused != 3 {
 		t.Fatalf("%d messages were refused", refused)
 	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(filler))
 	deadline := time.Now().Add(30 * time.Second)
 	for ok := false; !ok && time.Now().Before(deadline); {
 		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")
@@ -61,7 +58,5 @@ func TestAFullDisk(t *testing.T) {
 	if _, code := l.rest(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if out := p.must("", "doctor", "--data", filepath.Join(small, "data")); !strings.Contains(out, "every page can be read") {
-		t.Error(out)
-	}
+	contains(t, "the result", p.must("", "doctor", "--data", filepath.Join(small, "data")), "every page can be read")
 }

@@ -30,15 +30,9 @@ func (p *platforms) telling(r *running) (address string) {
 
 func get(t *testing.T, url string) (code int, body string) {
 	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(http.Get(url))(t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(text)
 }
 
@@ -94,13 +88,9 @@ func TestHealth(t *testing.T) {
 	})
 	t.Run("a database that is moved away", func(t *testing.T) {
 		file := filepath.Join(f.dir, "data", "cairn.db")
-		if err := os.Rename(file, file+".away"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Rename(file, file+".away"))
 		ready(503, `"database","ok":false,"why":"cannot be written: it was deleted, moved or replaced while the bot runs"`)
-		if err := os.Rename(file+".away", file); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Rename(file+".away", file))
 		ready(200, `{"part":"database","ok":true}`)
 	})
 	t.Run("a model that does not answer", func(t *testing.T) {

@@ -24,10 +24,7 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 	secret := "sk-" + strings.Repeat("aB3dE5gH", 6)
 	for name, log := range map[string]func(w *bytes.Buffer) *slog.Logger{
 		"as JSON": func(w *bytes.Buffer) *slog.Logger {
-			log, err := (&app{err: w, logLevel: "debug"}).logger(w, slog.LevelInfo)
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := must((&app{err: w, logLevel: "debug"}).logger(w, slog.LevelInfo))(t)
 			return log
 		},
 		"on a terminal": func(w *bytes.Buffer) *slog.Logger {
@@ -52,10 +49,7 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 // TestNothingOnATerminalActsOnIt: JSON leaves controls of one character as they are.
 func TestNothingOnATerminalActsOnIt(t *testing.T) {
 	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
-		raw, err := json.Marshal(map[string]string{"text": trick.Text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(json.Marshal(map[string]string{"text": trick.Text}))(t)
 		text := escapedControls(string(raw))
 		var was, is map[string]string
 		if err := errors.Join(json.Unmarshal(raw, &was), json.Unmarshal([]byte(text), &is)); err != nil || was["text"] != is["text"] {
@@ -119,9 +113,7 @@ func TestHardTextsAreImportedAndExported(t *testing.T) {
 		}
 		n++
 	}
-	if n != len(corpus) {
-		t.Errorf("%d of %d messages", n, len(corpus))
-	}
+	expect(t, "messages", n, len(corpus))
 	p.must("", "memories", "export", "all.jsonl")
 	p.must("", "memories", "export", "--format", "markdown", "all.md")
 	p.must("", "memories", "import", "all.jsonl")

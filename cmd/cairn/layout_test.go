@@ -16,10 +16,7 @@ import (
 // allowedImports reads ARCHITECTURE.md's table: which packages of this module each package
 // may import. All imports run down.
 func allowedImports(t *testing.T) map[string][]string {
-	text, err := os.ReadFile("../../ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../../ARCHITECTURE.md"))(t)
 	_, table, found := strings.Cut(string(text), "| package | imports |\n|---|---|\n")
 	if !found {
 		t.Fatal("ARCHITECTURE.md has no table of imports")
@@ -38,7 +35,7 @@ func allowedImports(t *testing.T) map[string][]string {
 func TestLayout(t *testing.T) {
 	allowed := allowedImports(t)
 	used := make(map[string]map[string]bool)
-	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
+	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -71,10 +68,7 @@ func TestLayout(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for pkg := range used {
 		if _, listed := allowed[pkg]; !listed {
 			t.Errorf("ARCHITECTURE.md's table lacks package %s", pkg)

@@ -37,9 +37,7 @@ func TestWhatAServerTaughtIsKnownAtTheNextStart(t *testing.T) {
 	}
 	look := func(p folder) (g gauge) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(p.must("", "context", "--json")), &g); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(p.must("", "context", "--json")), &g))
 		return g
 	}
 	if out := p.must("Where are you?\n", "chat"); !strings.Contains(out, "Here I am.") {
@@ -54,20 +52,14 @@ func TestWhatAServerTaughtIsKnownAtTheNextStart(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 		out := p.must("/context\n", "chat")
-		if want := fmt.Sprintf("%d of %d tokens", g.Used, g.Max); !strings.Contains(out, want) {
-			t.Errorf("the bot shows another number than %q:\n%s", want, out)
-		}
+		contains(t, "the bot shows another number than", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
 	})
 	t.Run("nothing is refused again", func(t *testing.T) {
 		p.must("And now?\n", "chat")
-		if n := refusals.Load(); n != 2 {
-			t.Errorf("%d refusals", n)
-		}
+		expect(t, "refusals", refusals.Load(), 2)
 	})
 	t.Run("another model on the server shares none of it", func(t *testing.T) {
 		p.env[1] = "OPENAI_MODEL=another"
-		if g := look(p); g.Max != 128_000 {
-			t.Errorf("%+v", g)
-		}
+		expect(t, "the result", look(p).Max, 128_000)
 	})
 }

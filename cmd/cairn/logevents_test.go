@@ -29,9 +29,7 @@ func TestLogEventsPage(t *testing.T) {
 	intro, table, _ := strings.Cut(read(t, logEventsPage), logEventsMark)
 	want := "\n| event | level | attributes | package |\n|---|---|---|---|\n" + strings.Join(logEvents(t), "")
 	if *update {
-		if err := os.WriteFile(logEventsPage, []byte(intro+logEventsMark+want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(logEventsPage, []byte(intro+logEventsMark+want), 0o644))
 		return
 	}
 	if table != want {
@@ -42,7 +40,7 @@ func TestLogEventsPage(t *testing.T) {
 // logEvents are the rows of the table, for the events from info on.
 func logEvents(t *testing.T) (rows []string) {
 	t.Helper()
-	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
+	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -69,10 +67,7 @@ func logEvents(t *testing.T) (rows []string) {
 			return true
 		})
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.SortFunc(rows, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
 	})

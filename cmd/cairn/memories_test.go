@@ -108,9 +108,7 @@ func TestMemoriesInAShell(t *testing.T) {
 		if got := list("--state", "forgotten"); len(got) != 1 || got[0].ID != 2 {
 			t.Errorf("%+v", got)
 		}
-		if out := p.must("", "memories", "list", "--state", "all"); !strings.Contains(out, ", forgotten)") {
-			t.Errorf("%q", out)
-		}
+		contains(t, "the result", p.must("", "memories", "list", "--state", "all"), ", forgotten)")
 	})
 	t.Run("restored where another says the same, it is told which", func(t *testing.T) {
 		p.must("/remember ada DRINKS green tea!\n", "chat")
@@ -125,17 +123,13 @@ func TestMemoriesInAShell(t *testing.T) {
 		if got := parse[kept](t, p.must("", "memories", "purge", "2", "--yes", "--json")); len(got) != 1 || got[0].State != "purged" {
 			t.Errorf("%+v", got)
 		}
-		if got := list("--state", "all"); len(got) != 4 {
-			t.Errorf("%+v", got)
-		}
+		expect(t, "the result", len(list("--state", "all")), 4)
 	})
 	t.Run("beside a running bot all but import work", func(t *testing.T) {
 		l := p.start("chat", "--json")
 		l.say(`{"text":"/remember the cat is called Tom"}`)
 		l.until("in mind")
-		if got := parse[kept](t, p.must("", "memories", "search", "Tom", "--json")); len(got) != 1 {
-			t.Errorf("%+v", got)
-		}
+		expect(t, "the result", len(parse[kept](t, p.must("", "memories", "search", "Tom", "--json"))), 1)
 		p.must("", "memories", "forget", "6")
 		p.must("", "memories", "purge", "6", "--yes")
 		exported := p.must("", "memories", "export")
@@ -152,14 +146,8 @@ func TestMemoriesShow(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("hello\nI live in Oslo\nI live in Bergen\n", "chat")
-	store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := store.Find(t.Context(), "terminal:general")
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+	c := must(store.Find(t.Context(), "terminal:general"))(t)
 	var said []int64 // what Ada said
 	for _, r := range parse[row](t, p.must("", "transcript", "--json")) {
 		if r.Author == "Ada" {
@@ -180,9 +168,7 @@ func TestMemoriesShow(t *testing.T) {
 			}
 		}
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Close())
 	t.Run("it shows the messages and the chain, both ways", func(t *testing.T) {
 		for id, want := range map[string][]string{
 			"1": {"1  Ada lives in Oslo", "superseded  by 2     identity    Ada lives in Bergen", "Ada: I live in Oslo", "state       superseded", "saved by    assistant"},
@@ -214,15 +200,9 @@ func TestMemoriesInAFile(t *testing.T) {
 	t.Run("JSON Lines come back elsewhere, and again without harm", func(t *testing.T) {
 		other := newFolder(t)
 		file := other.write("memories.jsonl", out)
-		if got := other.must("", "memories", "import", file); got != "imported 4 memories; 0 were there already\n" {
-			t.Errorf("%q", got)
-		}
-		if got := other.must("", "memories", "import", file); got != "imported 0 memories; 4 were there already\n" {
-			t.Errorf("%q", got)
-		}
-		if got := other.must("", "memories", "export"); got != out {
-			t.Errorf("got\n%s\nwant\n%s", got, out)
-		}
+		expect(t, "the result", other.must("", "memories", "import", file), "imported 4 memories; 0 were there already\n")
+		expect(t, "the result", other.must("", "memories", "import", file), "imported 0 memories; 4 were there already\n")
+		expect(t, "the result", other.must("", "memories", "export"), out)
 		if got := parse[kept](t, other.must("", "memories", "search", "tea", "--json")); len(got) != 1 || got[0].Speaker != "Ada" {
 			t.Errorf("%+v", got)
 		}
@@ -234,9 +214,7 @@ func TestMemoriesInAFile(t *testing.T) {
 		if err != nil || string(text) != out {
 			t.Errorf("%q, %v", text, err)
 		}
-		if info, err := os.Stat(filepath.Join(p.dir, "all.jsonl")); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v, %v", info, err)
-		}
+		expect(t, "the result", must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
 		if r := p.run("", "memories", "export", "all.jsonl"); r.code != exitFailed || !strings.Contains(r.err, "is there already") {
 			t.Errorf("exit code %d, %q", r.code, r.err)
 		}
@@ -248,9 +226,7 @@ func TestMemoriesInAFile(t *testing.T) {
 			t.Errorf("blank lines stand between channels alone:\n%s", out)
 		}
 		for _, want := range []string{"# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%s\nwant %q in it", out, want)
-			}
+			contains(t, "the result", out, want)
 		}
 		if strings.Contains(out, "coffee") {
 			t.Error("what was forgotten is in it")
@@ -301,9 +277,7 @@ func TestMemoriesInAFile(t *testing.T) {
 		if r := p.run("", "memories", "import", file); r.out != "imported 1 memory; 0 were there already\n" || r.err != "1 of the messages they came from is not here\n" {
 			t.Errorf("%q, %q", r.out, r.err)
 		}
-		if out := p.must("", "memories", "import", file); out != "imported 0 memories; 1 was there already\n" {
-			t.Errorf("%q", out)
-		}
+		expect(t, "the result", p.must("", "memories", "import", file), "imported 0 memories; 1 was there already\n")
 	})
 }
 
@@ -316,16 +290,11 @@ func FuzzReadMemories(f *testing.F) {
 	f.Add([]byte(`{"channel":"discord:1/'%_\"","kind":"fact","content":"\u0000\ud800","said_at":"0001-01-01T00:00:00Z","importance":1e-320}`))
 	f.Add([]byte(`{"channel":"slack:T/C","kind":"todo","content":"x","said_at":"9999-12-31T23:59:59Z","messages":[{"seq":-1},{"seq":4294967296}],"confirmed":-5}`))
 	dir := f.TempDir()
-	store, err := memory.Open(f.Context(), memory.Options{Dir: filepath.Join(dir, "data")})
-	if err != nil {
-		f.Fatal(err)
-	}
+	store := must(memory.Open(f.Context(), memory.Options{Dir: filepath.Join(dir, "data")}))(f)
 	defer store.Close()
 	file := filepath.Join(dir, "f.jsonl")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, text, 0o600))
 		all, err := readMemories(file)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), file+":") {

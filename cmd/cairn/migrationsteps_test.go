@@ -30,26 +30,16 @@ PRAGMA user_version = 1`
 // leave makes a file of an earlier version.
 func leave(t *testing.T, dir string, version int) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite3", memory.File(dir)+"?_journal_mode=WAL")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.MkdirAll(dir, 0o700))
+	db := must(sql.Open("sqlite3", memory.File(dir)+"?_journal_mode=WAL"))(t)
 	defer db.Close()
 	for v := 1; v <= version; v++ {
-		script, err := os.ReadFile(fmt.Sprintf("../../memory/migrations/%d.sql", v))
-		if err != nil {
-			t.Fatal(err)
-		}
+		script := must(os.ReadFile(fmt.Sprintf("../../memory/migrations/%d.sql", v)))(t)
 		text := string(script)
 		if v == 1 {
 			text += fmt.Sprintf(left, time.Now().UnixMilli())
 		}
-		if _, err := db.Exec(fmt.Sprintf("%s; PRAGMA user_version = %d", text, v)); err != nil {
-			t.Fatal(err)
-		}
+		must(db.Exec(fmt.Sprintf("%s; PRAGMA user_version = %d", text, v)))(t)
 	}
 }
 
@@ -75,21 +65,15 @@ func TestKillInAMigration(t *testing.T) {
 				leave(t, filepath.Join(p.dir, "data"), version)
 				w := newWitness(t, p)
 				w.killed(step{death: d}, `{"text":"/help"}`)
-				if n := w.count("PRAGMA user_version"); n != version {
-					t.Errorf("the file is of version %d", n)
-				}
+				expect(t, "the file is of version", w.count("PRAGMA user_version"), version)
 				copied := fmt.Sprintf("%s.before-%d", memory.File(filepath.Join(p.dir, "data")), len(versions))
 				if _, err := os.Stat(copied); errors.Is(err, fs.ErrNotExist) != d.Copy {
 					t.Errorf("the copy of what it was: %v", err)
 				}
 				w.said = []string{"m1", "m2", "m3"}
 				w.goOn([]string{w.line("And now?")})
-				if n := w.count("PRAGMA user_version"); n != len(versions) {
-					t.Errorf("the file is of version %d", n)
-				}
-				if c, err := memory.Inspect(t.Context(), copied); err != nil || c.Version != version {
-					t.Errorf("the copy is %+v, %v", c, err)
-				}
+				expect(t, "the file is of version", w.count("PRAGMA user_version"), len(versions))
+				expect(t, "the copy has version", must(memory.Inspect(t.Context(), copied))(t).Version, version)
 				w.examined()
 				w.judge()
 			})

@@ -83,9 +83,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		p.write("config.toml", "[discord]\napi_base = \""+d.URL+"\"\n")
 		l := p.start("run")
 		awaited(t, l.errs.String, "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
-		if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, l.cmd.Process.Signal(syscall.SIGTERM))
 		l.rest()
 	})
 	t.Run("after an edit: the model it names", func(t *testing.T) {
@@ -124,9 +122,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		time.Sleep(checkDelay + 200*time.Millisecond)
 		l.in.Close()
 		l.rest()
-		if n := len(server.Requests()); n != 1 {
-			t.Errorf("there were %d requests", n)
-		}
+		expect(t, "requests", len(server.Requests()), 1)
 	})
 	t.Run("a server that is silent delays no end", func(t *testing.T) {
 		t.Parallel()
@@ -163,9 +159,7 @@ func TestTurnsTellTheRemedyInTheLog(t *testing.T) {
 			server := modelServer(t, f.do)
 			r := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m").run("hello\n", "chat")
 			for _, want := range append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL) {
-				if !strings.Contains(r.err, want) {
-					t.Errorf("the log is without %q: %s", want, r.err)
-				}
+				contains(t, "the log", r.err, want)
 			}
 			for _, inner := range []string{server.URL, "hush", "invalid_api_key", "test-model"} {
 				if strings.Contains(r.out, inner) {

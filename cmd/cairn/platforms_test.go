@@ -159,9 +159,7 @@ func (p folder) background(args ...string) *running {
 
 func (r *running) signal(s syscall.Signal) {
 	r.t.Helper()
-	if err := r.cmd.Process.Signal(s); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, r.cmd.Process.Signal(s))
 }
 
 // code waits for the end and returns the exit code.

@@ -27,9 +27,7 @@ func TestEveryModelOfTodayIsWell(t *testing.T) {
 				env = []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(server.URL, "/v1"), "ANTHROPIC_MODEL=" + name}
 			}
 			p := newFolder(t, env...)
-			if out := p.must("Where are you?\n", "chat"); !strings.Contains(out, "Here I am.") {
-				t.Errorf("a turn: %q", out)
-			}
+			contains(t, "a turn", p.must("Where are you?\n", "chat"), "Here I am.")
 			r := p.run("", "doctor")
 			for _, want := range []string{name + ", of agent cairn: answered in ", "(GET /", "cache works", "which summarizes for agent cairn: answered in "} {
 				if r.code != 0 || !strings.Contains(r.out, want) {

@@ -28,9 +28,7 @@ func TestPromptFile(t *testing.T) {
 			file := writeSettings(t, "\n[[agents]]\nid = \"a\"\n[agents.compaction]\nprompt_file = \"prompt.md\"")
 			prompt := filepath.Join(filepath.Dir(file), "prompt.md")
 			if c.text != "" {
-				if err := os.WriteFile(prompt, []byte(c.text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.WriteFile(prompt, []byte(c.text), 0o600))
 			}
 			_, err := config.Load(file)
 			switch {
@@ -43,9 +41,7 @@ func TestPromptFile(t *testing.T) {
 			var log bytes.Buffer
 			read := promptFile(func() string { return prompt }, slog.New(slog.NewTextHandler(&log, nil)))
 			for range 3 {
-				if got := read(); got != c.reads {
-					t.Errorf("at run time it is %.40q", got)
-				}
+				expect(t, "at run time it reads", read(), c.reads)
 			}
 			warnings := 1
 			if c.want == "" {
@@ -58,31 +54,19 @@ func TestPromptFile(t *testing.T) {
 			if err := os.WriteFile(prompt, []byte("Be kind."), 0o600); err != nil { // an edit counts at once
 				t.Fatal(err)
 			}
-			if got := read(); got != "Be kind." {
-				t.Errorf("after an edit it is %.40q", got)
-			}
-			if err := os.Remove(prompt); err != nil {
-				t.Fatal(err)
-			}
+			expect(t, "after an edit it reads", read(), "Be kind.")
+			noError(t, os.Remove(prompt))
 			read()
-			if n := strings.Count(log.String(), "level=WARN"); n != warnings+1 {
-				t.Errorf("%d warnings after the next incident", n)
-			}
+			expect(t, "warnings after the next incident", strings.Count(log.String(), "level=WARN"), warnings+1)
 		})
 	}
 }
 
 func TestTheAgentsModelStandsInForANamedWorker(t *testing.T) {
 	t.Setenv(config.OpenAI.Key, "sk-1")
-	s, err := config.Load(writeSettings(t, "[llm]\nmodel = \"large\"\n[[agents]]\nid = \"a\"\n[[agents]]\nid = \"b\"\n[agents.compaction]\nmodel = \"small\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(config.Load(writeSettings(t, "[llm]\nmodel = \"large\"\n[[agents]]\nid = \"a\"\n[[agents]]\nid = \"b\"\n[agents.compaction]\nmodel = \"small\"")))(t)
 	bot := &bot{log: slog.New(slog.DiscardHandler), models: newModelSet(slog.New(slog.DiscardHandler))}
-	agents, err := bot.agents(&s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	agents := must(bot.agents(&s))(t)
 	if a := agents["a"]; a.Worker != a.Model || a.Fallback != nil {
 		t.Error("without a model of its own the worker has a stand-in")
 	}

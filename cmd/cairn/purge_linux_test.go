@@ -53,7 +53,5 @@ func TestPurgeAsks(t *testing.T) {
 	if r.code != 0 || !strings.HasPrefix(r.out, "Deleted: 2 messages and 1 memory\n") {
 		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.err)
 	}
-	if n := p.holds("weather of 3"); n != 0 {
-		t.Errorf("it is left %d times", n)
-	}
+	expect(t, "how often it is left", p.holds("weather of 3"), 0)
 }

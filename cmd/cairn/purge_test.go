@@ -131,15 +131,9 @@ func TestPurge(t *testing.T) {
 				t.Errorf("%q is gone", text)
 			}
 		}
-		store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		defer store.Close()
-		c, err := store.Find(t.Context(), "discord:1/10")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(store.Find(t.Context(), "discord:1/10"))(t)
 		if r, err := c.Deliver(t.Context(), channel.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}); err != nil || r.Fresh {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
@@ -152,9 +146,7 @@ func TestPurge(t *testing.T) {
 		if taken, err := c.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
 			t.Errorf("%+v, %v", taken, err)
 		}
-		if state, err := c.Load(t.Context()); err != nil || len(state.Messages) != 1 {
-			t.Errorf("%+v, %v", state, err)
-		}
+		expect(t, "the result", len(must(c.Load(t.Context()))(t).Messages), 1)
 	})
 	t.Run("a server goes with all its channels and threads", func(t *testing.T) {
 		p := newFolder(t)
@@ -188,17 +180,12 @@ func TestPurge(t *testing.T) {
 			t.Error("another platform's person of that name is gone")
 		}
 		p.must("", "purge", "--user", "terminal:ada", "--yes")
-		if n := p.holds("xylophon"); n != 0 {
-			t.Errorf("it is left %d times", n)
-		}
+		expect(t, "how often it is left", p.holds("xylophon"), 0)
 	})
 	t.Run("beside a running bot it says so", func(t *testing.T) {
 		p := newFolder(t)
 		p.community()
-		store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		defer store.Close()
 		if r := p.run("", "purge", "--user", "8", "--yes"); r.code != exitInUse || !strings.Contains(r.err, "stop it") {
 			t.Errorf("exit code %d, %q", r.code, r.err)

@@ -36,17 +36,9 @@ func startBot(t *testing.T, text string) *standingBot {
 	s := &standingBot{t: t, file: writeSettings(t, text), log: &lines{}}
 	t.Chdir(filepath.Dir(s.file)) // for the data folder
 	a := &app{config: s.file, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-	if err := a.load(); err != nil {
-		t.Fatal(err)
-	}
-	connector, err := newImportConnector()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.bot, err = a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.load())
+	connector := must(newImportConnector())(t)
+	s.bot = must(a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector))(t)
 	t.Cleanup(func() {
 		if err := s.close(); err != nil {
 			t.Error(err)
@@ -116,9 +108,7 @@ func TestEditsAreTakenUp(t *testing.T) {
 		}
 		s.edit(bad) // the same once more
 		time.Sleep(3 * settle)
-		if n := strings.Count(s.log.String(), "settings_have_mistakes"); n != 1 {
-			t.Errorf("it is told %d times", n)
-		}
+		expect(t, "how often it is told", strings.Count(s.log.String(), "settings_have_mistakes"), 1)
 		if s.current.Load() != standing || policy().KeepLastN != 6 {
 			t.Error("something changed")
 		}
@@ -126,33 +116,21 @@ func TestEditsAreTakenUp(t *testing.T) {
 		s.told("settings_have_mistakes", 2)
 	})
 	t.Run("a file that goes away changes nothing, and one that comes back counts", func(t *testing.T) {
-		if err := os.Remove(s.file); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Remove(s.file))
 		s.told("read_settings_failed", 1)
-		if policy().KeepLastN != 6 {
-			t.Error("something changed")
-		}
+		expect(t, "something changed", policy().KeepLastN, 6)
 		s.edit("[defaults.compaction]\nkeep_last_n = 8\n")
 		s.told(taken, 2)
-		if policy().KeepLastN != 8 {
-			t.Errorf("keep_last_n is %d", policy().KeepLastN)
-		}
+		expect(t, "keep_last_n", policy().KeepLastN, 8)
 	})
 	t.Run("a file that was emptied lets nobody in", func(t *testing.T) {
-		if err := os.WriteFile(s.file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(s.file, nil, 0o600))
 		s.told("it is empty", 1)
-		if policy().KeepLastN != 8 {
-			t.Error("something changed")
-		}
+		expect(t, "something changed", policy().KeepLastN, 8)
 	})
 	t.Run("many writes are one edit", func(t *testing.T) {
 		for n := range 20 {
-			if err := os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600))
 			time.Sleep(settle / 30)
 		}
 		s.told(taken, 3)
@@ -163,14 +141,10 @@ func TestEditsAreTakenUp(t *testing.T) {
 	})
 	t.Run("what stands in the folder beside it is no edit", func(t *testing.T) {
 		for i := range 10 {
-			if err := os.WriteFile(filepath.Join(filepath.Dir(s.file), fmt.Sprint("other", i)), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(filepath.Join(filepath.Dir(s.file), fmt.Sprint("other", i)), nil, 0o600))
 		}
 		time.Sleep(3 * settle)
-		if n := strings.Count(s.log.String(), taken); n != 3 {
-			t.Errorf("taken up %d times", n)
-		}
+		expect(t, "how often taken up", strings.Count(s.log.String(), taken), 3)
 	})
 	t.Run("what needs a restart is named, and the rest counts", func(t *testing.T) {
 		s.edit("workers = 2\ndata_dir = \"other\"\n[defaults.compaction]\nkeep_last_n = 11\n")
@@ -181,9 +155,7 @@ func TestEditsAreTakenUp(t *testing.T) {
 	})
 	t.Run("SIGHUP has it read again", func(t *testing.T) {
 		n := strings.Count(s.log.String(), taken)
-		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		s.told(taken, n+1)
 	})
 }
@@ -194,26 +166,16 @@ func TestAFileThatComesLater(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "")
 	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-	if err := a.load(); err != nil {
-		t.Fatal(err)
-	}
-	connector, err := newImportConnector()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.load())
+	connector := must(newImportConnector())(t)
 	log := &lines{}
-	b, err := a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, connector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, connector))(t)
 	defer b.close()
 	b.follow(false)
 	s := &standingBot{bot: b, t: t, file: "config.toml", log: log}
 	s.edit("[defaults.compaction]\nkeep_first = 0\n")
 	s.told(taken, 1)
-	if p := s.policy("terminal:x"); p.KeepFirst != 0 {
-		t.Errorf("keep_first is %d", p.KeepFirst)
-	}
+	expect(t, "keep_first", s.policy("terminal:x").KeepFirst, 0)
 }
 
 // Each setting either applies while the bot runs or is marked as one that needs a restart.
@@ -250,22 +212,16 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 		"[[bindings]]\nconnector = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
 	s.told(taken, 1)
 	now := s.current.Load()
-	if id := now.settings.AgentFor("terminal:x"); id != "b" {
-		t.Errorf("%s answers first", id)
-	}
+	expect(t, "who answers first", now.settings.AgentFor("terminal:x"), "b")
 	if id := now.settings.AgentFor("terminal:garden"); id != "a" || s.rules(&now.settings).Respond("terminal:garden") != channel.RespondAll {
 		t.Errorf("%s is bound", id)
 	}
 	if a := now.agents["a"]; a.Instructions != "new" || a.Model.Window(t.Context()).Tokens != 12_000 || a.Worker.Name() != "small" {
 		t.Errorf("the agent is %+v", a)
 	}
-	if now.agents["b"].Model != old.agents["b"].Model {
-		t.Error("what the model of the other agent has learnt is lost")
-	}
+	expect(t, "what the model of the other agent has learnt is lost", now.agents["b"].Model, old.agents["b"].Model)
 	for _, key := range []string{`agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents "} {
-		if !strings.Contains(s.log.String(), key) {
-			t.Errorf("the log does not name %s:\n%s", key, s.log.String())
-		}
+		contains(t, "the log does not name", s.log.String(), key)
 	}
 	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
 	s.told(taken, 2)
@@ -293,9 +249,7 @@ func TestProvidersAreTakenUp(t *testing.T) {
 	s.told("setting_should_change", 1)
 	s.edit(strings.Replace(provider, "messages", "mesages", 1) + "[llm]\nmodel = \"p/third\"\n")
 	s.told("did you mean messages?", 1)
-	if s.current.Load().agents["cairn"].Model != now.Model {
-		t.Error("a mistake changed the model")
-	}
+	expect(t, "a mistake changed the model", s.current.Load().agents["cairn"].Model, now.Model)
 	if strings.Contains(s.log.String(), "hush") {
 		t.Errorf("the log shows the key: %s", s.log.String())
 	}
@@ -355,7 +309,5 @@ func TestAnEditBetweenTwoTurns(t *testing.T) {
 	if _, code := l.rest(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if out := p.must("", "context", "--json"); !strings.Contains(out, `"background at 70 % (6300 tokens)"`) {
-		t.Errorf("beside the bot: %s", out)
-	}
+	contains(t, "beside the bot", p.must("", "context", "--json"), `"background at 70 % (6300 tokens)"`)
 }

@@ -17,18 +17,14 @@ func TestADatabaseThatIsMovedAway(t *testing.T) {
 	}
 	l.until(`"reply"`)
 	file := filepath.Join(p.dir, "data", "cairn.db")
-	if err := os.Rename(file, file+".away"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Rename(file, file+".away"))
 	for _, channel := range []string{"a", "b"} {
 		ok, words := l.saidTo("2"+channel, channel)
 		if want := "My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again."; ok || words != want {
 			t.Errorf("%s: accepted %v, %q", channel, ok, words)
 		}
 	}
-	if err := os.Rename(file+".away", file); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Rename(file+".away", file))
 	if ok, words := l.saidTo("3", "a"); !ok {
 		t.Error(words)
 	}
@@ -36,7 +32,5 @@ func TestADatabaseThatIsMovedAway(t *testing.T) {
 	if _, code := l.rest(); code != 0 {
 		t.Errorf("exit code %d, %s", code, l.errs)
 	}
-	if got := p.heard("a"); got != "message 1|message 3" {
-		t.Errorf("it heard %s", got)
-	}
+	expect(t, "it heard", p.heard("a"), "message 1|message 3")
 }

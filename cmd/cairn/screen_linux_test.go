@@ -40,10 +40,7 @@ func TestScreen(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
-	store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 	conversation, err := store.Conversation(t.Context(), "terminal:general")
 	if err != nil {
 		t.Fatal(err)
@@ -52,15 +49,9 @@ func TestScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conversation.Keep(t.Context(), memory.KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conversation.Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conversation.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	must(conversation.Keep(t.Context(), memory.KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
+	must(conversation.Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
+	must(conversation.TakeUp(t.Context(), memory.All, 1000, time.Time{}))(t)
 	err = conversation.Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []compactor.Message{
 		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
 		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},
@@ -77,9 +68,7 @@ func TestScreen(t *testing.T) {
 				t.Errorf("%s: %q", args, screen)
 			}
 		}
-		if screen := p.onScreen("transcript"); !strings.Contains(screen, "Bo: red [31malert 2J\tend\r\n       next\r\n") {
-			t.Errorf("got %q", screen)
-		}
+		contains(t, "the result", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
 	})
 	t.Run("JSON is given it as it is", func(t *testing.T) {
 		if rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n")); len(rows) != 5 || rows[0].Text != said {

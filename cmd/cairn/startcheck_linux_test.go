@@ -25,10 +25,7 @@ func pseudoTerminal(t *testing.T) (master, tty *os.File) {
 	if err = errors.Join(err, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)); err != nil {
 		t.Fatal(err)
 	}
-	tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tty = must(os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { tty.Close() })
 	return master, tty
 }
@@ -58,14 +55,9 @@ func TestAPersonAtTheTerminalReadsTheStartCheckInOneLine(t *testing.T) {
 			server := modelServer(t, c.script)
 			master, tty := pseudoTerminal(t)
 			cmd := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, c.env).command("chat")
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := must(cmd.StdinPipe())(t)
 			cmd.Stderr = tty
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, cmd.Start())
 			var screen lines
 			go func() { _, _ = io.Copy(&screen, master) }() // ends when the terminal closes
 			awaited(t, screen.String, c.want(server.URL))

@@ -105,10 +105,7 @@ func (s *scenes) of(t *testing.T, name string) (dir string) {
 	if s.made[name] != "" {
 		return s.made[name]
 	}
-	dir, err := os.MkdirTemp("", "cairn-scene-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir = must(os.MkdirTemp("", "cairn-scene-"))(t)
 	w := newWitness(t, folder{t: t, dir: dir})
 	switch name {
 	case "talk":
@@ -131,9 +128,7 @@ func (s *scenes) of(t *testing.T, name string) (dir string) {
 
 func (s step) die(t *testing.T, prepared string) {
 	p := newFolder(t)
-	if err := os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(filepath.Join(prepared, "data"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(filepath.Join(prepared, "data"))))
 	var settings []string
 	if s.full {
 		settings = []string{"background_threshold = 0.30", "aggressive_threshold = 0.32", "emergency_threshold = 0.38"}
@@ -162,9 +157,7 @@ func (s step) die(t *testing.T, prepared string) {
 	w.examined()
 	w.judge()
 	if said == "use memory_save" {
-		if n := w.count("SELECT count(*) FROM memories"); n != 1 {
-			t.Errorf("%d memories were saved", n)
-		}
+		expect(t, "memories were saved", w.count("SELECT count(*) FROM memories"), 1)
 	}
 	if n := w.count("SELECT count(*) FROM compactions WHERE state IN ('running', 'prepared') OR state = 'applied' AND kind = 'placeholder'"); n > 0 {
 		t.Errorf("%d compactions are unfinished", n)

@@ -89,9 +89,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 					return channel.Agent{Model: model, Worker: model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 				},
 			})
-			if _, err := hub.Deliver(t.Context(), conv.Name(), channel.Inbound{ID: "q", AuthorID: "u", Author: "Ada", Text: "Where are you?", Time: time.Now(), Addressed: true}); err != nil {
-				t.Fatal(err)
-			}
+			must(hub.Deliver(t.Context(), conv.Name(), channel.Inbound{ID: "q", AuthorID: "u", Author: "Ada", Text: "Where are you?", Time: time.Now(), Addressed: true}))(t)
 			<-asked
 			if _, _, err := hub.Run(t.Context(), conv.Name(), channel.Person{ID: "u", Name: "Ada", Manager: true}, "/compact"); err != nil {
 				t.Fatal(err)
@@ -111,16 +109,10 @@ func TestStopWithinTheGrace(t *testing.T) {
 			if _, waits, err := conv.Unanswered(t.Context()); err != nil || waits != test.hangs {
 				t.Errorf("the turn waits: %v, %v", waits, err)
 			}
-			if err := store.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, store.Close())
 			w := &witness{folder: p}
-			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'applied'"); n != test.applied {
-				t.Errorf("%d summaries were applied", n)
-			}
-			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"); n != 0 {
-				t.Errorf("%d are left half done", n)
-			}
+			expect(t, "summaries were applied", w.count("SELECT count(*) FROM compactions WHERE state = 'applied'"), test.applied)
+			expect(t, "rows left half done", w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"), 0)
 		})
 	}
 }
@@ -128,17 +120,12 @@ func TestStopWithinTheGrace(t *testing.T) {
 // talkedIn is a conversation in which there is something to be summarized.
 func talkedIn(t *testing.T, store *memory.Store) *memory.Conversation {
 	t.Helper()
-	conv, err := store.Conversation(t.Context(), "test:server/general")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conv := must(store.Conversation(t.Context(), "test:server/general"))(t)
 	var past []memory.Inbound
 	for i := range 30 {
 		past = append(past, memory.Inbound{ID: fmt.Sprint("p", i), AuthorID: "u", Author: "Ada", Text: strings.Repeat("the roses grew and the gate was painted. ", 8), Time: time.Unix(int64(i), 0)})
 	}
-	if _, err := conv.Import(t.Context(), past); err != nil {
-		t.Fatal(err)
-	}
+	must(conv.Import(t.Context(), past))(t)
 	return conv
 }
 
@@ -183,9 +170,7 @@ func TestRunIsStoppedTwice(t *testing.T) {
 			if code := r.code(); code != test.code {
 				t.Errorf("exit code %d\n%s", code, r.errs)
 			}
-			if said := p.onDiscord(); len(said) != 1 {
-				t.Errorf("it says %q", said)
-			}
+			expect(t, "it says", len(p.onDiscord()), 1)
 			(&witness{folder: f}).examined()
 		})
 	}

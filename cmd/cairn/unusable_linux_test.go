@@ -45,9 +45,7 @@ func TestADatabaseThatCannotBeUsed(t *testing.T) {
 					}
 				}
 			}
-			if read(t, file) != was {
-				t.Error("it is another file than it was")
-			}
+			expect(t, "it is another file than it was", read(t, file), was)
 			if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "WRONG  data") {
 				t.Errorf("doctor: exit code %d, %s", r.code, r.out)
 			}
@@ -75,9 +73,7 @@ func TestAFolderThatMayNotBeWritten(t *testing.T) {
 	p.must("I like tea\n", "chat")
 	data := filepath.Join(p.dir, "data")
 	for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, p.dir: 0o755, filepath.Join(data, "cairn.db"): 0o444, filepath.Join(data, "cairn.lock"): 0o444, data: 0o555} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Chmod(path, mode))
 	}
 	defer os.Chmod(data, 0o700)
 	cmd := p.command("chat")
@@ -103,9 +99,7 @@ func TestTheLockAfterAKill(t *testing.T) {
 	if want := "process " + strconv.Itoa(l.cmd.Process.Pid) + " holds data/cairn.lock"; r.code != exitInUse || !strings.Contains(r.err, want) {
 		t.Errorf("exit code %d, %s", r.code, r.err)
 	}
-	if err := l.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.cmd.Process.Kill())
 	l.rest()
 	if out := p.must("and now?\n", "chat"); out == "" {
 		t.Error("it has no answer")

@@ -48,10 +48,7 @@ func TestUpkeep(t *testing.T) {
 	p.chatUntil(func() bool { return len(p.backups()) == 1 })
 	first := p.backups()
 	p.must("/forget me yes\n", "chat")
-	db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
 	defer db.Close()
 	if _, err := db.Exec("UPDATE unscrubbed SET id = 1 WHERE id = (SELECT min(id) FROM unscrubbed)"); err != nil { // that was long ago
 		t.Fatal(err)
@@ -71,26 +68,19 @@ func TestUpkeep(t *testing.T) {
 // TestUpkeepThatFails is logged once, and told to whoever watches, until it works again.
 func TestUpkeepThatFails(t *testing.T) {
 	dir := t.TempDir()
-	store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must(memory.Open(t.Context(), memory.Options{Dir: dir}))(t)
 	defer store.Close()
 	var log bytes.Buffer
 	b := &bot{log: slog.New(slog.NewTextHandler(&log, nil)), store: store, ctx: t.Context()}
 	b.current.Store(&runtimeConfig{settings: config.Settings{DataDir: dir, Backup: config.Backup{Every: compactor.Duration(time.Hour), Keep: 1}}})
 	blocked := filepath.Join(dir, memory.BackupsName)
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(blocked, nil, 0o600))
 	b.upkeepOnce()
 	b.upkeepOnce()
 	if n := strings.Count(log.String(), "upkeep_failed"); n != 1 || !b.upkeep.On() {
 		t.Errorf("it was logged %d times: %s", n, &log)
 	}
-	if err := os.Remove(blocked); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(blocked))
 	b.upkeepOnce()
 	if made, err := filepath.Glob(filepath.Join(blocked, "cairn-*.db")); err != nil || len(made) != 1 || b.upkeep.On() || !strings.Contains(log.String(), "upkeep_works_again") {
 		t.Errorf("%v, %v: %s", made, err, &log)

@@ -38,12 +38,8 @@ func TestUsageCommand(t *testing.T) {
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"test/gpt-5-mini\"\n[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\nmodel = \"qwen3:8b\"\n", server.URL))
 	p.must("", "import", p.write("one.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"hello"}`))
 	t.Run("before anything was used", func(t *testing.T) {
-		if out := p.must("", "usage"); out != "No model was used yet.\n" {
-			t.Errorf("got %q", out)
-		}
-		if out := p.must("", "usage", "--since", "2026-05-01"); out != "No model was used since 2026-05-01.\n" {
-			t.Errorf("got %q", out)
-		}
+		expect(t, "the result", p.must("", "usage"), "No model was used yet.\n")
+		expect(t, "the result", p.must("", "usage", "--since", "2026-05-01"), "No model was used since 2026-05-01.\n")
 		if out := p.must("", "usage", "--json"); out != `{"since":"","by":"day","rows":[],"total":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0,"summaries":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0}},"no_price":[]}`+"\n" {
 			t.Errorf("got %q", out)
 		}
@@ -84,9 +80,7 @@ func TestUsageCommand(t *testing.T) {
 				NoPrice   []string `json:"no_price"`
 			}
 			out := p.must("", "usage", "--by", by, "--since", "7d", "--json")
-			if err := json.Unmarshal([]byte(out), &got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(out), &got))
 			same := len(got.Rows) == len(want)
 			for i := range want {
 				if same {
@@ -107,17 +101,13 @@ qwen3:8b                1   1000     400      100      10  0.0000     0.0000
 total                   3   3000    1200      300      30  0.0004     0.0000
 no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 `
-		if out := p.must("", "usage", "--by", "model"); out != want {
-			t.Errorf("got\n%swant\n%s", out, want)
-		}
+		expect(t, "the result", p.must("", "usage", "--by", "model"), want)
 	})
 	t.Run("cairn context shows it", func(t *testing.T) {
 		p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")
 		out := p.must("", "--config", "priced.toml", "context", "--channel", "garden")
 		for _, words := range []string{"today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n"} {
-			if !strings.Contains(out, words) {
-				t.Errorf("%q is not in\n%s", words, out)
-			}
+			contains(t, "the text", out, words)
 		}
 		if out := p.must("", "context", "--channel", "garden", "--json"); !strings.Contains(out, `"usage":{"today":{"requests":2,`) || !strings.Contains(out, `"no_price":["qwen3:8b"]`) {
 			t.Errorf("got %s", out)
@@ -150,26 +140,17 @@ func TestABudgetOutlastsTheProgram(t *testing.T) {
 		}
 	}
 	settings(0.0025)
-	if out := p.must("hello\n", "chat"); !strings.Contains(out, "Fine.") {
-		t.Errorf("a budget that was raised: %q", out)
-	}
-	if out := p.must("", "transcript", "--json"); strings.Count(out, `"hello"`) != 4 {
-		t.Errorf("what people said is not kept: %s", out)
-	}
+	contains(t, "a budget that was raised", p.must("hello\n", "chat"), "Fine.")
+	expect(t, "what people said is not kept", strings.Count(p.must("", "transcript", "--json"), `"hello"`), 4)
 }
 
 func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 	server := counting(t)
 	head := fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL)
 	s := startBot(t, head)
-	records, err := s.store.Conversation(t.Context(), "terminal:x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must(s.store.Conversation(t.Context(), "terminal:x"))(t)
 	used := memory.Usage{Day: memory.Day(time.Now()), Kind: memory.ForTurn, Model: "m", Requests: 1, Input: 1_000_000}
-	if err := records.AddUsage(t.Context(), []memory.Usage{used}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, records.AddUsage(t.Context(), []memory.Usage{used}))
 	context := func() string {
 		t.Helper()
 		answer, _, err := s.hub.Run(t.Context(), "terminal:x", channel.Person{ID: "u", Name: "Ada"}, "/context")
@@ -178,9 +159,7 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 		}
 		return answer.String()
 	}
-	if said := context(); !strings.Contains(said, `set [prices."m"]`) {
-		t.Errorf("without a price: %s", said)
-	}
+	contains(t, "without a price", context(), `set [prices."m"]`)
 	s.edit(head + "[prices.m]\ninput = 3\noutput = 1\n")
 	s.told(taken, 1)
 	if said := context(); !strings.Contains(said, "0 out: 3.00\n") || strings.Contains(said, "no price") {
@@ -188,7 +167,5 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 	}
 	s.edit(head + "[prices.m]\ninput = -3\noutput = 1\n")
 	s.told("settings_have_mistakes", 1)
-	if said := context(); !strings.Contains(said, "0 out: 3.00\n") {
-		t.Errorf("after a mistake: %s", said)
-	}
+	contains(t, "after a mistake", context(), "0 out: 3.00\n")
 }

@@ -24,12 +24,8 @@ func TestTimesAreToldInTheZoneOfTheSettings(t *testing.T) {
 	if len(server.Requests()) == 0 {
 		t.Error("the model was not asked")
 	}
-	if shown := p.must("", "transcript"); !strings.Contains(shown, "2026-02-01 05:30") {
-		t.Errorf("people are shown %q", shown)
-	}
-	if shown := p.must("", "transcript", "--json"); !strings.Contains(shown, `"2026-01-31T20:30:00Z"`) {
-		t.Errorf("programs are given %q", shown)
-	}
+	contains(t, "people are shown", p.must("", "transcript"), "2026-02-01 05:30")
+	contains(t, "programs are given", p.must("", "transcript", "--json"), `"2026-01-31T20:30:00Z"`)
 	if r := p.run("", "recall", "meet", "--since", "2026-02-01"); r.code != 0 || !strings.Contains(r.out, "meet tomorrow") {
 		t.Errorf("since that day: exit code %d, %s%s", r.code, r.out, r.err)
 	}

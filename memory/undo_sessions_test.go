@@ -38,9 +38,7 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 			t.Errorf("announced\n%+v\nis\n%+v", l.Head, after.Head)
 		}
 		wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
-		if l, err := c.Latest(ctx); err != nil || l.Why != beforeTheStart {
-			t.Errorf("then %q, %v", l.Why, err)
-		}
+		expect(t, "then", must(c.Latest(ctx))(t).Why, beforeTheStart)
 	})
 	t.Run("with a leaf that took the place of a placeholder", func(t *testing.T) {
 		c, early := begin(t)
@@ -68,12 +66,8 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 		applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 13, 15))
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 16, 17))
 		for _, want := range []string{"leaf worker 10-12, leaf worker 13-15", "leaf worker 10-12", ""} {
-			if got := shape(undo(t, c).Stack); got != want {
-				t.Errorf("the stack is %q, want %q", got, want)
-			}
+			expect(t, "the stack", shape(undo(t, c).Stack), want)
 		}
-		if states := number(t, c.store, "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", compactor.Rollup); states != 0 {
-			t.Error("the fold of the earlier session is undone")
-		}
+		expect(t, "the fold of the earlier session is undone", number(t, c.store, "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", compactor.Rollup), 0)
 	})
 }
