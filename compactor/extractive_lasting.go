@@ -15,10 +15,10 @@ import (
 // lasting returns how surely a sentence says something of its speaker or of somebody they know
 // that matters beyond the day: who they are, what they have, did, decided, like or plan; above 0
 // it does. Kind words, opinions on life, advice and what is going on just now do not. names are
-// the speakers'; shown means that a picture came with it, which shows what it is of.
+// the speakers'.
 //
 // It is a logistic regression over 1 900 labelled messages and invented sentences.
-func (s *sentence) lasting(names map[string]bool, shown bool) float64 {
+func (s *sentence) lasting(names map[string]bool) float64 {
 	text := strings.ReplaceAll(s.alone, "’", "'")
 	t, kind := traitsOf(text, names), cueIn(text)
 	if foreign(text) { // whose verbs are not known
@@ -30,7 +30,7 @@ func (s *sentence) lasting(names map[string]bool, shown bool) float64 {
 		}
 		return -1
 	}
-	sum := -5.3 + 1.2*min(t.concrete, 4) + 0.3*min(max(t.concrete-4, 0), 6) + 0.3*t.airy - 0.2*t.talk - 1.2*min(t.words/10, 2.5)
+	sum := -5.0 + 1.2*min(t.concrete, 4) + 0.3*min(max(t.concrete-4, 0), 6) - 1.2*min(t.words/10, 2.5)
 	for _, trait := range []struct {
 		holds  bool
 		weight float64
@@ -45,7 +45,6 @@ func (s *sentence) lasting(names map[string]bool, shown bool) float64 {
 		{kind == "decision", 2.4},
 		{kind == "todo", 0.8},
 		{kind == "preference", 1.7},
-		{shown, 0.4},
 		{s.idle, -2.2},
 		{t.you, -1.4},
 		{passing.MatchString(text), -2.1},
@@ -76,8 +75,6 @@ type traits struct {
 	vagueTime bool // its only time is the present day
 	words     float64
 	concrete  float64 // terms that are neither talk nor airy; two names at most count twice
-	talk      float64 // other terms, four at most
-	airy      float64
 }
 
 func traitsOf(text string, names map[string]bool) (t traits) {
@@ -108,17 +105,11 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
 	for _, term := range distinct(words.Content(text)) {
-		switch {
-		case talkWords[term]:
-			t.talk++
-		case airy[term]:
-			t.airy++
-		case !names[term]:
+		if !talkWords[term] && !airy[term] && !names[term] {
 			t.concrete++
 		}
 	}
 	t.concrete += float64(min(named, 2))
-	t.talk, t.airy = min(t.talk, 4), min(t.airy, 4)
 	return t
 }
 

@@ -118,7 +118,7 @@ func noteOf(m Message, sentences []*sentence, rarity map[string]float64, names m
 			traces = append(traces, s)
 			continue
 		}
-		s.score = s.lasting(names, len(m.Attachments) > 0)
+		s.score = s.lasting(names)
 		if s.score > 0 || s.score > leastBeside && !s.idle {
 			said = append(said, s)
 		}
