@@ -30,7 +30,7 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 		}
 		return -1
 	}
-	sum := -5.0 + 1.2*min(t.concrete, 4) + 0.3*min(max(t.concrete-4, 0), 6) - 1.2*min(t.words/10, 2.5)
+	sum := -4.9 + 1.2*min(t.concrete, 4) + 0.3*min(max(t.concrete-4, 0), 6) - 1.2*min(t.words/10, 2.5)
 	for _, trait := range []struct {
 		holds  bool
 		weight float64
