@@ -12,70 +12,51 @@ import (
 	"cairn/words"
 )
 
-// lasts reports whether a sentence, as it is written beside others, says something of its
-// speaker or of somebody they know that holds or matters beyond the day: who they are, what
-// they have, did, decided, like or plan. Kind words, opinions on life, advice and what is
-// going on just now do not. names are the speakers'; shown tells that a picture came with it,
-// which shows what it is of. beside reports whether a sentence that does not last is worth its
-// place beside one of the same message that does.
-func (s *sentence) lasts(names map[string]bool, shown bool) (lasts, beside bool) {
-	if s.idle {
-		return false, false
-	}
+// lasting returns how surely a sentence says something of its speaker or of somebody they know
+// that matters beyond the day: who they are, what they have, did, decided, like or plan; above 0
+// it does. Kind words, opinions on life, advice and what is going on just now do not. names are
+// the speakers'.
+//
+// It is a logistic regression over 1 900 labelled messages and invented sentences.
+func (s *sentence) lasting(names map[string]bool) float64 {
 	text := strings.ReplaceAll(s.alone, "’", "'")
+	t, kind := traitsOf(text, names), cueIn(text)
 	if foreign(text) { // whose verbs are not known
-		t := traitsOf(text, names)
 		if strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, pairedScripts...) }) { // no blank parts the words
 			t.own, t.figure = t.own || ownSigns.MatchString(text), t.figure || strings.ContainsFunc(text, unicode.IsNumber)
 		}
-		return cueIn(text) != "" || len(s.terms) >= 3 && (t.own || t.ours || t.figure), true
+		if !s.idle && (kind != "" || len(s.terms) >= 3 && (t.self || t.own || t.figure)) {
+			return 1
+		}
+		return -1
 	}
-	rest := lastingClauses(text)
-	t, kind := traitsOf(rest, names), cueIn(rest)
-	if shown && (t.tells || t.own) {
-		t.concrete++
-	}
-	if pointing.MatchString(text) {
-		t.concrete -= 2
-	}
-	return t.last(kind, s.timed && !t.vagueTime), rest != ""
-}
-
-// lastingClauses leaves out of a sentence the clauses that only say how somebody feels, what they
-// advise or what is going on, and those that go on from one without a subject of their own.
-func lastingClauses(text string) string {
-	var kept []string
-	dropped := false
-	for _, clause := range clauses.Split(text, -1) {
-		dropped = passing.MatchString(clause) || urging.MatchString(clause) || feeling.MatchString(clause) || dropped && !subject.MatchString(clause)
-		if !dropped {
-			kept = append(kept, clause)
+	sum := -4.9 + 1.2*min(t.concrete, 4) + 0.3*min(max(t.concrete-4, 0), 6) - 1.2*min(t.words/10, 2.5)
+	for _, trait := range []struct {
+		holds  bool
+		weight float64
+	}{
+		{t.own, 1.9},
+		{t.self, 1.4},
+		{t.tells, 1.3},
+		{t.own && t.tells, -0.8},
+		{t.figure, 1.6},
+		{s.timed && !t.vagueTime, 2.1},
+		{kind == "identity", 2.3},
+		{kind == "decision", 2.4},
+		{kind == "todo", 0.8},
+		{kind == "preference", 1.7},
+		{s.idle, -2.2},
+		{t.you, -1.4},
+		{passing.MatchString(text), -2.1},
+		{urging.MatchString(text), -1.5},
+		{pointing.MatchString(text), -1.1},
+		{feeling.MatchString(text), -1.2},
+	} {
+		if trait.holds {
+			sum += trait.weight
 		}
 	}
-	return strings.Join(kept, ", ")
-}
-
-// last reports whether the words of a sentence of some kind say enough that lasts.
-func (t traits) last(kind string, dated bool) bool {
-	switch kind {
-	case "identity":
-		return true
-	case "decision", "preference":
-		return t.concrete >= 1
-	case "todo":
-		return t.concrete >= 1 && dated || t.concrete >= 4
-	case "goal":
-		return (t.own || t.ours) && (t.concrete >= 1 && dated || t.concrete >= 3)
-	}
-	switch {
-	case dated:
-		return t.concrete >= 2 || t.concrete >= 1 && (t.own || t.ours)
-	case t.figure && (t.own || t.ours):
-		return t.concrete >= 1
-	case t.own:
-		return t.concrete >= 3 || t.concrete >= 2 && t.tells
-	}
-	return (t.ours && t.concrete >= 3 || t.concrete >= 4) && t.tells
+	return sum
 }
 
 // foreign reports whether a sentence is, for all that is seen, not in English.
@@ -84,28 +65,29 @@ func foreign(text string) bool {
 		slices.ContainsFunc(strings.Fields(text), func(word string) bool { return ownWords[plain(word)] }))
 }
 
-// traits are what the words of an English sentence tell of it.
+// traits are what the words of a sentence tell of it.
 type traits struct {
 	own       bool // it says I, my or she
-	ours      bool // it says we, which often means everybody
+	self      bool // it says I, my or we
+	you       bool
 	tells     bool // something happened, or is so or done again and again
 	figure    bool // it has a number
 	vagueTime bool // its only time is the present day
-	names     int  // of people, places, things; quotations
-	concrete  int  // terms that are neither talk nor airy; two names at most count twice
+	words     float64
+	concrete  float64 // terms that are neither talk nor airy; two names at most count twice
 }
 
 func traitsOf(text string, names map[string]bool) (t traits) {
-	t.names = strings.Count(text, `"`)/2 + strings.Count(text, "“")
-	t.vagueTime = true
+	named := strings.Count(text, `"`)/2 + strings.Count(text, "“")
+	t.vagueTime, t.words = true, float64(len(strings.Fields(text)))
 	text = dates.ReplaceAllString(text, "")
 	start := true
 	for _, field := range strings.Fields(text) {
 		word := plain(field)
 		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(field, `"'“(*_`))
+		t.self, t.you = t.self || selfWords[word], t.you || youWords[word]
 		switch {
-		case strings.HasPrefix(word, "we") && selfWords[word] || word == "us" || word == "our":
-			t.ours = true
+		case strings.HasPrefix(word, "we") && selfWords[word] || word == "us" || word == "our": // often everybody
 		case selfWords[word] || ownWords[word] || nearWords[word]:
 			t.own = true
 		case tellWords[word]:
@@ -113,12 +95,9 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		case unicode.IsNumber(first):
 			t.figure, t.vagueTime = true, t.vagueTime && len(word) != 4 // a year
 		case !start && unicode.IsUpper(first) && !names[strings.TrimSuffix(word, "'s")] && len(words.Content(word)) > 0 && !timeWords[word]:
-			t.names++
+			named++
 		case pasts[word] || strings.HasSuffix(word, "ed") && len(word) > 4:
 			t.tells, t.own = true, t.own || start // "Got a tattoo"
-		}
-		if word == "went" {
-			t.concrete++ // somewhere
 		}
 		if timeWords[word] && word != "today" && word != "tonight" {
 			t.vagueTime = false
@@ -130,16 +109,13 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 			t.concrete++
 		}
 	}
-	t.concrete += min(t.names, 2)
+	t.concrete += float64(min(named, 2))
 	return t
 }
 
 var (
 	// dates are what withDates added.
 	dates = regexp.MustCompile(`\((?:about |the )?[^()]*\d{4}\)`)
-
-	// clauses is what stands between the clauses of a sentence.
-	clauses = regexp.MustCompile(`\s*[-–—]+\s+|[,;:…]\s+|\s+(?:and|but|'cause|because|which|although|though|even though|remind(?:s|ed)? (?:me|us) of)\s+`)
 
 	// passing is what is over when the talk is.
 	passing = regexp.MustCompile(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
@@ -152,9 +128,6 @@ var (
 
 	// pointing is a beginning that only makes sense after what was said before.
 	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b|\blike (?:this|that)\b`)
-
-	// subject is a clause's own subject, or when something was.
-	subject = regexp.MustCompile(`(?i:\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our|he|she|his|her|(?:last|next) \w+|yesterday|tomorrow)\b)|\p{Ll}.* \p{Lu}`)
 
 	// feeling is how somebody finds something, and what it does to them.
 	feeling = regexp.MustCompile(`(?i)\b(?:i(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|mess|part)|means? (?:a lot|so much|the world)|` +

@@ -45,12 +45,28 @@ var cues = []struct {
 	}},
 }
 
-// maxMemory is the most tokens of one memory: it is one thing, not a page.
-const maxMemory = 80
+const (
+	maxMemory = 80 // tokens of one memory, at most: it is one thing, not a page
+	maxApart  = 4  // messages from the first of a memory to its last, at most
 
-// draftMemories returns the memories of a span, best first: of each message of a
-// person the sentences worth most. There are at most limit, and at most one for two
-// messages.
+	// leastBeside is the least lasting of a sentence that is worth its place beside one that lasts.
+	leastBeside = -2.5
+)
+
+// note is a memory in the making: what one person said in a message or in several close ones.
+type note struct {
+	place     int // of its first message among the messages
+	author    string
+	messages  []int64
+	sentences []*sentence // in order
+	tokens    int
+	worth     float64
+	kind      string
+}
+
+// draftMemories returns the memories of a span, best first: of each message of a person the
+// sentences worth most, together with what the same person said of it on that day, because people
+// tell one thing in several messages. There are at most limit, and at most one for two messages.
 func draftMemories(messages []Message, sentences []*sentence, limit int) []MemoryDraft {
 	if limit <= 0 {
 		return nil
@@ -62,11 +78,8 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 			people++
 		}
 	}
-	type ranked struct {
-		MemoryDraft
-		worth float64
-	}
-	var drafts []ranked
+	var notes []*note
+	newest := map[[3]string]*note{} // by day and person
 	for i := 0; i < len(sentences); {
 		from := i
 		for i < len(sentences) && sentences[i].message == sentences[from].message {
@@ -76,70 +89,84 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 		if m.Role != llm.RoleUser || m.Unremembered {
 			continue
 		}
-		if draft, worth := draft(m, sentences[from:i], rarity, names); worth > 0 {
-			drafts = append(drafts, ranked{draft, worth})
+		n := noteOf(m, sentences[from:i], rarity, names)
+		if n == nil {
+			continue
 		}
+		key := [3]string{sentences[from].day, m.AuthorID, m.Author}
+		if last := newest[key]; last != nil && n.place-last.place <= maxApart && last.tokens+n.tokens <= maxMemory {
+			last.add(n)
+			continue
+		}
+		notes, newest[key] = append(notes, n), n
 	}
-	slices.SortStableFunc(drafts, func(a, b ranked) int { return cmp.Compare(b.worth, a.worth) })
-	drafts = drafts[:min(len(drafts), limit, (people+1)/2)]
-	memories := make([]MemoryDraft, 0, len(drafts))
-	for _, d := range drafts {
-		memories = append(memories, d.MemoryDraft)
+	slices.SortStableFunc(notes, func(a, b *note) int { return cmp.Compare(b.worth, a.worth) })
+	notes = notes[:min(len(notes), limit, (people+1)/2)]
+	memories := make([]MemoryDraft, 0, len(notes))
+	for _, n := range notes {
+		memories = append(memories, n.draft())
 	}
 	return memories
 }
 
-// draft makes one memory of the sentences of a message that last, of those that tell more
-// of them while there is room, and of what came with it; worth is 0 if none lasts.
-func draft(m Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) (_ MemoryDraft, worth float64) {
-	var lasting, more, traces []*sentence
+// noteOf notes the sentences of a message that last, those that tell more of them while there is
+// room, and what came with it; nil if none lasts.
+func noteOf(m Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) *note {
+	var said, traces []*sentence
 	for _, s := range sentences {
 		if s.trace {
 			traces = append(traces, s)
 			continue
 		}
-		s.score = 0
-		for _, term := range s.terms {
-			s.score += s.weight * rarity[term]
-		}
-		lasts, beside := s.lasts(names, len(m.Attachments) > 0)
-		switch {
-		case lasts:
-			lasting = append(lasting, s)
-		case beside:
-			more = append(more, s)
+		s.score = s.lasting(names)
+		if s.score > 0 || s.score > leastBeside && !s.idle {
+			said = append(said, s)
 		}
 	}
-	if len(lasting) == 0 {
-		return MemoryDraft{}, 0
+	slices.SortStableFunc(said, func(a, b *sentence) int { return cmp.Compare(b.score, a.score) })
+	if len(said) == 0 || said[0].score <= 0 {
+		return nil
 	}
-	byScore := func(a, b *sentence) int { return cmp.Compare(b.score, a.score) }
-	slices.SortStableFunc(lasting, byScore)
-	slices.SortStableFunc(more, byScore)
-	kind, tokens := "", 0
-	var kept []*sentence
-	for i, s := range slices.Concat(lasting, more, traces) {
-		if tokens += Estimate(s.alone); tokens > maxMemory && len(kept) > 0 {
+	n := &note{place: said[0].message, author: m.Author, messages: []int64{m.Seq}}
+	for _, s := range append(said, traces...) {
+		tokens := Estimate(s.alone)
+		if n.tokens+tokens > maxMemory && n.tokens > 0 {
 			break
 		}
-		kept = append(kept, s)
+		n.tokens += tokens
+		n.sentences = append(n.sentences, s)
 		if s.trace {
 			continue
 		}
-		worth += s.score
-		if k := kindOfMemory(s); i < len(lasting) && importance[k] > importance[kind] {
-			kind = k
+		for _, term := range s.terms {
+			n.worth += s.weight * rarity[term]
+		}
+		if k := kindOfMemory(s); s.score > 0 && importance[k] > importance[n.kind] {
+			n.kind = k
 		}
 	}
-	slices.SortFunc(kept, func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
-	content := kept[0].speaker + ":"
-	for _, s := range kept {
+	slices.SortFunc(n.sentences, func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
+	n.worth *= 1 + importance[n.kind]
+	return n
+}
+
+// add joins a later note to n.
+func (n *note) add(later *note) {
+	n.messages = append(n.messages, later.messages...)
+	n.sentences = append(n.sentences, later.sentences...)
+	n.tokens += later.tokens
+	n.worth += later.worth
+	if importance[later.kind] > importance[n.kind] {
+		n.kind = later.kind
+	}
+}
+
+func (n *note) draft() MemoryDraft {
+	content := n.sentences[0].speaker + ":"
+	for _, s := range n.sentences {
 		content += " " + s.alone
 	}
-	return MemoryDraft{
-		Kind: kind, Importance: importance[kind], About: m.Author,
-		Content: content, Messages: []int64{m.Seq},
-	}, worth * (1 + importance[kind])
+	return MemoryDraft{Kind: n.kind, Importance: importance[n.kind], About: n.author, Content: content, Messages: n.messages}
 }
 
 // kindOfMemory tells what kind of thing a sentence says.

@@ -16,7 +16,7 @@ import (
 // Delete takes messages away, by their platform ids. One that waits vanishes. Of
 // one that was taken up the row stays, as a tombstone with its author; text, words
 // in the index, files, quotes of it, copies in what tools returned, and memories that
-// no other message supports are gone, and summaries over it become placeholders, to be
+// no other message supports or that quote it are gone, and summaries over it become placeholders, to be
 // repaired, see revise; so do the copies of them that threads have. A turn
 // that waits and that nobody else asked for is closed. It returns the seqs of the
 // messages that are gone or, having quoted one, changed. Ids that are not known
@@ -159,7 +159,7 @@ func (c *Conversation) bury(tx *transaction, m compactor.Message, version int64)
 }
 
 // forgetFrom takes a message away from the memories that came from it. Those that
-// came from no other are deleted; it returns these.
+// came from no other are deleted, and those that quote it; it returns these.
 func (c *Conversation) forgetFrom(tx *transaction, seq int64) (gone []int64, err error) {
 	low, high := c.rows(seq, seq)
 	from, err := readMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.id, low, high)
@@ -170,7 +170,7 @@ func (c *Conversation) forgetFrom(tx *transaction, seq int64) (gone []int64, err
 		return nil, err
 	}
 	for _, m := range from {
-		if len(m.Sources) > 1 {
+		if len(m.Sources) > 1 && m.By != byExtractive {
 			continue
 		}
 		if err := c.deleteMemory(tx, m); err != nil {

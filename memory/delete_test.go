@@ -232,3 +232,32 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 		}
 	})
 }
+
+func TestAQuotingMemoryGoesWithEachMessageItQuotes(t *testing.T) {
+	for name, steps := range map[string]struct{ read, running, saved bool }{
+		"deleted when it is saved":                          {saved: true},
+		"deleted while the summarizer runs":                 {running: true},
+		"deleted when it is saved, read by a worker before": {read: true, saved: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := imported(t, 9)
+			if steps.read {
+				repair(t, c, worker, 1, 3, "Ann plays music.", 1)
+			}
+			j := begin(t, c, leaf, extractive, 1, 9)
+			if steps.running {
+				remove(t, c, 2)
+			}
+			fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2, Memories: []compactor.MemoryDraft{
+				{Kind: "fact", Content: "Ann: I play the " + secret + ". I live in Rome.", Messages: []int64{2, 5}},
+			}})
+			if err != nil || len(fresh) == 1 != steps.saved {
+				t.Errorf("saved %+v, %v", fresh, err)
+			}
+			if steps.saved {
+				remove(t, c, 2)
+			}
+			wantNoSecret(t, c)
+		})
+	}
+}

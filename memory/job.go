@@ -246,7 +246,9 @@ func (j *job) save(tx *transaction, d draft) (id int64, err error) {
 	if len(unread) == 0 {
 		return 0, nil
 	}
-	d.sources, d.compaction = unread, j.row.ID
+	if d.compaction = j.row.ID; d.by != byExtractive { // which quotes all of them
+		d.sources = unread
+	}
 	var out *OptedOutError
 	if err := c.stands(tx, &d); errors.As(err, &out) || errors.Is(err, errUnsaid) { // since the worker saved it
 		return 0, nil
