@@ -51,7 +51,7 @@ func (h *stateHistory) step() {
 		h.check("apply", h.cover)
 	case n < 8:
 		h.check("truncate", func(_ *transaction, s *transcript.State) (transcript.Change, error) {
-			row := transcript.Summary{Span: transcript.Span{From: from, To: to}, Trigger: compactor.OnEmergency}
+			row := transcript.Summary{Span: transcript.Span{From: from, To: to}, Trigger: compactor.OnEmergency, AwaitsModel: h.draw.IntN(2) == 0}
 			return s.Truncate([]transcript.Summary{row}, from), nil
 		})
 	case n < 9 || h.draw.IntN(3) > 0:
