@@ -13,7 +13,7 @@ func (c *Compactor) applyRows(ctx context.Context, rows []Compaction) (done []in
 	s := c.h.view
 	head, now, err := c.o.Records.ApplyPrepared(ctx, idsOf(rows), lastResult(s.lines, s.stored))
 	if err != nil {
-		return nil, fmt.Errorf("land the summary: %w", err)
+		return nil, fmt.Errorf("apply the summary: %w", err)
 	}
 	now = slices.DeleteFunc(now, func(row Compaction) bool { return row.State == Prepared })
 	old, swapped, _ := c.h.swap(head)

@@ -61,7 +61,7 @@ type Records interface {
 
 // Change is a change of the head without a job.
 type Change struct {
-	// Markers hide the verbatim messages of their spans, see transcript.State.Truncate.
+	// Placeholders hide the verbatim messages of their spans, see transcript.State.Truncate.
 	Placeholders []Compaction
 	ClearedTo    int64 // 0: unchanged
 

@@ -1,4 +1,4 @@
-// Landing: prepared compactions enter the view, in one transaction.
+// Prepared summaries are applied, in one transaction.
 
 package memory
 
@@ -20,7 +20,7 @@ func (c *Conversation) ApplyPrepared(ctx context.Context, rows []int64, clearedT
 		return err
 	})
 	if err != nil {
-		return compactor.Head{}, nil, c.fail("land compactions", err)
+		return compactor.Head{}, nil, c.fail("apply compactions", err)
 	}
 	return head, applied, nil
 }
