@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -79,7 +79,7 @@ func (l *ledger) price(req llm.Request, now time.Time, keep bool) (p priced) {
 	if l.rule.kind == cachePrefix {
 		known := upTo[shared]
 		if shared < min(end, len(l.blocks)) {
-			known += compactor.Estimate(commonPrefix(l.blocks[shared], blocks[shared]))
+			known += tokens.Estimate(commonPrefix(l.blocks[shared], blocks[shared]))
 		}
 		if now.Sub(l.at) < l.rule.ttl {
 			p.cached = known
@@ -140,7 +140,7 @@ func (l *ledger) measure(blocks []string) (prefixes []uint64, upTo []int, costs 
 	for i, b := range blocks {
 		cost, known := l.costs[b]
 		if !known {
-			cost = compactor.Estimate(b)
+			cost = tokens.Estimate(b)
 		}
 		costs[b] = cost
 		prefixes[i+1] = maphash.Comparable(l.seed, [2]uint64{prefixes[i], maphash.String(l.seed, b)})

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -95,7 +95,7 @@ var cacheCases = map[string]cacheCase{
 
 // TestCacheRules prices requests that go on in ways that the rules tell apart.
 func TestCacheRules(t *testing.T) {
-	each := compactor.Estimate(cachedWords) // of a message, about
+	each := tokens.Estimate(cachedWords) // of a message, about
 	for name, c := range cacheCases {
 		t.Run(name, func(t *testing.T) {
 			clock := &clock{t: time.Unix(0, 0).Add(24 * time.Hour)}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
@@ -26,7 +27,7 @@ type engine struct {
 
 	n    int // messages of people so far
 	turn int64
-	rows []compactor.Message // of the running turn, by the bot
+	rows []chat.Message // of the running turn, by the bot
 
 	finished chan func() // what the engine's background work brings back
 	failure  error
@@ -82,7 +83,7 @@ func (e *engine) notify(event compactor.Event) {
 }
 
 // take has messages delivered and taken up.
-func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]compactor.Message, error) {
+func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]chat.Message, error) {
 	in := make([]memory.Inbound, len(all))
 	for i, m := range all {
 		e.n++
@@ -133,7 +134,7 @@ func (e *engine) request(ctx context.Context) (view, error) {
 	return view{llm.Request{Messages: p.Messages, Tools: e.tools, MaxTokens: p.MaxTokens, Head: p.Head}, g.Head, g.Verbatim - g.Contexts}, err
 }
 
-func (e *engine) add(m compactor.Message) {
+func (e *engine) add(m chat.Message) {
 	m.Seq, m.Turn, m.Time = e.c.History().Next(), e.turn, e.clock.now()
 	m.Tokens = compactor.TokensOf(m)
 	e.rows = append(e.rows, m)
@@ -142,13 +143,13 @@ func (e *engine) add(m compactor.Message) {
 
 func (e *engine) look(_ context.Context, found string) error {
 	id := fmt.Sprint("call_", e.turn)
-	e.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"that"}`}}})
-	e.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: found})
+	e.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"that"}`}}})
+	e.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: found})
 	return nil
 }
 
 func (e *engine) answer(ctx context.Context, text string) error {
-	e.add(compactor.Message{Role: llm.RoleAssistant, Text: text})
+	e.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := memory.Outcome{Turn: e.turn, Messages: e.rows, Reply: fmt.Sprint("r", e.turn), Pieces: []string{text}}
 	outcome.Context, outcome.Version = e.c.History().Context()
 	if err := e.conv.Finish(ctx, outcome); err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -231,16 +232,16 @@ func toolsOf(ctx context.Context) ([]llm.Tool, error) {
 }
 
 // measure counts the requests of a conversation, and the tokens that are said.
-func measure(turns []turn) (requests, tokens int) {
+func measure(turns []turn) (requests, n int) {
 	for _, t := range turns {
 		requests++
 		if t.looked != "" {
 			requests++
 		}
-		tokens += compactor.Estimate(t.question.text) + compactor.Estimate(t.looked) + compactor.Estimate(t.answer)
+		n += tokens.Estimate(t.question.text) + tokens.Estimate(t.looked) + tokens.Estimate(t.answer)
 		for _, m := range t.overheard {
-			tokens += compactor.Estimate(m.text)
+			n += tokens.Estimate(m.text)
 		}
 	}
-	return requests, tokens
+	return requests, n
 }

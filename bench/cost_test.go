@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -51,7 +52,7 @@ func TestStrategies(t *testing.T) {
 			return observed{s, func(req llm.Request) {
 				requests++
 				last = req
-				if tokens := compactor.Estimate(flat(req)); tokens > window-window/8 {
+				if tokens := tokens.Estimate(flat(req)); tokens > window-window/8 {
 					t.Errorf("%s: request %d has %d tokens, more than the window beside the reply takes", with.name, requests, tokens)
 				}
 			}}, err

@@ -20,7 +20,7 @@ type victim struct {
 
 // start starts the program; what it says reaches the clients.
 func (h *havoc) start(ctx context.Context) (*victim, error) {
-	p, err := chat(h.command(ctx, "chat", "--json"))
+	p, err := chatWith(h.command(ctx, "chat", "--json"))
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -94,8 +94,8 @@ func answered(t *testing.T, dir string, u *remark, statement string) {
 	change(t, dir, statement)
 }
 
-func message(seq, turn int64, id, text string) []compactor.Message {
-	return []compactor.Message{{Seq: seq, Turn: turn, ID: id, Role: llm.RoleAssistant, Text: text, Time: time.Now()}}
+func message(seq, turn int64, id, text string) []chat.Message {
+	return []chat.Message{{Seq: seq, Turn: turn, ID: id, Role: llm.RoleAssistant, Text: text, Time: time.Now()}}
 }
 
 func change(t *testing.T, dir, statement string) {

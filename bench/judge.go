@@ -9,7 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/words"
 )
@@ -52,7 +54,7 @@ type verdictsOf struct {
 	Example    string         `json:"example,omitempty"` // of one judged wrong
 }
 
-func (v *verdicts) judge(recording, kind string, good bool, text string, span []compactor.Message) {
+func (v *verdicts) judge(recording, kind string, good bool, text string, span []chat.Message) {
 	at := slices.IndexFunc(v.Kinds, func(k verdictsOf) bool { return k.Kind == kind })
 	if at < 0 {
 		at = len(v.Kinds)
@@ -92,7 +94,7 @@ func measureJudge(ctx context.Context, s *screen, dir string) (v verdicts, err e
 					return v, ctx.Err()
 				}
 				s.progress("%s: %d of %d messages, in spans of %d", r.name, from, len(said), size)
-				var foreign []compactor.Message
+				var foreign []chat.Message
 				if i+1 < len(all) || i > 0 {
 					begin := from % max(len(other)-size, 1)
 					foreign = other[begin:min(begin+size, len(other))]
@@ -109,7 +111,7 @@ func measureJudge(ctx context.Context, s *screen, dir string) (v verdicts, err e
 }
 
 // judgeSpan makes the texts for a span and has them judged.
-func (v *verdicts) judgeSpan(r recording, span, foreign []compactor.Message) {
+func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 	tokens := 0
 	for _, m := range span {
 		tokens += compactor.TokensOf(m)
@@ -139,10 +141,10 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []compactor.Message) {
 }
 
 // messages are the recording's messages as they are stored.
-func (r recording) messages() []compactor.Message {
-	all := make([]compactor.Message, len(r.said))
+func (r recording) messages() []chat.Message {
+	all := make([]chat.Message, len(r.said))
 	for i, in := range r.past() {
-		all[i] = compactor.Message{
+		all[i] = chat.Message{
 			Seq: int64(i + 1), Turn: int64(i + 1), Role: llm.RoleUser, Author: in.Author, AuthorID: in.AuthorID,
 			Text: in.Text, Attachments: in.Attachments, Time: in.Time,
 		}
@@ -152,7 +154,7 @@ func (r recording) messages() []compactor.Message {
 
 // named are the longest sentences of messages that have a name or a number within, in at
 // most so many tokens; empty if there are fewer than three.
-func named(span []compactor.Message, tokens int) string {
+func named(span []chat.Message, n int) string {
 	var b strings.Builder
 	lines := 0
 	for _, m := range span {
@@ -163,7 +165,7 @@ func named(span []compactor.Message, tokens int) string {
 			}
 		}
 		line := m.Author + " said: " + longest + "\n"
-		if longest == "" || compactor.Estimate(b.String()+line) > tokens {
+		if longest == "" || tokens.Estimate(b.String()+line) > n {
 			continue
 		}
 		b.WriteString(line)

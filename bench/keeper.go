@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
@@ -35,9 +36,9 @@ func (k *keeper) keep(ctx context.Context, conversation, question, answer string
 		return err
 	}
 	seq := taken[0].Seq
-	said := compactor.Message{Seq: seq + 1, Turn: seq, ID: reply, Role: llm.RoleAssistant, Text: answer, Time: time.Now()}
+	said := chat.Message{Seq: seq + 1, Turn: seq, ID: reply, Role: llm.RoleAssistant, Text: answer, Time: time.Now()}
 	said.Tokens = compactor.TokensOf(said)
-	if err := conv.Finish(ctx, memory.Outcome{Turn: seq, Messages: []compactor.Message{said}, Reply: reply, To: []string{id}, Pieces: []string{answer}}); err != nil {
+	if err := conv.Finish(ctx, memory.Outcome{Turn: seq, Messages: []chat.Message{said}, Reply: reply, To: []string{id}, Pieces: []string{answer}}); err != nil {
 		return err
 	}
 	if err := conv.Sending(ctx, k.n); err != nil { // each reply has one piece, and these are numbered

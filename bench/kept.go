@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/words"
@@ -138,7 +140,7 @@ func (v *shown) slide(room int) {
 	v.slidingFirst = int64(len(all) + 1)
 	for i := len(all) - 1; i >= 0; i-- {
 		text := fmt.Sprintf("%s: %s", all[i].Author, all[i].body())
-		if room -= compactor.Estimate(text + "\n"); room < 0 {
+		if room -= tokens.Estimate(text + "\n"); room < 0 {
 			break
 		}
 		v.slidingFirst = int64(i + 1)
@@ -185,7 +187,7 @@ func (v *shown) ask(ctx context.Context, conv *memory.Conversation, q asked, k *
 		{&k.Memories, v.said, remembered.String(), func(seq int64) bool { return found[seq] || v.tells(seq) }},
 		{&k.Transcript, v.said, recalled.String(), func(seq int64) bool { return recall[seq] || v.tells(seq) }},
 	} {
-		way.sum.Tokens += float64(compactor.Estimate(way.more))
+		way.sum.Tokens += float64(tokens.Estimate(way.more))
 		if len(need) > 0 {
 			more, there := setOf(words.Content(way.more)), 0
 			for _, term := range need {
@@ -254,7 +256,7 @@ func rarity(r recording) map[string]float64 {
 
 // body is what was said, with the captions of the pictures.
 func (u utterance) body() string {
-	return compactor.Message{Text: u.Text, Attachments: u.Attachments}.Body()
+	return chat.Message{Text: u.Text, Attachments: u.Attachments}.Body()
 }
 
 func setOf(terms []string) map[string]bool {

@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -115,7 +116,7 @@ func (b *bout) weigh(x *llmtest.Exchange) {
 	last := x.Request.Last().Text()
 	context := 0 // of the turn, which the gauge shows once it is stored
 	if at := strings.LastIndex(last, "<now>"); at >= 0 {
-		context = int(float64(compactor.Estimate(last[at:])) * llm.LearntOf(b.now.Model, &own).Factor())
+		context = int(float64(tokens.Estimate(last[at:])) * llm.LearntOf(b.now.Model, &own).Factor())
 	}
 	counted := x.Usage().Prompt
 	b.result.Gauge.add(100 * math.Abs(float64(shown.Used-shown.Parts.Reserve+context-counted)) / float64(counted))

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -57,7 +57,7 @@ func (t *till) charge(req llm.Request, answer string) {
 func (t *till) add(req llm.Request, answer string, to *bill, keep bool) {
 	p := t.ledger.price(req, t.clock.now(), keep)
 	to.Requests++
-	to.Output += compactor.Estimate(answer)
+	to.Output += tokens.Estimate(answer)
 	to.Cached, to.Written, to.Uncached = to.Cached+p.cached, to.Written+p.written, to.Uncached+p.uncached
 	if p.rewritten {
 		to.Rewrites++

@@ -60,7 +60,7 @@ type process struct {
 }
 
 // chat starts a command that speaks JSON Lines.
-func chat(cmd *exec.Cmd) (*process, error) {
+func chatWith(cmd *exec.Cmd) (*process, error) {
 	p := &process{Cmd: cmd}
 	cmd.Stderr = &p.stderr
 	in, errIn := cmd.StdinPipe()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
 	"cairn/words"
@@ -86,7 +87,7 @@ func byPairs(r recording, question string) (found []memory.Found) {
 			score += idf * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(len(doc))/(total/float64(len(docs)))))
 		}
 		if score > 0 {
-			found = append(found, memory.Found{Message: compactor.Message{Seq: int64(i + 1)}, Score: score})
+			found = append(found, memory.Found{Message: chat.Message{Seq: int64(i + 1)}, Score: score})
 		}
 	}
 	slices.SortStableFunc(found, func(x, y memory.Found) int { return cmp.Compare(y.Score, x.Score) })
@@ -114,7 +115,7 @@ func TestRecallTellsAMissedTarget(t *testing.T) {
 func TestQuality(t *testing.T) {
 	var found []memory.Found
 	for seq := range int64(20) {
-		found = append(found, memory.Found{Message: compactor.Message{Seq: seq + 1, Text: "x"}})
+		found = append(found, memory.Found{Message: chat.Message{Seq: seq + 1, Text: "x"}})
 	}
 	var q quality
 	q.add([]int64{2, 8, 15, 99}, found) // places 2, 8 and 15; one was not found

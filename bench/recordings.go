@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/memory"
 )
 
@@ -30,11 +30,11 @@ type recording struct {
 
 // utterance is one message of a recording. Its seq is its place, from 1.
 type utterance struct {
-	ID          string                 `json:"id"`
-	Time        time.Time              `json:"time"`
-	Author      string                 `json:"author"`
-	Text        string                 `json:"text"`
-	Attachments []compactor.Attachment `json:"attachments"`
+	ID          string            `json:"id"`
+	Time        time.Time         `json:"time"`
+	Author      string            `json:"author"`
+	Text        string            `json:"text"`
+	Attachments []chat.Attachment `json:"attachments"`
 }
 
 // asked is one question about a recording.

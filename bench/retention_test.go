@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -103,7 +104,7 @@ func TestAMessageIsToldByOneOfItsSentences(t *testing.T) {
 func TestASlidingWindowHoldsTheNewestLines(t *testing.T) {
 	r := recording{said: []utterance{{Author: "Ann", Text: "tractor"}, {Author: "Bob", Text: "violin"}, {Author: "Ann", Text: "harbour"}}}
 	v := &shown{recording: r}
-	v.slide(2 * compactor.Estimate("Ann: harbour\n"))
+	v.slide(2 * tokens.Estimate("Ann: harbour\n"))
 	if v.slidingFirst != 2 || !v.slidingSaid["violin"] || v.slidingSaid["tractor"] {
 		t.Errorf("from %d on: %v", v.slidingFirst, v.slidingSaid)
 	}

@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
 )
@@ -18,7 +20,7 @@ type list struct {
 	clock *clock
 	tools []llm.Tool
 	frame int // what system prompt and tools cost
-	lines []compactor.Message
+	lines []chat.Message
 	cost  int   // of lines
 	turn  int64 // seq of the first line of the running turn
 	seq   int64
@@ -30,10 +32,10 @@ type list struct {
 }
 
 func newList(c *clock, tools []llm.Tool, stays bool) *list {
-	return &list{clock: c, stays: stays, tools: tools, frame: compactor.Estimate(flat(llm.Request{Tools: tools})) + compactor.Estimate(prompts.System)}
+	return &list{clock: c, stays: stays, tools: tools, frame: tokens.Estimate(flat(llm.Request{Tools: tools})) + tokens.Estimate(prompts.System)}
 }
 
-func (l *list) add(m compactor.Message) {
+func (l *list) add(m chat.Message) {
 	l.seq++
 	m.Seq, m.Time = l.seq, l.clock.now()
 	m.Tokens = compactor.TokensOf(m)
@@ -43,7 +45,7 @@ func (l *list) add(m compactor.Message) {
 
 func (l *list) hear(_ context.Context, all []said) error {
 	for _, m := range all {
-		l.add(compactor.Message{Role: llm.RoleUser, Author: m.author, Text: m.text})
+		l.add(chat.Message{Role: llm.RoleUser, Author: m.author, Text: m.text})
 	}
 	return nil
 }
@@ -58,13 +60,13 @@ func (l *list) ask(ctx context.Context, m said, now string) error {
 
 func (l *list) look(_ context.Context, found string) error {
 	id := fmt.Sprint("call_", l.turn)
-	l.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"that"}`}}})
-	l.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: found})
+	l.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"that"}`}}})
+	l.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: found})
 	return nil
 }
 
 func (l *list) answer(_ context.Context, text string) error {
-	l.add(compactor.Message{Role: llm.RoleAssistant, Text: text})
+	l.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	l.now = ""
 	return nil
 }
@@ -74,7 +76,7 @@ func (l *list) close() error { return nil }
 
 // used is what the next request costs, the reply's reserve included.
 func (l *list) used() int {
-	return l.frame + compactor.Estimate(l.summary) + l.cost + compactor.Estimate(l.now) + maxOutput
+	return l.frame + tokens.Estimate(l.summary) + l.cost + tokens.Estimate(l.now) + maxOutput
 }
 
 // forget drops the oldest lines, n of them.
@@ -143,11 +145,11 @@ func (e everything) request(context.Context) (view, error) {
 	if e.used() >= e.at {
 		e.sumUp()
 	}
-	return view{e.render(), compactor.Estimate(e.summary), e.cost}, nil
+	return view{e.render(), tokens.Estimate(e.summary), e.cost}, nil
 }
 
 func (e everything) sumUp() {
-	n := slices.IndexFunc(e.lines, func(m compactor.Message) bool { return m.Seq >= e.turn })
+	n := slices.IndexFunc(e.lines, func(m chat.Message) bool { return m.Seq >= e.turn })
 	before := list{tools: e.tools, lines: e.lines[:n], summary: e.summary, stays: e.stays}
 	summary := text(e.words, everythingWords)
 	req := before.render()

@@ -149,7 +149,7 @@ func begin(ctx context.Context, s *screen, program program, data string, killed 
 // the run cost. The offline model answers.
 func oneStart(ctx context.Context, program program, data, id string, kill bool) (took, cpu time.Duration, err error) {
 	begun := time.Now()
-	p, err := chat(program.command(ctx, "chat", "--json", "--data", data, "--channel", startChannel))
+	p, err := chatWith(program.command(ctx, "chat", "--json", "--data", data, "--channel", startChannel))
 	if err != nil {
 		return 0, 0, err
 	}

@@ -67,7 +67,7 @@ func (o turning) measure(ctx context.Context, s *screen, program program) (r tur
 	defer server.Close()
 	cmd := program.command(ctx, "chat", "--json")
 	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=bench", "OPENAI_BASE_URL="+server.URL+"/v1", "OPENAI_MODEL="+instantName)
-	p, err := chat(cmd)
+	p, err := chatWith(cmd)
 	if err != nil {
 		return r, err
 	}

@@ -73,11 +73,11 @@ func (m wiredModel) open(server *llmtest.Server, wire string) (llm.Model, error)
 
 // refusal is why the provider refuses a request to the model; "": it does not.
 func (m wiredModel) refusal(r llmtest.Request) string {
-	chat := r.Wire == llm.WireChat
+	chatWith := r.Wire == llm.WireChat
 	switch {
-	case chat && m.needsResponses && len(r.Tools) > 0:
+	case chatWith && m.needsResponses && len(r.Tools) > 0:
 		return "Function tools with reasoning_effort are not supported for " + m.name + " in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
-	case chat && m.completion && r.Body["max_tokens"] != nil:
+	case chatWith && m.completion && r.Body["max_tokens"] != nil:
 		return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 	case m.noTools && len(r.Tools) > 0:
 		return m.name + " does not support tools"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
 )
@@ -15,7 +16,7 @@ type Inbound = memory.Inbound
 var ErrReplaced = memory.ErrReplaced
 
 // Attachment is something that came with a message.
-type Attachment = compactor.Attachment
+type Attachment = chat.Attachment
 
 // Piece is a part of a reply on its way out.
 type Piece = memory.Piece

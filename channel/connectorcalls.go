@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/memory"
 )
 
@@ -199,7 +199,7 @@ func IsCommand(line string) bool {
 
 // Clip shortens a text to at most so many tokens, as the model will count them,
 // keeping both ends.
-func Clip(text string, tokens int) string { return compactor.Clip(text, tokens) }
+func Clip(text string, most int) string { return tokens.Clip(text, most) }
 
 // hears reports whether a message's author is heard in a conversation.
 func (h *Hub) hears(name string, m Inbound) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
 )
@@ -47,7 +48,7 @@ func (c *conversation) applyEdits(ctx context.Context) (err error) {
 // refresh shows messages as they are on disk, and has summaries of them repaired, though
 // nobody may speak. With an error, those that are left are shown later. It is the loop's.
 func (c *conversation) refresh(ctx context.Context) error {
-	var edited []compactor.Message
+	var edited []chat.Message
 	var gone []int64
 	var failed error
 	for len(c.edits.seqs) > 0 && failed == nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -25,7 +25,7 @@ func TestAFloodInOneChannel(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		used := 0
 		for _, m := range req.Messages {
-			used += compactor.Estimate(m.Text)
+			used += tokens.Estimate(m.Text)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -164,7 +164,7 @@ func TestMegabytes(t *testing.T) {
 			}
 			used := 0
 			for _, one := range r.model.Requests()[0].Messages {
-				used += compactor.Estimate(one.Text)
+				used += tokens.Estimate(one.Text)
 			}
 			if used > 8000 {
 				t.Errorf("the request has %d tokens", used)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
@@ -232,7 +233,7 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 		if m.ID == "" || !c.hub.hears(c.name, m) {
 			continue
 		}
-		budget -= compactor.TokensOf(compactor.Message{Role: "user", Author: m.Author, Text: m.Text, Attachments: m.Attachments, Quote: m.Quote, Time: m.Time})
+		budget -= compactor.TokensOf(chat.Message{Role: "user", Author: m.Author, Text: m.Text, Attachments: m.Attachments, Quote: m.Quote, Time: m.Time})
 		if budget < 0 {
 			break
 		}

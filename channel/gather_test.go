@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -299,7 +299,7 @@ func TestCompletion(t *testing.T) {
 		}})
 		withPicture := func(m *channel.Inbound) {
 			incomplete(m)
-			m.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(picture))}}
+			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(picture))}}
 		}
 		noError(t, r.deliver(place, "what is this?", withPicture))
 		r.idle()
@@ -331,7 +331,7 @@ func TestCompletion(t *testing.T) {
 		for range 2 {
 			noError(t, r.deliver(place, "what is this?", func(m *channel.Inbound) {
 				incomplete(m)
-				m.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png"}}
+				m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png"}}
 			}))
 			r.idle()
 		}

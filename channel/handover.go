@@ -9,8 +9,10 @@ import (
 	"time"
 	"unicode"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/secrets"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
@@ -31,7 +33,7 @@ var handoverTools = []string{"memory_search", "recall", "expand"}
 // handover is a question to another agent.
 type handover struct {
 	agent    Agent
-	question compactor.Message
+	question chat.Message
 }
 
 // name is what its answer begins with, for people and for the conversation's agent.
@@ -91,7 +93,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.Handover)
 	tools := c.lookups(window, r.learnt)
-	budget := (window - reserve - compactor.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
+	budget := (window - reserve - tokens.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
 	briefing, err := c.briefing(ctx, h, budget, p)
 	if err != nil {
 		return resp, err
@@ -186,9 +188,9 @@ func (c *conversation) lookups(window int, learnt *llm.Learnt) []llm.Tool {
 	return all
 }
 
-func toolTokens(tools []llm.Tool) (tokens int) {
+func toolTokens(tools []llm.Tool) (n int) {
 	for _, t := range tools {
-		tokens += compactor.Estimate(t.Name + t.Description + string(t.Parameters))
+		n += tokens.Estimate(t.Name + t.Description + string(t.Parameters))
 	}
-	return tokens
+	return n
 }

@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -130,7 +131,7 @@ func TestHandingOverALongConversation(t *testing.T) {
 	}
 	for i, req := range requests {
 		told := req.Messages[1].Text
-		if tokens := compactor.Estimate(textOf(req)) + req.MaxTokens; tokens > 8000/(i+1) {
+		if tokens := tokens.Estimate(textOf(req)) + req.MaxTokens; tokens > 8000/(i+1) {
 			t.Errorf("request %d has %d tokens", i+1, tokens)
 		}
 		if !strings.Contains(told, "plan-39 is") || !strings.Contains(told, "<summary from=\"1\"") || !strings.Contains(told, "is plan-3 good?") {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
 )
@@ -77,7 +78,7 @@ type importer struct {
 
 func (in *importer) add(ctx context.Context, m Inbound) error {
 	window := in.c.window.look(ctx)
-	tokens := min(compactor.TokensOf(compactor.Message{
+	tokens := min(compactor.TokensOf(chat.Message{
 		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
 	})+2, in.c.window.burst())
 	gauge := in.c.engine.Reading()()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm/prices"
 	"cairn/memory"
@@ -165,6 +166,6 @@ func (c *conversation) askedByOwner(ctx context.Context, turn memory.Turn) (bool
 		return true, nil
 	}
 	said, err := c.records.Said(ctx, turn.Seq)
-	byOwner := func(m compactor.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
+	byOwner := func(m chat.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
 	return slices.ContainsFunc(said, byOwner), err
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
@@ -65,7 +66,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 
 // pinnable finds the message that is to be pinned: one by its number, or the
 // newest that a person said.
-func (c *conversation) pinnable(ctx context.Context, which string) (m compactor.Message, err error) {
+func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Message, err error) {
 	missing := errPeople("Nobody has said anything here yet that could be pinned.")
 	if which == "" {
 		m, err = c.records.Newest(ctx)
@@ -147,7 +148,7 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 const maxExcerpt = 120
 
 // excerpt is a message in one short line.
-func excerpt(m compactor.Message) string {
+func excerpt(m chat.Message) string {
 	line := []rune(strings.Join(strings.Fields(messageLine(m)), " "))
 	if len(line) > maxExcerpt {
 		line = append(line[:maxExcerpt], '…')

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -97,7 +99,7 @@ func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who
 	var asked strings.Builder
 	for _, m := range page {
 		if m.Addressed {
-			asked.WriteString(compactor.Clip(m.Text, 500))
+			asked.WriteString(tokens.Clip(m.Text, 500))
 			asked.WriteByte('\n')
 			who = m.Author
 		}
@@ -114,7 +116,7 @@ func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen 
 		if seen.memory(m.ID, m.Sources) {
 			continue
 		}
-		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, compactor.Quoted(m.Content), m.Kind, compactor.Named(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
+		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, chat.Quoted(m.Content), m.Kind, chat.Named(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
 		for _, seq := range m.Sources[:min(len(m.Sources), 3)] {
 			line += fmt.Sprintf(", #%d", seq)
 		}
@@ -130,15 +132,15 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 		if len(lines) == recalledEach {
 			break
 		}
-		text := compactor.Clip(m.Passage(recalledPassage), recalledClip)
+		text := tokens.Clip(m.Passage(recalledPassage), recalledClip)
 		if seen.message(m.Seq) || text == "" {
 			continue
 		}
-		name := compactor.Named(m.Author)
+		name := chat.Named(m.Author)
 		if m.Role != llm.RoleUser {
 			name = "you"
 		}
-		lines = append(lines, recalledLine{m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), compactor.Quoted(text))})
+		lines = append(lines, recalledLine{m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), chat.Quoted(text))})
 	}
 	return lines, err
 }
@@ -146,9 +148,9 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 // fitting is as many of the lines, the best first, as the budget allows, the first of
 // them with title before it, and what it leaves of the budget.
 func fitting(title string, lines []recalledLine, budget int) (fit []recalledLine, left int) {
-	left = budget - compactor.Estimate(title)
+	left = budget - tokens.Estimate(title)
 	for _, line := range lines {
-		cost := compactor.Estimate(line.text)
+		cost := tokens.Estimate(line.text)
 		if cost > left {
 			continue // a shorter one may fit
 		}

@@ -8,6 +8,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -106,8 +107,8 @@ func TestRecallKeepsToItsBudget(t *testing.T) {
 			r.say("Where has Ophelia been with her bees?", true)
 			r.idle()
 			block := blocks()[len(blocks())-1]
-			most := min(budget, 3000/20) + compactor.Estimate("\n<now>\ntime: 2026-01-01 00:00 UTC; context window used: 100 %\n</now>") + 5
-			if cost := compactor.Estimate(block); cost > most {
+			most := min(budget, 3000/20) + tokens.Estimate("\n<now>\ntime: 2026-01-01 00:00 UTC; context window used: 100 %\n</now>") + 5
+			if cost := tokens.Estimate(block); cost > most {
 				t.Errorf("with a budget of %d the block costs %d tokens, more than %d: %s", budget, cost, most, block)
 			}
 			if got := strings.Contains(block, "Ophelia"); got != (budget > 0) {

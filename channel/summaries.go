@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
@@ -118,7 +119,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // messageLine is a message for people, whole. What goes on in further lines is
 // indented, so that nobody can write lines that look like other people's.
-func messageLine(m compactor.Message) string {
+func messageLine(m chat.Message) string {
 	who := cmp.Or(oneLine(m.Author), string(m.Role))
 	if m.Role == llm.RoleTool {
 		who = "tool " + m.Tool

@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"cairn/channel"
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -40,7 +40,7 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 	for i, trick := range corpus {
 		m := r.inbound(trick.Name+" "+trick.Text, i%8 == 0)
 		m.AuthorID, m.Author, m.Quote = fmt.Sprint("h", i), trick.Text, trick.Text
-		m.Attachments = []compactor.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}}
+		m.Attachments = []chat.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}}
 		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
 			t.Fatalf("%s: %v", trick.Name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
@@ -27,12 +28,12 @@ type reply struct {
 	turn     memory.Turn
 	first    int64 // seq of the first row the bot and its tools add
 	writer   Writer
-	messages []compactor.Message // what bot and tools said, in order
-	said     []string            // the texts people see, one for each call of the model
-	current  strings.Builder     // the text of the running call
-	shown    int                 // bytes of it when it was shown last
-	spend    func() error        // asked before each call of a model
-	learnt   *llm.Learnt         // of the model that answers
+	messages []chat.Message  // what bot and tools said, in order
+	said     []string        // the texts people see, one for each call of the model
+	current  strings.Builder // the text of the running call
+	shown    int             // bytes of it when it was shown last
+	spend    func() error    // asked before each call of a model
+	learnt   *llm.Learnt     // of the model that answers
 }
 
 // text is all that people see of the reply so far.
@@ -222,8 +223,8 @@ func (c *conversation) add(r *reply, m llm.Message, completion int) {
 	})
 }
 
-func rowOf(m llm.Message, seq, turn int64) compactor.Message {
-	row := compactor.Message{
+func rowOf(m llm.Message, seq, turn int64) chat.Message {
+	row := chat.Message{
 		Seq: seq, Turn: turn, Role: m.Role, Text: m.Text, Calls: m.Calls,
 		CallID: m.CallID, Tool: m.Tool, Native: m.Native, Time: time.Now(),
 	}
@@ -234,7 +235,7 @@ func rowOf(m llm.Message, seq, turn int64) compactor.Message {
 // storable is what of a turn's messages is written: their reasoning only where the
 // provider demands it with the calls of later requests too, and which calls have lost it. It is
 // the loop's.
-func (c *conversation) storable(messages []compactor.Message) []compactor.Message {
+func (c *conversation) storable(messages []chat.Message) []chat.Message {
 	wanted := c.window.learnt().Facts().WantsReasoning
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {

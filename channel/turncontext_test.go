@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -168,7 +168,7 @@ func TestATurnContextWithoutRecallIsSmall(t *testing.T) {
 			in.Optional = optional
 			must(r.hub.Deliver(t.Context(), place, in))(t)
 			r.idle()
-			if cost := compactor.Estimate(block); !strings.HasPrefix(block, "<now>") || cost > 60 || strings.Contains(block, "NO_REPLY") != optional {
+			if cost := tokens.Estimate(block); !strings.HasPrefix(block, "<now>") || cost > 60 || strings.Contains(block, "NO_REPLY") != optional {
 				t.Errorf("%d tokens: %s", cost, block)
 			}
 		})

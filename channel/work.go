@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
 )
@@ -104,7 +105,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 }
 
 // dequeue takes messages up that wait; nothing is written where none does.
-func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]compactor.Message, error) {
+func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]chat.Message, error) {
 	if due.Last == 0 {
 		return nil, nil
 	}
@@ -114,7 +115,7 @@ func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]compactor
 
 // append shows messages that are on disk. A thread looks at what it inherited: it did so
 // with its first message. It is the loop's.
-func (c *conversation) append(messages []compactor.Message) {
+func (c *conversation) append(messages []chat.Message) {
 	c.engine.History().Append(messages...)
 	c.engine.History().Stored()
 	if messages[0].Seq == 1 {
@@ -134,7 +135,7 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 }
 
 // turnOf returns the turn that was taken up, and who wants it; none if nobody does.
-func turnOf(burst []compactor.Message) (turn memory.Turn, authors []string) {
+func turnOf(burst []chat.Message) (turn memory.Turn, authors []string) {
 	turn.Attempts, turn.Optional = 1, true
 	for _, m := range burst {
 		if !m.Addressed {

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/chat"
 	"cairn/internal/secrets"
+	"cairn/internal/tokens"
 	"cairn/words"
 )
 
@@ -23,9 +25,9 @@ const (
 // around is what stands beside a span.
 type around struct {
 	before string
-	later  []Message // what follows, oldest first; a summary is a message of the assistant
-	most   int       // tokens that are shown of each
-	read   *Beside   // what was shown
+	later  []chat.Message // what follows, oldest first; a summary is a message of the assistant
+	most   int            // tokens that are shown of each
+	read   *Beside        // what was shown
 }
 
 // aroundOf is what stands beside a row in its session: the nearest summary before it, and
@@ -81,7 +83,7 @@ func (a around) of(part []item, made string, rest [][]item) around {
 // questions of the span.
 func (a around) labelled(items []item) string {
 	var b strings.Builder
-	if text := Clip(a.before, a.most); text != "" {
+	if text := tokens.Clip(a.before, a.most); text != "" {
 		b.WriteString("<before note=\"for reference, summarized already\">\n" + escapeLabels(text) + "\n</before>\n")
 	}
 	after := Extract(a.later, a.most, 0, questionsIn(items))
@@ -109,8 +111,8 @@ func questionsIn(items []item) string {
 	return b.String()
 }
 
-func saidIn(items []item) []Message {
-	said := make([]Message, len(items))
+func saidIn(items []item) []chat.Message {
+	said := make([]chat.Message, len(items))
 	for i, it := range items {
 		said[i] = it.said
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -57,7 +58,7 @@ func TestTheWorkerSeesWhatStandsBesideItsSpan(t *testing.T) {
 				if !strings.Contains(before, "note number") || !strings.Contains(after, "Dora pays") && i == 0 {
 					t.Errorf("request %d: before is %q, after is %q", i+1, before, after)
 				}
-				if got := compactor.Estimate(before) + compactor.Estimate(after); got > 2*min(400, window/24)+60 {
+				if got := tokens.Estimate(before) + tokens.Estimate(after); got > 2*min(400, window/24)+60 {
 					t.Errorf("request %d: they have %d tokens", i+1, got)
 				}
 				if strings.Contains(material, "Dora pays") || strings.Count(text, "</transcript>") != 1 || strings.Contains(text, "#1 to") {

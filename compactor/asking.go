@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cairn/internal/secrets"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
 )
@@ -197,7 +198,7 @@ func (w worker) leastAnswer() int { return w.target + w.target/2 + 100 }
 func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 	estimate := costOfTools(tools)
 	for _, m := range messages {
-		estimate += perMessage + Estimate(m.Text) + costOfCalls(m.Calls) + Estimate(string(m.Native))
+		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + costOfCalls(m.Calls) + tokens.Estimate(string(m.Native))
 	}
 	prompt := int(float64(estimate) * w.c.learntOf(w.model).Factor())
 	return w.window - prompt - prompt/doubtShare - leastDoubt
@@ -220,7 +221,7 @@ func (w worker) summarizeTool(items []item, summary *string, last *refusal) llm.
 				return "", errors.New(`give the summary as a string: {"summary": "…"}`)
 			}
 			text := strip(args.Summary)
-			tokens := Estimate(text)
+			tokens := tokens.Estimate(text)
 			switch *last = w.judge(text, items); {
 			case *last == refusedLarge, *last == "" && tokens > w.limit && !once:
 				once = true

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -60,12 +61,12 @@ func BenchmarkTurn(b *testing.B) {
 			b.ResetTimer()
 			for b.Loop() {
 				seq := h.Next()
-				h.Append(compactor.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
+				h.Append(chat.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
 				h.Begin(compactor.Context{Text: "time: now"})
 				if _, _, err := r.c.Request(ctx); err != nil {
 					b.Fatal(err)
 				}
-				h.Append(compactor.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})
+				h.Append(chat.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})
 				r.c.Answered()
 				r.c.Check(ctx)
 				h.Truncate(first) // each turn meets the same history
@@ -179,7 +180,7 @@ func BenchmarkRequest(b *testing.B) {
 	h := r.c.History()
 	say := func(role llm.Role, text string) {
 		seq := h.Next()
-		m := compactor.Message{Seq: seq, Turn: seq, Role: role, Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
+		m := chat.Message{Seq: seq, Turn: seq, Role: role, Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
 		m.Tokens = compactor.TokensOf(m)
 		h.Append(m)
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/chat"
 	"cairn/internal/secrets"
+	"cairn/internal/tokens"
 )
 
 // What somebody else is told of a conversation, to answer one question in it.
@@ -21,7 +23,7 @@ const (
 // messages as far as they fit; the oldest of them, if they do not, summarized without a model. The
 // question stands last and is not repeated among them. Nothing is written. What it returns may
 // run in any goroutine.
-func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question Message) (func() string, error) {
+func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question chat.Message) (func() string, error) {
 	if c.reread(ctx); c.outdated {
 		return nil, errOutdated
 	}
@@ -29,16 +31,16 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 	return func() string { return s.briefing(tokens, p, question) }, nil
 }
 
-func (s view) briefing(tokens int, p Policy, question Message) string {
-	asked := clippedItems([]Message{question}, max(tokens/questionShare, 0))
-	left := tokens - costOfItems(asked)
+func (s view) briefing(cost int, p Policy, question chat.Message) string {
+	asked := clippedItems([]chat.Message{question}, max(cost/questionShare, 0))
+	left := cost - costOfItems(asked)
 	var b strings.Builder
 	if s.headText != "" {
-		text := Clip(secrets.Mask(s.headText), max(min(left, tokens/headShare), 0))
-		left -= Estimate(text)
+		text := tokens.Clip(secrets.Mask(s.headText), max(min(left, cost/headShare), 0))
+		left -= tokens.Estimate(text)
 		b.WriteString(text + "\n\n")
 	}
-	var said []Message
+	var said []chat.Message
 	for _, l := range s.lines {
 		if l.Seq != question.Seq {
 			said = append(said, l.Message)
@@ -79,7 +81,7 @@ func newestThatFit(items []item, tokens int) (n int) {
 	return n
 }
 
-func indexOf(messages []Message, seq int64) int {
+func indexOf(messages []chat.Message, seq int64) int {
 	for i, m := range messages {
 		if m.Seq == seq {
 			return i

@@ -3,6 +3,7 @@ package compactor
 import (
 	"encoding/json"
 
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -17,7 +18,7 @@ func costOfCalls(calls []llm.Call) (tokens int) {
 }
 
 func costOfCall(call llm.Call) int {
-	return perMessage + Estimate(call.ID) + Estimate(call.Name) + Estimate(call.Arguments)
+	return tokens.PerMessage + tokens.Estimate(call.ID) + tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
 }
 
 // leastArguments is the least that a call's arguments are shrunk to, in tokens.
@@ -32,7 +33,7 @@ func shrinkCalls(calls []llm.Call, most int) []llm.Call {
 	shrunk := make([]llm.Call, len(calls))
 	for i, call := range calls {
 		shrunk[i] = call
-		rest := costOfCall(call) - Estimate(call.Arguments)
+		rest := costOfCall(call) - tokens.Estimate(call.Arguments)
 		shrunk[i].Arguments = shrinkArguments(call.Arguments, max(most/len(calls)-rest, leastArguments))
 	}
 	return shrunk
@@ -41,12 +42,12 @@ func shrinkCalls(calls []llm.Call, most int) []llm.Call {
 // shrinkArguments returns a JSON object in about so many tokens: arguments as they
 // are, or their beginning and end.
 func shrinkArguments(arguments string, most int) string {
-	if Estimate(arguments) <= most {
+	if tokens.Estimate(arguments) <= most {
 		return arguments
 	}
 	for room := most; room >= leastArguments/2; room -= max(room/8, 1) {
-		shrunk, err := json.Marshal(map[string]string{"clipped": Clip(arguments, room)})
-		if err == nil && Estimate(string(shrunk)) <= most { // quotes inside cost more than they did
+		shrunk, err := json.Marshal(map[string]string{"clipped": tokens.Clip(arguments, room)})
+		if err == nil && tokens.Estimate(string(shrunk)) <= most { // quotes inside cost more than they did
 			return string(shrunk)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
@@ -84,16 +85,16 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 }
 
 // answerAlone ends a turn with an answer alone, and waits for nothing.
-func (r *rig) answerAlone(asked compactor.Message) {
+func (r *rig) answerAlone(asked chat.Message) {
 	r.t.Helper()
-	m := compactor.Message{
+	m := chat.Message{
 		Seq: r.c.History().Next(), Turn: asked.Seq, Time: asked.Time,
 		Role: llm.RoleAssistant, Text: fmt.Sprintf("answer to %d", asked.Seq),
 	}
 	m.Tokens = compactor.TokensOf(m)
 	r.c.History().Append(m)
 	outcome := memory.Outcome{
-		Turn: asked.Seq, Messages: []compactor.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
+		Turn: asked.Seq, Messages: []chat.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
 	outcome.Context, outcome.Version = r.c.History().Context()
 	must(r.t, r.conv.Finish(context.Background(), outcome))

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -31,7 +33,7 @@ type form struct {
 
 // resultOf makes the forms of m's result. A form that would be no smaller than
 // the one before it is that one.
-func resultOf(m Message, whole form, sh shape) *result {
+func resultOf(m chat.Message, whole form, sh shape) *result {
 	r := &result{whole: whole, brief: whole}
 	smaller := func(than form, text string) form {
 		if tokens := shownCost(m, text); tokens < than.tokens {
@@ -77,9 +79,9 @@ func clearResults(lines []line, clearedTo int64, kept int) (grown int) {
 // placeholder stands for a cleared result. A failure keeps its first line: the
 // model must not try the same again.
 func placeholder(tool, text string) string {
-	mark := fmt.Sprintf("[Previous: used %s]", cleanLine(tool, 64))
+	mark := fmt.Sprintf("[Previous: used %s]", chat.CleanLine(tool, 64))
 	if first, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Error: ") {
-		return mark + " " + Clip(first, 60)
+		return mark + " " + tokens.Clip(first, 60)
 	}
 	return mark
 }

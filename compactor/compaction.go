@@ -3,6 +3,7 @@ package compactor
 import (
 	"time"
 
+	"cairn/chat"
 	"cairn/transcript"
 )
 
@@ -71,7 +72,7 @@ func (h Head) Spares(from, to int64) bool { return from <= h.SparedTo && h.Spare
 
 // Pin is a message that somebody wants to be in sight.
 type Pin struct {
-	Message
+	chat.Message
 	Earlier bool   // it stands before the session: it is in sight through its copy alone
 	By      string // who pinned it
 	At      time.Time

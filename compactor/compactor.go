@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -137,7 +138,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	c := &Compactor{o: o, prepared: state.Prepared, repairBackoffs: make(map[int64]backoff), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool), awaited: make(map[int64]func(Event))}
-	c.systemCost, c.toolsCost = perMessage+Estimate(o.System), costOfTools(o.Tools)
+	c.systemCost, c.toolsCost = tokens.PerMessage+tokens.Estimate(o.System), costOfTools(o.Tools)
 	c.h = newHistory(state, c.shape(o.Policy()))
 	c.askedAt = o.Now()
 	for _, m := range state.Messages {
@@ -160,14 +161,14 @@ func (c *Compactor) shape(p Policy) shape {
 }
 
 func frameCost(system string, tools []llm.Tool) int {
-	return perMessage + Estimate(system) + costOfTools(tools)
+	return tokens.PerMessage + tokens.Estimate(system) + costOfTools(tools)
 }
 
-func costOfTools(tools []llm.Tool) (tokens int) {
+func costOfTools(tools []llm.Tool) (cost int) {
 	for _, t := range tools {
-		tokens += perMessage + Estimate(t.Name) + Estimate(t.Description) + Estimate(string(t.Parameters))
+		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
 	}
-	return tokens
+	return cost
 }
 
 // Close ends all background work. What Start was given returns soon, and has to be finished

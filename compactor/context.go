@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -34,7 +36,7 @@ type turnContext struct {
 
 func contextOf(c Context) turnContext {
 	text := contextOpen + "\n" + c.Text + "\n" + contextClose
-	return turnContext{Context: c, text: text, tokens: perMessage + Estimate(text)}
+	return turnContext{Context: c, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
 // noVersion is the version of no head.
@@ -148,11 +150,11 @@ func (s view) withNewHead() view {
 // A provider that demands it longer gets it with the calls, as long as they are shown.
 
 // keepsReasoning reports whether the reasoning of m outlasts its turn.
-func (sh shape) keepsReasoning(m Message) bool { return sh.reasoning && len(m.Calls) > 0 }
+func (sh shape) keepsReasoning(m chat.Message) bool { return sh.reasoning && len(m.Calls) > 0 }
 
 // stored is a message as it is read from disk, without the reasoning that another model
 // wanted back, and without its context, which contexts holds.
-func (sh shape) stored(m Message) Message {
+func (sh shape) stored(m chat.Message) chat.Message {
 	m.Context = ""
 	if !sh.keepsReasoning(m) {
 		m.Native = nil
@@ -200,7 +202,7 @@ func (h *History) reasons(n int) int {
 
 // ReasoningOf is what m's reasoning costs, in estimated tokens, if the provider counted
 // so many for the whole of m; 0 tokens: it did not count.
-func (c *Compactor) ReasoningOf(m Message, completion int) int {
+func (c *Compactor) ReasoningOf(m chat.Message, completion int) int {
 	if completion <= 0 {
 		return 0
 	}
@@ -208,12 +210,12 @@ func (c *Compactor) ReasoningOf(m Message, completion int) int {
 }
 
 // costOfReasoning is what m's reasoning costs while it is sent, in tokens.
-func costOfReasoning(m Message) int {
+func costOfReasoning(m chat.Message) int {
 	if len(m.Native) == 0 {
 		return 0
 	}
 	if m.Reasoning > 0 {
 		return m.Reasoning
 	}
-	return Estimate(string(m.Native))
+	return tokens.Estimate(string(m.Native))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
 )
@@ -17,10 +18,10 @@ func (r *rig) remembers(tokens int) {
 	h := r.c.History()
 	h.Begin(compactor.Context{Text: "memories: " + filler(tokens)})
 	r.request()
-	row := compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: "assistant", Text: "yes", Time: asked.Time}
+	row := chat.Message{Seq: h.Next(), Turn: asked.Seq, Role: "assistant", Text: "yes", Time: asked.Time}
 	row.Tokens = compactor.TokensOf(row)
 	h.Append(row)
-	outcome := memory.Outcome{Turn: asked.Seq, Messages: []compactor.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
+	outcome := memory.Outcome{Turn: asked.Seq, Messages: []chat.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
 	outcome.Context, outcome.Version = h.Context()
 	must(r.t, r.conv.Finish(context.Background(), outcome))
 	r.said = append(r.said, row)

@@ -5,34 +5,36 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
 // Whatever a request is made of costs its tokens, once.
 func TestEverythingThatIsSentIsCountedOnce(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("harbour lantern ", 100))
-	most, least := Estimate(long)+10, Estimate(long)-10
-	plain := Message{Role: llm.RoleUser, Author: "Ada", Text: "hi"}
-	call := func(name, arguments string) Message {
-		return Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: name, Arguments: arguments}}}
+	most, least := tokens.Estimate(long)+10, tokens.Estimate(long)-10
+	plain := chat.Message{Role: llm.RoleUser, Author: "Ada", Text: "hi"}
+	call := func(name, arguments string) chat.Message {
+		return chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: name, Arguments: arguments}}}
 	}
 	tool := func(name, description, parameters string) []llm.Tool {
 		return []llm.Tool{{Name: name, Description: description, Parameters: json.RawMessage(parameters)}}
 	}
-	shown := func(m Message) int { return lineOf(m, wide).tokens }
+	shown := func(m chat.Message) int { return lineOf(m, wide).tokens }
 	for part, cost := range map[string]int{
-		"a message":           shown(Message{Role: llm.RoleUser, Author: "Ada", Text: long}) - shown(plain),
+		"a message":           shown(chat.Message{Role: llm.RoleUser, Author: "Ada", Text: long}) - shown(plain),
 		"a tool's name":       shown(call(long, "{}")) - shown(call("", "{}")),
 		"a call's arguments":  shown(call("look", `{"q":"`+long+`"}`)) - shown(call("look", `{"q":""}`)),
 		"a result":            shown(resultTo("a", long)) - shown(resultTo("a", "")),
-		"reasoning":           shown(Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":"` + long + `"}`)}) - shown(Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":""}`)}),
+		"reasoning":           shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":"` + long + `"}`)}) - shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":""}`)}),
 		"a summary":           TokensOfCompaction(Compaction{Kind: Leaf, Text: long}) - TokensOfCompaction(Compaction{Kind: Leaf}),
 		"the system prompt":   frameCost(long, nil) - frameCost("", nil),
 		"a tool's definition": frameCost("", tool("look", long, "{}")) - frameCost("", tool("look", "", "{}")),
 		"its parameters":      frameCost("", tool("look", "", `{"q":"`+long+`"}`)) - frameCost("", tool("look", "", `{"q":""}`)),
 	} {
 		if cost < least || cost > most {
-			t.Errorf("%s of %d tokens costs %d", part, Estimate(long), cost)
+			t.Errorf("%s of %d tokens costs %d", part, tokens.Estimate(long), cost)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/internal/secrets"
 	"cairn/llm"
 )
@@ -168,7 +169,7 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // beside the summary
 	from := max(row.From, row.To-mostOfPiece)
 	all, err := c.o.Records.Span(ctx, from, row.To)
-	if cut := func(m Message) bool { return m.Turn < from }; err == nil && from > row.From && len(all) > 0 && !cut(all[len(all)-1]) {
+	if cut := func(m chat.Message) bool { return m.Turn < from }; err == nil && from > row.From && len(all) > 0 && !cut(all[len(all)-1]) {
 		all = slices.DeleteFunc(all, cut)
 	}
 	if err != nil || len(all) == 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"cairn/chat"
 )
 
 // Edits and deletions by people. The store has written them; here they reach the
@@ -13,7 +15,7 @@ import (
 // Changed shows messages as people edited them, without those they deleted, and has the head read
 // again before the next request: it quotes them, and others than the compactor change it on disk,
 // for instance what people pinned.
-func (c *Compactor) Changed(edited []Message, deleted []int64) {
+func (c *Compactor) Changed(edited []chat.Message, deleted []int64) {
 	for _, m := range edited {
 		c.h.edited(m)
 	}
@@ -55,8 +57,8 @@ func (c *Compactor) reread(ctx context.Context) {
 	c.outdated = false
 }
 
-func (h *History) edited(m Message) {
-	if i := slices.IndexFunc(h.restorable, func(old Message) bool { return old.Seq == m.Seq }); i >= 0 {
+func (h *History) edited(m chat.Message) {
+	if i := slices.IndexFunc(h.restorable, func(old chat.Message) bool { return old.Seq == m.Seq }); i >= 0 {
 		h.restorable[i] = m
 	}
 	h.dropContexts(func(c Context) bool {
@@ -73,7 +75,7 @@ func (h *History) edited(m Message) {
 
 func (h *History) deleted(seqs []int64) {
 	gone := func(seq int64) bool { return slices.Contains(seqs, seq) }
-	h.restorable = slices.DeleteFunc(h.restorable, func(m Message) bool { return gone(m.Seq) })
+	h.restorable = slices.DeleteFunc(h.restorable, func(m chat.Message) bool { return gone(m.Seq) })
 	h.dropContexts(func(c Context) bool { return gone(c.Seq) || slices.ContainsFunc(seqs, c.quotes) })
 	if shown := func(l line) bool { return gone(l.Seq) }; slices.ContainsFunc(h.lines, shown) {
 		h.setLines(slices.DeleteFunc(slices.Clone(h.lines), shown))
@@ -91,7 +93,7 @@ func (h *History) blank(seqs []int64) {
 	h.hidden = slices.Clone(h.hidden)
 	for i, l := range h.hidden {
 		if slices.Contains(seqs, l.Seq) {
-			h.hidden[i] = line{Message: Message{Seq: l.Seq, Turn: l.Turn, Time: l.Time}}
+			h.hidden[i] = line{Message: chat.Message{Seq: l.Seq, Turn: l.Turn, Time: l.Time}}
 		}
 	}
 	committed := slices.DeleteFunc(slices.Clone(h.head.Stack), func(row Compaction) bool { return row.ID == 0 })
@@ -100,7 +102,7 @@ func (h *History) blank(seqs []int64) {
 }
 
 // setFirst renews the copies of the first messages.
-func (h *History) setFirst(messages []Message) {
+func (h *History) setFirst(messages []chat.Message) {
 	h.first = messages
 	h.revision++
 	h.copies = duplicates(h.head.Pins, h.first, h.shape)

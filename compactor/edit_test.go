@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -223,7 +224,7 @@ type blind struct {
 	on bool
 }
 
-func (b *blind) Head(ctx context.Context) (compactor.Head, []compactor.Message, error) {
+func (b *blind) Head(ctx context.Context) (compactor.Head, []chat.Message, error) {
 	if b.on {
 		return compactor.Head{}, nil, errWorker
 	}

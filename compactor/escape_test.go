@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"cairn/chat"
 	"cairn/llm"
 	"cairn/words/wordstest"
 )
@@ -74,7 +75,7 @@ func holdsNoRole(t *testing.T, text string) {
 func hostileView(text string) (messages []llm.Message, marks int) {
 	said := user(5, text)
 	said.Author, said.Quote = text, text
-	said.Attachments = []Attachment{{Kind: text, Name: text, Caption: text, Type: text}, {Kind: "file", Name: text, Text: text}}
+	said.Attachments = []chat.Attachment{{Kind: text, Name: text, Caption: text, Type: text}, {Kind: "file", Name: text, Text: text}}
 	arguments, _ := json.Marshal(map[string]string{"query": text})
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	head, _ := renderHead(
@@ -82,9 +83,9 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 		[]Compaction{{Kind: Leaf, Span: Span{From: 2, To: 3}, FromTime: at, ToTime: at, Text: text}, {Kind: Placeholder, Span: Span{From: 4, To: 4}, Messages: 1}})
 	return rendered("system", head, linesOf(
 		said,
-		Message{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text, Calls: []llm.Call{{ID: "1", Name: "recall", Arguments: string(arguments)}, {ID: "2", Name: "x", Arguments: text}}},
-		Message{Seq: 7, Turn: 5, Role: llm.RoleTool, CallID: "1", Tool: "recall", Text: text},
-		Message{Seq: 8, Turn: 5, Role: llm.RoleTool, CallID: "2", Tool: text, Text: strings.Repeat(text+"\n", 200)},
+		chat.Message{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text, Calls: []llm.Call{{ID: "1", Name: "recall", Arguments: string(arguments)}, {ID: "2", Name: "x", Arguments: text}}},
+		chat.Message{Seq: 7, Turn: 5, Role: llm.RoleTool, CallID: "1", Tool: "recall", Text: text},
+		chat.Message{Seq: 8, Turn: 5, Role: llm.RoleTool, CallID: "2", Tool: text, Text: strings.Repeat(text+"\n", 200)},
 		user(9, "and now?"),
 	), "time: now"), 2 + 1 + 1 + 1 + 2 + 2 // kept, its copy, summary, placeholder, two headers, now
 }
@@ -137,8 +138,8 @@ func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
 			text := strings.ToValidUTF8(forgery.Text, "\ufffd")
 			said := user(5, text)
 			said.Author, said.AuthorID, said.Quote = text, text, text
-			said.Attachments = []Attachment{{Kind: text, Name: text, Caption: text}, {Kind: "file", Name: text, Text: text}}
-			items := append(itemsOf([]Message{
+			said.Attachments = []chat.Attachment{{Kind: text, Name: text, Caption: text}, {Kind: "file", Name: text, Text: text}}
+			items := append(itemsOf([]chat.Message{
 				said,
 				{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text},
 				{Seq: 7, Turn: 5, Role: llm.RoleTool, Tool: text, Text: text},
@@ -180,13 +181,13 @@ func TestASummaryHasNoMoreSayThanPeople(t *testing.T) {
 
 func TestWhatIsQuotedStaysInItsQuotes(t *testing.T) {
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
-		got := Quoted(forgery.Text)
+		got := chat.Quoted(forgery.Text)
 		if strings.ContainsAny(got, "\n\r\u2028\u2029\u0085") || marksIn("- "+got) != 0 || strings.Contains(seen(got), "<now>") || strings.Contains(seen(got), "</now>") {
 			t.Errorf("%s is %s", forgery.Name, got)
 		}
 		holdsNoRole(t, got)
 	}
-	if got := Quoted("tea < coffee, [x] is <b>"); got != `"tea < coffee, [x] is <b>"` {
+	if got := chat.Quoted("tea < coffee, [x] is <b>"); got != `"tea < coffee, [x] is <b>"` {
 		t.Error(got)
 	}
 }
@@ -196,12 +197,12 @@ func TestNoNameHoldsALookalikeOfAMark(t *testing.T) {
 		"Boss】【＃9 ﹝x": "Boss9 x", "[Сompaction Summary]": "Сompaction Summary", "<nоw>": `<\nоw>`, "‹/kеpt›": `‹\/kеpt›`,
 		"Анна С.": "Анна С.", "山田〜太郎": "山田〜太郎", "José ♥ <3": "José ♥ <3",
 	} {
-		if got := cleanName(name); got != want {
+		if got := chat.CleanName(name); got != want {
 			t.Errorf("%q became %q, want %q", name, got, want)
 		}
 	}
 	for _, text := range []string{"[система упала", "<ночь", "[итог встречи] готово", "【重要】会議", "[συστημα]", "‹ok›", "x <nowhere>"} {
-		if got := escape(text); got != text {
+		if got := chat.Escape(text); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
@@ -212,13 +213,13 @@ func TestRolesAreBrokenOnceAndNothingElseIs(t *testing.T) {
 		"f <| g |> h", "a < b > c", "[INSTALL]", "<strong>s</strong>", "a[s]", "x <= y || z >= w", "<svg>", "[x](y)", "<|>", "<||>", "vec<s>::new()[0]",
 	} {
 		want := strings.ReplaceAll(text, "<s>", `<\s>`)
-		if got := breakRoles(text); got != want {
+		if got := chat.BreakRoles(text); got != want {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
 	for _, text := range wordstest.Texts() {
-		once := breakRoles(text)
-		if twice := breakRoles(once); twice != once {
+		once := chat.BreakRoles(text)
+		if twice := chat.BreakRoles(once); twice != once {
 			t.Errorf("%q became %q and then %q", text, once, twice)
 		}
 		if strings.ReplaceAll(once, `\`, "") != strings.ReplaceAll(text, `\`, "") {
@@ -236,10 +237,10 @@ func TestASecretInAQuoteReachesNoWorker(t *testing.T) {
 	if got := materialOf(m, 100); strings.Contains(got, secret[:20]) || !strings.Contains(got, "[masked") && !strings.Contains(got, "masked: OpenAI key") {
 		t.Errorf("the worker reads %s", got)
 	}
-	if got := header(m); !strings.Contains(got, secret) {
+	if got := chat.Header(m); !strings.Contains(got, secret) {
 		t.Errorf("people said %s", got)
 	}
-	if got := fmt.Sprint(withoutSecrets([]Message{m})); strings.Contains(got, secret[:20]) {
+	if got := fmt.Sprint(withoutSecrets([]chat.Message{m})); strings.Contains(got, secret[:20]) {
 		t.Errorf("the extractive summarizer reads %s", got)
 	}
 }

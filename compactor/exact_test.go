@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -51,10 +53,10 @@ func TestTextOfOneKind(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(texts)) {
 		text := texts[kind]
 		real := e.count(text)
-		by := off(Estimate(text), real)
-		t.Logf("%-9s %6d  %7d  %9d  %+.1f %%", kind, len(text), real, Estimate(text), 100*by)
+		by := off(tokens.Estimate(text), real)
+		t.Logf("%-9s %6d  %7d  %9d  %+.1f %%", kind, len(text), real, tokens.Estimate(text), 100*by)
 		if by < -0.12 || by > 0.20 {
-			t.Errorf("%s is estimated at %d tokens and has %d: %+.1f %%", kind, Estimate(text), real, 100*by)
+			t.Errorf("%s is estimated at %d tokens and has %d: %+.1f %%", kind, tokens.Estimate(text), real, 100*by)
 		}
 	}
 }
@@ -62,7 +64,7 @@ func TestTextOfOneKind(t *testing.T) {
 func TestShortTextOfOneKindWithinAQuarter(t *testing.T) {
 	e := newExact(t)
 	for kind, text := range samples() {
-		if by := off(Estimate(text), e.count(text)); by < -0.25 || by > 0.25 {
+		if by := off(tokens.Estimate(text), e.count(text)); by < -0.25 || by > 0.25 {
 			t.Errorf("%s is off by %+.1f %%", kind, 100*by)
 		}
 	}
@@ -84,7 +86,7 @@ var contexts = map[string]map[string]int{
 
 // conversation makes messages out of pieces of texts: people talk, some messages are
 // answered, some answers use a tool.
-func conversationOf(texts map[string]string, mix map[string]int, seed int64) []Message {
+func conversationOf(texts map[string]string, mix map[string]int, seed int64) []chat.Message {
 	rng := rand.New(rand.NewSource(seed))
 	var bag []string
 	for _, kind := range slices.Sorted(maps.Keys(mix)) {
@@ -101,22 +103,22 @@ func conversationOf(texts map[string]string, mix map[string]int, seed int64) []M
 		}
 		return strings.ToValidUTF8(cut, "")
 	}
-	var messages []Message
+	var messages []chat.Message
 	bytes := 0
 	for bytes < 120_000 {
 		seq := int64(len(messages) + 1)
 		at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(seq) * 97 * time.Second)
-		m := Message{Seq: seq, Turn: seq, Role: llm.RoleUser, AuthorID: "u", Author: []string{"Ada", "Grace Hopper", "tomás", "小林"}[rng.Intn(4)], Time: at, Text: piece(700)}
+		m := chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, AuthorID: "u", Author: []string{"Ada", "Grace Hopper", "tomás", "小林"}[rng.Intn(4)], Time: at, Text: piece(700)}
 		messages = append(messages, m)
 		if rng.Intn(2) == 0 {
 			if rng.Intn(3) == 0 {
 				id := fmt.Sprintf("call_%06d", rng.Intn(1e6))
 				query, _ := json.Marshal(map[string]string{"query": piece(60)})
 				messages = append(messages,
-					Message{Seq: seq + 1, Turn: seq, Role: llm.RoleAssistant, Time: at, Calls: []llm.Call{{ID: id, Name: "memory_search", Arguments: string(query)}}},
-					Message{Seq: seq + 2, Turn: seq, Role: llm.RoleTool, Time: at, CallID: id, Tool: "memory_search", Text: piece(2500)})
+					chat.Message{Seq: seq + 1, Turn: seq, Role: llm.RoleAssistant, Time: at, Calls: []llm.Call{{ID: id, Name: "memory_search", Arguments: string(query)}}},
+					chat.Message{Seq: seq + 2, Turn: seq, Role: llm.RoleTool, Time: at, CallID: id, Tool: "memory_search", Text: piece(2500)})
 			}
-			messages = append(messages, Message{Seq: int64(len(messages) + 1), Turn: seq, Role: llm.RoleAssistant, Time: at, Text: piece(1500)})
+			messages = append(messages, chat.Message{Seq: int64(len(messages) + 1), Turn: seq, Role: llm.RoleAssistant, Time: at, Text: piece(1500)})
 		}
 		for _, m := range messages[seq-1:] {
 			bytes += len(m.Text)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/words"
 )
 
@@ -23,13 +25,13 @@ import (
 // been next: a fold chooses again among them, so that its cost does not grow with the
 // past. A message without a seq is what a worker wrote; 0 stands for all such. Equal arguments give equal results. The text is empty only if there is
 // nothing to take it from or target is below 1; Tokens is left to the caller.
-func Extract(messages []Message, target, maxMemories int, focus string) Summary {
+func Extract(messages []chat.Message, target, maxMemories int, focus string) Summary {
 	return extract(messages, target, maxMemories, focus, nil)
 }
 
 // extract does it for messages beside which told stands: other summaries, whose words
 // count as little as what the summary itself has told.
-func extract(messages []Message, target, maxMemories int, focus string, told []string) Summary {
+func extract(messages []chat.Message, target, maxMemories int, focus string, told []string) Summary {
 	sentences := sentencesOf(messages, focus)
 	c := choose(sentences, target, told)
 	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}
@@ -64,7 +66,7 @@ func choose(sentences []*sentence, target int, told []string) *chooser {
 		if !c.take(room) {
 			break
 		}
-		room = target - Estimate(inOrder(c.chosen))
+		room = target - tokens.Estimate(inOrder(c.chosen))
 	}
 	return c
 }
@@ -188,11 +190,11 @@ func (q *queue) Pop() any {
 func write(chosen []*sentence, target int) string {
 	for ; len(chosen) > 0; chosen = chosen[:len(chosen)-1] {
 		text := inOrder(chosen)
-		if Estimate(text) <= target {
+		if tokens.Estimate(text) <= target {
 			return text
 		}
 		if len(chosen) == 1 {
-			return Clip(oneLine(Clip(chosen[0].speaker+": "+chosen[0].text, target)), target)
+			return tokens.Clip(oneLine(tokens.Clip(chosen[0].speaker+": "+chosen[0].text, target)), target)
 		}
 	}
 	return ""

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -67,7 +69,7 @@ type note struct {
 // draftMemories returns the memories of a span, best first: of each message of a person the
 // sentences worth most, together with what the same person said of it on that day, because people
 // tell one thing in several messages. There are at most limit, and at most one for two messages.
-func draftMemories(messages []Message, sentences []*sentence, limit int) []MemoryDraft {
+func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []MemoryDraft {
 	if limit <= 0 {
 		return nil
 	}
@@ -111,7 +113,7 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 
 // noteOf notes the sentences of a message that last, those that tell more of them while there is
 // room, and what came with it; nil if none lasts.
-func noteOf(m Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) *note {
+func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) *note {
 	var said, traces []*sentence
 	for _, s := range sentences {
 		if s.trace {
@@ -129,7 +131,7 @@ func noteOf(m Message, sentences []*sentence, rarity map[string]float64, names m
 	}
 	n := &note{place: said[0].message, author: m.Author, messages: []int64{m.Seq}}
 	for _, s := range append(said, traces...) {
-		tokens := Estimate(s.alone)
+		tokens := tokens.Estimate(s.alone)
 		if n.tokens+tokens > maxMemory && n.tokens > 0 {
 			break
 		}

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/words"
 )
@@ -39,7 +41,7 @@ const maxSentence = 80
 
 // sentencesOf cuts what people and the assistant said into sentences. What tools
 // returned is left out: the assistant said what it made of it.
-func sentencesOf(messages []Message, focus string) []*sentence {
+func sentencesOf(messages []chat.Message, focus string) []*sentence {
 	names := namesOf(messages)
 	wanted := set(words.Content(focus)...)
 	var all []*sentence
@@ -48,9 +50,9 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 			continue
 		}
 		s := sentence{message: i, speaker: speakerOf(m)}
-		s.label = Estimate("\n" + s.speaker + ": ")
+		s.label = tokens.Estimate("\n" + s.speaker + ": ")
 		if !m.Time.IsZero() {
-			s.day = m.Time.Local().Format(dateFormat)
+			s.day = m.Time.Local().Format(chat.DateFormat)
 		}
 		add := func(text, short string, judge func(*sentence)) {
 			s := s
@@ -69,7 +71,7 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 			if s.timed {
 				s.text, s.alone = withDates(short, m.Time, true), withDates(text, m.Time, false)
 			}
-			s.tokens = Estimate(s.text)
+			s.tokens = tokens.Estimate(s.text)
 			all = append(all, &s)
 		}
 		said := withoutFences(m.Text)
@@ -77,11 +79,11 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 			said = withoutHeadings(said)
 		}
 		for _, text := range words.Sentences(said) {
-			text := trimTalk(oneLine(Clip(text, maxSentence)), names)
+			text := trimTalk(oneLine(tokens.Clip(text, maxSentence)), names)
 			add(text, tighten(text), func(s *sentence) { s.judge(names) })
 		}
 		for _, a := range m.Attachments {
-			text := oneLine(Clip(a.Words(), maxSentence))
+			text := oneLine(tokens.Clip(a.Words(), maxSentence))
 			add(text, text, func(s *sentence) { s.weight, s.trace = attachmentWeight, true })
 		}
 	}
@@ -94,11 +96,11 @@ type speech struct{ day, speaker string }
 func (s *sentence) speech() speech { return speech{s.day, s.speaker} }
 
 // speakerOf is the name before what was said.
-func speakerOf(m Message) string {
+func speakerOf(m chat.Message) string {
 	if m.Author == "" && m.Role == llm.RoleAssistant {
 		return "assistant"
 	}
-	if name := strings.TrimSpace(strings.ReplaceAll(cleanName(m.Author), ":", "")); name != "" {
+	if name := strings.TrimSpace(strings.ReplaceAll(chat.CleanName(m.Author), ":", "")); name != "" {
 		return name
 	}
 	return "someone"
@@ -106,10 +108,10 @@ func speakerOf(m Message) string {
 
 // namesOf returns the first names of those who speak and their short forms, of
 // three letters and more, in small letters.
-func namesOf(messages []Message) map[string]bool {
+func namesOf(messages []chat.Message) map[string]bool {
 	names := map[string]bool{}
 	for _, m := range messages {
-		name, _, _ := strings.Cut(strings.ToLower(cleanName(m.Author)), " ")
+		name, _, _ := strings.Cut(strings.ToLower(chat.CleanName(m.Author)), " ")
 		if names[name] {
 			continue
 		}
@@ -137,7 +139,7 @@ func oneLine(text string) string {
 		return r
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	for _, mark := range reserved {
+	for _, mark := range chat.Reserved {
 		text = strings.ReplaceAll(text, mark, "\\"+mark)
 	}
 	return text

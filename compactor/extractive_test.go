@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/words/wordstest"
 )
@@ -16,8 +18,8 @@ var monday = time.Date(2024, 3, 4, 9, 30, 0, 0, time.UTC)
 
 // said makes a conversation of lines "Name: text", a minute apart, from monday on.
 // A line "+3" leaves so many days.
-func said(lines ...string) []Message {
-	var messages []Message
+func said(lines ...string) []chat.Message {
+	var messages []chat.Message
 	at := monday
 	for _, line := range lines {
 		var days int
@@ -31,7 +33,7 @@ func said(lines ...string) []Message {
 			role = llm.RoleAssistant
 		}
 		at = at.Add(time.Minute)
-		messages = append(messages, Message{Seq: int64(len(messages) + 1), Role: role, Author: name, Text: text, Time: at})
+		messages = append(messages, chat.Message{Seq: int64(len(messages) + 1), Role: role, Author: name, Text: text, Time: at})
 	}
 	return messages
 }
@@ -96,8 +98,8 @@ Ines: I met Clara in Sintra.`
 	t.Run("it never costs more than its target, and is never empty", func(t *testing.T) {
 		for target := 1; target < 150; target++ {
 			got := Extract(harbour, target, 0, "").Text
-			if Estimate(got) > target {
-				t.Errorf("%d tokens for a target of %d:\n%s", Estimate(got), target, got)
+			if tokens.Estimate(got) > target {
+				t.Errorf("%d tokens for a target of %d:\n%s", tokens.Estimate(got), target, got)
 			}
 			if got == "" && target >= 4 {
 				t.Errorf("nothing for a target of %d", target)
@@ -144,7 +146,7 @@ Ines: I met Clara in Sintra.`
 		}
 	})
 	t.Run("no text gives none", func(t *testing.T) {
-		for _, messages := range [][]Message{nil, said("Ines: "), {{Seq: 1, Role: llm.RoleTool, Text: "result"}}} {
+		for _, messages := range [][]chat.Message{nil, said("Ines: "), {{Seq: 1, Role: llm.RoleTool, Text: "result"}}} {
 			if got := Extract(messages, 100, 5, ""); got.Text != "" || len(got.Memories) != 0 {
 				t.Errorf("got %+v", got)
 			}
@@ -156,14 +158,14 @@ Ines: I met Clara in Sintra.`
 		}
 	})
 	t.Run("what tools returned is left out, what the assistant made of it is not", func(t *testing.T) {
-		messages := append(said("Ines: Please look up the tide.", "Cairn: High tide is at 14:20 in Cascais."), Message{Seq: 3, Role: llm.RoleTool, Text: "RAW tide table of Setubal 99 88 77"})
+		messages := append(said("Ines: Please look up the tide.", "Cairn: High tide is at 14:20 in Cascais."), chat.Message{Seq: 3, Role: llm.RoleTool, Text: "RAW tide table of Setubal 99 88 77"})
 		if got := Extract(messages, 100, 0, "").Text; strings.Contains(got, "RAW") || !strings.Contains(got, "Cascais") {
 			t.Errorf("got:\n%s", got)
 		}
 	})
 	t.Run("pictures leave a trace", func(t *testing.T) {
 		messages := said("Ines: Look at this.")
-		messages[0].Attachments = []Attachment{{Kind: "image", Name: "boat.png", Caption: "a wooden boat on a beach"}}
+		messages[0].Attachments = []chat.Attachment{{Kind: "image", Name: "boat.png", Caption: "a wooden boat on a beach"}}
 		if got := Extract(messages, 60, 0, "").Text; !strings.Contains(got, "[image: boat.png, a wooden boat on a beach]") {
 			t.Errorf("got:\n%s", got)
 		}
@@ -296,10 +298,10 @@ func FuzzExtract(f *testing.F) {
 		f.Add(text, text, 60)
 	}
 	f.Fuzz(func(t *testing.T, name, text string, target int) {
-		messages := append(said("Paul: I moved to Braga last year."), Message{Seq: 2, Role: llm.RoleUser, Author: name, Text: text, Time: monday})
+		messages := append(said("Paul: I moved to Braga last year."), chat.Message{Seq: 2, Role: llm.RoleUser, Author: name, Text: text, Time: monday})
 		s := Extract(messages, target, 5, text)
-		if Estimate(s.Text) > max(target, 0) {
-			t.Fatalf("%d tokens for %d: %q", Estimate(s.Text), target, s.Text)
+		if tokens.Estimate(s.Text) > max(target, 0) {
+			t.Fatalf("%d tokens for %d: %q", tokens.Estimate(s.Text), target, s.Text)
 		}
 		for _, m := range s.Memories {
 			if strings.ContainsAny(m.Content, "\n\r") {
@@ -311,9 +313,9 @@ func FuzzExtract(f *testing.F) {
 
 func BenchmarkExtract(b *testing.B) {
 	for _, n := range []int{100, 1_000, 10_000, 100_000} {
-		messages := make([]Message, n)
+		messages := make([]chat.Message, n)
 		for i := range messages {
-			messages[i] = Message{
+			messages[i] = chat.Message{
 				Seq: int64(i + 1), Role: llm.RoleUser, Author: "Ines", Time: monday.Add(time.Duration(i) * time.Hour),
 				Text: fmt.Sprintf("I bought boat %d in harbour %d yesterday. It has %d sails, and Paul repaired number %d.", i, i%977, i%13, i%3001),
 			}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cairn/chat"
 )
 
 // relative finds the times that only mean something on the day they are said.
@@ -47,7 +49,7 @@ func withDates(text string, said time.Time, underDay bool) string {
 
 // besideDay is what of a date is news beside the day of what was said.
 func besideDay(date string, said time.Time) string {
-	if strings.HasPrefix(date, "the ") || date == said.Format(dateFormat) {
+	if strings.HasPrefix(date, "the ") || date == said.Format(chat.DateFormat) {
 		return ""
 	}
 	return strings.TrimSuffix(date, said.Format(" 2006"))
@@ -56,7 +58,7 @@ func besideDay(date string, said time.Time) string {
 // resolve returns the date a phrase means, "" where people mean different things.
 // count and unit belong to phrases like "3 weeks ago".
 func resolve(phrase, count, unit string, said time.Time) string {
-	day := func(n int) string { return said.AddDate(0, 0, n).Format(dateFormat) }
+	day := func(n int) string { return said.AddDate(0, 0, n).Format(chat.DateFormat) }
 	if unit != "" {
 		return ago(number(count), unit, said)
 	}
@@ -99,9 +101,9 @@ func resolve(phrase, count, unit string, said time.Time) string {
 func ago(n int, unit string, said time.Time) string {
 	switch unit {
 	case "day":
-		return said.AddDate(0, 0, -n).Format(dateFormat)
+		return said.AddDate(0, 0, -n).Format(chat.DateFormat)
 	case "week":
-		return "about " + said.AddDate(0, 0, -7*n).Format(dateFormat)
+		return "about " + said.AddDate(0, 0, -7*n).Format(chat.DateFormat)
 	case "month":
 		first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, time.Local)
 		return "about " + first.AddDate(0, -n, 0).Format("January 2006")

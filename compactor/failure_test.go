@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -72,7 +73,7 @@ func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T)
 		r.settle()
 		read := 0
 		for _, req := range worker.Requests()[before:] {
-			read += compactor.Estimate(req.Messages[1].Text)
+			read += tokens.Estimate(req.Messages[1].Text)
 		}
 		if built() || read > 4000 {
 			t.Errorf("repaired: %v; the worker read %d tokens for it, of a past of 50 000", !built(), read)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"cairn/internal/tokens"
 )
 
 // A placeholder is filled by the extractive summarizer at once, beside whatever a model is
@@ -56,7 +58,7 @@ func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	}
 	j.most = c.room(used, j.window, j.policy) + row.Tokens - headingCost
 	if row.Kind != Placeholder {
-		j.most = max(j.most, Estimate(row.Text))
+		j.most = max(j.most, tokens.Estimate(row.Text))
 	}
 	if left := j.policy.stackBudget(j.budget) - s.head.stackCost(s.shape) + row.Tokens - headingCost; j.fills && left >= minSummary {
 		j.most = min(j.most, left)

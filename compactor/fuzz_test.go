@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/llm"
 	"cairn/words/wordstest"
 )
@@ -59,13 +60,13 @@ func linesOfBytes(shape []byte, text string, clipTo int) (lines []line, headers 
 			m.Author, m.Quote = text, text
 			headers++
 		case 2:
-			m = Message{Seq: m.Seq, Role: llm.RoleAssistant, Text: text}
+			m = chat.Message{Seq: m.Seq, Role: llm.RoleAssistant, Text: text}
 		case 3, 4:
-			m = Message{Seq: m.Seq, Role: llm.RoleAssistant, Text: text[:0], Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"x"}`}, {ID: string(rune('a' + b/32)), Name: "f", Arguments: "{}"}}}
+			m = chat.Message{Seq: m.Seq, Role: llm.RoleAssistant, Text: text[:0], Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"x"}`}, {ID: string(rune('a' + b/32)), Name: "f", Arguments: "{}"}}}
 		case 5:
-			m = Message{Seq: m.Seq, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "", Name: "x", Arguments: "{}"}, {ID: id, Name: "", Arguments: "{}"}}}
+			m = chat.Message{Seq: m.Seq, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "", Name: "x", Arguments: "{}"}, {ID: id, Name: "", Arguments: "{}"}}}
 		default:
-			m = Message{Seq: m.Seq, Role: llm.RoleTool, CallID: id, Tool: "recall", Text: text}
+			m = chat.Message{Seq: m.Seq, Role: llm.RoleTool, CallID: id, Tool: "recall", Text: text}
 		}
 		m.Turn = 1
 		lines = append(lines, lineOf(m, shape0(clipTo)))

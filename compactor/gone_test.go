@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -100,7 +101,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 }
 
 // tell delivers a message as a connector does, and takes it up.
-func (r *rig) tell(in memory.Inbound) compactor.Message {
+func (r *rig) tell(in memory.Inbound) chat.Message {
 	r.t.Helper()
 	ctx := context.Background()
 	n := len(r.said) + 1
@@ -124,7 +125,7 @@ func secretly(text string) memory.Inbound {
 	return memory.Inbound{
 		Text:    fmt.Sprintf("I have a %s, a <%s> & \"%s\" %s. %s %s", oddWord, strings.ToUpper(oddWord), oddWord+"s", inChinese, text, filler(30)),
 		ReplyTo: "elsewhere", Quote: "Bo: your " + oddWord + "?",
-		Attachments: []compactor.Attachment{
+		Attachments: []chat.Attachment{
 			{Kind: "file", Name: oddWord + ".txt", Type: "text/plain", Text: "all about the " + oddWord, URL: "https://x.test/" + oddWord},
 			{Kind: "image", Name: "a.png", Caption: "a " + oddWord, Type: "image/png", Data: []byte(strings.Repeat(oddWord+" ", 1000))},
 		},
@@ -137,7 +138,7 @@ func (r *rig) recalls(question string, seq int64) {
 	asked := r.deliver(question, true)
 	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	found, _ := json.Marshal(map[string]any{"messages": []map[string]any{{"seq": seq, "who": "Ada", "text": "my " + oddWord}}})
-	rows := []compactor.Message{
+	rows := []chat.Message{
 		{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: `{"query":"machine"}`}}},
 		{Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: string(found)},
 		{Role: llm.RoleAssistant, Text: "I know."},

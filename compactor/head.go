@@ -3,6 +3,9 @@ package compactor
 import (
 	"fmt"
 	"strings"
+
+	"cairn/chat"
+	"cairn/internal/tokens"
 )
 
 // The head: what stands above the verbatim messages.
@@ -12,11 +15,11 @@ func Render(c Compaction) string {
 	if c.Kind == Placeholder {
 		return fmt.Sprintf("[System: %d older messages were truncated due to context limits]", c.Messages)
 	}
-	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", summaryMark, c.From, c.To, days(c), escape(c.Text))
+	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", chat.SummaryMark, c.From, c.To, days(c), chat.Escape(c.Text))
 }
 
 func days(c Compaction) string {
-	from, to := c.FromTime.Local().Format(dateFormat), c.ToTime.Local().Format(dateFormat)
+	from, to := c.FromTime.Local().Format(chat.DateFormat), c.ToTime.Local().Format(chat.DateFormat)
 	if from == to {
 		return from
 	}
@@ -24,10 +27,10 @@ func days(c Compaction) string {
 }
 
 // TokensOfCompaction returns what c costs in a view, in tokens.
-func TokensOfCompaction(c Compaction) int { return perMessage + Estimate(Render(c)) }
+func TokensOfCompaction(c Compaction) int { return tokens.PerMessage + tokens.Estimate(Render(c)) }
 
 // headFrame is what the head costs around what stands in it, in tokens.
-var headFrame = perMessage + Estimate(headOpen) + Estimate(headClose)
+var headFrame = tokens.PerMessage + tokens.Estimate(headOpen) + tokens.Estimate(headClose)
 
 // renderHead is the user-role block above the messages: copies of messages whose
 // originals are out of sight, then what is shown of the past, then the stack, oldest

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -13,7 +14,7 @@ const structured = "## Goals\n- Ada wants to sail to Lisbon in May 2026 (#3).\n#
 
 func TestNoHeadingTakesRoomInARollupWithoutAModel(t *testing.T) {
 	written := writtenOf(Compaction{Text: structured, FromTime: time.Date(2026, 5, 8, 9, 0, 0, 0, time.UTC)})
-	got := Extract([]Message{written}, 200, 0, "").Text
+	got := Extract([]chat.Message{written}, 200, 0, "").Text
 	for _, want := range []string{"sail to Lisbon", "12,000 EUR (#4, #9)", "cat? (#20)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
@@ -22,8 +23,8 @@ func TestNoHeadingTakesRoomInARollupWithoutAModel(t *testing.T) {
 	if strings.ContainsAny(got, "*") || strings.Contains(got, "##") || strings.Contains(got, "- ") || strings.Contains(got, "Goals") {
 		t.Errorf("it says %s", got)
 	}
-	said := Message{Seq: 3, Role: llm.RoleUser, Author: "Ada", Text: "Facts:\nI sold the boat Mulligan."}
-	if got := Extract([]Message{said}, 200, 0, "").Text; !strings.Contains(got, "Facts") {
+	said := chat.Message{Seq: 3, Role: llm.RoleUser, Author: "Ada", Text: "Facts:\nI sold the boat Mulligan."}
+	if got := Extract([]chat.Message{said}, 200, 0, "").Text; !strings.Contains(got, "Facts") {
 		t.Errorf("people say %s", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -11,9 +12,9 @@ import (
 // owns the conversation.
 type History struct {
 	view
-	first       []Message   // first addressed messages of the session
-	copies      []duplicate // of them and of pins, for the head
-	restorable  []Message   // behind rows whose undo may be on disk: a head read again shows them if it was
+	first       []chat.Message // first addressed messages of the session
+	copies      []duplicate    // of them and of pins, for the head
+	restorable  []chat.Message // behind rows whose undo may be on disk: a head read again shows them if it was
 	next        int64
 	contextRuns bool  // the last context is the running turn's
 	storedWith  int64 // the version with which the running turn's context is being stored
@@ -73,7 +74,7 @@ func (h *History) Next() int64 {
 // Append adds messages at the end. A turn that holds an addressed message is
 // spared from every span from now on until Answered. What the bot and its tools say
 // is appended before it is on disk; see Stored.
-func (h *History) Append(messages ...Message) {
+func (h *History) Append(messages ...chat.Message) {
 	for _, m := range messages {
 		l := lineOf(m, h.shape)
 		h.lines = append(h.lines, l)
@@ -171,7 +172,7 @@ func (h *History) swap(head Head) (before, after view, taken bool) {
 	clearedTo := clearedWith(head, h.clearedTo, h.head)
 	h.head, h.hidden, h.past = head, hidden, head.past(h.shape)
 	h.copies = duplicates(head.Pins, h.first, h.shape)
-	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m Message) bool { return m.Seq < head.Start })
+	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m chat.Message) bool { return m.Seq < head.Start })
 	h.newHead()
 	if h.restore() || clearedTo != h.clearedTo {
 		h.clear(clearedTo)

@@ -12,12 +12,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/words"
 )
 
 // Judge returns why text may not stand as a summary of messages, in words for people;
 // nil if it may.
-func Judge(text string, messages []Message) error {
+func Judge(text string, messages []chat.Message) error {
 	items := itemsOf(messages, mostOfMessage)
 	if why := judge(strip(text), items, "", mostOfSummary(items)); why != "" {
 		return why
@@ -41,10 +43,10 @@ func judge(text string, items []item, told string, most int) refusal {
 		return refusedEcho
 	}
 	sentences := words.Sentences(text)
-	if len(sentences) > 0 && declines(sentences[0]) && Estimate(text) <= mostOfRefusal {
+	if len(sentences) > 0 && declines(sentences[0]) && tokens.Estimate(text) <= mostOfRefusal {
 		return refusedDeclined
 	}
-	if Estimate(text) > most {
+	if tokens.Estimate(text) > most {
 		return refusedLarge
 	}
 	span := vocabularyOf(items)

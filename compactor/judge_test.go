@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -13,7 +14,7 @@ import (
 // sample is a span with a good summary.
 type sample struct {
 	lang, summary string
-	messages      []compactor.Message
+	messages      []chat.Message
 }
 
 func readJudgeFile(t *testing.T, name string) string {
@@ -42,8 +43,8 @@ func goodSamples(t *testing.T) (all []sample) {
 	return all
 }
 
-func said(seq int, name, text string) compactor.Message {
-	return compactor.Message{
+func said(seq int, name, text string) chat.Message {
+	return chat.Message{
 		Seq: int64(seq), Turn: int64(seq), Role: llm.RoleUser, Author: name, AuthorID: "u-" + name, Text: text,
 		Time: time.Date(2026, 3, 2, 9, seq%60, 0, 0, time.UTC),
 	}
@@ -62,7 +63,7 @@ func badTexts(t *testing.T) map[string][]string {
 func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
 	skipUnderRace(t)
 	samples, bad := goodSamples(t), badTexts(t)
-	spans := map[string][][]compactor.Message{}
+	spans := map[string][][]chat.Message{}
 	refused := 0
 	for _, s := range samples {
 		spans[s.lang] = append(spans[s.lang], s.messages)
@@ -73,7 +74,7 @@ func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
 	}
 	texts, accepted := 0, 0
 	for lang, list := range bad {
-		var whole []compactor.Message // all spans of a language in one, which has the most words
+		var whole []chat.Message // all spans of a language in one, which has the most words
 		for _, messages := range spans[lang] {
 			whole = append(whole, messages...)
 		}
@@ -117,7 +118,7 @@ func TestJudgeRefusesASummaryOfSomethingElse(t *testing.T) {
 }
 
 func TestJudgeRefusesEchoesAndTooLittle(t *testing.T) {
-	samples, whole := goodSamples(t), map[string][]compactor.Message{}
+	samples, whole := goodSamples(t), map[string][]chat.Message{}
 	for _, s := range samples {
 		whole[s.lang] = append(whole[s.lang], s.messages...)
 	}

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -241,9 +242,9 @@ func (a act) begin(t *testing.T, dir string, window int) *life {
 	must(t, err)
 	state, err := l.conv.Load(context.Background())
 	must(t, err)
-	l.said, l.gone = make([]compactor.Message, state.Next-1), make(map[int64]bool)
+	l.said, l.gone = make([]chat.Message, state.Next-1), make(map[int64]bool)
 	for i := range l.said {
-		l.said[i] = compactor.Message{Seq: int64(i + 1), ID: fmt.Sprint("m", i+1)}
+		l.said[i] = chat.Message{Seq: int64(i + 1), ID: fmt.Sprint("m", i+1)}
 		l.gone[int64(i+1)] = true
 	}
 	for _, m := range page {

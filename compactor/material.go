@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/chat"
 	"cairn/internal/secrets"
 )
 
@@ -63,8 +64,8 @@ func (c *Compactor) material(ctx context.Context, record Job, row Compaction, mo
 	return itemsOf(messages, most), err
 }
 
-func readAll(ctx context.Context, record Job, from, to int64) ([]Message, error) {
-	var all []Message
+func readAll(ctx context.Context, record Job, from, to int64) ([]chat.Message, error) {
+	var all []chat.Message
 	for from <= to {
 		page, err := record.Messages(ctx, from, to, readPage)
 		if err != nil {
@@ -80,8 +81,8 @@ func readAll(ctx context.Context, record Job, from, to int64) ([]Message, error)
 }
 
 // readThese reads single messages. One that was deleted is left out.
-func readThese(ctx context.Context, record Job, seqs []int64) ([]Message, error) {
-	var all []Message
+func readThese(ctx context.Context, record Job, seqs []int64) ([]chat.Message, error) {
+	var all []chat.Message
 	for _, seq := range seqs {
 		if seq == 0 { // what a worker wrote
 			continue
@@ -96,7 +97,7 @@ func readThese(ctx context.Context, record Job, seqs []int64) ([]Message, error)
 }
 
 // withoutSecrets returns copies of messages with the secrets in them masked.
-func withoutSecrets(messages []Message) []Message {
+func withoutSecrets(messages []chat.Message) []chat.Message {
 	masked := slices.Clone(messages)
 	for i := range masked {
 		m := &masked[i]

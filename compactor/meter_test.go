@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cairn/internal/tokens"
 	"cairn/words/wordstest"
 )
 
@@ -41,45 +42,45 @@ func samples() map[string]string {
 
 func TestEstimate(t *testing.T) {
 	t.Run("nothing costs nothing", func(t *testing.T) {
-		if got := Estimate(""); got != 0 {
+		if got := tokens.Estimate(""); got != 0 {
 			t.Errorf("Estimate(\"\") = %d", got)
 		}
 	})
 	t.Run("anything costs something", func(t *testing.T) {
 		for _, text := range []string{" ", "\n", "a", ".", "\xff", "猫"} {
-			if got := Estimate(text); got < 1 {
+			if got := tokens.Estimate(text); got < 1 {
 				t.Errorf("Estimate(%q) = %d", text, got)
 			}
 		}
 	})
 	t.Run("a thousand Han cost at least 600", func(t *testing.T) {
-		if got := Estimate(strings.Repeat("我", 1000)); got < 600 {
+		if got := tokens.Estimate(strings.Repeat("我", 1000)); got < 600 {
 			t.Errorf("%d", got)
 		}
 	})
 	t.Run("base64 and hex cost more than half a token a character, long words do not", func(t *testing.T) {
 		for kind, per := range map[string]float64{"base64": 0.64, "hex": 0.54} {
-			if text := samples()[kind]; float64(Estimate(text)) < per*float64(len(text)) {
-				t.Errorf("%s: %d for %d characters", kind, Estimate(text), len(text))
+			if text := samples()[kind]; float64(tokens.Estimate(text)) < per*float64(len(text)) {
+				t.Errorf("%s: %d for %d characters", kind, tokens.Estimate(text), len(text))
 			}
 		}
-		if text := strings.Repeat("donaudampfschifffahrt", 10); Estimate(text) > len(text)/3 {
-			t.Errorf("%d for %d letters", Estimate(text), len(text))
+		if text := strings.Repeat("donaudampfschifffahrt", 10); tokens.Estimate(text) > len(text)/3 {
+			t.Errorf("%d for %d letters", tokens.Estimate(text), len(text))
 		}
 	})
 	t.Run("a number does not take up the blank before it", func(t *testing.T) {
-		if one, two := Estimate("a b c d"), Estimate("1 2 3 4"); two < one+2 {
+		if one, two := tokens.Estimate("a b c d"), tokens.Estimate("1 2 3 4"); two < one+2 {
 			t.Errorf("%d with letters, %d with numbers", one, two)
 		}
 	})
 	t.Run("one sign between two words belongs to the next", func(t *testing.T) {
-		if apart, linked := Estimate("fmt . Errorf . Wrap . Unwrap"), Estimate("fmt.Errorf.Wrap.Unwrap"); linked >= apart {
+		if apart, linked := tokens.Estimate("fmt . Errorf . Wrap . Unwrap"), tokens.Estimate("fmt.Errorf.Wrap.Unwrap"); linked >= apart {
 			t.Errorf("%d apart, %d linked", apart, linked)
 		}
 	})
 	t.Run("it allocates nothing", func(t *testing.T) {
 		text := english + chinese
-		if n := testing.AllocsPerRun(10, func() { Estimate(text) }); n != 0 {
+		if n := testing.AllocsPerRun(10, func() { tokens.Estimate(text) }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
 	})
@@ -87,13 +88,13 @@ func TestEstimate(t *testing.T) {
 
 func TestClip(t *testing.T) {
 	t.Run("what fits stays as it is", func(t *testing.T) {
-		if got := Clip(english, Estimate(english)); got != english {
+		if got := tokens.Clip(english, tokens.Estimate(english)); got != english {
 			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("both ends stay, and the line between counts what is gone", func(t *testing.T) {
 		text := "HEAD" + strings.Repeat(" word", 5000) + " TAIL"
-		got := Clip(text, 200)
+		got := tokens.Clip(text, 200)
 		head, rest, _ := strings.Cut(got, "\n[… ")
 		count, tail, ok := strings.Cut(rest, " characters left out …]\n")
 		if !ok || !strings.HasPrefix(head, "HEAD") || !strings.HasSuffix(tail, "TAIL") {
@@ -102,17 +103,17 @@ func TestClip(t *testing.T) {
 		if want := fmt.Sprint(len(text) - len(head) - len(tail)); count != want {
 			t.Errorf("says %s characters, %s are gone", count, want)
 		}
-		if n := Estimate(got); n > 200 || n < 170 {
+		if n := tokens.Estimate(got); n > 200 || n < 170 {
 			t.Errorf("costs %d of 200", n)
 		}
 	})
 	t.Run("no budget leaves nothing", func(t *testing.T) {
-		if got := Clip(english, 0) + Clip(english, -5); got != "" {
+		if got := tokens.Clip(english, 0) + tokens.Clip(english, -5); got != "" {
 			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("a small budget keeps the beginning", func(t *testing.T) {
-		if got := Clip(english, 6); got == "" || !strings.HasPrefix(english, got) {
+		if got := tokens.Clip(english, 6); got == "" || !strings.HasPrefix(english, got) {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -123,17 +124,17 @@ func TestClip(t *testing.T) {
 	}
 }
 
-func checkClip(t *testing.T, text string, tokens int) {
+func checkClip(t *testing.T, text string, cost int) {
 	t.Helper()
-	got := Clip(text, tokens)
-	if n := Estimate(got); n > max(tokens, 0) {
-		t.Errorf("Clip(%.40q, %d) costs %d: %.200q", text, tokens, n, got)
+	got := tokens.Clip(text, cost)
+	if n := tokens.Estimate(got); n > max(cost, 0) {
+		t.Errorf("Clip(%.40q, %d) costs %d: %.200q", text, cost, n, got)
 	}
 	if !utf8.ValidString(got) {
-		t.Errorf("Clip(%.40q, %d) is no valid UTF-8: %.200q", text, tokens, got)
+		t.Errorf("Clip(%.40q, %d) is no valid UTF-8: %.200q", text, cost, got)
 	}
-	if got == "" && tokens >= 30 && text != "" {
-		t.Errorf("Clip(%.40q, %d) left nothing", text, tokens)
+	if got == "" && cost >= 30 && text != "" {
+		t.Errorf("Clip(%.40q, %d) left nothing", text, cost)
 	}
 }
 
@@ -156,7 +157,7 @@ func BenchmarkEstimate(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				Estimate(text)
+				tokens.Estimate(text)
 			}
 		})
 	}
@@ -166,7 +167,7 @@ func BenchmarkClip(b *testing.B) {
 	text := strings.Repeat("one line ", 1<<20/9)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		Clip(text, 2000)
+		tokens.Clip(text, 2000)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -152,8 +153,8 @@ func (w *owner) Answered()                 { w.do(w.Compactor.History().Answered
 func (w *owner) Reread()                   { w.do(func() { w.Compactor.Changed(nil, nil) }) }
 func (w *owner) Check(ctx context.Context) { w.do(func() { w.Compactor.Check(ctx) }) }
 func (w *owner) Reported(u llm.Usage)      { w.do(func() { w.Compactor.Reported(u) }) }
-func (w *owner) Edited(m compactor.Message) {
-	w.do(func() { w.Compactor.Changed([]compactor.Message{m}, nil) })
+func (w *owner) Edited(m chat.Message) {
+	w.do(func() { w.Compactor.Changed([]chat.Message{m}, nil) })
 }
 func (w *owner) Deleted(seqs []int64)  { w.do(func() { w.Compactor.Changed(nil, seqs) }) }
 func (w *owner) History() ownedHistory { return ownedHistory{w} }
@@ -186,7 +187,7 @@ func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error
 	return get(w, func() func(context.Context) (compactor.Recap, error) { return w.Compactor.Recap(focus) })(ctx)
 }
 
-func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, question compactor.Message) (text string, err error) {
+func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, question chat.Message) (text string, err error) {
 	var write func() string
 	w.do(func() { write, err = w.Compactor.Briefing(ctx, tokens, p, question) })
 	if err == nil {
@@ -206,7 +207,7 @@ func (h ownedHistory) ContextNotStored() { h.w.do(h.w.Compactor.History().Contex
 
 func (h ownedHistory) Begin(c compactor.Context) { h.w.do(func() { h.w.Compactor.History().Begin(c) }) }
 
-func (h ownedHistory) Append(messages ...compactor.Message) {
+func (h ownedHistory) Append(messages ...chat.Message) {
 	h.w.do(func() { h.w.Compactor.History().Append(messages...) })
 }
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/chat"
+	"cairn/internal/tokens"
 )
 
 // stone is a summary over [from, to] that costs so many tokens.
@@ -23,14 +26,14 @@ func pastHead() Head {
 		},
 		Inherited: Inheritance{
 			Stack: []Compaction{stone(1, 1, 5, 100), stone(2, 6, 9, 100)},
-			Root:  &Message{Role: "user", Author: "Ada", Text: "shall we?", Time: time.Unix(0, 0)},
+			Root:  &chat.Message{Role: "user", Author: "Ada", Text: "shall we?", Time: time.Unix(0, 0)},
 		},
 	}
 }
 
 func TestWhatIsShownOfThePast(t *testing.T) {
 	h := pastHead()
-	line := perMessage + Estimate(newSession)
+	line := tokens.PerMessage + tokens.Estimate(newSession)
 	root := rootEntry(*h.Inherited.Root, 1000).tokens
 	for _, test := range []struct {
 		claim          string

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
 )
@@ -77,4 +78,4 @@ func (c *Compactor) pieceOf(model llm.Model, p Policy) int {
 	return max(fits/(100+p.TargetPct)*100, minPiece)
 }
 
-var workerPromptCost = sync.OnceValue(func() int { return Estimate(prompts.Worker) })
+var workerPromptCost = sync.OnceValue(func() int { return tokens.Estimate(prompts.Worker) })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -34,7 +35,7 @@ func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtes
 }
 
 // material is how many tokens the worker is given to summarize in a request.
-func material(req llm.Request) int { return compactor.Estimate(req.Messages[1].Text) }
+func material(req llm.Request) int { return tokens.Estimate(req.Messages[1].Text) }
 
 func always(d time.Duration) func(llm.Request) time.Duration {
 	return func(llm.Request) time.Duration { return d }

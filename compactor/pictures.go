@@ -3,8 +3,7 @@
 package compactor
 
 import (
-	"fmt"
-
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -24,11 +23,11 @@ const (
 )
 
 // picturesOf are the pictures that came with m and are kept, to be shown.
-func picturesOf(m Message) []Attachment {
+func picturesOf(m chat.Message) []chat.Attachment {
 	if m.Role != llm.RoleUser {
 		return nil
 	}
-	var pictures []Attachment
+	var pictures []chat.Attachment
 	for _, a := range m.Attachments {
 		if a.File > 0 {
 			pictures = append(pictures, a)
@@ -45,7 +44,7 @@ func picturesOf(m Message) []Attachment {
 func shownPictures(lines []line) map[int64][]llm.Image {
 	type picture struct {
 		seq int64
-		Attachment
+		chat.Attachment
 	}
 	var shown []picture
 	bytes := int64(0)
@@ -66,16 +65,7 @@ func shownPictures(lines []line) map[int64][]llm.Image {
 	}
 	bySeq := make(map[int64][]llm.Image, len(shown))
 	for _, p := range shown {
-		bySeq[p.seq] = append(bySeq[p.seq], llm.Image{File: p.File, Type: p.Type, Label: p.label(p.seq)})
+		bySeq[p.seq] = append(bySeq[p.seq], llm.Image{File: p.File, Type: p.Type, Label: p.Label(p.seq)})
 	}
 	return bySeq
-}
-
-// label is what stands before a picture in a request: "image of #12: cat.png".
-func (a Attachment) label(seq int64) string {
-	label := fmt.Sprintf("image of #%d", seq)
-	if name := cleanLine(a.Name, 100); name != "" {
-		label += ": " + name
-	}
-	return label
 }

@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/llm"
 )
 
 // picture is a message that came with a kept picture, of so many bytes each.
-func picture(seq int64, sizes ...int64) Message {
+func picture(seq int64, sizes ...int64) chat.Message {
 	m := user(seq, "look")
 	for i, size := range sizes {
-		m.Attachments = append(m.Attachments, Attachment{
+		m.Attachments = append(m.Attachments, chat.Attachment{
 			Kind: "image", Name: fmt.Sprintf("%d-%d.png", seq, i), Type: "image/png", Size: size, File: 100*seq + int64(i),
 		})
 	}
@@ -48,7 +49,7 @@ func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
 		}
 	})
 	t.Run("and the worker pays for its words alone", func(t *testing.T) {
-		items := itemsOf([]Message{picture(1, 1000, 1000)}, 100)
+		items := itemsOf([]chat.Message{picture(1, 1000, 1000)}, 100)
 		if items[0].tokens > 80 || !strings.Contains(items[0].text, "[image: 1-0.png, image/png, 1 kB]") {
 			t.Errorf("%d tokens: %s", items[0].tokens, items[0].text)
 		}
@@ -80,7 +81,7 @@ func TestPicturesAreLeftOutBeforeWords(t *testing.T) {
 }
 
 func TestPicturesStandInTheirMessageInOrder(t *testing.T) {
-	answer := Message{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Text: "a cat"}
+	answer := chat.Message{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Text: "a cat"}
 	nameless := picture(5, 1)
 	nameless.Attachments[0].Name = "]\n"
 	got := rendered("", "<kept>\nold\n</kept>", linesOf(picture(1, 1), picture(2, 1, 1), answer, user(4, "and?"), nameless), "time: now")
@@ -105,7 +106,7 @@ func TestTheNewestPicturesAreShown(t *testing.T) {
 		var before []int64
 		changes := 0
 		for seq := int64(1); seq <= 60; seq++ {
-			lines = append(lines, linesOf(picture(seq, 1000), Message{Seq: 100 + seq, Role: llm.RoleAssistant, Text: "nice"})...)
+			lines = append(lines, linesOf(picture(seq, 1000), chat.Message{Seq: 100 + seq, Role: llm.RoleAssistant, Text: "nice"})...)
 			now := files(rendered("", "", lines, ""))
 			if len(now) > mostPictures || now[len(now)-1] != 100*seq || seq > mostPictures && len(now) <= mostPictures/2-1 {
 				t.Fatalf("after %d pictures %v are shown", seq, now)
@@ -143,7 +144,7 @@ func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
 	sh := shape{clipTo: 4000, firstMost: 1000, firstKeep: 3, kept: 3}
 	long := strings.Repeat("word ", 400)
 	h := newHistory(State{
-		First: []Message{picture(1, 1000, 1000), user(2, long), user(3, long)}, Next: 5,
+		First: []chat.Message{picture(1, 1000, 1000), user(2, long), user(3, long)}, Next: 5,
 		Head: Head{Stack: []Compaction{{Span: Span{From: 1, To: 4}, Tokens: 10}}},
 	}, sh)
 	cost := func(wanted string) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -14,12 +15,12 @@ import (
 )
 
 // show delivers a message with a picture, which nobody answers.
-func (r *rig) show(text string, data []byte) compactor.Message {
+func (r *rig) show(text string, data []byte) chat.Message {
 	r.t.Helper()
 	n := len(r.said) + 1
 	_, err := r.conv.Deliver(r.t.Context(), memory.Inbound{
 		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC),
-		Attachments: []compactor.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
+		Attachments: []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
 	})
 	must(r.t, err)
 	taken, err := r.conv.TakeUp(r.t.Context(), memory.All, compactor.BurstBudget(r.window), time.Time{})

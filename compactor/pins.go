@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -24,10 +25,10 @@ const leastCopy = 40
 // what people pinned comes first, in the order in which they did, so that no pin
 // takes another one's place; then the first messages. What does not fit is clipped,
 // or left out where too little of it would remain.
-func duplicates(pins []Pin, first []Message, sh shape) []duplicate {
+func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
 	var copies []duplicate
 	room := sh.firstMost
-	add := func(m Message, earlier bool) {
+	add := func(m chat.Message, earlier bool) {
 		if slices.ContainsFunc(copies, func(d duplicate) bool { return d.Seq == m.Seq }) {
 			return
 		}
@@ -50,7 +51,7 @@ func duplicates(pins []Pin, first []Message, sh shape) []duplicate {
 
 // copyOf is a copy in at most so many tokens, if its heading leaves room for that:
 // words alone, without pictures and calls.
-func copyOf(m Message, most int) line {
+func copyOf(m chat.Message, most int) line {
 	if m.Role != llm.RoleUser {
 		m.Role, m.Author = llm.RoleUser, "you, the assistant" // the head is one message: it must say who spoke
 		m.Calls, m.Native, m.CallID, m.Tokens = nil, nil, "", 0
@@ -61,7 +62,7 @@ func copyOf(m Message, most int) line {
 	return l
 }
 
-func wholeCopy(m Message) int { return copyOf(m, math.MaxInt).tokens }
+func wholeCopy(m chat.Message) int { return copyOf(m, math.MaxInt).tokens }
 
 // PinCost is what a pin's copy costs.
 type PinCost struct {

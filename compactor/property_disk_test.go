@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
 )
@@ -167,7 +168,7 @@ func (d *disk) Load(ctx context.Context) (s compactor.State, err error) {
 	return s, err
 }
 
-func (d *disk) Head(ctx context.Context) (h compactor.Head, first []compactor.Message, err error) {
+func (d *disk) Head(ctx context.Context) (h compactor.Head, first []chat.Message, err error) {
 	err = d.call(func() error { h, first, err = d.Records.Head(ctx); return err })
 	d.gave(h)
 	return h, first, err
@@ -211,7 +212,7 @@ func (d *disk) Declined(ctx context.Context, row int64, n compactor.Declined) er
 	return d.call(func() error { return d.Records.Declined(ctx, row, n) })
 }
 
-func (d *disk) Span(ctx context.Context, from, to int64) (all []compactor.Message, err error) {
+func (d *disk) Span(ctx context.Context, from, to int64) (all []chat.Message, err error) {
 	err = d.call(func() error { all, err = d.Records.Span(ctx, from, to); return err })
 	return all, err
 }
@@ -230,7 +231,7 @@ type diskJob struct {
 	d *disk
 }
 
-func (j *diskJob) Messages(ctx context.Context, from, to int64, limit int) (found []compactor.Message, err error) {
+func (j *diskJob) Messages(ctx context.Context, from, to int64, limit int) (found []chat.Message, err error) {
 	err = j.d.call(func() error { found, err = j.Job.Messages(ctx, from, to, limit); return err })
 	return found, err
 }

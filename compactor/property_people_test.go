@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
@@ -37,8 +38,8 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	h := r.c.History()
 	h.Begin(m.context(rt, asked.Seq))
 	first := h.Next()
-	var rows []compactor.Message
-	add := func(row compactor.Message) {
+	var rows []chat.Message
+	add := func(row chat.Message) {
 		row.Seq, row.Turn, row.Time = h.Next(), asked.Seq, asked.Time
 		row.Tokens = compactor.TokensOf(row)
 		rows = append(rows, row)
@@ -57,8 +58,8 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	}
 	for i := 0; i < len(results); i++ {
 		id := fmt.Sprint("call_", i)
-		add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
-		add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: fmt.Sprintf("result %d %s", h.Next()-1, results[i])})
+		add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
+		add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: fmt.Sprintf("result %d %s", h.Next()-1, results[i])})
 		if !m.request(rt, false) {
 			return
 		}
@@ -68,7 +69,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 			rows, fails, i = nil, -1, -1
 		}
 	}
-	add(compactor.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer %d to it", h.Next()-1)})
+	add(chat.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer %d to it", h.Next()-1)})
 	outcome := memory.Outcome{
 		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}

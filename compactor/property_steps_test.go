@@ -8,7 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 
@@ -33,7 +35,7 @@ type machine struct {
 	parked   chan struct{}
 	held     bool // the worker waits at the gate
 	refusing bool // the disk refuses what compactions write
-	asked    *compactor.Message
+	asked    *chat.Message
 	edits    int
 	ticks    atomic.Int64 // since clock, in seconds
 	clock    time.Time
@@ -312,7 +314,7 @@ func (m *machine) above(rt *rapid.T) {
 			rt.Fatal(err)
 		}
 		text := fmt.Sprintf("Of above %d said, above %d said and above %d said. %s", from, from+1, from+2, filler(1+below(rt, 80, "summary above")))
-		if _, err := j.Store(ctx, compactor.Summary{Text: text, Tokens: compactor.Estimate(text)}); err != nil {
+		if _, err := j.Store(ctx, compactor.Summary{Text: text, Tokens: tokens.Estimate(text)}); err != nil {
 			rt.Fatal(err)
 		}
 		head, _, err := c.ApplyPrepared(ctx, []int64{j.ID()}, 0)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -21,11 +22,11 @@ func (r *rig) thinks(reasoning string) []llm.Message {
 	x := r.begin(r.deliver("look it up", true))
 	r.request()
 	id := fmt.Sprint("c", x.asked.Seq)
-	x.add(compactor.Message{
+	x.add(chat.Message{
 		Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}},
 		Native: json.RawMessage(`{"reasoning":` + jsonString(reasoning) + `}`),
 	})
-	x.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "found"})
+	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "found"})
 	second := r.request()
 	x.finish("there it is")
 	return second
@@ -48,8 +49,8 @@ func reasonings(messages []llm.Message) (n int) {
 
 // reason calls a tool after some reasoning.
 func (x *turn) reason(id string) {
-	x.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`)})
-	x.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one"})
+	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`)})
+	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one"})
 }
 
 func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/prompts"
@@ -41,9 +42,9 @@ func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (Recap, error) {
 	r := Recap{By: ByExtractive}
 	above, root := s.above()
-	var messages []Message // of the extractive summarizer
+	var messages []chat.Message // of the extractive summarizer
 	for _, row := range above {
-		messages = append(messages, Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
+		messages = append(messages, chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
 	}
 	messages = append(messages, root...)
 	for _, row := range s.shownRows() {
@@ -52,7 +53,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 			r.Hidden += row.Messages
 			continue
 		}
-		messages = append(messages, Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
+		messages = append(messages, chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
 	}
 	for _, l := range s.lines {
 		r.cover(l.Seq, l.Seq)
@@ -117,7 +118,7 @@ func itemsOfView(s view, most int) []item {
 			items = append(items, itemsOfRow(row, most)...)
 		}
 	}
-	messages := make([]Message, len(s.lines))
+	messages := make([]chat.Message, len(s.lines))
 	for i, l := range s.lines {
 		messages[i] = l.Message
 	}
@@ -152,7 +153,7 @@ func (s view) shownRows() (rows []Compaction) {
 
 // above is what the view shows of the channel a thread belongs to: summaries, and the
 // message it hangs on, if there is one.
-func (s view) above() (rows []Compaction, root []Message) {
+func (s view) above() (rows []Compaction, root []chat.Message) {
 	shown := func(text string) bool {
 		return slices.ContainsFunc(s.past.entries, func(e entry) bool { return e.row == 0 && e.text == text })
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/prompts"
@@ -161,7 +162,7 @@ func TestARecapEndsWithItsContext(t *testing.T) {
 
 func TestALongViewIsRecappedInChunks(t *testing.T) {
 	worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if tokens := compactor.Estimate(req.Messages[1].Text); tokens > 4000 {
+		if tokens := tokens.Estimate(req.Messages[1].Text); tokens > 4000 {
 			t.Errorf("a request has %d tokens", tokens)
 		}
 		return llmtest.Say("They took notes."), nil

@@ -3,6 +3,7 @@ package compactor
 import (
 	"context"
 
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -14,7 +15,7 @@ type Records interface {
 	Load(ctx context.Context) (State, error)
 
 	// Head returns the head as committed, and what State.First is by now, of one instant.
-	Head(ctx context.Context) (Head, []Message, error)
+	Head(ctx context.Context) (Head, []chat.Message, error)
 
 	// Begin writes row in state running and returns the job that works on it.
 	Begin(ctx context.Context, row Compaction) (Job, error)
@@ -48,7 +49,7 @@ type Records interface {
 	StartSession(ctx context.Context) (head Head, started bool, err error)
 
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
-	Span(ctx context.Context, from, to int64) ([]Message, error)
+	Span(ctx context.Context, from, to int64) ([]chat.Message, error)
 
 	// Declined notes that a model declined to summarize what a row stands for, and Forgive
 	// forgets all of that: somebody wants it to be tried again.
@@ -70,13 +71,13 @@ type Change struct {
 
 // Undoable is the latest applied compaction, and what the view would be without it.
 type Undoable struct {
-	Version        int64        // of the head as it stands
-	AppliedVersion int64        // the version with which its rows were applied; 0: there is none
-	Why            string       // why it cannot be undone, in words for people; empty: it can
-	Rows           []Compaction // what the compaction made, by From
-	Back           []Compaction // what would stand in the view again
-	Freed          []Message    // what would be verbatim again, by seq
-	Head           Head         // as it would be
+	Version        int64          // of the head as it stands
+	AppliedVersion int64          // the version with which its rows were applied; 0: there is none
+	Why            string         // why it cannot be undone, in words for people; empty: it can
+	Rows           []Compaction   // what the compaction made, by From
+	Back           []Compaction   // what would stand in the view again
+	Freed          []chat.Message // what would be verbatim again, by seq
+	Head           Head           // as it would be
 }
 
 // Job is one compaction being made.
@@ -85,7 +86,7 @@ type Job interface {
 	ID() int64
 	// Messages returns the messages of [from, to], deleted ones left out, at most
 	// limit of them, oldest first.
-	Messages(ctx context.Context, from, to int64, limit int) ([]Message, error)
+	Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error)
 	// Children returns the rows a rollup folded, oldest first, or those that the job's own
 	// row is to fold, as they are now.
 	Children(ctx context.Context, rollup int64) ([]Compaction, error)
@@ -107,14 +108,14 @@ type Job interface {
 // State is what a conversation's view is rebuilt from.
 type State struct {
 	Head     Head
-	Messages []Message    // of the session, behind no applied compaction, by seq: what is verbatim
-	First    []Message    // the first messages of the session addressed to the bot, at most MaxKeepFirst
-	Prepared []Compaction // rows that were stored but were not applied, oldest first
-	Next     int64        // the seq the next message will get
-	Open     int64        // the turn still to be answered; 0: none
-	Spoken   bool         // somebody addressed the bot since a summary was applied
-	Count    Count        // the last one, if the head is still the one it was made of
-	Contexts []Context    // turn contexts that are still shown, by seq
+	Messages []chat.Message // of the session, behind no applied compaction, by seq: what is verbatim
+	First    []chat.Message // the first messages of the session addressed to the bot, at most MaxKeepFirst
+	Prepared []Compaction   // rows that were stored but were not applied, oldest first
+	Next     int64          // the seq the next message will get
+	Open     int64          // the turn still to be answered; 0: none
+	Spoken   bool           // somebody addressed the bot since a summary was applied
+	Count    Count          // the last one, if the head is still the one it was made of
+	Contexts []Context      // turn contexts that are still shown, by seq
 }
 
 // Count is what a provider counted for a view, the reply not included.

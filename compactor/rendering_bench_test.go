@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -25,7 +26,7 @@ func fullWindow() *History {
 
 func appendOne(h *History, role llm.Role, text string) {
 	seq := h.Next()
-	m := Message{Seq: seq, Turn: seq, Role: role, ID: fmt.Sprint("m", seq), Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
+	m := chat.Message{Seq: seq, Turn: seq, Role: role, ID: fmt.Sprint("m", seq), Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
 	m.Tokens = TokensOf(m)
 	h.Append(m)
 }

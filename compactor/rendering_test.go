@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/llm"
 
 	"pgregory.net/rapid"
@@ -26,29 +27,29 @@ func TestRenderingIsPure(t *testing.T) {
 			was      string
 		}
 		var before []handed
-		say := func(role llm.Role, m Message) {
+		say := func(role llm.Role, m chat.Message) {
 			m.Seq, m.Role = h.Next(), role
 			m.Turn, m.Time, m.Author = m.Seq, time.Unix(m.Seq*60, 0), "Ada"
 			h.Append(m)
 		}
 		steps := map[string]func(*rapid.T){
 			"people": func(t *rapid.T) {
-				say(llm.RoleUser, Message{Text: "hello", Addressed: rapid.Bool().Draw(t, "addressed")})
+				say(llm.RoleUser, chat.Message{Text: "hello", Addressed: rapid.Bool().Draw(t, "addressed")})
 			},
 			"a picture": func(t *rapid.T) {
 				file := rapid.Int64Range(1, 99).Draw(t, "file")
-				say(llm.RoleUser, Message{Attachments: []Attachment{{Kind: "image", File: file, Size: 1000}}})
+				say(llm.RoleUser, chat.Message{Attachments: []chat.Attachment{{Kind: "image", File: file, Size: 1000}}})
 			},
-			"the bot":           func(*rapid.T) { say(llm.RoleAssistant, Message{Text: "yes"}) },
-			"the bot, silently": func(*rapid.T) { say(llm.RoleAssistant, Message{}) },
+			"the bot":           func(*rapid.T) { say(llm.RoleAssistant, chat.Message{Text: "yes"}) },
+			"the bot, silently": func(*rapid.T) { say(llm.RoleAssistant, chat.Message{}) },
 			"a tool": func(t *rapid.T) {
 				id := fmt.Sprint("c", h.Next())
-				say(llm.RoleAssistant, Message{Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
+				say(llm.RoleAssistant, chat.Message{Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
 				if rapid.Bool().Draw(t, "answers") {
-					say(llm.RoleTool, Message{CallID: id, Tool: "look", Text: strings.Repeat("found\n", rapid.IntRange(1, 200).Draw(t, "found"))})
+					say(llm.RoleTool, chat.Message{CallID: id, Tool: "look", Text: strings.Repeat("found\n", rapid.IntRange(1, 200).Draw(t, "found"))})
 				}
 			},
-			"a lost result": func(*rapid.T) { say(llm.RoleTool, Message{CallID: "lost", Tool: "look", Text: "found"}) },
+			"a lost result": func(*rapid.T) { say(llm.RoleTool, chat.Message{CallID: "lost", Tool: "look", Text: "found"}) },
 			"begin": func(t *rapid.T) {
 				h.Begin(Context{Text: rapid.SampledFrom([]string{"", "time: now"}).Draw(t, "context")})
 			},

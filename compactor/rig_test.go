@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -36,15 +38,15 @@ type rig struct {
 	store  *memory.Store
 	conv   *memory.Conversation
 	c      *owner
-	said   []compactor.Message // everything, in order: what the test put in, as it was last edited
-	gone   map[int64]bool      // what of it was deleted
-	ends   []int64             // the last seqs of the sessions that somebody ended
-	quiet  bool                // nobody speaks to the bot
-	edits  int                 // so far
-	hook   func()              // called between the requests of a turn; nil: nothing
-	model  string              // its name
-	learnt llm.Learnt          // of the model, over restarts
-	size   float64             // real tokens for one estimated, of a provider that counts; 0: it does not
+	said   []chat.Message // everything, in order: what the test put in, as it was last edited
+	gone   map[int64]bool // what of it was deleted
+	ends   []int64        // the last seqs of the sessions that somebody ended
+	quiet  bool           // nobody speaks to the bot
+	edits  int            // so far
+	hook   func()         // called between the requests of a turn; nil: nothing
+	model  string         // its name
+	learnt llm.Learnt     // of the model, over restarts
+	size   float64        // real tokens for one estimated, of a provider that counts; 0: it does not
 
 	borrowed bool          // the store is open already, and others go on using it
 	look     *memory.Store // for those who look on; nil: one is opened for each look
@@ -225,7 +227,7 @@ func (r *rig) compactAndSettle() compactor.Event {
 	return e
 }
 
-func (r *rig) deliver(text string, addressed bool) compactor.Message {
+func (r *rig) deliver(text string, addressed bool) chat.Message {
 	r.t.Helper()
 	ctx := context.Background()
 	n := len(r.said) + 1
@@ -252,7 +254,7 @@ func (r *rig) deliver(text string, addressed bool) compactor.Message {
 // again begins a new session, and holds what came of it to what was said.
 func (r *rig) startSession() {
 	r.t.Helper()
-	said := slices.ContainsFunc(r.left(), func(m compactor.Message) bool { return m.Seq >= r.start() })
+	said := slices.ContainsFunc(r.left(), func(m chat.Message) bool { return m.Seq >= r.start() })
 	started, err := r.c.StartSession(context.Background())
 	if err != nil || started != said {
 		r.t.Fatalf("a new session: started %v, %v; there is something to leave: %v", started, err, said)
@@ -283,7 +285,7 @@ func (r *rig) talk(question string, results ...string) {
 }
 
 // answer has the turn of a question that was taken up.
-func (r *rig) answer(asked compactor.Message, results ...string) {
+func (r *rig) answer(asked chat.Message, results ...string) {
 	r.t.Helper()
 	x := r.begin(asked)
 	r.request()
@@ -301,16 +303,16 @@ func (r *rig) answer(asked compactor.Message, results ...string) {
 // turn is a turn that goes on, and what it will store.
 type turn struct {
 	r     *rig
-	asked compactor.Message
-	rows  []compactor.Message
+	asked chat.Message
+	rows  []chat.Message
 }
 
-func (r *rig) begin(asked compactor.Message) *turn {
+func (r *rig) begin(asked chat.Message) *turn {
 	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	return &turn{r: r, asked: asked}
 }
 
-func (x *turn) add(m compactor.Message) {
+func (x *turn) add(m chat.Message) {
 	m.Seq, m.Turn, m.Time = x.r.c.History().Next(), x.asked.Seq, x.asked.Time
 	m.Tokens = compactor.TokensOf(m)
 	x.rows = append(x.rows, m)
@@ -319,14 +321,14 @@ func (x *turn) add(m compactor.Message) {
 
 // look calls a tool, which returns result.
 func (x *turn) look(id, result string) {
-	x.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
-	x.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: result})
+	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
+	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: result})
 }
 
 // finish ends the turn with an answer, and stores it.
 func (x *turn) finish(text string) {
 	x.r.t.Helper()
-	x.add(compactor.Message{Role: llm.RoleAssistant, Text: text})
+	x.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := memory.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
 	outcome.Context, outcome.Version = x.r.c.History().Context()
 	must(x.r.t, x.r.conv.Finish(context.Background(), outcome))
@@ -385,8 +387,8 @@ func (r *rig) apply(seqs ...int64) {
 }
 
 // left are the messages that were not deleted.
-func (r *rig) left() []compactor.Message {
-	return slices.DeleteFunc(slices.Clone(r.said), func(m compactor.Message) bool { return r.gone[m.Seq] })
+func (r *rig) left() []chat.Message {
+	return slices.DeleteFunc(slices.Clone(r.said), func(m chat.Message) bool { return r.gone[m.Seq] })
 }
 
 // request checks and renders as a turn does before each call of the model, and
@@ -422,11 +424,11 @@ func (r *rig) request() []llm.Message {
 }
 
 // estimate is what a request costs beside its tools.
-func (r *rig) estimate(messages []llm.Message) (tokens int) {
+func (r *rig) estimate(messages []llm.Message) (n int) {
 	for _, m := range messages {
-		tokens += compactor.Estimate(m.Text)
+		n += tokens.Estimate(m.Text)
 	}
-	return tokens
+	return n
 }
 
 // strict says what a strict provider would not take.
@@ -611,11 +613,11 @@ func (r *rig) render() string {
 
 // withoutContexts is a rendered request without its turn contexts, which end with the
 // head, and what these cost.
-func withoutContexts(text string) (rest string, tokens int) {
+func withoutContexts(text string) (rest string, n int) {
 	return aContext.ReplaceAllStringFunc(text, func(one string) string {
-		tokens += 4 + compactor.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[]|"), "\n"))
+		n += 4 + tokens.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[]|"), "\n"))
 		return ""
-	}), tokens
+	}), n
 }
 
 var aContext = regexp.MustCompile(`user\|\|\[\]\|<now>\n[^<]*\n</now>\n`)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -21,8 +23,8 @@ type Session struct {
 // Inheritance is what a thread has of the conversation it belongs to, copied when
 // its first message was taken up. Numbers of rows and messages are the parent's.
 type Inheritance struct {
-	Stack []Compaction // as it stood then, by From
-	Root  *Message     // the message the thread hangs on; nil: none is known
+	Stack []Compaction  // as it stood then, by From
+	Root  *chat.Message // the message the thread hangs on; nil: none is known
 }
 
 // past is what the head shows of the time before the session, oldest first.
@@ -64,7 +66,7 @@ func (h Head) past(sh shape) (p past) {
 		for i := range rows {
 			row := rows[len(rows)-1-i]
 			if len(p.entries) == 0 {
-				line := entry{text: newSession, tokens: perMessage + Estimate(newSession)}
+				line := entry{text: newSession, tokens: tokens.PerMessage + tokens.Estimate(newSession)}
 				if line.tokens+row.Tokens > sh.pastMost {
 					return p
 				}
@@ -92,20 +94,20 @@ const rootShare = 2
 
 // rootEntry shows the message a thread hangs on in at most most tokens, unless its
 // first line alone has more.
-func rootEntry(m Message, most int) entry {
+func rootEntry(m chat.Message, most int) entry {
 	who := "you"
 	if m.Role == llm.RoleUser {
-		who = cleanName(m.Author)
+		who = chat.CleanName(m.Author)
 	}
-	if to := cleanLine(m.Quote, 100); to != "" {
+	if to := chat.CleanLine(m.Quote, 100); to != "" {
 		who += ", replying to " + to
 	}
-	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Local().Format(timeFormat), who)
-	text := line + escape(body(m))
-	if rest := most - perMessage - Estimate(line); perMessage+Estimate(text) > most {
-		text = line + escape(Clip(body(m), max(rest, 0)))
+	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Local().Format(chat.TimeFormat), who)
+	text := line + chat.Escape(m.Body())
+	if rest := most - tokens.PerMessage - tokens.Estimate(line); tokens.PerMessage+tokens.Estimate(text) > most {
+		text = line + chat.Escape(tokens.Clip(m.Body(), max(rest, 0)))
 	}
-	return entry{text: text, tokens: perMessage + Estimate(text)}
+	return entry{text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
 func renderInherited(c Compaction) string {
@@ -113,11 +115,13 @@ func renderInherited(c Compaction) string {
 		return fmt.Sprintf("[System: %d older messages of the channel above this thread were truncated]", c.Messages)
 	}
 	text := citations.ReplaceAllString(c.Text, "") // the numbers are the channel's: here others have them
-	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", summaryMark, days(c), escape(text))
+	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", chat.SummaryMark, days(c), chat.Escape(text))
 }
 
 // TokensOfInherited returns what a copy of c costs in the view of a thread, in tokens.
-func TokensOfInherited(c Compaction) int { return perMessage + Estimate(renderInherited(c)) }
+func TokensOfInherited(c Compaction) int {
+	return tokens.PerMessage + tokens.Estimate(renderInherited(c))
+}
 
 // rows are all applied rows of the conversation itself, those that matter most first.
 func (h Head) rows() []Compaction {

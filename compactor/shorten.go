@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"cairn/internal/tokens"
 	"cairn/words"
 )
 
@@ -23,7 +24,7 @@ var dropOrder = []string{"facts", "preferences", "people", "goals", "decisions",
 // goes first, its oldest sentences before the newer ones; without, sentences go from the
 // middle. No word is cut, as long as one word fits.
 func shortenSummary(text string, limit int) string {
-	if Estimate(text) <= limit {
+	if tokens.Estimate(text) <= limit {
 		return text
 	}
 	o := outlineOf(text, limit)
@@ -32,10 +33,10 @@ func shortenSummary(text string, limit int) string {
 		for i, at := range order {
 			o.pieces[at].left = i < n
 		}
-		return Estimate(o.text()) <= limit
+		return tokens.Estimate(o.text()) <= limit
 	})
 	if n == len(order) { // nothing would be left
-		return Clip(text, limit)
+		return tokens.Clip(text, limit)
 	}
 	for i, at := range order {
 		o.pieces[at].left = i < n
@@ -70,7 +71,7 @@ func outlineOf(text string, limit int) (o outline) {
 		}
 		for _, sentence := range words.Sentences(line) {
 			parts := []string{sentence}
-			if Estimate(sentence)+Estimate(shortened) > limit {
+			if tokens.Estimate(sentence)+tokens.Estimate(shortened) > limit {
 				parts = strings.Fields(sentence)
 			}
 			for _, part := range parts {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cairn/internal/tokens"
 	"cairn/words"
 )
 
@@ -23,10 +24,10 @@ func sectioned(each int) string {
 func TestASummaryIsShortenedFromItsLeastImportantSection(t *testing.T) {
 	text := strings.TrimSpace(sectioned(14))
 	before := []string{"Facts", "Preferences", "People", "Goals", "Decisions", "Open questions"}
-	whole := Estimate(text)
+	whole := tokens.Estimate(text)
 	for limit := whole - 1; limit > 40; limit -= 13 {
 		short := shortenSummary(text, limit)
-		if n := Estimate(short); n > limit || n < limit-60 && limit > 100 {
+		if n := tokens.Estimate(short); n > limit || n < limit-60 && limit > 100 {
 			t.Fatalf("%d tokens of at most %d", n, limit)
 		}
 		if !utf8.ValidString(short) || !strings.Contains(short, shortened) {
@@ -58,9 +59,9 @@ func TestASummaryWithoutHeadingsIsShortenedInTheMiddle(t *testing.T) {
 			all = append(all, fmt.Sprintf(sentence, i))
 		}
 		text := strings.Join(all, " ")
-		short := shortenSummary(text, Estimate(text)/2)
+		short := shortenSummary(text, tokens.Estimate(text)/2)
 		got := words.Sentences(strings.ReplaceAll(short, shortened, "\n"+shortened+"\n"))
-		if got[0] != all[0] || got[len(got)-1] != all[59] || strings.Count(short, shortened) != 1 || Estimate(short) > Estimate(text)/2 {
+		if got[0] != all[0] || got[len(got)-1] != all[59] || strings.Count(short, shortened) != 1 || tokens.Estimate(short) > tokens.Estimate(text)/2 {
 			t.Errorf("it became %q", short)
 		}
 		for _, s := range got {
@@ -77,7 +78,7 @@ func TestOneLongSentenceLosesWordsInTheMiddle(t *testing.T) {
 		long = append(long, fmt.Sprintf("übergroß%d", i))
 	}
 	short := shortenSummary(strings.Join(long, " "), 100)
-	if Estimate(short) > 100 || !strings.HasPrefix(short, "übergroß0 ") || !strings.HasSuffix(short, " übergroß299") || strings.Count(short, shortened) != 1 {
+	if tokens.Estimate(short) > 100 || !strings.HasPrefix(short, "übergroß0 ") || !strings.HasSuffix(short, " übergroß299") || strings.Count(short, shortened) != 1 {
 		t.Errorf("it became %q", short)
 	}
 	for _, word := range strings.Fields(short) {

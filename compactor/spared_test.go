@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -23,13 +24,13 @@ func (r *rig) work(question string, steps ...step) {
 	x := r.begin(r.deliver(question, true))
 	for i, s := range steps {
 		r.request()
-		m := compactor.Message{Role: llm.RoleAssistant, Text: s.text}
+		m := chat.Message{Role: llm.RoleAssistant, Text: s.text}
 		for j := range s.results {
 			m.Calls = append(m.Calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", i, j), Name: "look", Arguments: s.arguments})
 		}
 		x.add(m)
 		for j, result := range s.results {
-			x.add(compactor.Message{Role: llm.RoleTool, CallID: m.Calls[j].ID, Tool: "look", Text: result})
+			x.add(chat.Message{Role: llm.RoleTool, CallID: m.Calls[j].ID, Tool: "look", Text: result})
 		}
 	}
 	view := r.request()

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -91,10 +93,10 @@ func TestASummaryIsAppliedBetweenACallAndItsResult(t *testing.T) {
 	r.chat(30)
 	x := r.begin(r.deliver("look at it", true))
 	r.request()
-	x.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "look", Arguments: "{}"}, {ID: "b", Name: "look", Arguments: "{}"}}})
-	x.add(compactor.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: "one"})
+	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "look", Arguments: "{}"}, {ID: "b", Name: "look", Arguments: "{}"}}})
+	x.add(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: "one"})
 	r.applied()
-	x.add(compactor.Message{Role: llm.RoleTool, CallID: "b", Tool: "look", Text: "two"})
+	x.add(chat.Message{Role: llm.RoleTool, CallID: "b", Tool: "look", Text: "two"})
 	view := r.request()
 	n := len(view)
 	if n < 5 || !strings.Contains(view[1].Text, "[Compaction Summary]") || view[n-3].Role != llm.RoleAssistant || view[n-2].CallID != "a" || view[n-1].CallID != "b" {
@@ -155,7 +157,7 @@ func TestAWorkersOverflowHalvesItsSpan(t *testing.T) {
 	const takes = 1500 // tokens, though it says 100 000
 	overflows := 0
 	r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if compactor.Estimate(req.Messages[1].Text) > takes {
+		if tokens.Estimate(req.Messages[1].Text) > takes {
 			overflows++
 			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
 		}
@@ -167,7 +169,7 @@ func TestAWorkersOverflowHalvesItsSpan(t *testing.T) {
 	}
 	var read strings.Builder
 	for _, req := range r.worker.Requests() {
-		if text := req.Messages[1].Text; compactor.Estimate(text) <= takes {
+		if text := req.Messages[1].Text; tokens.Estimate(text) <= takes {
 			read.WriteString(text)
 		}
 	}

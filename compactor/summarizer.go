@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/chat"
 	"cairn/internal/secrets"
 	"cairn/llm"
 )
@@ -110,12 +111,12 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 // children were chosen from. It never chooses from a choice; what a worker wrote is
 // as good as something said.
 func (c *Compactor) extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s Summary, err error) {
-	var messages []Message
+	var messages []chat.Message
 	if j.row.Kind != Rollup {
 		messages, err = readAll(ctx, record, j.row.From, j.row.To)
 	}
 	if err == nil {
-		var below []Message
+		var below []chat.Message
 		below, err = belowRows(ctx, record, j.children)
 		messages = append(messages, below...)
 	}
@@ -132,12 +133,12 @@ func (c *Compactor) extractive(ctx context.Context, j *job, record Job, target i
 }
 
 // belowRows is what a fold of rows chooses among.
-func belowRows(ctx context.Context, record Job, rows []Compaction) (messages []Message, err error) {
+func belowRows(ctx context.Context, record Job, rows []Compaction) (messages []chat.Message, err error) {
 	for _, row := range rows {
-		var part []Message
+		var part []chat.Message
 		switch {
 		case row.By == ByWorker:
-			part = []Message{writtenOf(row)}
+			part = []chat.Message{writtenOf(row)}
 		case row.Kind != Placeholder:
 			part, err = choice(ctx, record, row)
 		default:
@@ -153,7 +154,7 @@ func belowRows(ctx context.Context, record Job, rows []Compaction) (messages []M
 
 // behind is what a placeholder stands for: the children of a rollup that lost its text, else
 // the messages.
-func behind(ctx context.Context, record Job, row Compaction) ([]Message, error) {
+func behind(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
 	if row.IsRollup() {
 		children, err := record.Children(ctx, row.ID)
 		if err != nil || len(children) > 0 {
@@ -167,7 +168,7 @@ func behind(ctx context.Context, record Job, row Compaction) ([]Message, error) 
 // choice is what a fold of a row that the extractive summarizer made chooses among:
 // the messages that row was chosen from, and where it drew on what workers wrote,
 // their texts, which stand in the rows below it.
-func choice(ctx context.Context, record Job, row Compaction) ([]Message, error) {
+func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
 	messages, err := readThese(ctx, record, row.Sources)
 	below := []Compaction{row}
 	for reads := 0; err == nil && len(below) > 0 && reads < mostReads; reads++ {
@@ -183,7 +184,7 @@ func choice(ctx context.Context, record Job, row Compaction) ([]Message, error) 
 				below = append(below, child)
 				continue
 			}
-			at := slices.IndexFunc(messages, func(m Message) bool { return m.Seq >= child.From })
+			at := slices.IndexFunc(messages, func(m chat.Message) bool { return m.Seq >= child.From })
 			if at < 0 {
 				at = len(messages)
 			}
@@ -191,7 +192,7 @@ func choice(ctx context.Context, record Job, row Compaction) ([]Message, error) 
 		}
 	}
 	if err == nil && len(messages) == 0 && slices.Contains(row.Sources, 0) { // a copy, which has nothing below it
-		messages = []Message{writtenOf(row)}
+		messages = []chat.Message{writtenOf(row)}
 	}
 	return messages, err
 }
@@ -201,8 +202,8 @@ func choice(ctx context.Context, record Job, row Compaction) ([]Message, error) 
 const mostReads = 64
 
 // writtenOf makes a message of what a worker wrote.
-func writtenOf(row Compaction) Message {
-	return Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime}
+func writtenOf(row Compaction) chat.Message {
+	return chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime}
 }
 
 // toldBeside returns the texts that will stand in the stack beside row's.
@@ -217,7 +218,7 @@ func (c *Compactor) toldBeside(row Compaction) (texts []string) {
 
 // memoriesOf is how many memories the extractive summarizer may take from messages.
 // A fold of summaries takes none: they were taken when the children were made.
-func memoriesOf(j *job, messages []Message) int {
+func memoriesOf(j *job, messages []chat.Message) int {
 	if !j.policy.ExtractMemories || j.again || j.row.Kind == Rollup && !hasPlaceholder(j.children) {
 		return 0
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -24,8 +25,8 @@ func obedient(asked *[]int) func(context.Context, int, llm.Request) (llm.Respons
 		}
 		*asked = append(*asked, about)
 		var b strings.Builder
-		for i := first; i <= last && compactor.Estimate(b.String()) < about*9/10; i++ {
-			fmt.Fprintf(&b, "Ada noted %d: %s.\n", i, filler((about*9/10-compactor.Estimate(b.String()))/(last-i+1)))
+		for i := first; i <= last && tokens.Estimate(b.String()) < about*9/10; i++ {
+			fmt.Fprintf(&b, "Ada noted %d: %s.\n", i, filler((about*9/10-tokens.Estimate(b.String()))/(last-i+1)))
 		}
 		return summary(b.String()), nil
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"unicode"
 
+	"cairn/chat"
 	"cairn/internal/secrets"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -23,7 +25,7 @@ type item struct {
 	turn   int64 // items of one turn stay together
 	from   int64
 	to     int64
-	said   Message // what it says, without secrets
+	said   chat.Message // what it says, without secrets
 }
 
 const (
@@ -45,19 +47,19 @@ func (l labelledText) part(text string, i, n int) string {
 
 // items are the parts of the label's text, of at most most tokens each. of is what they
 // are parts of.
-func (l labelledText) items(most int, of Message, from, to int64) (items []item) {
+func (l labelledText) items(most int, of chat.Message, from, to int64) (items []item) {
 	parts := splitText(l.text, most)
 	of.Attachments = nil // whose words stand in the text
 	for i, part := range parts {
 		of.Text = part
 		text := l.part(part, i, len(parts))
-		items = append(items, item{text: text, tokens: perMessage + Estimate(text), turn: of.Turn, from: from, to: to, said: of})
+		items = append(items, item{text: text, tokens: tokens.PerMessage + tokens.Estimate(text), turn: of.Turn, from: from, to: to, said: of})
 	}
 	return items
 }
 
 // itemsOf is all of the messages, the long ones in parts of at most most tokens.
-func itemsOf(messages []Message, most int) []item {
+func itemsOf(messages []chat.Message, most int) []item {
 	items := make([]item, 0, len(messages))
 	for _, m := range messages {
 		if l, ok := labelOf(m); ok {
@@ -68,11 +70,11 @@ func itemsOf(messages []Message, most int) []item {
 }
 
 // clippedItems has one item for each message, with at most most tokens of its text.
-func clippedItems(messages []Message, most int) []item {
+func clippedItems(messages []chat.Message, most int) []item {
 	items := make([]item, 0, len(messages))
 	for _, m := range messages {
 		if l, ok := labelOf(m); ok {
-			l.text = Clip(l.text, most)
+			l.text = tokens.Clip(l.text, most)
 			items = append(items, l.items(math.MaxInt, m, m.Seq, m.Seq)...)
 		}
 	}
@@ -92,22 +94,22 @@ func itemsOfRow(c Compaction, most int) []item {
 
 // labelOf is a message as the worker reads it; ok is false for what it need not read:
 // results that are copies of what is remembered anyway, and empty answers.
-func labelOf(m Message) (l labelledText, ok bool) {
-	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, m.Time.Local().Format(timeFormat))
+func labelOf(m chat.Message) (l labelledText, ok bool) {
+	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, m.Time.Local().Format(chat.TimeFormat))
 	switch m.Role {
 	case llm.RoleUser:
-		at += fmt.Sprintf(" from=\"%s\" user=\"%s\"", attribute(cleanName(m.Author)), attribute(m.AuthorID))
+		at += fmt.Sprintf(" from=\"%s\" user=\"%s\"", attribute(chat.CleanName(m.Author)), attribute(m.AuthorID))
 		m.Quote = secrets.Mask(m.Quote)
-		if to := repliedTo(m); to != "" {
+		if to := chat.RepliedTo(m); to != "" {
 			at += fmt.Sprintf(" replying_to=\"%s\"", attribute(to))
 		}
 		if m.Unremembered {
 			at += ` memories="none"`
 		}
-		return labelledText{"message", at, lean(body(m))}, true
+		return labelledText{"message", at, lean(m.Body())}, true
 	case llm.RoleTool:
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
-		return labelledText{"tool_result", at, Clip(lean(Clip(m.Text, 10*mostOfResult)), mostOfResult)}, !slices.Contains(neverCleared, m.Tool)
+		return labelledText{"tool_result", at, tokens.Clip(lean(tokens.Clip(m.Text, 10*mostOfResult)), mostOfResult)}, !slices.Contains(neverCleared, m.Tool)
 	default:
 		return labelledText{"answer", at, lean(m.Text)}, m.Text != ""
 	}
@@ -118,7 +120,7 @@ func labelOf(m Message) (l labelledText, ok bool) {
 func splitText(text string, most int) (parts []string) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	for {
-		head := beginning(text, max(most, minPart))
+		head := tokens.Beginning(text, max(most, minPart))
 		if len(head) == len(text) {
 			return append(parts, text)
 		}
@@ -175,32 +177,31 @@ func withoutData(text string) string {
 // omitted says that something stands there which the model will not summarize.
 func omitted(c Compaction) item {
 	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, days(c))
-	return item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To}
+	return item{text: text, tokens: tokens.PerMessage + tokens.Estimate(text), turn: c.From, from: c.From, to: c.To}
 }
 
 // attributed are the labels that have attributes, and labels are all that the worker and
 // other agents read.
 var (
-	attributed = []string{"message", "answer", "tool_result", "summary", "agent"}
-	labels     = slices.Concat(attributed, blocks, []string{"transcript", "before", "after", "question"})
+	labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "question"})
 )
 
 // escapeLabels makes a text safe to stand between labels.
-func escapeLabels(text string) string { return escapeTags(breakRoles(text), labels) }
+func escapeLabels(text string) string { return chat.EscapeTags(chat.BreakRoles(text), labels) }
 
 // content is a text between labels, in at most most tokens.
-func content(text string, most int) string { return escapeLabels(Clip(text, most)) }
+func content(text string, most int) string { return escapeLabels(tokens.Clip(text, most)) }
 
 // attribute is a text in one line that ends no attribute and no tag.
 func attribute(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case endsLine(r):
+		case chat.EndsLine(r):
 			return ' '
 		case unicode.IsLetter(r):
 			return r
 		}
-		switch looksLike(r) {
+		switch chat.LooksLike(r) {
 		case '"':
 			return '\''
 		case '<':
@@ -209,7 +210,7 @@ func attribute(text string) string {
 			return ')'
 		}
 		return r
-	}, breakRoles(text))
+	}, chat.BreakRoles(text))
 }
 
 // chunks cuts items into runs of at most most tokens, never inside a turn unless

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -20,7 +21,7 @@ type undoRefuser struct {
 	late   int  // so many undoes come too late: people changed something first
 }
 
-func (u *undoRefuser) Head(ctx context.Context) (compactor.Head, []compactor.Message, error) {
+func (u *undoRefuser) Head(ctx context.Context) (compactor.Head, []chat.Message, error) {
 	if u.blind {
 		return compactor.Head{}, nil, errWorker
 	}

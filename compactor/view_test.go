@@ -9,27 +9,31 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
-func calls(ids ...string) Message {
-	m := Message{Role: llm.RoleAssistant}
+func calls(ids ...string) chat.Message {
+	m := chat.Message{Role: llm.RoleAssistant}
 	for _, id := range ids {
 		m.Calls = append(m.Calls, llm.Call{ID: id, Name: "look", Arguments: "{}"})
 	}
 	return m
 }
 
-func resultTo(id, text string) Message {
-	return Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: text}
+func resultTo(id, text string) chat.Message {
+	return chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: text}
 }
 
-func answer(text string) Message { return Message{Role: llm.RoleAssistant, Text: text} }
+func answer(text string) chat.Message { return chat.Message{Role: llm.RoleAssistant, Text: text} }
 
-func asks(text string) Message { return Message{Role: llm.RoleUser, Author: "Ada", Text: text} }
+func asks(text string) chat.Message {
+	return chat.Message{Role: llm.RoleUser, Author: "Ada", Text: text}
+}
 
 // viewOf numbers messages, each list a turn, and renders them.
-func viewOf(turns ...[]Message) (lines []line, view []llm.Message) {
+func viewOf(turns ...[]chat.Message) (lines []line, view []llm.Message) {
 	seq := int64(0)
 	for _, turn := range turns {
 		first := seq + 1
@@ -66,16 +70,16 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 	missing := noResult
 	for _, tt := range []struct {
 		claim string
-		turns [][]Message
+		turns [][]chat.Message
 		want  string
 	}{
-		{"three at once, whose results come in another order", [][]Message{{asks("?"), calls("a", "b", "c"), resultTo("c", "3"), resultTo("a", "1"), resultTo("b", "2"), answer("so")}}, "call abc, a=1, b=2, c=3"},
-		{"one that never came is made up", [][]Message{{asks("?"), calls("a", "b"), resultTo("b", "2")}}, "call ab, a=" + missing + ", b=2"},
-		{"the real one wins, and the first of two", [][]Message{{asks("?"), calls("a"), resultTo("a", "1"), resultTo("a", "again")}}, "call a, a=1"},
-		{"an id that is used again in another turn keeps its result", [][]Message{{asks("?"), calls("a"), resultTo("a", "1"), answer("so")}, {asks("?"), calls("a"), resultTo("a", "2")}}, "call a, a=1, call a, a=2"},
-		{"an id that is used twice at once counts once", [][]Message{{asks("?"), calls("a", "a"), resultTo("a", "1")}}, "call a, a=1"},
-		{"a call without an id, or a result without a call, is left out", [][]Message{{asks("?"), calls("", "b"), resultTo("", "1"), resultTo("b", "2"), resultTo("x", "3")}}, "call b, b=2"},
-		{"a result at the very beginning is left out", [][]Message{{resultTo("a", "1"), asks("?")}}, ""},
+		{"three at once, whose results come in another order", [][]chat.Message{{asks("?"), calls("a", "b", "c"), resultTo("c", "3"), resultTo("a", "1"), resultTo("b", "2"), answer("so")}}, "call abc, a=1, b=2, c=3"},
+		{"one that never came is made up", [][]chat.Message{{asks("?"), calls("a", "b"), resultTo("b", "2")}}, "call ab, a=" + missing + ", b=2"},
+		{"the real one wins, and the first of two", [][]chat.Message{{asks("?"), calls("a"), resultTo("a", "1"), resultTo("a", "again")}}, "call a, a=1"},
+		{"an id that is used again in another turn keeps its result", [][]chat.Message{{asks("?"), calls("a"), resultTo("a", "1"), answer("so")}, {asks("?"), calls("a"), resultTo("a", "2")}}, "call a, a=1, call a, a=2"},
+		{"an id that is used twice at once counts once", [][]chat.Message{{asks("?"), calls("a", "a"), resultTo("a", "1")}}, "call a, a=1"},
+		{"a call without an id, or a result without a call, is left out", [][]chat.Message{{asks("?"), calls("", "b"), resultTo("", "1"), resultTo("b", "2"), resultTo("x", "3")}}, "call b, b=2"},
+		{"a result at the very beginning is left out", [][]chat.Message{{resultTo("a", "1"), asks("?")}}, ""},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
 			if _, view := viewOf(tt.turns...); pairs(view) != tt.want {
@@ -86,26 +90,26 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 	t.Run("a call without a name is left out with its result", func(t *testing.T) {
 		m := calls("a", "b")
 		m.Calls[0].Name = ""
-		if _, view := viewOf([]Message{asks("?"), m, resultTo("a", "1"), resultTo("b", "2")}); pairs(view) != "call b, b=2" {
+		if _, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1"), resultTo("b", "2")}); pairs(view) != "call b, b=2" {
 			t.Errorf("the view has %s", pairs(view))
 		}
 	})
 	t.Run("an empty answer is left out", func(t *testing.T) {
-		if _, view := viewOf([]Message{asks("?"), answer("")}); len(view) != 2 || view[1].Role != llm.RoleUser {
+		if _, view := viewOf([]chat.Message{asks("?"), answer("")}); len(view) != 2 || view[1].Role != llm.RoleUser {
 			t.Errorf("the view is %+v", view)
 		}
 	})
 	t.Run("arguments that are no JSON are sent as they are", func(t *testing.T) {
 		m := calls("a")
 		m.Calls[0].Arguments = `{"query": "te`
-		if _, view := viewOf([]Message{asks("?"), m, resultTo("a", "1")}); pairs(view) != "call a, a=1" || view[2].Calls[0].Arguments != `{"query": "te` {
+		if _, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")}); pairs(view) != "call a, a=1" || view[2].Calls[0].Arguments != `{"query": "te` {
 			t.Errorf("the view is %+v", view)
 		}
 	})
 	t.Run("what the provider wants back is sent as it came", func(t *testing.T) {
 		m := calls("a")
 		m.Native = json.RawMessage(`{"reasoning":"I think <so>"}`)
-		lines, view := viewOf([]Message{asks("?"), m, resultTo("a", "1")})
+		lines, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")})
 		if string(view[2].Native) != string(m.Native) || lines[1].tokens <= lineOf(calls("a"), wide).tokens {
 			t.Errorf("the view is %+v", view)
 		}
@@ -113,12 +117,12 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 	t.Run("and no summarizer reads it", func(t *testing.T) {
 		m := answer("so")
 		m.Native = json.RawMessage(`{"reasoning":"I think"}`)
-		if text := plainText(itemsOf([]Message{m}, 1000)); strings.Contains(text, "I think") || !strings.Contains(text, "so") {
+		if text := plainText(itemsOf([]chat.Message{m}, 1000)); strings.Contains(text, "I think") || !strings.Contains(text, "so") {
 			t.Errorf("it reads %s", text)
 		}
 	})
 	t.Run("there is one system message, the first, and the head stands behind it", func(t *testing.T) {
-		lines, _ := viewOf([]Message{asks("one"), answer("two")}, []Message{asks("three")})
+		lines, _ := viewOf([]chat.Message{asks("one"), answer("two")}, []chat.Message{asks("three")})
 		view := rendered("system", "<kept>head</kept>", lines, "now")
 		if len(view) != 4 || view[0].Role != llm.RoleSystem || !strings.HasPrefix(view[1].Text, "<kept>head") || !strings.HasSuffix(view[3].Text, "<now>\nnow\n</now>") {
 			t.Errorf("the view is %+v", view)
@@ -135,9 +139,9 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 // provider takes, and what leaves takes its calls, results and stand-ins with it.
 func TestNoCutPartsACallFromItsResults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var all [][]Message
+		var all [][]chat.Message
 		for i := range rapid.IntRange(1, 6).Draw(rt, "turns") {
-			turn := []Message{asks(fmt.Sprint("question ", i))}
+			turn := []chat.Message{asks(fmt.Sprint("question ", i))}
 			for range rapid.IntRange(0, 3).Draw(rt, "steps") {
 				ids := []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(rt, "calls")]
 				turn = append(turn, calls(ids...))
@@ -191,7 +195,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 	long := strings.Repeat("word ", 100)
 	sh := wide
 	shown := func(tool, text string) string {
-		return lineOf(Message{Role: llm.RoleTool, CallID: "a", Tool: tool, Text: text}, sh).result.gone.text
+		return lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: tool, Text: text}, sh).result.gone.text
 	}
 	if got := shown("look", long); got != "[Previous: used look]" {
 		t.Errorf("an old result is %q", got)
@@ -214,23 +218,23 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 				minChars: rapid.IntRange(0, 200).Draw(rt, "chars"), maxLines: rapid.IntRange(1, 20).Draw(rt, "lines"),
 			}
 			text := rapid.StringN(0, 600, -1).Draw(rt, "text")
-			r := lineOf(Message{Role: llm.RoleTool, CallID: "a", Tool: rapid.SampledFrom([]string{"look", "a_tool_with_a_very_long_name_indeed", "recall"}).Draw(rt, "tool"), Text: text}, sh).result
+			r := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: rapid.SampledFrom([]string{"look", "a_tool_with_a_very_long_name_indeed", "recall"}).Draw(rt, "tool"), Text: text}, sh).result
 			if r.brief.tokens > r.whole.tokens || r.gone.tokens > r.brief.tokens {
 				rt.Fatalf("%+v", r)
 			}
-			if again := lineOf(Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh); again.text != lineOf(again.Message, sh).text {
+			if again := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh); again.text != lineOf(again.Message, sh).text {
 				rt.Fatal("the same message is shown in two ways")
 			}
 		})
 	})
 	t.Run("the newest stand, the newest of all whole", func(t *testing.T) {
 		tall := strings.Repeat("a line of it\n", 80)
-		var turn []Message
+		var turn []chat.Message
 		for i := range 6 {
 			id := fmt.Sprint(i)
 			turn = append(turn, calls(id), resultTo(id, tall+id))
 		}
-		lines, _ := viewOf(append([]Message{asks("?")}, turn...))
+		lines, _ := viewOf(append([]chat.Message{asks("?")}, turn...))
 		before := slices.Clone(lines)
 		grown := clearResults(lines, lines[len(lines)-1].Seq, 3)
 		forms, freed := "", 0
@@ -266,10 +270,10 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 			rt.Fatal(err)
 		}
 		shrunk := shrinkArguments(string(arguments), most)
-		if cost := Estimate(shrunk); cost > most || !json.Valid([]byte(shrunk)) {
+		if cost := tokens.Estimate(shrunk); cost > most || !json.Valid([]byte(shrunk)) {
 			rt.Fatalf("%d tokens of %d: %s", cost, most, shrunk)
 		}
-		if Estimate(string(arguments)) <= most && shrunk != string(arguments) {
+		if tokens.Estimate(string(arguments)) <= most && shrunk != string(arguments) {
 			rt.Fatal("what fits has changed")
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/secrets"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
 )
@@ -70,15 +71,15 @@ const (
 )
 
 // requestCost is what the tools' schemas and what is asked cost, in tokens.
-const requestCost = 4*perMessage + 250
+const requestCost = 4*tokens.PerMessage + 250
 
 // frame is what a request costs beside its material, the answer included.
 func (w worker) frame() int {
-	beside := min(Estimate(w.around.before), w.around.most)
+	beside := min(tokens.Estimate(w.around.before), w.around.most)
 	if len(w.around.later) > 0 {
 		beside += w.around.most
 	}
-	return Estimate(w.prompt) + Estimate(w.agent) + beside + min(w.target, mostAsked) + requestCost
+	return tokens.Estimate(w.prompt) + tokens.Estimate(w.agent) + beside + min(w.target, mostAsked) + requestCost
 }
 
 // run summarizes the items, in chunks of at most most tokens. A chunk that fails fails
@@ -141,7 +142,7 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 		texts = append(texts, t)
 	}
 	text = joinParts(texts)
-	if len(parts) == 1 || Estimate(text) <= w.limit {
+	if len(parts) == 1 || tokens.Estimate(text) <= w.limit {
 		return text, nil
 	}
 	var joined []item
@@ -186,7 +187,7 @@ func (w worker) mark() (takeBack func()) {
 // chunk summarizes items with at most max_turns calls of the model, as long as the model
 // sends something now and then, and measures its speed.
 func (w worker) chunk(ctx context.Context, items []item) (text string, err error) {
-	tokens, started := w.frame()+costOfItems(items), w.c.o.Now()
+	cost, started := w.frame()+costOfItems(items), w.c.o.Now()
 	ctx, alive, stop := watch(ctx, time.Duration(w.j.policy.Timeout))
 	defer stop()
 	w.alive = alive
@@ -194,10 +195,10 @@ func (w worker) chunk(ctx context.Context, items []item) (text string, err error
 	took := w.c.o.Now().Sub(started)
 	switch {
 	case err == nil:
-		w.c.measured(w.model, tokens+Estimate(text), took)
+		w.c.measured(w.model, cost+tokens.Estimate(text), took)
 	case context.Cause(ctx) == errSilent, context.Cause(ctx) == errLate:
 		err = context.Cause(ctx)
-		w.c.tooSlow(w.model, tokens, took)
+		w.c.tooSlow(w.model, cost, took)
 	}
 	return text, err
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -132,7 +133,7 @@ func TestEachModelHasAWindowOfItsOwn(t *testing.T) {
 	var read strings.Builder
 	small := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		read.WriteString(req.Messages[1].Text)
-		if tokens := compactor.Estimate(req.Messages[1].Text); tokens > 4000 {
+		if tokens := tokens.Estimate(req.Messages[1].Text); tokens > 4000 {
 			t.Errorf("a model of 4000 was sent %d tokens", tokens)
 		}
 		return good(ctx, n, req)
@@ -479,7 +480,7 @@ func TestTheWorkerKnowsTheAgentAsReference(t *testing.T) {
 	if strings.Contains(text, "ghp_") || strings.Contains(rest, "Marvin") || strings.Count(text, "</transcript>") != 1 {
 		t.Error("it is not data")
 	}
-	if n := compactor.Estimate(agent); n > 1100 {
+	if n := tokens.Estimate(agent); n > 1100 {
 		t.Errorf("it takes %d tokens", n)
 	}
 	if strings.Contains(worker.Requests()[0].Messages[0].Text, "Marvin") {
@@ -661,7 +662,7 @@ func TestTheWorkerThinksInsideItsWindow(t *testing.T) {
 			for _, req := range requests {
 				prompt := 0
 				for _, m := range req.Messages {
-					prompt += compactor.Estimate(m.Text)
+					prompt += tokens.Estimate(m.Text)
 				}
 				sum := prompt + req.MaxTokens + req.Spare
 				if workers := r.worker.Window(t.Context()).Tokens; req.Spare < 1 || sum > workers || sum < workers/2 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -17,13 +18,13 @@ import (
 func sizeOf(req llm.Request) int {
 	size := req.MaxTokens
 	for _, m := range req.Messages {
-		size += compactor.Estimate(m.Text) + 4
+		size += tokens.Estimate(m.Text) + 4
 		for _, c := range m.Calls {
-			size += compactor.Estimate(c.Arguments) + compactor.Estimate(c.ID) + compactor.Estimate(c.Name) + 4
+			size += tokens.Estimate(c.Arguments) + tokens.Estimate(c.ID) + tokens.Estimate(c.Name) + 4
 		}
 	}
 	for _, tool := range req.Tools {
-		size += compactor.Estimate(string(tool.Parameters)) + compactor.Estimate(tool.Description) + compactor.Estimate(tool.Name)
+		size += tokens.Estimate(string(tool.Parameters)) + tokens.Estimate(tool.Description) + tokens.Estimate(tool.Name)
 	}
 	return size
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/discord/discordtest"
 )
 
@@ -176,8 +176,8 @@ func TestTheFirstQuestionReadsWhatWasSaidBefore(t *testing.T) {
 	r.ask(r.square, "what was that?")
 	r.answers(r.square, 1)
 	said := r.heard(r.place(r.square), 101)
-	if len(said) != 101 || !slices.ContainsFunc(said, func(m compactor.Message) bool { return m.Text == "earlier 20" }) ||
-		slices.ContainsFunc(said, func(m compactor.Message) bool { return m.Text == "earlier 19" }) {
+	if len(said) != 101 || !slices.ContainsFunc(said, func(m chat.Message) bool { return m.Text == "earlier 20" }) ||
+		slices.ContainsFunc(said, func(m chat.Message) bool { return m.Text == "earlier 19" }) {
 		t.Errorf("it read %d messages, want the 100 before the question", len(said)-1)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/discord/discordtest"
 	"cairn/internal/platform"
@@ -274,7 +275,7 @@ func (r *rig) idle(name string) {
 }
 
 // transcript is what is stored of a conversation.
-func (r *rig) transcript(name string) (all []compactor.Message) {
+func (r *rig) transcript(name string) (all []chat.Message) {
 	r.t.Helper()
 	conv := must(r.store.Conversation(r.ctx, name))(r.t)
 	all = must(conv.Transcript(r.ctx, 1, 10_000))(r.t)
@@ -282,7 +283,7 @@ func (r *rig) transcript(name string) (all []compactor.Message) {
 }
 
 // heard waits until so many messages of people stand in a conversation's transcript.
-func (r *rig) heard(name string, n int) (all []compactor.Message) {
+func (r *rig) heard(name string, n int) (all []chat.Message) {
 	r.t.Helper()
 	for {
 		all = all[:0]

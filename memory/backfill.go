@@ -5,14 +5,14 @@ package memory
 import (
 	"context"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/llm"
 )
 
 // Import adds messages of the past, which nobody answers, behind those that are
 // there, and returns those that were new. It is one transaction, so it takes a
 // batch at a time. ErrLive: people have talked to the bot here.
-func (c *Conversation) Import(ctx context.Context, past []Inbound) (added []compactor.Message, err error) {
+func (c *Conversation) Import(ctx context.Context, past []Inbound) (added []chat.Message, err error) {
 	err = c.update(ctx, "import messages", func(tx *transaction) error {
 		added, err = c.imports(tx, past)
 		return err
@@ -20,7 +20,7 @@ func (c *Conversation) Import(ctx context.Context, past []Inbound) (added []comp
 	return added, err
 }
 
-func (c *Conversation) imports(tx *transaction, past []Inbound) ([]compactor.Message, error) {
+func (c *Conversation) imports(tx *transaction, past []Inbound) ([]chat.Message, error) {
 	var live bool
 	err := tx.QueryRow(`SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
 		FROM conversations c WHERE id = ?`, c.id).Scan(&live)
@@ -52,7 +52,7 @@ func (c *Conversation) ReadBack(ctx context.Context) (done bool, first string, e
 // Backfill writes what was said before the bot was addressed, oldest first, as
 // turns that nobody answers, and returns those that were new. It notes that the
 // past has been read. What waits in the inbox stays there.
-func (c *Conversation) Backfill(ctx context.Context, said []Inbound) (added []compactor.Message, err error) {
+func (c *Conversation) Backfill(ctx context.Context, said []Inbound) (added []chat.Message, err error) {
 	err = c.update(ctx, "write what was said before", func(tx *transaction) error {
 		if added, err = c.writePast(tx, said); err != nil {
 			return err
@@ -64,7 +64,7 @@ func (c *Conversation) Backfill(ctx context.Context, said []Inbound) (added []co
 }
 
 // writePast writes those messages that are not known, each a turn of its own.
-func (c *Conversation) writePast(tx *transaction, past []Inbound) (added []compactor.Message, err error) {
+func (c *Conversation) writePast(tx *transaction, past []Inbound) (added []chat.Message, err error) {
 	p, err := c.newAppender(tx)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (c *Conversation) writePast(tx *transaction, past []Inbound) (added []compa
 		} else if is.left || is.waits {
 			continue
 		}
-		m := compactor.Message{
+		m := chat.Message{
 			Seq: p.next, Turn: p.next, Role: llm.RoleUser, ID: in.ID, AuthorID: in.AuthorID, Author: in.Author, Text: in.Text,
 			ReplyTo: in.ReplyTo, Quote: in.Quote, Time: at(in.Time.UnixMilli()), Addressed: in.Addressed, Optional: in.Optional,
 		}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -37,7 +37,7 @@ func busyBot(dir string) {
 			check(err)
 			check(c.Finish(ctx, Outcome{
 				Turn: turn.Seq, Reply: fmt.Sprintf("r%d", turn.Seq), To: turn.To, Pieces: []string{"yes"},
-				Messages: []compactor.Message{{Seq: taken[len(taken)-1].Seq + 1, Turn: turn.Seq, Role: llm.RoleAssistant, Text: "yes", Time: day}},
+				Messages: []chat.Message{{Seq: taken[len(taken)-1].Seq + 1, Turn: turn.Seq, Role: llm.RoleAssistant, Text: "yes", Time: day}},
 			}))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/transcript"
 )
@@ -133,7 +134,7 @@ func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 
 // Head returns the head as it was last committed, and the first messages of the
 // session as they are now, of one instant.
-func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []compactor.Message, err error) {
+func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []chat.Message, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
 		if head, err = c.head(tx); err != nil {
 			return err
@@ -148,7 +149,7 @@ func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []c
 }
 
 // first reads the first messages of the session that somebody addressed to the bot.
-func (c *Conversation) first(tx *transaction) ([]compactor.Message, error) {
+func (c *Conversation) first(tx *transaction) ([]chat.Message, error) {
 	var start int64
 	if err := tx.QueryRow("SELECT session_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
 		return nil, err

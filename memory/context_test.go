@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -13,9 +14,9 @@ import (
 func answerUnder(t *testing.T, c *Conversation, asked int64, ctxOf compactor.Context, version int64) {
 	t.Helper()
 	ctxOf.Seq = asked
-	row := compactor.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: day}
+	row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: day}
 	row.Tokens = compactor.TokensOf(row)
-	outcome := Outcome{Turn: asked, Messages: []compactor.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
+	outcome := Outcome{Turn: asked, Messages: []chat.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
 	noError(t, c.Finish(ctx, outcome))
 }
 
@@ -128,9 +129,9 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			t.Helper()
 			deliver(t, c, asking(int(asked), "and you?"))
 			made.Seq = asked
-			row := compactor.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: day}
+			row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: day}
 			row.Tokens = compactor.TokensOf(row)
-			_, stored, err := c.Answer(ctx, Outcome{Turn: asked, Messages: []compactor.Message{row}, Context: made, Version: version})
+			_, stored, err := c.Answer(ctx, Outcome{Turn: asked, Messages: []chat.Message{row}, Context: made, Version: version})
 			if err != nil {
 				t.Fatal(err)
 			}

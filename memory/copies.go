@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -28,8 +29,8 @@ var noting = append([]string{"memory_save"}, copying...)
 // stood in, what models noted of them: the arguments of memory tools, and what the
 // provider added, which may be what the model thought. It returns the seqs of what
 // it changed. No summary is made of any of this, so none is made again.
-func (c *Conversation) forgetCopies(tx *transaction, deleted []compactor.Message) (seqs []int64, err error) {
-	found := make(map[int64]compactor.Message)
+func (c *Conversation) forgetCopies(tx *transaction, deleted []chat.Message) (seqs []int64, err error) {
+	found := make(map[int64]chat.Message)
 	for _, m := range deleted {
 		last, err := c.lastOf(tx, m.Turn)
 		if err != nil {
@@ -66,7 +67,7 @@ func (c *Conversation) forgetCopies(tx *transaction, deleted []compactor.Message
 
 // forgetReasoning removes the reasoning that is stored with what came after a deleted
 // message: it may repeat it in any words. It returns the seqs of what it changed.
-func (c *Conversation) forgetReasoning(tx *transaction, deleted []compactor.Message) (seqs []int64, err error) {
+func (c *Conversation) forgetReasoning(tx *transaction, deleted []chat.Message) (seqs []int64, err error) {
 	if len(deleted) == 0 {
 		return nil, nil
 	}
@@ -130,7 +131,7 @@ func (c *Conversation) lastOf(tx *transaction, turn int64) (seq int64, err error
 }
 
 // withoutCopies is what a model or a tool said, without what it took from elsewhere.
-func withoutCopies(m compactor.Message) compactor.Message {
+func withoutCopies(m chat.Message) chat.Message {
 	if m.Role == llm.RoleTool {
 		m.Text = copyGone
 	} else {
@@ -151,7 +152,7 @@ const unknown = 0
 
 // quotedBy returns the messages of its conversation, and the memories of any, that the answer
 // of a tool quotes.
-func quotedBy(m compactor.Message) (messages, memories []int64) {
+func quotedBy(m chat.Message) (messages, memories []int64) {
 	switch {
 	case m.Role != llm.RoleTool || m.Text == copyGone:
 	case m.Tool == "memory_save":
@@ -210,14 +211,14 @@ func fillQuotes(tx *transaction) error {
 }
 
 // keepQuotes stores what the answer of a tool quotes.
-func (c *Conversation) keepQuotes(tx *transaction, m compactor.Message) error {
+func (c *Conversation) keepQuotes(tx *transaction, m chat.Message) error {
 	messages, memories := quotedBy(m)
 	return c.addQuotes(tx, c.row(m.Seq), messages, memories)
 }
 
 // replace writes what is left of a message; what memory_save answered is in the search
 // index, as was.
-func (c *Conversation) replace(tx *transaction, was, m compactor.Message) error {
+func (c *Conversation) replace(tx *transaction, was, m chat.Message) error {
 	if err := c.unindex(tx, was); err != nil {
 		return err
 	}
@@ -236,13 +237,13 @@ func (c *Conversation) replace(tx *transaction, was, m compactor.Message) error 
 }
 
 // mayCopy reports whether a message may hold what withoutCopies takes out.
-func mayCopy(m compactor.Message) bool {
+func mayCopy(m chat.Message) bool {
 	return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0
 }
 
 // uncopied is an answer that is about to be written, without what was deleted while
 // it was made.
-func (c *Conversation) uncopied(tx *transaction, turn int64, answer []compactor.Message) ([]compactor.Message, error) {
+func (c *Conversation) uncopied(tx *transaction, turn int64, answer []chat.Message) ([]chat.Message, error) {
 	if !slices.ContainsFunc(answer, mayCopy) { // as most are
 		return answer, nil
 	}
@@ -275,7 +276,7 @@ func (c *Conversation) uncopied(tx *transaction, turn int64, answer []compactor.
 
 // quotesGone reports whether something that a tool's answer quotes is gone. What cannot be
 // read may quote that.
-func (c *Conversation) quotesGone(tx *transaction, m compactor.Message) (gone bool, err error) {
+func (c *Conversation) quotesGone(tx *transaction, m chat.Message) (gone bool, err error) {
 	messages, memories := quotedBy(m)
 	for _, seq := range messages {
 		if seq == unknown {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -16,15 +17,15 @@ import (
 func answerWith(t *testing.T, c *Conversation, turn, next int64, native string, results map[string]string) {
 	t.Helper()
 	var calls []llm.Call
-	var rows []compactor.Message
+	var rows []chat.Message
 	for _, tool := range []string{"recall", "expand", "memory_search", "memory_save", "weather"} {
 		if text, ok := results[tool]; ok {
 			calls = append(calls, llm.Call{ID: tool, Name: tool, Arguments: `{"query":"` + text + `"}`})
-			rows = append(rows, compactor.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: text, Time: day})
+			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: text, Time: day})
 		}
 	}
-	rows = append([]compactor.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: day}}, rows...)
-	rows = append(rows, compactor.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: "so it is", Time: day})
+	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: day}}, rows...)
+	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: "so it is", Time: day})
 	for i := range rows {
 		rows[i].Seq, rows[i].Turn = next+int64(i), turn
 		rows[i].Tokens = compactor.TokensOf(rows[i])

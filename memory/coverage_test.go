@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/transcript"
 )
@@ -84,7 +85,7 @@ func tiled(state compactor.State, from, to int64, children []int64) bool {
 			rows = append(rows, row.ID)
 		}
 	}
-	return slices.Equal(rows, children) && !slices.ContainsFunc(state.Messages, func(m compactor.Message) bool { return from <= m.Seq && m.Seq <= to })
+	return slices.Equal(rows, children) && !slices.ContainsFunc(state.Messages, func(m chat.Message) bool { return from <= m.Seq && m.Seq <= to })
 }
 
 // expand returns the seqs a row stands for, by going down to its leaves.

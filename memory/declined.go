@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -25,7 +26,7 @@ func (c *Conversation) Forgive(ctx context.Context) error {
 }
 
 // Span returns the messages of [from, to], deleted ones left out, oldest first.
-func (c *Conversation) Span(ctx context.Context, from, to int64) (found []compactor.Message, err error) {
+func (c *Conversation) Span(ctx context.Context, from, to int64) (found []chat.Message, err error) {
 	err = c.view(ctx, "read messages", func(tx *transaction) error {
 		found, err = c.messages(tx, from, to, "ORDER BY id")
 		return err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/words"
 )
@@ -33,7 +34,7 @@ func (c *Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, 
 }
 
 func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, err error) {
-	var bare, quoting []compactor.Message // that are to be deleted, that quote one of them
+	var bare, quoting []chat.Message // that are to be deleted, that quote one of them
 	for _, id := range ids {
 		if err := c.deleteWaiting(tx, id); err != nil {
 			return nil, err
@@ -131,7 +132,7 @@ func (c *Conversation) deleteWaiting(tx *transaction, id string) error {
 }
 
 // bury makes a message a tombstone, and returns the memories that are gone with it.
-func (c *Conversation) bury(tx *transaction, m compactor.Message, version int64) (memories []int64, err error) {
+func (c *Conversation) bury(tx *transaction, m chat.Message, version int64) (memories []int64, err error) {
 	if err := c.unindex(tx, m); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -28,7 +29,7 @@ func TestDelete(t *testing.T) {
 		c := newConversation(t)
 		m := said(1, secret)
 		m.Addressed = true
-		m.Attachments = []compactor.Attachment{{Kind: "image", Data: []byte(secret)}}
+		m.Attachments = []chat.Attachment{{Kind: "image", Data: []byte(secret)}}
 		deliverOnly(t, c, m, said(2, "b"))
 		before := version(t, c)
 		if got := remove(t, c, 1); got != nil {
@@ -48,7 +49,7 @@ func TestDelete(t *testing.T) {
 		c := newConversation(t)
 		m := said(2, "my "+secret)
 		m.Quote = secret
-		m.Attachments = []compactor.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
+		m.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
 		deliver(t, c, said(1, "a"), m, said(3, "c"))
 		before := version(t, c)
 		expectAll(t, "seqs", remove(t, c, 2), []int64{2})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -94,7 +95,7 @@ func (c *Conversation) nextVersion(tx *transaction) (version int64, err error) {
 
 // rewrite gives a message a new text, new attachments and a new quote, and indexes
 // it again.
-func (c *Conversation) rewrite(tx *transaction, was, is compactor.Message, version int64) error {
+func (c *Conversation) rewrite(tx *transaction, was, is chat.Message, version int64) error {
 	attachments, err := c.keepFiles(tx, is.ID, is.Attachments)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (c *Conversation) rewrite(tx *transaction, was, is compactor.Message, versi
 }
 
 // unindex takes a message's words out of the search index.
-func (c *Conversation) unindex(tx *transaction, m compactor.Message) error {
+func (c *Conversation) unindex(tx *transaction, m chat.Message) error {
 	counts, _ := indexed(m)
 	for term := range counts {
 		if _, err := tx.Exec("DELETE FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", c.id, term, m.Seq); err != nil {
@@ -129,11 +130,11 @@ func (c *Conversation) unindex(tx *transaction, m compactor.Message) error {
 // carryOver returns attachments with those that stood in the message before its
 // edit as they were, so that a picture is not lost when a typo is fixed, nor an
 // address that is signed again taken for a change.
-func carryOver(before, after []compactor.Attachment) []compactor.Attachment {
+func carryOver(before, after []chat.Attachment) []chat.Attachment {
 	before = slices.Clone(before)
-	var kept []compactor.Attachment
+	var kept []chat.Attachment
 	for _, a := range after {
-		i := slices.IndexFunc(before, func(b compactor.Attachment) bool { return a.Kind == b.Kind && a.Name == b.Name && a.Size == b.Size })
+		i := slices.IndexFunc(before, func(b chat.Attachment) bool { return a.Kind == b.Kind && a.Name == b.Name && a.Size == b.Size })
 		if i >= 0 && a.File == 0 && a.Text == "" && len(a.Data) == 0 {
 			was := before[i]
 			before = slices.Delete(before, i, i+1)

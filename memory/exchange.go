@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -32,7 +33,7 @@ type Source struct {
 // Export calls do for each memory that f chooses, the oldest row first, on one
 // unchanging state of the database. Query, Limit and Offset do not count. The
 // messages are whole. ErrNotFound: there is no such conversation.
-func (s *Store) Export(ctx context.Context, f Filter, do func(Exported, []compactor.Message) error) error {
+func (s *Store) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
 	if err := f.check(); err != nil {
 		return err
 	}

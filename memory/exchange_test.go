@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
 )
 
 func export(t *testing.T, s *Store) (all []Exported) {
 	t.Helper()
-	noError(t, s.Export(ctx, Filter{State: "all"}, func(e Exported, _ []compactor.Message) error {
+	noError(t, s.Export(ctx, Filter{State: "all"}, func(e Exported, _ []chat.Message) error {
 		all = append(all, e)
 		return nil
 	}))

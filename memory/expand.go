@@ -9,7 +9,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/compactor"
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -64,9 +65,9 @@ func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage,
 		return "", errors.New("no messages stand there, or they were deleted")
 	}
 	if o.Budget != nil && len(results) > 0 { // one alone must fit too
-		results[0].Text = compactor.Clip(results[0].Text, max(o.Budget()-40, 40))
+		results[0].Text = tokens.Clip(results[0].Text, max(o.Budget()-40, 40))
 		if calls := strings.Join(results[0].Calls, "\n"); calls != "" {
-			results[0].Calls = []string{compactor.Clip(calls, max(o.Budget()-40-compactor.Estimate(results[0].Text), 20))}
+			results[0].Calls = []string{tokens.Clip(calls, max(o.Budget()-40-tokens.Estimate(results[0].Text), 20))}
 		}
 	}
 	type answer struct {
@@ -89,7 +90,7 @@ func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage,
 // expand reads one page of the messages of a compaction, or of [from, to]; of a
 // compaction those from from on, if that is given. next is where to go on, 0 if there
 // is no more, and last where the range ends.
-func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (page []compactor.Message, next, last int64, err error) {
+func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
 		if compaction > 0 {
 			row, err := c.compaction(tx, compaction) // in any state: the model may have seen it earlier

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -29,7 +31,7 @@ func expandPage(t testing.TB, c *Conversation, budget int, arguments string) (pa
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
-		if n := compactor.Estimate(text); n > budget {
+		if n := tokens.Estimate(text); n > budget {
 			t.Errorf("a budget of %d gave %d tokens", budget, n)
 		}
 	}
@@ -75,9 +77,9 @@ func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
 func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 	c := newConversation(t)
 	asked := said(1, "run it")
-	asked.Addressed, asked.Attachments = true, []compactor.Attachment{{Kind: "file", Name: "a.txt", Text: "ls -l /tmp"}}
+	asked.Addressed, asked.Attachments = true, []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "ls -l /tmp"}}
 	turn := deliver(t, c, asked)[0].Seq
-	rows := []compactor.Message{
+	rows := []chat.Message{
 		{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "1", Name: "look", Arguments: `{"at":"x"}`}}, Time: day},
 		{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "1", Tool: "look", Text: "42", Time: day},
 		{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "It is 42.", Time: day},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -15,7 +16,7 @@ import (
 type Expansion struct {
 	Row      compactor.Compaction
 	Children []compactor.Compaction // of a rollup, oldest first
-	Messages []compactor.Message    // of any other, oldest first
+	Messages []chat.Message         // of any other, oldest first
 	Next     int64                  // the seq of the next message, if there are more; 0: there are none
 }
 
@@ -42,7 +43,7 @@ func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e
 
 // page reads the messages from one seq to another, at least one and at most limit,
 // deleted ones left out. next is the seq of the one behind them; 0: there is none.
-func (c *Conversation) page(tx *transaction, from, to int64, limit int) (page []compactor.Message, next int64, err error) {
+func (c *Conversation) page(tx *transaction, from, to int64, limit int) (page []chat.Message, next int64, err error) {
 	limit = max(limit, 1)
 	page, err = c.messages(tx, from, to, "ORDER BY id LIMIT ?", limit+1)
 	if len(page) > limit {

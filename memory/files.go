@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/compactor"
+	"cairn/chat"
 )
 
 // File returns a stored picture of the conversation, and its media type.
@@ -29,7 +29,7 @@ func (c *Conversation) File(ctx context.Context, id int64) (mediaType string, da
 
 // storeFiles stores the data that came with a message, and returns its attachments
 // without it. Files that none of them names any more are deleted.
-func (c *Conversation) storeFiles(tx *transaction, message string, attachments []compactor.Attachment) ([]compactor.Attachment, error) {
+func (c *Conversation) storeFiles(tx *transaction, message string, attachments []chat.Attachment) ([]chat.Attachment, error) {
 	attachments = slices.Clone(attachments)
 	named := make(map[int64]bool)
 	for i := range attachments {
@@ -68,7 +68,7 @@ func (c *Conversation) storeFiles(tx *transaction, message string, attachments [
 }
 
 // keepFiles is storeFiles with the attachments as they are stored in a row.
-func (c *Conversation) keepFiles(tx *transaction, message string, attachments []compactor.Attachment) (string, error) {
+func (c *Conversation) keepFiles(tx *transaction, message string, attachments []chat.Attachment) (string, error) {
 	attachments, err := c.storeFiles(tx, message, attachments)
 	if err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func (c *Conversation) Complete(ctx context.Context, was, m Inbound) error {
 }
 
 // sameContent reports whether two forms of a message say the same.
-func sameContent(text1, text2 string, attachments1, attachments2 []compactor.Attachment) bool {
+func sameContent(text1, text2 string, attachments1, attachments2 []chat.Attachment) bool {
 	if text1 != text2 {
 		return false
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
 )
 
 // incomplete is message n, of which its connector can find out more.
@@ -34,7 +34,7 @@ func TestIncomplete(t *testing.T) {
 		}
 		full := found[0]
 		full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
-		full.Attachments = []compactor.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
+		full.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
 		noError(t, c.Complete(ctx, found[0], full))
 		taken := deliver(t, c)
 		if len(taken) != 2 || taken[0].Author != "Beatrice" || taken[0].Text != "b @Ann" || taken[0].Quote != `Ann: "a"` || taken[1].ID != "m3" ||
@@ -80,7 +80,7 @@ func TestIncomplete(t *testing.T) {
 	t.Run("an edit that takes an attachment away is an edit too", func(t *testing.T) {
 		c := newConversation(t)
 		m := incomplete(1, "look")
-		m.Attachments = []compactor.Attachment{{Kind: "file", Name: "secret.txt\xff"}}
+		m.Attachments = []chat.Attachment{{Kind: "file", Name: "secret.txt\xff"}}
 		deliverOnly(t, c, m)
 		was, _ := c.Incomplete(ctx)
 		now := incomplete(1, "look")
@@ -99,7 +99,7 @@ func TestIncomplete(t *testing.T) {
 		was, _ := c.Incomplete(ctx)
 		remove(t, c, 1)
 		full := was[0]
-		full.Attachments = []compactor.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
+		full.Attachments = []chat.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
 		noError(t, c.Complete(ctx, was[0], full))
 		expect(t, "something is left", number(t, c.store, "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"), 0)
 	})
@@ -120,24 +120,24 @@ func TestIncomplete(t *testing.T) {
 func TestFiles(t *testing.T) {
 	picture := func(n int, data string) Inbound {
 		m := said(n, "look")
-		m.Attachments = []compactor.Attachment{
+		m.Attachments = []chat.Attachment{
 			{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: []byte(data)},
 			{Kind: "file", Name: "a.zip", Size: 9},
 		}
 		return m
 	}
 	t.Run("a picture is kept beside its message, by every way in", func(t *testing.T) {
-		ways := map[string]func(c *Conversation) ([]compactor.Message, error){
-			"delivered": func(c *Conversation) ([]compactor.Message, error) { return deliver(t, c, picture(1, "data")), nil },
-			"completed": func(c *Conversation) ([]compactor.Message, error) {
+		ways := map[string]func(c *Conversation) ([]chat.Message, error){
+			"delivered": func(c *Conversation) ([]chat.Message, error) { return deliver(t, c, picture(1, "data")), nil },
+			"completed": func(c *Conversation) ([]chat.Message, error) {
 				deliverOnly(t, c, incomplete(1, "look"))
 				was, _ := c.Incomplete(ctx)
 				return nil, c.Complete(ctx, was[0], picture(1, "data"))
 			},
-			"read back": func(c *Conversation) ([]compactor.Message, error) {
+			"read back": func(c *Conversation) ([]chat.Message, error) {
 				return c.Backfill(ctx, []Inbound{picture(1, "data")})
 			},
-			"edited": func(c *Conversation) ([]compactor.Message, error) {
+			"edited": func(c *Conversation) ([]chat.Message, error) {
 				deliver(t, c, said(1, "before"))
 				now := picture(1, "data")
 				now.Time = day.Add(time.Hour)
@@ -195,7 +195,7 @@ func TestFiles(t *testing.T) {
 			}
 			same := said(1, "look here")
 			same.Time = day.Add(time.Hour)
-			same.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: "https://x.test/new"}, {Kind: "file", Name: "b.zip", Size: 9}}
+			same.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: "https://x.test/new"}, {Kind: "file", Name: "b.zip", Size: 9}}
 			if _, changed, err := c.Edit(ctx, same); !changed || err != nil {
 				t.Fatal(changed, err)
 			}
@@ -230,7 +230,7 @@ func TestFiles(t *testing.T) {
 		for i := range 3 {
 			m := said(1, "look")
 			m.Time = day.Add(time.Duration(i+1) * time.Hour)
-			m.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: fmt.Sprint("https://x.test/", i)}, {Kind: "file", Name: "a.zip", Size: 9}}
+			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: fmt.Sprint("https://x.test/", i)}, {Kind: "file", Name: "a.zip", Size: 9}}
 			if seq, changed, err := c.Edit(ctx, m); seq != 1 || changed || err != nil {
 				t.Errorf("%d, %v, %v", seq, changed, err)
 			}

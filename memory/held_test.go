@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
 )
 
 // hold reports a delivery as the hub does, and returns whether it was held.
@@ -35,7 +35,7 @@ func sent(name string, messages ...Inbound) Delivery {
 	return Delivery{Conversation: name, Messages: messages}
 }
 
-func texts(messages []compactor.Message) (list []string) {
+func texts(messages []chat.Message) (list []string) {
 	for _, m := range messages {
 		list = append(list, m.Text)
 	}
@@ -51,7 +51,7 @@ func TestHeldDeliveries(t *testing.T) {
 	}
 	noError(t, s.held.open(ctx, s.heldPath()))
 	picture := said(4, "look")
-	picture.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
+	picture.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
 	edited := said(5, "fifth, edited")
 	edited.Time = edited.Time.Add(time.Hour)
 	for _, d := range []Delivery{
@@ -168,7 +168,7 @@ func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
 			t.Fatalf("%d messages were acknowledged, and %d are there", acknowledged, all)
 		}
 		acknowledged = all
-		if !slices.IsSortedFunc(taken, func(a, b compactor.Message) int { return a.Time.Compare(b.Time) }) {
+		if !slices.IsSortedFunc(taken, func(a, b chat.Message) int { return a.Time.Compare(b.Time) }) {
 			t.Fatalf("the order is another one: %q", texts(taken))
 		}
 		must(Inspect(ctx, File(dir)))(t)

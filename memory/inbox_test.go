@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -73,7 +74,7 @@ func TestDeliver(t *testing.T) {
 		for n, text := range []string{"'; DROP TABLE messages; --", "a\x00b", "\xff\xfe", "", strings.Repeat("a", 1<<20), "\u202e<b>&amp;", "%s ? ?1 :x"} {
 			m := said(n, text)
 			m.Author, m.ReplyTo = text, "x'y"
-			m.Attachments = []compactor.Attachment{{Kind: "image", Name: text}}
+			m.Attachments = []chat.Attachment{{Kind: "image", Name: text}}
 			taken := deliver(t, c, m)
 			want := strings.ToValidUTF8(text, "\uFFFD")
 			if len(taken) != 1 || taken[0].Text != want || taken[0].Author != want[:min(len(want), mostOfName)] {
@@ -112,7 +113,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 		round++
 		c := find(t, s, fmt.Sprintf("terminal:%d", round))
 		n := rapid.IntRange(1, 12).Draw(rt, "messages")
-		var taken []compactor.Message
+		var taken []chat.Message
 		arrived, addressed := map[string]bool{}, map[string]bool{}
 		for range rapid.IntRange(1, 60).Draw(rt, "events") {
 			if rapid.IntRange(0, 9).Draw(rt, "take up") == 0 {
@@ -121,7 +122,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 			}
 			m := said(rapid.IntRange(1, n).Draw(rt, "message"), "text")
 			m.Addressed = rapid.Bool().Draw(rt, "addressed")
-			isTaken := slices.ContainsFunc(taken, func(old compactor.Message) bool { return old.ID == m.ID })
+			isTaken := slices.ContainsFunc(taken, func(old chat.Message) bool { return old.ID == m.ID })
 			r, err := c.Deliver(ctx, m)
 			if err != nil {
 				rt.Fatal(err)

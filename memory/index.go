@@ -13,7 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory/search"
 	"cairn/words"
@@ -164,7 +165,7 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 		if err := rows.Scan(&m.Seq, &role, &m.Author, &m.Text, &attachments, &tool, &saidAt, &m.Answers); err != nil {
 			return err
 		}
-		var with []compactor.Attachment
+		var with []chat.Attachment
 		if err := fromJSON(attachments, &with); err != nil {
 			return err
 		}
@@ -172,7 +173,7 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 			m.Captions += " " + a.Name + " " + a.Caption
 		}
 		m.Assistant, m.Time = role == llm.RoleAssistant, at(saidAt)
-		m.Length = compactor.Estimate(m.Text+m.Captions) / 3 // a term costs about three tokens
+		m.Length = tokens.Estimate(m.Text+m.Captions) / 3 // a term costs about three tokens
 		if m.Text+m.Captions != "" && !(role == llm.RoleTool && remembering[tool]) {
 			found = append(found, m)
 		}

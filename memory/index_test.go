@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/quick"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -25,7 +25,7 @@ func TestRecall(t *testing.T) {
 	for n, text := range texts {
 		m := said(n+1, text)
 		if n == 3 {
-			m.Attachments = []compactor.Attachment{
+			m.Attachments = []chat.Attachment{
 				{Kind: "image", Name: "beach.png", Caption: "a lighthouse at dusk"},
 				{Kind: "file", Name: "notes.txt", Text: "Shopping:\n- oysters\n- lemons"},
 			}
@@ -33,7 +33,7 @@ func TestRecall(t *testing.T) {
 		m.Addressed = n == len(texts)-1
 		deliver(t, c, m)
 	}
-	noError(t, c.Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []compactor.Message{
+	noError(t, c.Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []chat.Message{
 		{Seq: 9, Turn: 8, Role: llm.RoleTool, Tool: "recall", Text: "Pepper the dog", Time: day},
 		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: day},
 		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: day},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -69,7 +70,7 @@ func (c *Conversation) inherit(tx *transaction) error {
 
 // answerTo returns what the bot answered to a message that somebody asked; empty: nothing
 // yet. In Slack the answer may stand in the thread and belong to the channel.
-func (c *Conversation) answerTo(tx *transaction, m compactor.Message) (text string, err error) {
+func (c *Conversation) answerTo(tx *transaction, m chat.Message) (text string, err error) {
 	if m.Role != llm.RoleUser || m.Seq == 0 {
 		return "", nil
 	}
@@ -84,7 +85,7 @@ func (c *Conversation) answerTo(tx *transaction, m compactor.Message) (text stri
 
 // saidAs finds the message with a platform id, taken up or not, or the bot's reply
 // that was sent as such.
-func (c *Conversation) saidAs(tx *transaction, id string) (m compactor.Message, found bool, err error) {
+func (c *Conversation) saidAs(tx *transaction, id string) (m chat.Message, found bool, err error) {
 	if id == "" {
 		return m, false, nil
 	}
@@ -101,12 +102,12 @@ func (c *Conversation) saidAs(tx *transaction, id string) (m compactor.Message, 
 		return m, false, err
 	}
 	w := waits[0]
-	return compactor.Message{
+	return chat.Message{
 		Role: llm.RoleUser, Author: w.Author, Text: w.Text, Attachments: w.Attachments, ReplyTo: w.ReplyTo, Quote: w.Quote, Time: w.Time,
 	}, true, nil
 }
 
-func (c *Conversation) inheritRoot(tx *transaction, above *Conversation, m compactor.Message, id string) error {
+func (c *Conversation) inheritRoot(tx *transaction, above *Conversation, m chat.Message, id string) error {
 	if m.ReplySeq > 0 { // its number would be another message here
 		m.ReplyTo, m.Quote = "", ""
 	}
@@ -127,7 +128,7 @@ func (c *Conversation) inheritRoot(tx *transaction, above *Conversation, m compa
 func (c *Conversation) inheritance(tx *transaction) (in compactor.Inheritance, err error) {
 	err = each(tx, func(rows *sql.Rows) error {
 		var row compactor.Compaction
-		var m compactor.Message
+		var m chat.Message
 		var fromAt, toAt int64
 		var text, attachments string
 		err := rows.Scan(&row.From, &row.To, &fromAt, &toAt, &row.Kind, &row.Messages, &m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &text, &attachments, &row.Tokens)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -77,8 +78,8 @@ func TestWhatAThreadHangsOn(t *testing.T) {
 		m := said(10, "what time is it?")
 		m.Addressed = true
 		turn := deliver(t, above, m)[0].Seq
-		reply := compactor.Message{Seq: turn + 1, Turn: turn, Role: "assistant", ID: "reply-11", Text: "half past nine", Time: day}
-		noError(t, above.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}))
+		reply := chat.Message{Seq: turn + 1, Turn: turn, Role: "assistant", ID: "reply-11", Text: "half past nine", Time: day}
+		noError(t, above.Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}))
 		run(t, s, "UPDATE outbox SET state = 'sent', platform_id = 'p1' WHERE reply = 'reply-11'")
 		if root := load(t, thread(t, s, "p1")).Head.Inherited.Root; root == nil || root.Role != "assistant" || root.Text != "half past nine" {
 			t.Errorf("it hangs on %+v", root)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/transcript"
@@ -31,7 +32,7 @@ func (j *job) ID() int64 { return j.row.ID }
 
 // Messages returns the messages of [from, to], deleted ones left out, at most
 // limit of them, oldest first.
-func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []compactor.Message, err error) {
+func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []chat.Message, err error) {
 	err = j.conversation.store.view(ctx, func(tx *transaction) error {
 		found, err = j.conversation.messages(tx, from, to, "ORDER BY id LIMIT ?", max(limit, 0))
 		if err == nil {
@@ -113,7 +114,7 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		return "", fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
 	}
 	for i, known := range j.drafts {
-		if known.folded == d.folded || strings.EqualFold(known.About, d.About) && sameFact(tokens(known.Content), tokens(d.Content)) {
+		if known.folded == d.folded || strings.EqualFold(known.About, d.About) && sameFact(factWords(known.Content), factWords(d.Content)) {
 			j.drafts[i].sources = union(known.sources, d.sources)
 			j.drafts[i].supersedes = cmp.Or(d.supersedes, known.supersedes)
 			if d.supersedes != 0 {

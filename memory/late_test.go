@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
 )
 
 func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
@@ -88,7 +88,7 @@ func TestARepetitionAddsFiles(t *testing.T) {
 	c := newConversation(t)
 	m := said(1, "look")
 	must(c.Deliver(ctx, m))(t)
-	m.Attachments = []compactor.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
+	m.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
 	m.Incomplete = true
 	for range 2 {
 		must(c.Deliver(ctx, m))(t)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -85,7 +86,7 @@ func imported(t testing.TB, n int) *Conversation {
 }
 
 // deliver puts messages into the inbox and takes them up.
-func deliver(t testing.TB, c *Conversation, messages ...Inbound) []compactor.Message {
+func deliver(t testing.TB, c *Conversation, messages ...Inbound) []chat.Message {
 	t.Helper()
 	for _, m := range messages {
 		must(c.Deliver(ctx, m))(t)
@@ -193,7 +194,7 @@ func shape(stack []compactor.Compaction) string {
 	return strings.Join(parts, ", ")
 }
 
-func seqs(messages []compactor.Message) []int64 {
+func seqs(messages []chat.Message) []int64 {
 	var list []int64
 	for _, m := range messages {
 		list = append(list, m.Seq)

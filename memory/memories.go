@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn/compactor"
+	"cairn/chat"
 )
 
 // Saved is what became of something that was to be remembered.
@@ -207,7 +207,7 @@ func readMemory(tx *transaction, id int64) (Memory, error) {
 
 // Memory returns a memory, whatever its state, and the messages it came from.
 // ErrNotFound: there is no such memory.
-func (s *Store) Memory(ctx context.Context, id int64) (m Memory, from []compactor.Message, err error) {
+func (s *Store) Memory(ctx context.Context, id int64) (m Memory, from []chat.Message, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		m, from, err = s.memory(tx, id)
 		return err
@@ -227,7 +227,7 @@ func (s *Store) readOwned(tx *transaction, id int64) (m Memory, c *Conversation,
 	return m, c, tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id)
 }
 
-func (s *Store) memory(tx *transaction, id int64) (m Memory, from []compactor.Message, err error) {
+func (s *Store) memory(tx *transaction, id int64) (m Memory, from []chat.Message, err error) {
 	m, c, err := s.readOwned(tx, id)
 	if err != nil {
 		return m, nil, err

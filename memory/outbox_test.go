@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -14,7 +14,7 @@ func finish(t *testing.T, c *Conversation, turn, seq int64, reply string, pieces
 	t.Helper()
 	noError(t, c.Finish(ctx, Outcome{
 		Turn: turn, Reply: reply, Pieces: pieces,
-		Messages: []compactor.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: day}},
+		Messages: []chat.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: day}},
 	}))
 }
 

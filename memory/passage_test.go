@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"cairn/compactor"
+	"cairn/chat"
 )
 
 func TestPassage(t *testing.T) {
@@ -13,17 +13,17 @@ func TestPassage(t *testing.T) {
 	long := start + strings.Repeat(" Then somebody spoke about the weather.", 60) + " The vault opens with the number 7461." + strings.Repeat(" It rained on.", 60)
 	for _, test := range []struct {
 		claim    string
-		said     compactor.Message
+		said     chat.Message
 		question string
 		has, not []string
 	}{
-		{"a short message is shown whole", compactor.Message{Text: "the vault is shut"}, "vault", []string{"the vault is shut"}, []string{"…"}},
-		{"of a long message the part that matched", compactor.Message{Text: long}, "which number opens the vault?", []string{"… ", "vault opens with the number 7461.", " …"}, []string{start}},
-		{"in other forms too", compactor.Message{Text: strings.ReplaceAll(strings.Repeat("Es war wieder alles ruhig und wir haben nichts gesehen. ", 40)+"Die Fahrräder stehen jetzt auf dem Hof. ", "  ", " ")}, "Fahrrad", []string{"Die Fahrräder stehen"}, nil},
-		{"a caption", compactor.Message{Attachments: []compactor.Attachment{{Kind: "image", Name: "a.png", Caption: "a vault in the cellar"}}}, "vault", []string{"[image: a.png, a vault in the cellar]"}, nil},
-		{"what stands in a file, and its name", compactor.Message{Text: "look", Attachments: []compactor.Attachment{{Kind: "file", Name: "b.txt", Text: "about the wind"}, {Kind: "file", Name: "a.txt", Text: long}}}, "vault number", []string{"look\n", "[file: b.txt]", "[file: a.txt]\n… ", "vault opens with the number 7461."}, []string{start, "about the wind"}},
-		{"Chinese, where nothing is blank", compactor.Message{Text: strings.Repeat("我们在河边散步聊天", 100) + "钥匙在花盆下面" + strings.Repeat("然后大家都回家了", 100)}, "钥匙在哪", []string{"钥匙在花盆下面"}, nil},
-		{"a word without end", compactor.Message{Text: "vault " + strings.Repeat("a", 3000)}, "vault", []string{"vault"}, nil},
+		{"a short message is shown whole", chat.Message{Text: "the vault is shut"}, "vault", []string{"the vault is shut"}, []string{"…"}},
+		{"of a long message the part that matched", chat.Message{Text: long}, "which number opens the vault?", []string{"… ", "vault opens with the number 7461.", " …"}, []string{start}},
+		{"in other forms too", chat.Message{Text: strings.ReplaceAll(strings.Repeat("Es war wieder alles ruhig und wir haben nichts gesehen. ", 40)+"Die Fahrräder stehen jetzt auf dem Hof. ", "  ", " ")}, "Fahrrad", []string{"Die Fahrräder stehen"}, nil},
+		{"a caption", chat.Message{Attachments: []chat.Attachment{{Kind: "image", Name: "a.png", Caption: "a vault in the cellar"}}}, "vault", []string{"[image: a.png, a vault in the cellar]"}, nil},
+		{"what stands in a file, and its name", chat.Message{Text: "look", Attachments: []chat.Attachment{{Kind: "file", Name: "b.txt", Text: "about the wind"}, {Kind: "file", Name: "a.txt", Text: long}}}, "vault number", []string{"look\n", "[file: b.txt]", "[file: a.txt]\n… ", "vault opens with the number 7461."}, []string{start, "about the wind"}},
+		{"Chinese, where nothing is blank", chat.Message{Text: strings.Repeat("我们在河边散步聊天", 100) + "钥匙在花盆下面" + strings.Repeat("然后大家都回家了", 100)}, "钥匙在哪", []string{"钥匙在花盆下面"}, nil},
+		{"a word without end", chat.Message{Text: "vault " + strings.Repeat("a", 3000)}, "vault", []string{"vault"}, nil},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			m := said(1, test.said.Text)
@@ -48,7 +48,7 @@ func TestPassage(t *testing.T) {
 	}
 	t.Run("the recall tool shows it", func(t *testing.T) {
 		m := said(1, long)
-		m.Attachments = []compactor.Attachment{{Kind: "image", Name: "a.png", Caption: "a cellar"}}
+		m.Attachments = []chat.Attachment{{Kind: "image", Name: "a.png", Caption: "a cellar"}}
 		c := talked(t, m)
 		answer, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 2 }}), "recall", `{"query":"vault number"}`)
 		if err != nil || !strings.Contains(answer, "vault opens with the number 7461.") || !strings.Contains(answer, "[image: a.png, a cellar]") || strings.Contains(answer, start) {

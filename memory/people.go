@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/words"
 )
 
@@ -204,7 +204,7 @@ func (c *Conversation) OptOut(ctx context.Context, author, name string, out bool
 }
 
 // markUnremembered marks the messages of those who have opted out.
-func (c *Conversation) markUnremembered(tx *transaction, messages []compactor.Message) error {
+func (c *Conversation) markUnremembered(tx *transaction, messages []chat.Message) error {
 	known := map[string]bool{}
 	for i, m := range messages {
 		out, asked := known[m.AuthorID]

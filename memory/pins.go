@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -45,7 +46,7 @@ func (c *Conversation) Unpin(ctx context.Context, seq int64) error {
 }
 
 // Newest returns the newest message that a person said. ErrNotFound: there is none.
-func (c *Conversation) Newest(ctx context.Context) (m compactor.Message, err error) {
+func (c *Conversation) Newest(ctx context.Context) (m chat.Message, err error) {
 	err = c.view(ctx, "read the newest message", func(tx *transaction) error {
 		found, err := c.messages(tx, 1, maxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1")
 		if err == nil && len(found) == 0 {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/memory/search"
 	"cairn/words"
 )
@@ -32,7 +32,7 @@ func (q Question) Asks() bool { return words.IsQuestion(q.Text) }
 
 // Found is a message that recall found.
 type Found struct {
-	compactor.Message
+	chat.Message
 	Score float64 // the higher the better; comparable within one answer only
 	Parts []Part  // what the score is the sum of
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -174,8 +175,8 @@ func TestRecallPutsPeoplesWordsBeforeTheBotsAnswers(t *testing.T) {
 	asked := said(2, "what colour is it?")
 	asked.Addressed = true
 	turn := deliver(t, c, asked)[0].Seq
-	answer := compactor.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: day}
-	noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
+	answer := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: day}
+	noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
 	found, err := c.Recall(ctx, Question{Text: "lighthouse", Limit: 2, Before: maxSeq})
 	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
 		t.Errorf("found %+v, %v", found, err)

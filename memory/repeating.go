@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/words"
 )
@@ -15,7 +16,7 @@ import (
 type lostWords map[string]string // by their terms
 
 // lost finds them. The messages are out of the index already.
-func (c *Conversation) lost(tx *transaction, deleted []compactor.Message) (lostWords, error) {
+func (c *Conversation) lost(tx *transaction, deleted []chat.Message) (lostWords, error) {
 	lost := make(lostWords)
 	for _, m := range deleted {
 		m.Text += " " + m.Quote
@@ -41,7 +42,7 @@ func (c *Conversation) lost(tx *transaction, deleted []compactor.Message) (lostW
 
 // repeating returns the summaries around deleted messages that have a word which no
 // message has any more: they repeat what was deleted.
-func (c *Conversation) repeating(tx *transaction, deleted []compactor.Message) ([]compactor.Compaction, error) {
+func (c *Conversation) repeating(tx *transaction, deleted []chat.Message) ([]compactor.Compaction, error) {
 	lost, err := c.lost(tx, deleted)
 	if err != nil || len(lost) == 0 {
 		return nil, err

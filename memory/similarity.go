@@ -18,7 +18,7 @@ import (
 var weightless = strings.Fields("a an the that of at in on to for and is are am be do does also really very")
 
 // tokens cuts a fact into the words that count, without case and accents.
-func tokens(content string) []string {
+func factWords(content string) []string {
 	return slices.DeleteFunc(strings.Fields(words.Fold(content)), func(word string) bool { return slices.Contains(weightless, word) })
 }
 
@@ -33,9 +33,9 @@ const mostAlike = 200
 // the same person; 0: there is none.
 func (c *Conversation) inOtherWords(tx *transaction, d draft, state string) (id int64, err error) {
 	near, err := c.similar(tx, d, state, 1) // weightless words are no terms
-	is := tokens(d.Content)
+	is := factWords(d.Content)
 	for _, m := range near {
-		if m.folded == d.folded || sameFact(is, tokens(m.content)) {
+		if m.folded == d.folded || sameFact(is, factWords(m.content)) {
 			return m.id, err
 		}
 	}

@@ -31,7 +31,7 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 		{"nothing is not the same as nothing", "the", "a", false},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			a, b := tokens(c.a), tokens(c.b)
+			a, b := factWords(c.a), factWords(c.b)
 			if got := sameFact(a, b); got != c.same || sameFact(b, a) != got {
 				t.Errorf("%q and %q: %v and %v; %v, %v", c.a, c.b, got, sameFact(b, a), a, b)
 			}
@@ -40,11 +40,11 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 	t.Run("of itself every fact is the same, and of one with a number more never", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			text := rapid.StringN(1, 80, 400).Draw(t, "text")
-			is := tokens(text)
+			is := factWords(text)
 			if len(is) > 0 && !sameFact(is, is) {
 				t.Fatalf("%q is not the same as itself", text)
 			}
-			if sameFact(is, tokens(text+" 77123")) {
+			if sameFact(is, factWords(text+" 77123")) {
 				t.Fatalf("%q is the same with a number more", text)
 			}
 		})

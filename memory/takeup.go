@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -50,7 +51,7 @@ func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
 // before since is too old to be answered: it is taken up as if nobody had addressed
 // the bot. How old that is goes by the time that has passed, where this process knows it,
 // not by the clock.
-func (c *Conversation) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []compactor.Message, err error) {
+func (c *Conversation) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
 	var rows []int64
 	err = c.store.update(ctx, func(tx *transaction) error {
 		taken, rows, err = c.takeUp(tx, upTo, budget, since)
@@ -64,7 +65,7 @@ func (c *Conversation) TakeUp(ctx context.Context, upTo int64, budget int, since
 }
 
 // takeUp returns the rows of the inbox too.
-func (c *Conversation) takeUp(tx *transaction, upTo int64, budget int, since time.Time) (taken []compactor.Message, rows []int64, err error) {
+func (c *Conversation) takeUp(tx *transaction, upTo int64, budget int, since time.Time) (taken []chat.Message, rows []int64, err error) {
 	p, err := c.newAppender(tx)
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +102,7 @@ func (c *Conversation) takeUp(tx *transaction, upTo int64, budget int, since tim
 
 // oldest reads what fits the budget from the inbox up to a row, with seqs from next
 // on, and their rows.
-func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, since time.Time) (found []compactor.Message, rowsTaken []int64, err error) {
+func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, since time.Time) (found []chat.Message, rowsTaken []int64, err error) {
 	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, received_at, addressed, optional, incomplete
 		FROM inbox WHERE conversation = ?1 AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2)) ORDER BY id`, c.id, upTo)
 	if err != nil {
@@ -110,7 +111,7 @@ func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, sin
 	defer rows.Close()
 	places := make(map[string]int64) // of those found
 	for rows.Next() {
-		m := compactor.Message{Seq: next, Role: llm.RoleUser}
+		m := chat.Message{Seq: next, Role: llm.RoleUser}
 		var row, saidAt, receivedAt int64
 		var attachments string
 		var incomplete bool
@@ -141,7 +142,7 @@ func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, sin
 
 // resolve finds out to which message of the conversation m replies, one that was
 // said or one of those that get their places now, and counts m's tokens.
-func (c *Conversation) resolve(tx *transaction, m *compactor.Message, places map[string]int64) (err error) {
+func (c *Conversation) resolve(tx *transaction, m *chat.Message, places map[string]int64) (err error) {
 	if m.ReplyTo != "" {
 		m.ReplySeq = places[m.ReplyTo]
 		if m.ReplySeq == 0 {

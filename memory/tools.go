@@ -10,7 +10,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/compactor"
+	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -168,7 +169,7 @@ func fitting[T any](o ToolOptions, results *[]T, answer func() any) (string, err
 		if err != nil || o.Budget == nil || n <= 1 {
 			return text, err
 		}
-		over := compactor.Estimate(text) - o.Budget()
+		over := tokens.Estimate(text) - o.Budget()
 		if over <= 0 {
 			return text, nil
 		}
@@ -178,7 +179,7 @@ func fitting[T any](o ToolOptions, results *[]T, answer func() any) (string, err
 }
 
 // who names the speaker of a message for a model.
-func who(m compactor.Message) string {
+func who(m chat.Message) string {
 	switch {
 	case m.Role == llm.RoleAssistant:
 		return "assistant"

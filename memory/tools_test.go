@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 )
 
 func TestASearchStaysInsideItsBudget(t *testing.T) {
@@ -22,7 +23,7 @@ func TestASearchStaysInsideItsBudget(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &answer); err != nil {
 			t.Fatalf("budget %d: %v in %s", budget, err, text)
 		}
-		n, cost := len(answer.Messages), compactor.Estimate(text)
+		n, cost := len(answer.Messages), tokens.Estimate(text)
 		if n == 0 || n > 1 && cost > budget || n < 30 && n > 1 && cost < budget/2 {
 			t.Errorf("a budget of %d gave %d results for %d tokens", budget, n, cost)
 		}

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"math"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/llm"
 	"cairn/words"
 )
@@ -37,13 +37,13 @@ const messageColumns = `seq, turn, role, platform_id, author_id, author, text, a
 
 // messages reads the messages of [from, to] that were not deleted, oldest first.
 // rest goes on after the WHERE clause.
-func (c *Conversation) messages(tx *transaction, from, to int64, rest string, args ...any) ([]compactor.Message, error) {
+func (c *Conversation) messages(tx *transaction, from, to int64, rest string, args ...any) ([]chat.Message, error) {
 	return c.messagesOf(tx, "messages", from, to, rest, args...)
 }
 
-func (c *Conversation) messagesOf(tx *transaction, table string, from, to int64, rest string, args ...any) ([]compactor.Message, error) {
+func (c *Conversation) messagesOf(tx *transaction, table string, from, to int64, rest string, args ...any) ([]chat.Message, error) {
 	low, high := c.rows(from, to)
-	var found []compactor.Message
+	var found []chat.Message
 	err := each(tx, func(rows *sql.Rows) error {
 		m, err := scanMessage(rows)
 		found = append(found, m)
@@ -52,8 +52,8 @@ func (c *Conversation) messagesOf(tx *transaction, table string, from, to int64,
 	return found, err
 }
 
-func scanMessage(rows *sql.Rows) (compactor.Message, error) {
-	var m compactor.Message
+func scanMessage(rows *sql.Rows) (chat.Message, error) {
+	var m chat.Message
 	var attachments, calls, native string
 	var saidAt int64
 	err := rows.Scan(&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.ReplySeq, &m.Quote,
@@ -92,7 +92,7 @@ func fromJSON[T any](text string, list *[]T) error {
 
 // Transcript returns the messages from seq from on, deleted ones left out, at most
 // limit of them, oldest first. The next page begins behind the last one's seq.
-func (c *Conversation) Transcript(ctx context.Context, from int64, limit int) (page []compactor.Message, err error) {
+func (c *Conversation) Transcript(ctx context.Context, from int64, limit int) (page []chat.Message, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
 		page, err = c.messages(tx, from, maxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 		return err
@@ -104,7 +104,7 @@ func (c *Conversation) Transcript(ctx context.Context, from int64, limit int) (p
 }
 
 // Message returns one message. ErrNotFound: there is no such message, or it was deleted.
-func (c *Conversation) Message(ctx context.Context, seq int64) (m compactor.Message, err error) {
+func (c *Conversation) Message(ctx context.Context, seq int64) (m chat.Message, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
 		m, err = c.message(tx, seq)
 		return err
@@ -115,13 +115,13 @@ func (c *Conversation) Message(ctx context.Context, seq int64) (m compactor.Mess
 	return m, nil
 }
 
-func (c *Conversation) message(tx *transaction, seq int64) (compactor.Message, error) {
+func (c *Conversation) message(tx *transaction, seq int64) (chat.Message, error) {
 	found, err := c.messages(tx, seq, seq, "")
 	if err == nil && len(found) == 0 {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return compactor.Message{}, err
+		return chat.Message{}, err
 	}
 	return found[0], nil
 }
@@ -150,7 +150,7 @@ func (c *Conversation) newAppender(tx *transaction) (*appender, error) {
 
 // write stores m, whose seq and turn are given. turn is the state of the turn that
 // m begins, nil if it begins none; one that waits is begun for the first time.
-func (p *appender) write(m compactor.Message, turn any) error {
+func (p *appender) write(m chat.Message, turn any) error {
 	if m.Seq < p.next || m.Seq > maxSeq {
 		return fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next)
 	}
@@ -182,7 +182,7 @@ func (p *appender) write(m compactor.Message, turn any) error {
 }
 
 // index puts the words of a message into the search index.
-func (p *appender) index(m compactor.Message) error {
+func (p *appender) index(m chat.Message) error {
 	counts, length := indexed(m)
 	for term, tf := range counts {
 		_, err := p.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)", p.c.id, term, m.Seq, tf, length)
@@ -208,7 +208,7 @@ func (p *appender) finish(also string, args ...any) error {
 
 // indexed returns the words by which a message is found: its text, what came with
 // it, and who said it; and the stems of these words in their language.
-func indexed(m compactor.Message) (counts map[string]int, length int) {
+func indexed(m chat.Message) (counts map[string]int, length int) {
 	if m.Role == llm.RoleTool && remembering[m.Tool] {
 		return nil, 0 // it repeats what is found elsewhere
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -42,7 +43,7 @@ func (c *Conversation) Unanswered(ctx context.Context) (turn Turn, ok bool, err 
 }
 
 // Said returns what people said in a turn, in order.
-func (c *Conversation) Said(ctx context.Context, turn int64) (said []compactor.Message, err error) {
+func (c *Conversation) Said(ctx context.Context, turn int64) (said []chat.Message, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
 		said, err = c.messages(tx, turn, maxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 		return err
@@ -122,7 +123,7 @@ func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, c
 }
 
 // append writes what was said in a turn, and what the provider counted last.
-func (c *Conversation) append(tx *transaction, turn int64, messages []compactor.Message, count compactor.Count) error {
+func (c *Conversation) append(tx *transaction, turn int64, messages []chat.Message, count compactor.Count) error {
 	if len(messages) == 0 {
 		return c.keepCount(tx, count)
 	}

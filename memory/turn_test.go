@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -20,7 +21,7 @@ func TestTurns(t *testing.T) {
 	answer := func(turn int64) Outcome {
 		return Outcome{
 			Turn: turn, Reply: "r1", To: []string{"m1"}, Pieces: []string{"half past", " nine"},
-			Messages: []compactor.Message{
+			Messages: []chat.Message{
 				{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c1", Name: "clock", Arguments: "{"}}, Native: []byte(`{"a": 1}`), Time: day, Tokens: 9},
 				{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "c1", Tool: "clock", Text: "9:30", Time: day, Tokens: 8},
 				{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "half past nine", Time: day, Tokens: 7},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -24,7 +25,7 @@ type Inbound struct {
 	AuthorID    string
 	Author      string
 	Text        string
-	Attachments []compactor.Attachment
+	Attachments []chat.Attachment
 	ReplyTo     string    // the platform's id of the message it replies to
 	Quote       string    // how that message begins and who said it: `Ada: "shall we…"`
 	Time        time.Time // when it was said
@@ -57,14 +58,14 @@ type Turn struct {
 
 // Outcome ends a turn: one transaction writes all of it.
 type Outcome struct {
-	Turn     int64               // the turn that is answered
-	Messages []compactor.Message // what the bot and its tools said, seqs given, in order; may be empty
-	Reply    string              // id of the reply on its way to people; empty: nothing is sent
-	To       []string            // platform ids of the messages it answers
-	Pieces   []string            // the reply, cut for the connector
-	Failure  bool                // Pieces are a plain sentence about a failure, not the assistant's words
-	Count    compactor.Count     // what the provider counted last; zero: nothing that holds
-	Usage    []Usage             // what models were used for since the last outcome
+	Turn     int64           // the turn that is answered
+	Messages []chat.Message  // what the bot and its tools said, seqs given, in order; may be empty
+	Reply    string          // id of the reply on its way to people; empty: nothing is sent
+	To       []string        // platform ids of the messages it answers
+	Pieces   []string        // the reply, cut for the connector
+	Failure  bool            // Pieces are a plain sentence about a failure, not the assistant's words
+	Count    compactor.Count // what the provider counted last; zero: nothing that holds
+	Usage    []Usage         // what models were used for since the last outcome
 
 	Context compactor.Context // what the model was shown with the turn; its Text is empty if that is not kept
 	Version int64             // of the head with which it was shown: under another one it is not kept

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -65,9 +66,9 @@ func TestUsageIsWrittenWithTheAnswer(t *testing.T) {
 	turn := deliver(t, c, m)[0].Turn
 	used := []Usage{usageRow("2026-03-28", ForTurn, "m", 2)}
 	used[0].Conversation = c.Name()
-	answer := Outcome{Turn: turn, Usage: used, Messages: []compactor.Message{{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "nine", Time: day}}}
+	answer := Outcome{Turn: turn, Usage: used, Messages: []chat.Message{{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "nine", Time: day}}}
 	bad := answer
-	bad.Messages = []compactor.Message{{Seq: turn, Turn: turn, Role: llm.RoleAssistant, Text: "taken", Time: day}}
+	bad.Messages = []chat.Message{{Seq: turn, Turn: turn, Role: llm.RoleAssistant, Text: "taken", Time: day}}
 	if err := c.Finish(ctx, bad); err == nil {
 		t.Fatal("a taken seq: no error")
 	}
@@ -102,8 +103,8 @@ func TestSaved(t *testing.T) {
 				m := said(int(seq), fmt.Sprint("question ", seq))
 				m.Addressed = true
 				turn := deliver(t, c, m)[0].Turn
-				reply := compactor.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: day, Tokens: 1}
-				noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{reply}}))
+				reply := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: day, Tokens: 1}
+				noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}}))
 				seq = turn + 2
 			}
 		}

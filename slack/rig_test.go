@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -210,7 +211,7 @@ func (r *rig) transcript(name string) []string {
 	return lines
 }
 
-func (r *rig) messages(name string) []compactor.Message {
+func (r *rig) messages(name string) []chat.Message {
 	r.t.Helper()
 	c := must(r.store.Conversation(context.Background(), name))(r.t)
 	page := must(c.Transcript(context.Background(), 1, 10_000))(r.t)

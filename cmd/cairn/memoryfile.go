@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/memory"
 )
 
@@ -42,7 +42,7 @@ import reads, one memory a line in the order they were saved; or as Markdown for
 }
 
 // exporter writes one memory.
-type exporter func(memory.Exported, []compactor.Message) error
+type exporter func(memory.Exported, []chat.Message) error
 
 func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, write func(io.Writer) exporter) error {
 	return a.lookFor(cmd, s, func(store *memory.Store, filter memory.Filter) (err error) {
@@ -66,14 +66,14 @@ func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, wr
 func writeJSONLines(to io.Writer) exporter {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
-	return func(e memory.Exported, _ []compactor.Message) error { return enc.Encode(e) }
+	return func(e memory.Exported, _ []chat.Message) error { return enc.Encode(e) }
 }
 
 // writeMarkdown writes a heading where the channel changes, and a memory as an item of a
 // list with its messages below it.
 func writeMarkdown(to io.Writer) exporter {
 	channel, before := "", ""
-	return func(e memory.Exported, from []compactor.Message) error {
+	return func(e memory.Exported, from []chat.Message) error {
 		if e.Conversation != channel {
 			channel = e.Conversation
 			if _, err := fmt.Fprintf(to, "%s# %s\n\n", before, plainMarkdown(channel)); err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
+	"cairn/chat"
 )
 
 // record is one recorded message and where it stands.
@@ -77,11 +77,11 @@ func readRecords(path string) iter.Seq2[record, error] {
 // than is needed here.
 func parseRecord(line []byte) (channel.Inbound, error) {
 	var r struct {
-		ID          string                 `json:"id"`
-		Time        time.Time              `json:"time"`
-		Author      string                 `json:"author"`
-		Text        string                 `json:"text"`
-		Attachments []compactor.Attachment `json:"attachments"`
+		ID          string            `json:"id"`
+		Time        time.Time         `json:"time"`
+		Author      string            `json:"author"`
+		Text        string            `json:"text"`
+		Attachments []chat.Attachment `json:"attachments"`
 	}
 	err := parseLine(line, &r)
 	switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
@@ -52,7 +53,7 @@ func TestScreen(t *testing.T) {
 	must(conversation.Keep(t.Context(), memory.KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
 	must(conversation.Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
 	must(conversation.TakeUp(t.Context(), memory.All, 1000, time.Time{}))(t)
-	err = conversation.Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []compactor.Message{
+	err = conversation.Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []chat.Message{
 		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
 		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},
 		{Seq: 5, Turn: 2, Role: llm.RoleAssistant},
@@ -87,15 +88,15 @@ func TestRows(t *testing.T) {
 	call := llm.Call{Name: "memory_search", Arguments: "{\"query\":\n  \"" + strings.Repeat("tea ", 100) + "\"}"}
 	for _, test := range []struct {
 		name   string
-		row    compactor.Message
+		row    chat.Message
 		want   string
 		silent bool
 	}{
-		{"a message", compactor.Message{Role: llm.RoleUser, Author: "Ada", Text: "hi"}, "Ada: hi", false},
-		{"an answer", compactor.Message{Role: llm.RoleAssistant, Text: "hi"}, "assistant: hi", false},
-		{"an empty answer", compactor.Message{Role: llm.RoleAssistant, Text: " "}, "", true},
-		{"a call", compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, `assistant: → memory_search {"query": "tea tea `, false},
-		{"words and a call", compactor.Message{Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{call}}, "assistant: I look.\n       → memory_search", false},
+		{"a message", chat.Message{Role: llm.RoleUser, Author: "Ada", Text: "hi"}, "Ada: hi", false},
+		{"an answer", chat.Message{Role: llm.RoleAssistant, Text: "hi"}, "assistant: hi", false},
+		{"an empty answer", chat.Message{Role: llm.RoleAssistant, Text: " "}, "", true},
+		{"a call", chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, `assistant: → memory_search {"query": "tea tea `, false},
+		{"words and a call", chat.Message{Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{call}}, "assistant: I look.\n       → memory_search", false},
 	} {
 		r := rowOf(test.row)
 		text := r.String()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -41,7 +41,7 @@ type with struct {
 	Caption string `json:"caption,omitempty"`
 }
 
-func rowOf(m compactor.Message) row {
+func rowOf(m chat.Message) row {
 	r := row{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text, calls: m.Calls}
 	for _, a := range m.Attachments {
 		r.With = append(r.With, with{a.Kind, a.Name, a.Caption})

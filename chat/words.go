@@ -1,7 +1,7 @@
 // A message in words, as a model reads it: who said it and when, what was said, and
 // what came with it; none of it can be forged by those who chat.
 
-package compactor
+package chat
 
 import (
 	"fmt"
@@ -12,41 +12,38 @@ import (
 )
 
 const (
-	timeFormat = "2006-01-02 15:04"
-	dateFormat = "2 January 2006"
+	TimeFormat = "2006-01-02 15:04"
+	DateFormat = "2 January 2006"
 
-	summaryMark = "[Compaction Summary]"
-	fileEnd     = "[end of file]"
+	SummaryMark = "[Compaction Summary]"
+	FileEnd     = "[end of file]"
 )
 
-// header names speaker, place and time of what people say: the model must tell
+// Header names speaker, place and time of what people say: the model must tell
 // them apart. The bot's own words stand as they are, or it would learn to write headers.
-func header(m Message) string {
+func Header(m Message) string {
 	if m.Role != llm.RoleUser {
 		return ""
 	}
 	reply := ""
-	if to := repliedTo(m); to != "" {
+	if to := RepliedTo(m); to != "" {
 		reply = ", replying to " + to
 	}
-	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.Local().Format(timeFormat), cleanName(m.Author), reply)
+	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.Local().Format(TimeFormat), CleanName(m.Author), reply)
 }
 
-// repliedTo says which message m replies to: its number, or how it begins if it
+// RepliedTo says which message m replies to: its number, or how it begins if it
 // stands elsewhere. A platform's id alone would tell the model nothing.
-func repliedTo(m Message) string {
+func RepliedTo(m Message) string {
 	if m.ReplySeq > 0 {
 		return fmt.Sprintf("#%d", m.ReplySeq)
 	}
-	return cleanLine(m.Quote, 100)
+	return CleanLine(m.Quote, 100)
 }
 
-// Body is all of a message in words: its text, and what came with it.
-func (m Message) Body() string { return body(m) }
-
-// body is what was said, with what came with it: a text file with its contents,
+// Body is all of a message in words: its text, and what came with it: a text file with its contents,
 // anything else described.
-func body(m Message) string {
+func (m Message) Body() string {
 	if len(m.Attachments) == 0 {
 		return m.Text
 	}
@@ -63,7 +60,7 @@ func body(m Message) string {
 		}
 		b.WriteString(a.Words())
 		if file = a.Text != ""; file {
-			b.WriteString("\n" + escapeLines(strings.TrimRight(a.Text, "\r\n"), inFile) + "\n" + fileEnd)
+			b.WriteString("\n" + EscapeLines(strings.TrimRight(a.Text, "\r\n"), InFile) + "\n" + FileEnd)
 		}
 	}
 	return b.String()
@@ -78,13 +75,13 @@ func (a Attachment) Words() string {
 			about = append(about, s)
 		}
 	}
-	add(cleanLine(a.Name, 100))
+	add(CleanLine(a.Name, 100))
 	if a.Text == "" {
-		add(cleanLine(a.Type, 50))
+		add(CleanLine(a.Type, 50))
 	}
 	add(sizeWords(a.Size))
-	add(cleanLine(a.Caption, 500))
-	kind := cleanLine(a.Kind, 30)
+	add(CleanLine(a.Caption, 500))
+	kind := CleanLine(a.Kind, 30)
 	if kind == "" {
 		kind = "attachment"
 	}
@@ -103,9 +100,9 @@ func sizeWords(bytes int64) string {
 	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }
 
-// cleanName makes a display name that cannot forge a header: one line, no
+// CleanName makes a display name that cannot forge a header: one line, no
 // brackets, no hash, at most 64 characters.
-func cleanName(name string) string {
+func CleanName(name string) string {
 	n := 0
 	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
 		if n++; n > 64 || forgeable(r) {
@@ -120,10 +117,10 @@ func cleanName(name string) string {
 }
 
 // Named is a display name as a view shows it: nothing in it can end what it stands in.
-func Named(name string) string { return cleanName(name) }
+func Named(name string) string { return CleanName(name) }
 
-// cleanLine does the same for any text, blank for line end, and marks what it cuts.
-func cleanLine(text string, most int) string {
+// CleanLine does the same for any text, blank for line end, and marks what it cuts.
+func CleanLine(text string, most int) string {
 	n := 0
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -141,4 +138,13 @@ func cleanLine(text string, most int) string {
 	}
 	runes := []rune(clean)
 	return insideLine(strings.TrimSpace(string(runes[:min(most-1, len(runes))]))) + "…"
+}
+
+// label is what stands before a picture in a request: "image of #12: cat.png".
+func (a Attachment) Label(seq int64) string {
+	label := fmt.Sprintf("image of #%d", seq)
+	if name := CleanLine(a.Name, 100); name != "" {
+		label += ": " + name
+	}
+	return label
 }

@@ -1,7 +1,7 @@
 // Characters that look like others: a reader, and a model, takes a Cyrillic "С" for a
 // Latin "C", so a mark of Cairn's is compared by what it looks like.
 
-package compactor
+package chat
 
 import (
 	"unicode"
@@ -33,9 +33,9 @@ var asciiOf = func() map[rune]rune {
 	return of
 }()
 
-// looksLike is the ASCII character that r reads as, in small letters; r itself where it
+// LooksLike is the ASCII character that r reads as, in small letters; r itself where it
 // reads as none. i stands for l, 1 and | too, and o for 0.
-func looksLike(r rune) rune {
+func LooksLike(r rune) rune {
 	if r >= utf8.RuneSelf {
 		var buf [utf8.UTFMax]byte
 		if parts := norm.NFKD.Properties(utf8.AppendRune(buf[:0], r)).Decomposition(); len(parts) > 0 {
@@ -57,6 +57,6 @@ func opens(r rune) bool {
 	if unicode.IsLetter(r) && r != 'ᐸ' { // most of a text: no letter decomposes to one
 		return false
 	}
-	r = looksLike(r)
+	r = LooksLike(r)
 	return r == '[' || r == '<'
 }

@@ -1,6 +1,6 @@
 // The meter: what a text costs in tokens, estimated in one pass over its bytes.
 
-package compactor
+package tokens
 
 import (
 	"math"
@@ -207,17 +207,17 @@ func clipMark(characters int) string {
 }
 
 // Clip returns text unchanged if it costs at most so many tokens, else its
-// beginning and its end with a line between them that tells how many characters
+// Beginning and its end with a line between them that tells how many characters
 // were left out. What it returns is valid UTF-8 and never costs more than tokens;
 // where these are too few for both ends it is the beginning alone, and "" for 0
 // and less.
 func Clip(text string, tokens int) string {
-	head, mark, tail := clip(text, tokens)
+	head, mark, tail := Parts(text, tokens)
 	return head + mark + tail
 }
 
-// clip is Clip in parts: beginning, line between, end. A text that fits is all beginning.
-func clip(text string, tokens int) (head, mark, tail string) {
+// Parts is Clip in parts: beginning, line between, end. A text that fits is all beginning.
+func Parts(text string, tokens int) (head, mark, tail string) {
 	if tokens <= 0 {
 		return "", "", ""
 	}
@@ -227,9 +227,9 @@ func clip(text string, tokens int) (head, mark, tail string) {
 	}
 	room := tokens - Estimate(clipMark(len(text)))
 	if room < clipRoom {
-		return beginning(text, tokens), "", ""
+		return Beginning(text, tokens), "", ""
 	}
-	head = beginning(text, room*2/3)
+	head = Beginning(text, room*2/3)
 	tail = ending(text[len(head):], room/3)
 	left := utf8.RuneCountInString(text[len(head) : len(text)-len(tail)])
 	return head, clipMark(left), tail
@@ -238,8 +238,8 @@ func clip(text string, tokens int) (head, mark, tail string) {
 // clipRoom is the fewest tokens worth sharing between two ends.
 const clipRoom = 12
 
-// beginning returns the most of text's beginning that costs at most so many tokens.
-func beginning(text string, tokens int) string {
+// Beginning returns the most of text's beginning that costs at most so many tokens.
+func Beginning(text string, tokens int) string {
 	n := longest(len(text), func(n int) bool { return Estimate(text[:n]) <= tokens })
 	for n < len(text) && !utf8.RuneStart(text[n]) {
 		n--
@@ -276,3 +276,6 @@ func longest(limit int, fits func(n int) bool) int {
 	}
 	return low
 }
+
+// PerMessage is what a message costs beside its text: role and separators.
+const PerMessage = 4

@@ -2,7 +2,7 @@
 // line that looks like one of Cairn's gets a backslash before it, and a mark by which
 // servers tell roles apart gets one inside.
 
-package compactor
+package chat
 
 import (
 	"encoding/json"
@@ -19,33 +19,33 @@ import (
 func forgeable(r rune) bool {
 	like := r
 	if !unicode.IsLetter(r) {
-		like = looksLike(r)
+		like = LooksLike(r)
 	}
 	return like == '[' || like == ']' || like == '#' || unicode.IsControl(r) || r == unicode.ReplacementChar ||
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// reserved are the beginnings of lines that only Cairn writes.
-var reserved = []string{"[#", summaryMark, "[System:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"}
+// Reserved are the beginnings of lines that only Cairn writes.
+var Reserved = []string{"[#", SummaryMark, "[System:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"}
 
-// inFile are those inside a file, which ends where Cairn says so.
-var inFile = append([]string{fileEnd}, reserved...)
+// InFile are those inside a file, which ends where Cairn says so.
+var InFile = append([]string{FileEnd}, Reserved...)
 
-// escape makes a text safe to stand in a view, so that nobody can forge a speaker, a
+// Escape makes a text safe to stand in a view, so that nobody can forge a speaker, a
 // summary, a placeholder, or a message of another role.
-func escape(text string) string { return breakRoles(escapeLines(text, reserved)) }
+func Escape(text string) string { return BreakRoles(EscapeLines(text, Reserved)) }
 
-// escapeLines puts a backslash before each line that a reader may take for one that
+// EscapeLines puts a backslash before each line that a reader may take for one that
 // begins with one of marks: whatever stands there unseen, in whatever case, with blanks
 // or in letters that look the same. A line ends at whatever may end one for some reader.
-func escapeLines(text string, marks []string) string {
+func EscapeLines(text string, marks []string) string {
 	if !strings.ContainsFunc(text, opens) {
 		return text
 	}
 	var b strings.Builder
 	for rest := text; rest != ""; {
 		end := len(rest)
-		if at := strings.IndexFunc(rest, endsLine); at >= 0 {
+		if at := strings.IndexFunc(rest, EndsLine); at >= 0 {
 			_, size := utf8.DecodeRuneInString(rest[at:])
 			end = at + size
 		}
@@ -73,7 +73,7 @@ func readAs(text, mark string) int {
 		if unseen(r) {
 			continue
 		}
-		if looksLike(r) != looksLike(rune(mark[0])) {
+		if LooksLike(r) != LooksLike(rune(mark[0])) {
 			return -1
 		}
 		mark = mark[1:]
@@ -84,7 +84,7 @@ func readAs(text, mark string) int {
 	return -1
 }
 
-func endsLine(r rune) bool {
+func EndsLine(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
@@ -137,8 +137,8 @@ func barred(text string) bool {
 	return false
 }
 
-// breakRoles puts a backslash behind the first character of each such mark.
-func breakRoles(text string) string { return breakWith(text, `\`) }
+// BreakRoles puts a backslash behind the first character of each such mark.
+func BreakRoles(text string) string { return breakWith(text, `\`) }
 
 func breakWith(text, separator string) string {
 	var b strings.Builder
@@ -156,11 +156,11 @@ func breakWith(text, separator string) string {
 	return b.String()
 }
 
-// brokenCalls are calls whose arguments hold no such mark; JSON stays JSON.
-func brokenCalls(calls []llm.Call) []llm.Call {
+// BrokenCalls are calls whose arguments hold no such mark; JSON stays JSON.
+func BrokenCalls(calls []llm.Call) []llm.Call {
 	shown := calls
 	for i, call := range calls {
-		if breakRoles(call.Arguments) == call.Arguments {
+		if BreakRoles(call.Arguments) == call.Arguments {
 			continue
 		}
 		if &shown[0] == &calls[0] {
@@ -175,19 +175,19 @@ func brokenCalls(calls []llm.Call) []llm.Call {
 	return shown
 }
 
-// blocks are the tags of the blocks that hold what is recalled.
-var blocks = []string{"now", "kept"}
+// Blocks are the tags of the blocks that hold what is recalled.
+var Blocks = []string{"now", "kept"}
 
 // insideLine is a text that stands inside a line of Cairn's.
-func insideLine(text string) string { return escapeTags(breakRoles(text), blocks) }
+func insideLine(text string) string { return EscapeTags(BreakRoles(text), Blocks) }
 
-// escapeTags puts a backslash into whatever reads as the tag of one of names, behind its
+// EscapeTags puts a backslash into whatever reads as the tag of one of names, behind its
 // first character: "<\now>".
-func escapeTags(text string, names []string) string {
+func EscapeTags(text string, names []string) string {
 	var b strings.Builder
 	done := 0
 	for i, r := range text {
-		if at := i + utf8.RuneLen(r); opens(r) && looksLike(r) == '<' && isTag(text[at:], names) {
+		if at := i + utf8.RuneLen(r); opens(r) && LooksLike(r) == '<' && isTag(text[at:], names) {
 			b.WriteString(text[done:at] + `\`)
 			done = at
 		}
@@ -213,7 +213,7 @@ func isTag(text string, names []string) bool {
 		}
 		rest := text[n:]
 		next, _ := utf8.DecodeRuneInString(rest)
-		if closes < 0 && slices.Contains(attributed, name) {
+		if closes < 0 && slices.Contains(Attributed, name) {
 			attribute, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(rest, unseen))
 			return unseen(next) && unicode.IsLetter(attribute)
 		}
@@ -226,3 +226,6 @@ func isTag(text string, names []string) bool {
 func Quoted(text string) string {
 	return strconv.Quote(insideLine(text))
 }
+
+// Attributed are the labels that have attributes.
+var Attributed = []string{"message", "answer", "tool_result", "summary", "agent"}
