@@ -11,6 +11,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/words"
@@ -62,7 +63,7 @@ func (v *verdicts) judge(recording, kind string, good bool, text string, span []
 	}
 	k := &v.Kinds[at]
 	k.Texts++
-	if err := compactor.Judge(text, span); (err == nil) != good {
+	if err := summarize.Judge(text, span); (err == nil) != good {
 		k.Wrong++
 		k.Recordings[recording]++
 		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(span), text, err)
@@ -122,7 +123,7 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 		}
 	}
 	bad := func(kind, text string) { v.judge(r.name, kind, false, text, span) }
-	good("extractive summary", compactor.Extract(span, tokens/5, 0, "").Text)
+	good("extractive summary", summarize.Extract(span, tokens/5, 0, "").Text)
 	good("sentences with names", named(span, tokens/5))
 	good("questions and answers", r.answered(span[0].Seq, span[len(span)-1].Seq))
 	for line := range strings.SplitSeq(strings.TrimSpace(badTexts), "\n") {
@@ -130,7 +131,7 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 		bad("no summary of anything", strings.ReplaceAll(text, `\n`, "\n"))
 	}
 	if len(foreign) > 0 {
-		bad("summary of another recording", compactor.Extract(foreign, tokens/5, 0, "").Text)
+		bad("summary of another recording", summarize.Extract(foreign, tokens/5, 0, "").Text)
 	}
 	bad("the last message", span[len(span)-1].Text)
 	var piece []string

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -67,7 +68,7 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 				c.hub.threadsChanged(c.name)
 			}
 		},
-		Saved: func(saved []compactor.MemoryDraft) {
+		Saved: func(saved []summarize.MemoryDraft) {
 			for _, m := range saved {
 				c.remembered(m.ID, m.Kind, m.Content)
 			}

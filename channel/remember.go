@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/memory"
 )
@@ -153,7 +153,7 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	if text == "" {
 		return Answer{}, errPeople(c.sayf("Say what to remember: /remember the standup is at 9:30"))
 	}
-	w.MemoryDraft = compactor.MemoryDraft{Kind: "fact", Content: text}
+	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
 	s, err := c.records.Keep(ctx, w)
 	var out *memory.OptedOutError
 	switch {

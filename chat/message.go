@@ -1,3 +1,6 @@
+// Package chat has the messages of a conversation, what comes with them, and how each is
+// shown to a model: with who said it and when, and so that nothing in it passes for one of
+// Cairn's own lines or for another role.
 package chat
 
 import (

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/words"
@@ -25,15 +26,15 @@ const (
 // around is what stands beside a span.
 type around struct {
 	before string
-	later  []chat.Message // what follows, oldest first; a summary is a message of the assistant
-	most   int            // tokens that are shown of each
-	read   *Beside        // what was shown
+	later  []chat.Message    // what follows, oldest first; a summary is a message of the assistant
+	most   int               // tokens that are shown of each
+	read   *summarize.Beside // what was shown
 }
 
 // aroundOf is what stands beside a row in its session: the nearest summary before it, and
 // what is shown behind it. A row without a span has nothing beside it.
 func (c *Compactor) aroundOf(row Compaction) (a around) {
-	a.read = new(Beside)
+	a.read = new(summarize.Beside)
 	if row.To == 0 {
 		return a
 	}
@@ -55,7 +56,7 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 	}
 	for _, r := range rows {
 		if r.From > row.To && r.Kind != Placeholder {
-			a.later = append(a.later, writtenOf(r))
+			a.later = append(a.later, summarize.WrittenOf(r))
 			a.read.Rows = append(a.read.Rows, r.ID)
 		}
 	}
@@ -70,7 +71,7 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 
 // of is what stands beside one part of a span, between what was made of the part before it
 // and the parts behind it.
-func (a around) of(part []item, made string, rest [][]item) around {
+func (a around) of(part []summarize.Item, made string, rest [][]summarize.Item) around {
 	if made != "" {
 		a.before = made
 	}
@@ -81,14 +82,14 @@ func (a around) of(part []item, made string, rest [][]item) around {
 
 // labelled is what the worker reads of it: of what follows, what has most to do with the
 // questions of the span.
-func (a around) labelled(items []item) string {
+func (a around) labelled(items []summarize.Item) string {
 	var b strings.Builder
 	if text := tokens.Clip(a.before, a.most); text != "" {
-		b.WriteString("<before note=\"for reference, summarized already\">\n" + escapeLabels(text) + "\n</before>\n")
+		b.WriteString("<before note=\"for reference, summarized already\">\n" + summarize.EscapeLabels(text) + "\n</before>\n")
 	}
-	after := Extract(a.later, a.most, 0, questionsIn(items))
+	after := summarize.Extract(a.later, a.most, 0, questionsIn(items))
 	if after.Text != "" {
-		b.WriteString("<after note=\"for reference, some of what was said since\">\n" + escapeLabels(after.Text) + "\n</after>\n")
+		b.WriteString("<after note=\"for reference, some of what was said since\">\n" + summarize.EscapeLabels(after.Text) + "\n</after>\n")
 	}
 	for _, seq := range after.Sources {
 		if seq != 0 {
@@ -99,7 +100,7 @@ func (a around) labelled(items []item) string {
 }
 
 // questionsIn are the questions of the span.
-func questionsIn(items []item) string {
+func questionsIn(items []summarize.Item) string {
 	var b strings.Builder
 	for _, m := range saidIn(items) {
 		for _, sentence := range words.Sentences(m.Text) {
@@ -111,10 +112,10 @@ func questionsIn(items []item) string {
 	return b.String()
 }
 
-func saidIn(items []item) []chat.Message {
+func saidIn(items []summarize.Item) []chat.Message {
 	said := make([]chat.Message, len(items))
 	for i, it := range items {
-		said[i] = it.said
+		said[i] = it.Said
 	}
 	return said
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 )
@@ -32,8 +33,8 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 }
 
 func (s view) briefing(cost int, p Policy, question chat.Message) string {
-	asked := clippedItems([]chat.Message{question}, max(cost/questionShare, 0))
-	left := cost - costOfItems(asked)
+	asked := summarize.ClippedItems([]chat.Message{question}, max(cost/questionShare, 0))
+	left := cost - summarize.CostOfItems(asked)
 	var b strings.Builder
 	if s.headText != "" {
 		text := tokens.Clip(secrets.Mask(s.headText), max(min(left, cost/headShare), 0))
@@ -46,34 +47,34 @@ func (s view) briefing(cost int, p Policy, question chat.Message) string {
 			said = append(said, l.Message)
 		}
 	}
-	items := clippedItems(said, mostOfMessage)
-	if over := costOfItems(items) > left; over {
+	items := summarize.ClippedItems(said, summarize.MostOfMessage)
+	if over := summarize.CostOfItems(items) > left; over {
 		summed := min(p.MaxSummary, left/summedShare)
 		n := newestThatFit(items, left-summed)
 		items = items[len(items)-n:]
 		older := said
 		if n > 0 {
-			older = said[:indexOf(said, items[0].from)]
+			older = said[:indexOf(said, items[0].From)]
 		}
-		if text := Extract(withoutSecrets(older), summed, 0, question.Text).Text; text != "" {
-			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, content(secrets.Mask(text), summed))
+		if text := summarize.Extract(withoutSecrets(older), summed, 0, question.Text).Text; text != "" {
+			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, summarize.Content(secrets.Mask(text), summed))
 		}
 	}
 	if len(items) > 0 {
-		b.WriteString(plainText(items) + "\n\n")
+		b.WriteString(summarize.PlainText(items) + "\n\n")
 	}
 	b.WriteString("<question>\n")
 	for _, it := range asked {
-		b.WriteString(it.text)
+		b.WriteString(it.Text)
 	}
 	b.WriteString("\n</question>")
 	return b.String()
 }
 
 // newestThatFit counts the newest items that fit.
-func newestThatFit(items []item, tokens int) (n int) {
+func newestThatFit(items []summarize.Item, tokens int) (n int) {
 	for n < len(items) {
-		if tokens -= items[len(items)-1-n].tokens; tokens < 0 {
+		if tokens -= items[len(items)-1-n].Tokens; tokens < 0 {
 			break
 		}
 		n++

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -13,10 +14,6 @@ import (
 // Old tool results are cleared from the view in batches. Which ones follows from
 // one stored number, clearedTo: of the results up to it the newest stay, the
 // others become a placeholder. So nothing changes between two changes of that number.
-
-// neverCleared are the tools whose results are what the bot remembers: clearing
-// them would make it ask again.
-var neverCleared = []string{"context", "memory_search", "recall", "expand"}
 
 // result is a tool's result in the forms in which it may stand in the view. They
 // are made once, so that choosing among them costs nothing.
@@ -43,7 +40,7 @@ func resultOf(m chat.Message, whole form, sh shape) *result {
 	}
 	r.brief = smaller(whole, shorten(whole.text, sh.maxLines))
 	r.gone = r.brief
-	if len(whole.text) >= sh.minChars && !slices.Contains(neverCleared, m.Tool) {
+	if len(whole.text) >= sh.minChars && !slices.Contains(summarize.NeverCleared, m.Tool) {
 		r.gone = smaller(r.brief, placeholder(m.Tool, whole.text))
 	}
 	return r

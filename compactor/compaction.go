@@ -77,29 +77,3 @@ type Pin struct {
 	By      string // who pinned it
 	At      time.Time
 }
-
-// MemoryDraft is a memory a summarizer wants kept.
-type MemoryDraft struct {
-	ID         int64   // given by the store when it is saved
-	Kind       string  // identity, goal, decision, todo, preference, fact, event, observation
-	Content    string  // stands alone, names who it is about
-	Importance float64 // 0 to 1; 0 takes the kind's default
-	Messages   []int64 // seqs it was taken from, inside the span
-	About      string  // a speaker of the conversation, by name; empty: whoever said it
-}
-
-// Summary is what a summarizer makes of a span.
-type Summary struct {
-	Text     string
-	Tokens   int           // see TokensOfCompaction
-	Model    string        // that wrote it, if not the one the row was begun with; else empty
-	Sources  []int64       // of the extractive summarizer, see Compaction
-	Memories []MemoryDraft // of the extractive summarizer; a worker saves through its job's tool
-	Beside   Beside        // what a worker read for reference
-}
-
-// Beside is what stands beside a span and was read with it.
-type Beside struct {
-	Rows     []int64 // ids of compactions
-	Messages []int64 // seqs
-}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -61,9 +62,9 @@ type Options struct {
 	Before func(Event) error
 	After  func(Event) // told each step, when it is done; must not block; may be nil
 
-	Saved func([]MemoryDraft) // told each new memory; must not block; may be nil
-	Log   *slog.Logger        // nil: slog.Default()
-	Now   func() time.Time    // the clock all waiting goes by; nil: time.Now
+	Saved func([]summarize.MemoryDraft) // told each new memory; must not block; may be nil
+	Log   *slog.Logger                  // nil: slog.Default()
+	Now   func() time.Time              // the clock all waiting goes by; nil: time.Now
 }
 
 // Compactor guards one conversation's window. It belongs to the one goroutine that owns the
@@ -128,7 +129,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		o.After = func(Event) {}
 	}
 	if o.Saved == nil {
-		o.Saved = func([]MemoryDraft) {}
+		o.Saved = func([]summarize.MemoryDraft) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
 )
@@ -35,7 +36,7 @@ type suspect struct {
 // works, and other spans may succeed.
 func wontSummarize(err error) bool {
 	kind := llm.KindOf(err)
-	return errors.As(err, new(refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow
+	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow
 }
 
 // declinedTimes is how often the worker's model of now declined what row stands for.
@@ -81,7 +82,7 @@ func (c *Compactor) declined(j *job) (then *job) {
 		apart.extractive, apart.again, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
 		apart.row.AwaitsModel, apart.row.Declined = true, d
 		if j.repairs != 0 {
-			apart.most = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), minSummary) // its share of the room
+			apart.most = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the room
 		}
 		apart.allowed = true
 		apart.row.ID, apart.began, apart.ended = 0, nil, nil
@@ -153,7 +154,7 @@ func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) 
 	if j.repairs == 0 || j.extractive || j.row.Kind != Leaf {
 		return func(context.Context) (Compaction, error) { return j.row, nil }
 	}
-	w := c.newWorker(j, nil, minSummary, minSummary)
+	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
 	return func(ctx context.Context) (Compaction, error) {
 		row, err := c.narrow(ctx, w)
 		if err != nil {
@@ -176,7 +177,7 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 		return row, err
 	}
 	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
-		most = min(most, max(costOfItems(itemsOf(all, mostOfMessage))/2, minPiece))
+		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
 	}
 	n, tokens := len(all), 0
 	for n > 0 {
@@ -184,7 +185,7 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 		for first > 0 && all[first-1].Turn == all[n-1].Turn {
 			first--
 		}
-		turn := costOfItems(itemsOf(all[first:n], mostOfMessage))
+		turn := summarize.CostOfItems(summarize.ItemsOf(all[first:n], summarize.MostOfMessage))
 		if tokens > 0 && tokens+turn > most {
 			break
 		}
@@ -211,8 +212,8 @@ func (w worker) doesWithout(err error, parts int) bool {
 }
 
 // standIn is what the extractive summarizer makes of a part.
-func standIn(part []item, target int) string {
-	return secrets.Mask(Extract(withoutSecrets(saidIn(part)), target, 0, "").Text)
+func standIn(part []summarize.Item, target int) string {
+	return secrets.Mask(summarize.Extract(withoutSecrets(saidIn(part)), target, 0, "").Text)
 }
 
 // forgive has everything tried again that was declined: somebody asks for it.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/words/wordstest"
 )
@@ -139,18 +140,18 @@ func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
 			said := user(5, text)
 			said.Author, said.AuthorID, said.Quote = text, text, text
 			said.Attachments = []chat.Attachment{{Kind: text, Name: text, Caption: text}, {Kind: "file", Name: text, Text: text}}
-			items := append(itemsOf([]chat.Message{
+			items := append(summarize.ItemsOf([]chat.Message{
 				said,
 				{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text},
 				{Seq: 7, Turn: 5, Role: llm.RoleTool, Tool: text, Text: text},
-			}, 3_000), itemsOfRow(Compaction{Kind: Leaf, Span: Span{From: 1, To: 4}, Text: text}, 3_000)...)
-			material := plainText(items)
+			}, 3_000), summarize.ItemsOfRow(Compaction{Kind: Leaf, Span: Span{From: 1, To: 4}, Text: text}, 3_000)...)
+			material := summarize.PlainText(items)
 			holdsNoRole(t, material)
 			want := []string{"transcript"}
 			for _, it := range items {
-				name, _, _ := strings.Cut(it.text[1:], " ")
+				name, _, _ := strings.Cut(it.Text[1:], " ")
 				want = append(want, name, "/"+name)
-				if label, _, _ := strings.Cut(it.text, ">"); strings.Count(label, `"`)%2 != 0 || strings.ContainsAny(label[1:], "<\n\r\u2028\u2029\u0085") {
+				if label, _, _ := strings.Cut(it.Text, ">"); strings.Count(label, `"`)%2 != 0 || strings.ContainsAny(label[1:], "<\n\r\u2028\u2029\u0085") {
 					t.Errorf("the label %q is broken", label)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -126,7 +127,7 @@ func inWords(err error) string {
 		return "the summary took too long; nothing was lost"
 	case errors.Is(err, context.Canceled):
 		return "stopped before the summary was ready; nothing was lost"
-	case errors.As(err, new(refusal)):
+	case errors.As(err, new(summarize.Refusal)):
 		return err.Error() + "; nothing was lost"
 	}
 	if why := reasonOfModel(err); why != "" {
@@ -136,7 +137,7 @@ func inWords(err error) string {
 }
 
 // guarded lets the summarizer work. One that panics has failed, and nothing else.
-func (c *Compactor) guarded(ctx context.Context, summarize func(context.Context) (Summary, error)) (s Summary, err error) {
+func (c *Compactor) guarded(ctx context.Context, summarize func(context.Context) (summarize.Summary, error)) (s summarize.Summary, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.o.Log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))

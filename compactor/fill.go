@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 )
 
@@ -60,10 +61,10 @@ func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	if row.Kind != Placeholder {
 		j.most = max(j.most, tokens.Estimate(row.Text))
 	}
-	if left := j.policy.stackBudget(j.budget) - s.head.stackCost(s.shape) + row.Tokens - headingCost; j.fills && left >= minSummary {
+	if left := j.policy.stackBudget(j.budget) - s.head.stackCost(s.shape) + row.Tokens - headingCost; j.fills && left >= summarize.MinSummary {
 		j.most = min(j.most, left)
 	}
-	return j.most >= minSummary
+	return j.most >= summarize.MinSummary
 }
 
 // covers has the job's row stand for the messages of another one.

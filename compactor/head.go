@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 )
 
@@ -15,15 +16,7 @@ func Render(c Compaction) string {
 	if c.Kind == Placeholder {
 		return fmt.Sprintf("[System: %d older messages were truncated due to context limits]", c.Messages)
 	}
-	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", chat.SummaryMark, c.From, c.To, days(c), chat.Escape(c.Text))
-}
-
-func days(c Compaction) string {
-	from, to := c.FromTime.Local().Format(chat.DateFormat), c.ToTime.Local().Format(chat.DateFormat)
-	if from == to {
-		return from
-	}
-	return from + " to " + to
+	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", chat.SummaryMark, c.From, c.To, summarize.Days(c), chat.Escape(c.Text))
 }
 
 // TokensOfCompaction returns what c costs in a view, in tokens.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -13,8 +14,8 @@ const structured = "## Goals\n- Ada wants to sail to Lisbon in May 2026 (#3).\n#
 	"- Ada and Bob buy the boat Mulligan for 12,000 EUR (#4, #9).\n**Open questions:**\n* Who feeds the cat? (#20)"
 
 func TestNoHeadingTakesRoomInARollupWithoutAModel(t *testing.T) {
-	written := writtenOf(Compaction{Text: structured, FromTime: time.Date(2026, 5, 8, 9, 0, 0, 0, time.UTC)})
-	got := Extract([]chat.Message{written}, 200, 0, "").Text
+	written := summarize.WrittenOf(Compaction{Text: structured, FromTime: time.Date(2026, 5, 8, 9, 0, 0, 0, time.UTC)})
+	got := summarize.Extract([]chat.Message{written}, 200, 0, "").Text
 	for _, want := range []string{"sail to Lisbon", "12,000 EUR (#4, #9)", "cat? (#20)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
@@ -24,7 +25,7 @@ func TestNoHeadingTakesRoomInARollupWithoutAModel(t *testing.T) {
 		t.Errorf("it says %s", got)
 	}
 	said := chat.Message{Seq: 3, Role: llm.RoleUser, Author: "Ada", Text: "Facts:\nI sold the boat Mulligan."}
-	if got := Extract([]chat.Message{said}, 200, 0, "").Text; !strings.Contains(got, "Facts") {
+	if got := summarize.Extract([]chat.Message{said}, 200, 0, "").Text; !strings.Contains(got, "Facts") {
 		t.Errorf("people say %s", got)
 	}
 }
@@ -41,7 +42,7 @@ func TestAThreadSeesNoNumbersOfTheChannel(t *testing.T) {
 }
 
 func TestSummariesOfPartsBecomeOne(t *testing.T) {
-	got := joinParts([]string{
+	got := summarize.JoinParts([]string{
 		"## Decisions\n- Ada buys the boat (#3).\n## Open questions\n- Who pays? (#4)",
 		"Bob joined.\n\n**Goals:**\n- Sail in May (#9).\n### decisions\n- Bob pays, see Decisions above (#8).\n",
 		"They talked about facts: none.",
@@ -50,7 +51,7 @@ func TestSummariesOfPartsBecomeOne(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := joinParts([]string{"One.", "Two."}); got != "One.\nTwo." {
+	if got := summarize.JoinParts([]string{"One.", "Two."}); got != "One.\nTwo." {
 		t.Errorf("got %q", got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"cairn/compactor/summarize"
 )
 
 // identifiers are URLs, paths, mail addresses, long numbers, hashes, UUIDs, tickets
@@ -20,9 +22,9 @@ var identifiers = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^\s<>"'` + "`" + `)\]
 	`|(?:~|\.{1,2})?(?:/[\w.-]+){2,}`)
 
 // missing returns the identifiers of the material that text does not have.
-func missing(items []item, text string) (found []string) {
+func missing(items []summarize.Item, text string) (found []string) {
 	for _, it := range items {
-		body := it.text
+		body := it.Text
 		if at := strings.IndexByte(body, '>'); at >= 0 { // without the label, which is ours
 			body = body[at+1:]
 		}
@@ -43,7 +45,7 @@ func missing(items []item, text string) (found []string) {
 // compare notes in the log how many identifiers a summary lacks; which ones it does not
 // tell, for what people said does not belong there. That blocks nothing: a good summary
 // leaves out most of them, and the messages keep all.
-func (w worker) compare(items []item, text string) {
+func (w worker) compare(items []summarize.Item, text string) {
 	if !w.c.o.Log.Enabled(w.c.ctx, slog.LevelDebug) { // it reads the whole span
 		return
 	}

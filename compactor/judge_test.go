@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -67,7 +67,7 @@ func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
 	refused := 0
 	for _, s := range samples {
 		spans[s.lang] = append(spans[s.lang], s.messages)
-		if err := compactor.Judge(s.summary, s.messages); err != nil {
+		if err := summarize.Judge(s.summary, s.messages); err != nil {
 			refused++
 			t.Logf("refused: %s %q: %v", s.lang, s.summary, err)
 		}
@@ -81,7 +81,7 @@ func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
 		for _, text := range list {
 			texts++
 			for _, messages := range append(spans[lang], whole) {
-				if compactor.Judge(text, messages) == nil {
+				if summarize.Judge(text, messages) == nil {
 					accepted++
 					t.Logf("accepted: %s %q of %d messages beginning %q", lang, text, len(messages), messages[0].Text)
 					break
@@ -105,7 +105,7 @@ func TestJudgeRefusesASummaryOfSomethingElse(t *testing.T) {
 				continue
 			}
 			pairs++
-			if compactor.Judge(other.summary, s.messages) == nil {
+			if summarize.Judge(other.summary, s.messages) == nil {
 				accepted++
 				t.Logf("accepted: %s %q for %q", s.lang, other.summary, s.messages[0].Text)
 			}
@@ -141,11 +141,11 @@ func TestJudgeRefusesEchoesAndTooLittle(t *testing.T) {
 			"a header of the chat":              "[#1 2026-03-02 09:01 " + messages[0].Author + "] " + messages[0].Text,
 			"the names of two who speak, alone": messages[0].Author + ", " + messages[1].Author + ".",
 		} {
-			if compactor.Judge(text, messages) == nil {
+			if summarize.Judge(text, messages) == nil {
 				t.Errorf("%s: of a span of %d messages %s may stand as the summary: %q", lang, n, what, text)
 			}
 		}
-		if err := compactor.Judge(strings.Join(choice, "\n"), messages); err != nil {
+		if err := summarize.Judge(strings.Join(choice, "\n"), messages); err != nil {
 			t.Errorf("%s: a choice of messages is refused: %v", lang, err)
 		}
 	}

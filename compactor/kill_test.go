@@ -24,6 +24,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -139,7 +140,7 @@ var acts = map[string]act{
 			notes(12, 60)(l)
 			j, err := l.conv.Begin(context.Background(), compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3})
 			if err == nil {
-				_, err = j.Store(context.Background(), compactor.Summary{Text: "Four to six.", Tokens: 20})
+				_, err = j.Store(context.Background(), summarize.Summary{Text: "Four to six.", Tokens: 20})
 			}
 			must(l.t, err)
 			hides(l, 1, 9)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 )
 
@@ -14,7 +15,7 @@ import (
 // read returns what the worker reads: the messages of the span, or of a rollup
 // the children's texts, with the messages of those that need repairing. A message of
 // more than most tokens comes in parts.
-func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]item, error) {
+func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]summarize.Item, error) {
 	rows := j.children
 	switch {
 	case j.row.Kind != Rollup:
@@ -31,7 +32,7 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]i
 	return c.materials(ctx, record, rows, most)
 }
 
-func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction, most int) (items []item, err error) {
+func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction, most int) (items []summarize.Item, err error) {
 	for _, row := range rows {
 		part, err := c.material(ctx, record, row, most)
 		if err != nil {
@@ -44,12 +45,12 @@ func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction
 
 // material is what stands for a row: its text if nobody is to write a better one, else what
 // its children stand for, and in the end the messages. So no good summary is read twice.
-func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]item, error) {
+func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]summarize.Item, error) {
 	if row.NeedsRepair() && c.givenUp(row) {
-		return []item{omitted(row)}, nil
+		return []summarize.Item{summarize.Omitted(row)}, nil
 	}
 	if c.ready(row) {
-		return itemsOfRow(row, most), nil
+		return summarize.ItemsOfRow(row, most), nil
 	}
 	if row.IsRollup() {
 		children, err := record.Children(ctx, row.ID)
@@ -61,7 +62,7 @@ func (c *Compactor) material(ctx context.Context, record Job, row Compaction, mo
 		}
 	}
 	messages, err := readAll(ctx, record, row.From, row.To)
-	return itemsOf(messages, most), err
+	return summarize.ItemsOf(messages, most), err
 }
 
 func readAll(ctx context.Context, record Job, from, to int64) ([]chat.Message, error) {

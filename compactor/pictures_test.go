@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -49,9 +50,9 @@ func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
 		}
 	})
 	t.Run("and the worker pays for its words alone", func(t *testing.T) {
-		items := itemsOf([]chat.Message{picture(1, 1000, 1000)}, 100)
-		if items[0].tokens > 80 || !strings.Contains(items[0].text, "[image: 1-0.png, image/png, 1 kB]") {
-			t.Errorf("%d tokens: %s", items[0].tokens, items[0].text)
+		items := summarize.ItemsOf([]chat.Message{picture(1, 1000, 1000)}, 100)
+		if items[0].Tokens > 80 || !strings.Contains(items[0].Text, "[image: 1-0.png, image/png, 1 kB]") {
+			t.Errorf("%d tokens: %s", items[0].Tokens, items[0].Text)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+
+	"cairn/compactor/summarize"
 )
 
 // Plans are pure functions of what they are given: which turns leave, which
@@ -108,14 +110,11 @@ func (p Policy) entryCap(window, left int) int {
 
 // target is how long the summary of a span shall be, in tokens, if it may have most.
 func (p Policy) target(spanTokens, most int) int {
-	return max(min(spanTokens*p.TargetPct/100, most), minSummary)
+	return max(min(spanTokens*p.TargetPct/100, most), summarize.MinSummary)
 }
 
 // tooLong is from how many tokens on a summary is too long that shall have target.
-func tooLong(target int) int { return max(2*target, 3*minSummary) }
-
-// minSummary is the least a summary is given: below it nothing can be said.
-const minSummary = 40
+func tooLong(target int) int { return max(2*target, 3*summarize.MinSummary) }
 
 // headingCost is what stands above a summary's text, in tokens, at most.
 const headingCost = 40

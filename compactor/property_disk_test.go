@@ -10,6 +10,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/memory"
 )
 
@@ -241,7 +242,7 @@ func (j *diskJob) Children(ctx context.Context, rollup int64) (found []compactor
 	return found, err
 }
 
-func (j *diskJob) Store(ctx context.Context, s compactor.Summary) (saved []compactor.MemoryDraft, err error) {
+func (j *diskJob) Store(ctx context.Context, s summarize.Summary) (saved []summarize.MemoryDraft, err error) {
 	err = j.d.call(func() error { saved, err = j.Job.Store(ctx, s); return err })
 	return saved, err
 }

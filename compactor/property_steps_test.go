@@ -10,6 +10,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
@@ -314,7 +315,7 @@ func (m *machine) above(rt *rapid.T) {
 			rt.Fatal(err)
 		}
 		text := fmt.Sprintf("Of above %d said, above %d said and above %d said. %s", from, from+1, from+2, filler(1+below(rt, 80, "summary above")))
-		if _, err := j.Store(ctx, compactor.Summary{Text: text, Tokens: tokens.Estimate(text)}); err != nil {
+		if _, err := j.Store(ctx, summarize.Summary{Text: text, Tokens: tokens.Estimate(text)}); err != nil {
 			rt.Fatal(err)
 		}
 		head, _, err := c.ApplyPrepared(ctx, []int64{j.ID()}, 0)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/prompts"
@@ -77,7 +78,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = whyNoModel(err)
 	}
-	r.Text = secrets.Mask(Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)
+	r.Text = secrets.Mask(summarize.Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)
 	return r, nil
 }
 
@@ -106,34 +107,34 @@ func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (text st
 			return "", ctx.Err()
 		}
 	}
-	summary, err := c.byModel(ctx, w, func(_ context.Context, most int) ([]item, error) { return itemsOfView(s, most), nil })
+	summary, err := c.byModel(ctx, w, func(_ context.Context, most int) ([]summarize.Item, error) { return itemsOfView(s, most), nil })
 	return summary.Text, err
 }
 
 // itemsOfView is what a view holds, as material.
-func itemsOfView(s view, most int) []item {
-	var items []item
+func itemsOfView(s view, most int) []summarize.Item {
+	var items []summarize.Item
 	for _, row := range s.shownRows() {
 		if row.Kind != Placeholder {
-			items = append(items, itemsOfRow(row, most)...)
+			items = append(items, summarize.ItemsOfRow(row, most)...)
 		}
 	}
 	messages := make([]chat.Message, len(s.lines))
 	for i, l := range s.lines {
 		messages[i] = l.Message
 	}
-	items = append(items, itemsOf(messages, most)...)
-	slices.SortStableFunc(items, func(a, b item) int { return int(a.from - b.from) })
+	items = append(items, summarize.ItemsOf(messages, most)...)
+	slices.SortStableFunc(items, func(a, b summarize.Item) int { return int(a.From - b.From) })
 	above, root := s.above()
-	var first []item
+	var first []summarize.Item
 	for _, row := range above {
-		first = append(first, itemsOfRow(row, most)...)
+		first = append(first, summarize.ItemsOfRow(row, most)...)
 	}
-	first = append(first, itemsOf(root, most)...)
+	first = append(first, summarize.ItemsOf(root, most)...)
 	for i := range first { // its numbers are those of another conversation
-		first[i].turn, first[i].from, first[i].to = 0, 1, 1
+		first[i].Turn, first[i].From, first[i].To = 0, 1, 1
 		if len(items) > 0 {
-			first[i].from, first[i].to = items[0].from, items[0].from
+			first[i].From, first[i].To = items[0].From, items[0].From
 		}
 	}
 	return append(first, items...)
@@ -170,7 +171,7 @@ func (s view) above() (rows []Compaction, root []chat.Message) {
 
 // whyNoModel is a failure in words for people.
 func whyNoModel(err error) string {
-	var refused refusal
+	var refused summarize.Refusal
 	switch {
 	case errors.Is(err, ErrSpent):
 		return ErrSpent.Error()

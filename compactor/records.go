@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -100,7 +101,7 @@ type Job interface {
 	Kept() int
 	// Store writes summary and memories and makes the row prepared, in one
 	// transaction. Memories count from then on. It returns the memories that are new.
-	Store(ctx context.Context, summary Summary) ([]MemoryDraft, error)
+	Store(ctx context.Context, summary summarize.Summary) ([]summarize.MemoryDraft, error)
 	// Fail makes the row failed, with the cause in words for people.
 	Fail(ctx context.Context, cause string) error
 }

@@ -3,6 +3,8 @@ package compactor
 import (
 	"fmt"
 	"time"
+
+	"cairn/compactor/summarize"
 )
 
 // Wishes: compactions that people and the model ask for.
@@ -141,13 +143,13 @@ func (c *Compactor) whyNot(trigger Trigger, p Policy, turnSince bool, tokens int
 	switch {
 	case self && !p.Enabled:
 		return reasonSelfOff
-	case c.appliedAt > 0 && !turnSince && (self || tokens < minSummary+headingCost):
+	case c.appliedAt > 0 && !turnSince && (self || tokens < summarize.MinSummary+headingCost):
 		return reasonJust
 	case self && (now.Before(c.backoff.pausedUntil) || now.Before(c.backoff.retryAt) && c.backoff.failures > 1):
 		return reasonCooling
 	case tokens == 0:
 		return reasonShort
-	case tokens < minSummary+headingCost:
+	case tokens < summarize.MinSummary+headingCost:
 		return reasonLittle
 	}
 	return ""

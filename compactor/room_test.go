@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -48,7 +49,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 				row.Messages = int(row.To - row.From + 1)
 				j, err := r.conv.Begin(context.Background(), row)
 				if err == nil {
-					_, err = j.Store(context.Background(), compactor.Summary{Text: row.Text, Tokens: compactor.TokensOfCompaction(row)})
+					_, err = j.Store(context.Background(), summarize.Summary{Text: row.Text, Tokens: compactor.TokensOfCompaction(row)})
 				}
 				must(t, err)
 				r.restart()

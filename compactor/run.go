@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"cairn/compactor/summarize"
 )
 
 // work is what is made at a time: a summary, and the folds that keep the stack inside its
@@ -127,27 +129,27 @@ func (c *Compactor) write(w *work, j *job, err error) {
 		c.awaited[j.row.ID] = j.ended
 	}
 	c.report(j.row, EventStarted, j.window)
-	summarize := c.summarizing(j, record)
+	how := c.summarizing(j, record)
 	c.o.Start(func() func() {
-		s, err := c.guarded(w.ctx, func(ctx context.Context) (Summary, error) {
+		s, err := c.guarded(w.ctx, func(ctx context.Context) (summarize.Summary, error) {
 			if err := j.renew(ctx, record); err != nil {
-				return Summary{}, err
+				return summarize.Summary{}, err
 			}
-			return summarize(ctx)
+			return how(ctx)
 		})
 		return func() { c.store(w, j, record, s, err) }
 	})
 }
 
 // store stores what the summarizer made: then the row is prepared, and its memories count.
-func (c *Compactor) store(w *work, j *job, record Job, summary Summary, err error) {
+func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary, err error) {
 	row := j.row
 	if err == nil {
 		row.Text, row.Sources = summary.Text, summary.Sources
 		row.Model = cmp.Or(summary.Model, row.Model)
 		row.Tokens = TokensOfCompaction(row)
 		summary.Tokens = row.Tokens
-		var saved []MemoryDraft
+		var saved []summarize.MemoryDraft
 		if saved, err = record.Store(w.ctx, summary); err == nil {
 			row.State = Prepared
 			c.o.Saved(saved)

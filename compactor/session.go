@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -114,8 +115,8 @@ func renderInherited(c Compaction) string {
 	if c.Kind == Placeholder {
 		return fmt.Sprintf("[System: %d older messages of the channel above this thread were truncated]", c.Messages)
 	}
-	text := citations.ReplaceAllString(c.Text, "") // the numbers are the channel's: here others have them
-	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", chat.SummaryMark, days(c), chat.Escape(text))
+	text := summarize.Citations.ReplaceAllString(c.Text, "") // the numbers are the channel's: here others have them
+	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", chat.SummaryMark, summarize.Days(c), chat.Escape(text))
 }
 
 // TokensOfInherited returns what a copy of c costs in the view of a thread, in tokens.

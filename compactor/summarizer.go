@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
 )
@@ -15,29 +16,31 @@ import (
 const readPage = 500
 
 // summarizing returns what lets the job's summarizer work.
-func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (Summary, error) {
-	limit := max(c.stackRoom(j)-headingOf(j.row), minSummary)
+func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summarize.Summary, error) {
+	limit := max(c.stackRoom(j)-headingOf(j.row), summarize.MinSummary)
 	if j.most > 0 {
 		limit = min(limit, j.most)
 	}
 	var target int
 	switch {
 	case j.row.Kind == Rollup && j.extractive && j.tokens > 0: // which chooses again, so that nothing is gained by a text that leaves room
-		target = max(min(limit, j.tokens*3/4), minSummary)
+		target = max(min(limit, j.tokens*3/4), summarize.MinSummary)
 	case j.row.Kind == Rollup && !j.extractive: // of summaries, which are dense already
-		target = max(min(limit*9/10, j.tokens/2), minSummary)
+		target = max(min(limit*9/10, j.tokens/2), summarize.MinSummary)
 	case j.tokens == 0: // known when it is read
-		target = max(limit*9/10, minSummary)
+		target = max(limit*9/10, summarize.MinSummary)
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
 	if j.extractive {
 		beside := c.toldBeside(j.row)
-		return func(ctx context.Context) (Summary, error) { return c.extractive(ctx, j, record, target, beside) }
+		return func(ctx context.Context) (summarize.Summary, error) {
+			return c.extractive(ctx, j, record, target, beside)
+		}
 	}
 	w := c.newWorker(j, record, target, limit)
-	return func(ctx context.Context) (Summary, error) {
-		return c.byModel(ctx, w, func(ctx context.Context, most int) ([]item, error) { return c.read(ctx, j, record, most) })
+	return func(ctx context.Context) (summarize.Summary, error) {
+		return c.byModel(ctx, w, func(ctx context.Context, most int) ([]summarize.Item, error) { return c.read(ctx, j, record, most) })
 	}
 }
 
@@ -65,22 +68,22 @@ func headingOf(row Compaction) int {
 
 // aim is how long the summary of what was read shall be, in tokens: a repair knows its
 // span only now.
-func (j *job) aim(target int, items []item) int {
+func (j *job) aim(target int, items []summarize.Item) int {
 	if j.repairs == 0 || j.row.Kind == Rollup {
 		return target
 	}
-	return j.policy.target(costOfItems(items), target)
+	return j.policy.target(summarize.CostOfItems(items), target)
 }
 
 // byModel lets the worker's model work, and if its server does not let it, the
 // fallback, from the beginning. read returns the material, at most so
 // many tokens in one item: each model has a window of its own.
-func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]item, error)) (Summary, error) {
-	work := func(model llm.Model) (Summary, error) {
+func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]summarize.Item, error)) (summarize.Summary, error) {
+	work := func(model llm.Model) (summarize.Summary, error) {
 		w, most := w.on(ctx, model)
-		items, err := read(ctx, min(most/2, mostOfMessage))
+		items, err := read(ctx, min(most/2, summarize.MostOfMessage))
 		if err != nil {
-			return Summary{}, err
+			return summarize.Summary{}, err
 		}
 		w.target = w.j.aim(w.target, items)
 		w.limit = min(w.limit, tooLong(w.target))
@@ -110,7 +113,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 // extractive chooses among messages: those of the span, or, for a fold, those its
 // children were chosen from. It never chooses from a choice; what a worker wrote is
 // as good as something said.
-func (c *Compactor) extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s Summary, err error) {
+func (c *Compactor) extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
 	var messages []chat.Message
 	if j.row.Kind != Rollup {
 		messages, err = readAll(ctx, record, j.row.From, j.row.To)
@@ -124,7 +127,7 @@ func (c *Compactor) extractive(ctx context.Context, j *job, record Job, target i
 		return s, err
 	}
 	messages = withoutSecrets(messages)
-	s = extract(messages, j.aim(target, itemsOf(messages, mostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside)
+	s = summarize.ExtractBeside(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside)
 	s.Text = secrets.Mask(s.Text) // what stands together only now
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
@@ -138,7 +141,7 @@ func belowRows(ctx context.Context, record Job, rows []Compaction) (messages []c
 		var part []chat.Message
 		switch {
 		case row.By == ByWorker:
-			part = []chat.Message{writtenOf(row)}
+			part = []chat.Message{summarize.WrittenOf(row)}
 		case row.Kind != Placeholder:
 			part, err = choice(ctx, record, row)
 		default:
@@ -188,11 +191,11 @@ func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 			if at < 0 {
 				at = len(messages)
 			}
-			messages = slices.Insert(messages, at, writtenOf(child))
+			messages = slices.Insert(messages, at, summarize.WrittenOf(child))
 		}
 	}
 	if err == nil && len(messages) == 0 && slices.Contains(row.Sources, 0) { // a copy, which has nothing below it
-		messages = []chat.Message{writtenOf(row)}
+		messages = []chat.Message{summarize.WrittenOf(row)}
 	}
 	return messages, err
 }
@@ -200,11 +203,6 @@ func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 // mostReads is of how many rows a fold reads the children: what a worker wrote is
 // about as many folds deep as the conversation doubled since.
 const mostReads = 64
-
-// writtenOf makes a message of what a worker wrote.
-func writtenOf(row Compaction) chat.Message {
-	return chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime}
-}
 
 // toldBeside returns the texts that will stand in the stack beside row's.
 func (c *Compactor) toldBeside(row Compaction) (texts []string) {

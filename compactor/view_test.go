@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -117,7 +118,7 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 	t.Run("and no summarizer reads it", func(t *testing.T) {
 		m := answer("so")
 		m.Native = json.RawMessage(`{"reasoning":"I think"}`)
-		if text := plainText(itemsOf([]chat.Message{m}, 1000)); strings.Contains(text, "I think") || !strings.Contains(text, "so") {
+		if text := summarize.PlainText(summarize.ItemsOf([]chat.Message{m}, 1000)); strings.Contains(text, "I think") || !strings.Contains(text, "so") {
 			t.Errorf("it reads %s", text)
 		}
 	})
@@ -200,7 +201,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 	if got := shown("look", long); got != "[Previous: used look]" {
 		t.Errorf("an old result is %q", got)
 	}
-	for _, tool := range neverCleared {
+	for _, tool := range summarize.NeverCleared {
 		if got := shown(tool, long); got != long {
 			t.Errorf("a result of %s is %q", tool, got)
 		}

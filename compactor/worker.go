@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -24,7 +25,7 @@ type worker struct {
 	around around // what stands beside the span, likewise
 	target int    // tokens the summary shall have
 	limit  int    // tokens it may have
-	again  refusal
+	again  summarize.Refusal
 	plain  bool   // asked for text alone, as for a person: it need not be much shorter
 	calls  *int   // of the model, for this chunk
 	absent *int   // chunks that it declined
@@ -54,7 +55,7 @@ func (w worker) on(ctx context.Context, model llm.Model) (_ worker, most int) {
 	if window <= smallWindow {
 		w.prompt = strings.Replace(w.prompt, prompts.Worker, prompts.WorkerBrief, 1)
 	}
-	w.agent = content(w.agent, min(mostOfAgent, window/agentShare))
+	w.agent = summarize.Content(w.agent, min(mostOfAgent, window/agentShare))
 	w.around.most = min(mostAround, window/aroundShare)
 	return w, max(window*6/10-w.frame(), minChunk)
 }
@@ -84,26 +85,26 @@ func (w worker) frame() int {
 
 // run summarizes the items, in chunks of at most most tokens. A chunk that fails fails
 // the whole: no part is dropped silently.
-func (w worker) run(ctx context.Context, items []item, most int) (Summary, error) {
+func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summarize.Summary, error) {
 	if len(items) == 0 {
-		return Summary{Text: "Nothing was said in words."}, nil
+		return summarize.Summary{Text: "Nothing was said in words."}, nil
 	}
 	w.absent = new(int)
 	text, err := w.sumUp(ctx, items, most)
 	if err != nil {
-		return Summary{}, err
+		return summarize.Summary{}, err
 	}
 	w.compare(items, text)
-	s := Summary{Text: shortenSummary(text, w.limit), Beside: *w.around.read}
+	s := summarize.Summary{Text: summarize.ShortenSummary(text, w.limit), Beside: *w.around.read}
 	if w.record != nil && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
 		// summarize. Memories are extracted without it.
 		messages, err := readAll(ctx, w.record, w.j.row.From, w.j.row.To)
 		if err != nil {
-			return Summary{}, err
+			return summarize.Summary{}, err
 		}
 		messages = withoutSecrets(messages)
-		s.Memories = Extract(messages, minSummary, memoriesOf(w.j, messages), w.j.row.Focus).Memories
+		s.Memories = summarize.Extract(messages, summarize.MinSummary, memoriesOf(w.j, messages), w.j.row.Focus).Memories
 	}
 	return s, nil
 }
@@ -111,9 +112,9 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 // sumUp summarizes items in requests of at most most tokens of material. Each chunk
 // is summarized to its share, as much as one answer can hold; if the parts together are
 // too long, they are summarized once more.
-func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, err error) {
-	all, answers := costOfItems(items), (w.target+mostAsked-1)/mostAsked
-	parts := chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
+func (w worker) sumUp(ctx context.Context, items []summarize.Item, most int) (text string, err error) {
+	all, answers := summarize.CostOfItems(items), (w.target+mostAsked-1)/mostAsked
+	parts := summarize.Chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
 	made := ""               // of the part before
 	absent := map[int]bool{} // parts that were declined
@@ -121,17 +122,17 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 		share := w
 		share.around = w.around.of(part, made, parts[i+1:])
 		if len(parts) > 1 || answers > 1 {
-			share.target = min(max(min(max(w.target*costOfItems(part)/all, 3*minSummary), costOfItems(part)*4/10), minSummary), mostAsked)
+			share.target = min(max(min(max(w.target*summarize.CostOfItems(part)/all, 3*summarize.MinSummary), summarize.CostOfItems(part)*4/10), summarize.MinSummary), mostAsked)
 			share.limit = min(2*share.target, w.limit)
 		}
 		takeBack := w.mark()
 		t, err := share.chunk(ctx, part)
 		if llm.KindOf(err) == llm.KindOverflow && len(part) > 1 && most > minChunk {
 			takeBack()
-			t, err = share.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
+			t, err = share.sumUp(ctx, part, max(summarize.CostOfItems(part)/2, minChunk))
 		}
 		if made = t; err != nil && w.doesWithout(err, len(parts)) && ctx.Err() == nil {
-			w.c.o.Log.Info("rollup_part_declined", "effect", "the extractive summarizer summarizes it", "from", part[0].from, "to", part[len(part)-1].to)
+			w.c.o.Log.Info("rollup_part_declined", "effect", "the extractive summarizer summarizes it", "from", part[0].From, "to", part[len(part)-1].To)
 			takeBack()
 			t, made = standIn(part, share.target), "" // what is declined is not shown again
 			absent[i], err = true, nil
@@ -141,39 +142,32 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 		}
 		texts = append(texts, t)
 	}
-	text = joinParts(texts)
+	text = summarize.JoinParts(texts)
 	if len(parts) == 1 || tokens.Estimate(text) <= w.limit {
 		return text, nil
 	}
-	var joined []item
+	var joined []summarize.Item
 	for i, t := range texts {
-		row := Compaction{Span: Span{From: parts[i][0].from, To: parts[i][len(parts[i])-1].to}, Text: t}
+		row := Compaction{Span: Span{From: parts[i][0].From, To: parts[i][len(parts[i])-1].To}, Text: t}
 		if absent[i] {
-			row.FromTime, row.ToTime = parts[i][0].said.Time, parts[i][len(parts[i])-1].said.Time
-			joined = append(joined, omitted(row))
+			row.FromTime, row.ToTime = parts[i][0].Said.Time, parts[i][len(parts[i])-1].Said.Time
+			joined = append(joined, summarize.Omitted(row))
 			continue
 		}
-		joined = append(joined, itemsOfRow(row, most/2)...)
+		joined = append(joined, summarize.ItemsOfRow(row, most/2)...)
 	}
-	if costOfItems(joined) >= costOfItems(items) { // no progress: what is there must do
-		return shortenSummary(text, w.limit), nil
+	if summarize.CostOfItems(joined) >= summarize.CostOfItems(items) { // no progress: what is there must do
+		return summarize.ShortenSummary(text, w.limit), nil
 	}
 	return w.sumUp(ctx, joined, most)
 }
 
 // evenly is the size of chunks that are all about as large, at most most tokens: a
 // small rest would be hard to summarize in fewer words.
-func evenly(items []item, most int) int {
-	total := costOfItems(items)
+func evenly(items []summarize.Item, most int) int {
+	total := summarize.CostOfItems(items)
 	n := (total + most - 1) / most
 	return min(most, total/max(n, 1)+most/8)
-}
-
-func costOfItems(items []item) (tokens int) {
-	for _, it := range items {
-		tokens += it.tokens
-	}
-	return tokens
 }
 
 // mark returns a function that takes back the memories saved since.
@@ -186,8 +180,8 @@ func (w worker) mark() (takeBack func()) {
 
 // chunk summarizes items with at most max_turns calls of the model, as long as the model
 // sends something now and then, and measures its speed.
-func (w worker) chunk(ctx context.Context, items []item) (text string, err error) {
-	cost, started := w.frame()+costOfItems(items), w.c.o.Now()
+func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string, err error) {
+	cost, started := w.frame()+summarize.CostOfItems(items), w.c.o.Now()
 	ctx, alive, stop := watch(ctx, time.Duration(w.j.policy.Timeout))
 	defer stop()
 	w.alive = alive
@@ -205,12 +199,12 @@ func (w worker) chunk(ctx context.Context, items []item) (text string, err error
 
 // patient asks once more for a text that is refused, with the reason and more room
 // for the answer.
-func (w worker) patient(ctx context.Context, items []item) (text string, err error) {
+func (w worker) patient(ctx context.Context, items []summarize.Item) (text string, err error) {
 	w.calls = new(int)
 	takeBack := w.mark()
 	text, err = w.attempt(ctx, items)
-	var why refusal
-	if errors.As(err, &why) && why.again(*w.calls) && w.left() > 0 {
+	var why summarize.Refusal
+	if errors.As(err, &why) && why.Again(*w.calls) && w.left() > 0 {
 		w.c.o.Log.Debug("summary_refused", "reason", err)
 		takeBack()
 		w.again = why
@@ -223,7 +217,7 @@ func (w worker) patient(ctx context.Context, items []item) (text string, err err
 // are max_turns for a chunk.
 func (w worker) spend() error {
 	if w.left() <= 0 {
-		return refusedCalls
+		return summarize.RefusedCalls
 	}
 	if w.c.o.Spend != nil {
 		if err := w.c.o.Spend(); err != nil {

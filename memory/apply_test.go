@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 const (
@@ -158,7 +159,7 @@ func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
 	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
 		t.Fatalf("children of the one to repair: %+v, %v", children, err)
 	}
-	must(j.Store(ctx, compactor.Summary{Text: "better", Tokens: 7}))(t)
+	must(j.Store(ctx, summarize.Summary{Text: "better", Tokens: 7}))(t)
 	head, rows := applyRows(t, c, j.ID())
 	if shape(head.Stack) != "rollup worker 1-10" || rows[0].State != compactor.Applied {
 		t.Fatalf("the stack is %s, the row %s", shape(head.Stack), rows[0].State)
@@ -245,7 +246,7 @@ func TestJobLife(t *testing.T) {
 		c := imported(t, 4)
 		j := begin(t, c, leaf, worker, 1, 4)
 		noError(t, j.Fail(ctx, "too slow"))
-		expectError(t, failure(j.Store(ctx, compactor.Summary{Text: "late", Tokens: 1})), ErrNotFound)
+		expectError(t, failure(j.Store(ctx, summarize.Summary{Text: "late", Tokens: 1})), ErrNotFound)
 		_, rows := applyRows(t, c, j.ID())
 		if rows[0].State != compactor.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
 			t.Errorf("the row is %+v", rows[0])
@@ -283,7 +284,7 @@ func TestJobLife(t *testing.T) {
 			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
 		}
 		j := must(c.Begin(ctx, row))(t)
-		must(j.Store(ctx, compactor.Summary{Text: "text", Tokens: 3}))(t)
+		must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)
 		noError(t, c.Measured(ctx, j.ID(), 100, 60))
 		row.ID, row.State, row.Text, row.Tokens = j.ID(), compactor.Applied, "text", 3
 		if head, _ := applyRows(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []compactor.Compaction{row}) {
@@ -322,7 +323,7 @@ func TestWhatWaitsInOrder(t *testing.T) {
 		c := imported(t, 20)
 		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
 		repair := must(c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
-		must(repair.Store(ctx, compactor.Summary{Text: "repaired", Tokens: 7}))(t)
+		must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
 		next := storeSummary(t, c, leaf, worker, 6, 10)
 		undo(t, c)
 		if head, applied := applyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != compactor.Prepared {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // TestLooseArguments: what small models send to memory_save. Message 3 is Bob's, 4 Ann's.
@@ -106,7 +106,7 @@ func savedWith(t *testing.T, arguments string) Memory {
 	if answer, err := call(j.Tools(20), "memory_save", arguments); err != nil {
 		t.Fatalf("%q, %v", answer, err)
 	}
-	must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
+	must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 	found, _, err := c.store.Memories(ctx, Filter{Conversation: c.Name()})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%+v, %v", found, err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -97,7 +97,7 @@ func TestWhatWasLearntWhileTheClockWasWrongIsNotBelievedForAYear(t *testing.T) {
 
 func TestWorthStaysSaneWhateverTheClockSays(t *testing.T) {
 	now := time.Now()
-	for _, kind := range compactor.MemoryKinds {
+	for _, kind := range summarize.MemoryKinds {
 		m := Memory{Kind: kind.Name, Importance: 0.5, SaidAt: now}
 		for name, jump := range jumps {
 			if w := m.Worth(now.Add(jump)); !(w >= 0.5*lasting && w <= 0.5) {

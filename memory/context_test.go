@@ -7,6 +7,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -34,7 +35,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	setup := func(t *testing.T) (*Conversation, Memory) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
-		kept, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
+		kept, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
 		if err != nil {
 			t.Fatal(err)
 		}

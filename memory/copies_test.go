@@ -10,6 +10,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -95,7 +96,7 @@ func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, said(1, "a"), said(2, secret), asking(3, secret))
 	t.Run("a draft that was checked before a deletion is not saved after it", func(t *testing.T) {
-		d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, by: byAssistant}
+		d := draft{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, by: byAssistant}
 		err := c.store.update(ctx, func(tx *transaction) error {
 			_, err := c.check(tx, &d, 1, 3)
 			return err
@@ -137,7 +138,7 @@ func TestErasing(t *testing.T) {
 	}
 	remember := func(t *testing.T, c *Conversation, content, about string, messages ...int64) int64 {
 		t.Helper()
-		m, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
+		m, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +192,7 @@ func TestErasing(t *testing.T) {
 		aboutAnn := remember(t, c, "Ann likes tea", "Ann", 2)
 		confirmed := remember(t, c, "the office moves", "", 2)
 		remember(t, c, "the office moves", "", 1)
-		m := must(c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
+		m := must(c.Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
 		expect(t, "the result", must(c.Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
 		must(c.store.Erase(ctx, "a", c))(t)
 		later := remember(t, c, "Ann likes coffee", "Ann", 3)
@@ -254,7 +255,7 @@ func TestOptingOut(t *testing.T) {
 	ann, bob := said(2, "I like tea"), said(1, "Ann likes tea")
 	ann.AuthorID, ann.Author, bob.AuthorID, bob.Author = "a", "Ann Lee", "b", "Bob"
 	deliver(t, c, ann, bob)
-	before, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "tea is hot", Messages: []int64{1}}, "")
+	before, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "tea is hot", Messages: []int64{1}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func TestOptingOut(t *testing.T) {
 	}
 	var out *OptedOutError
 	t.Run("nothing is saved from their messages, about them, or with their name", func(t *testing.T) {
-		for _, d := range []compactor.MemoryDraft{
+		for _, d := range []summarize.MemoryDraft{
 			{Kind: "fact", Content: "tea", Messages: []int64{1}},
 			{Kind: "fact", Content: "tea", Messages: []int64{2, 1}},
 			{Kind: "fact", Content: "she likes tea", About: "Ann Lee", Messages: []int64{2}},
@@ -281,10 +282,10 @@ func TestOptingOut(t *testing.T) {
 				t.Errorf("%+v: %v", d, err)
 			}
 		}
-		if _, err := c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
+		if _, err := c.Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
 			t.Errorf("their own wish: %v", err)
 		}
-		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Anna Leed drinks", Messages: []int64{2}}, "Bob"); err != nil {
+		if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Anna Leed drinks", Messages: []int64{2}}, "Bob"); err != nil {
 			t.Errorf("somebody else: %v", err)
 		}
 	})
@@ -296,7 +297,7 @@ func TestOptingOut(t *testing.T) {
 		if err := save(`{"content":"more tea","kind":"fact","messages":[1]}`); !errors.As(err, &out) {
 			t.Errorf("%v", err)
 		}
-		fresh, err := worker.Store(ctx, compactor.Summary{Text: "s", Tokens: 1, Memories: []compactor.MemoryDraft{{Kind: "fact", Content: "tea!", Messages: []int64{1}}}})
+		fresh, err := worker.Store(ctx, summarize.Summary{Text: "s", Tokens: 1, Memories: []summarize.MemoryDraft{{Kind: "fact", Content: "tea!", Messages: []int64{1}}}})
 		if err != nil || len(fresh) != 1 || fresh[0].Content != "Bob reads" {
 			t.Errorf("saved %+v, %v", fresh, err)
 		}
@@ -308,7 +309,7 @@ func TestOptingOut(t *testing.T) {
 		if changed, err := c.OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
 			t.Fatal(changed, err)
 		}
-		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "green tea", Messages: []int64{1}}, ""); err != nil {
+		if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "green tea", Messages: []int64{1}}, ""); err != nil {
 			t.Error(err)
 		}
 	})

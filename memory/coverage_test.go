@@ -11,6 +11,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/transcript"
 )
 
@@ -179,7 +180,7 @@ func TestCoverage(t *testing.T) {
 			for _, child := range j.children { // what it folds has left the view meanwhile
 				j.touched = j.touched || number(t, c.store, "SELECT state NOT IN ('prepared', 'applied', 'rolled_up') FROM compactions WHERE id = ?", child) == 1
 			}
-			fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
+			fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
 			if err != nil {
 				rt.Fatal(err)
 			}

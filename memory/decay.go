@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // lasting is the share of its importance that a memory keeps however old it is: what
@@ -23,7 +23,7 @@ func (m Memory) Worth(now time.Time) float64 {
 	if err != nil || m.Pinned {
 		return m.Importance
 	}
-	halfLife := float64(compactor.MemoryKinds[i].HalfLife) * (1 + math.Log2(float64(max(m.Confirmed, 1))))
+	halfLife := float64(summarize.MemoryKinds[i].HalfLife) * (1 + math.Log2(float64(max(m.Confirmed, 1))))
 	if halfLife == 0 {
 		return m.Importance
 	}

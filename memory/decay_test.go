@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"cairn/compactor/summarize"
 
-	"cairn/compactor"
+	"pgregory.net/rapid"
 )
 
 func TestWorth(t *testing.T) {
@@ -43,10 +43,10 @@ func TestWorth(t *testing.T) {
 	t.Run("and so does that of the kinds", func(t *testing.T) {
 		for days := range 3000 {
 			last := 2.0
-			for i, kind := range compactor.MemoryKinds {
+			for i, kind := range summarize.MemoryKinds {
 				m := Memory{Kind: kind.Name, Importance: kind.Importance, SaidAt: day}
 				worth := m.Worth(day.AddDate(0, 0, days))
-				if worth > last || worth == last && kind.Importance != compactor.MemoryKinds[max(i-1, 0)].Importance {
+				if worth > last || worth == last && kind.Importance != summarize.MemoryKinds[max(i-1, 0)].Importance {
 					t.Fatalf("after %d days %s is worth %v, the kind before %v", days, kind.Name, worth, last)
 				}
 				last = worth

@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // secret stands in what is to be deleted, and nowhere else.
@@ -196,7 +197,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 	c := imported(t, 9)
 	remember := func(content string, messages ...int64) int64 {
 		t.Helper()
-		m, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
+		m, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +250,7 @@ func TestAQuotingMemoryGoesWithEachMessageItQuotes(t *testing.T) {
 			if steps.running {
 				remove(t, c, 2)
 			}
-			fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2, Memories: []compactor.MemoryDraft{
+			fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 				{Kind: "fact", Content: "Ann: I play the " + secret + ". I live in Rome.", Messages: []int64{2, 5}},
 			}})
 			if err != nil || len(fresh) == 1 != steps.saved {

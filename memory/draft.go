@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/words"
@@ -28,7 +28,7 @@ const (
 
 // Kinds are the kinds of memory, by name.
 var Kinds = func() (names []string) {
-	for _, k := range compactor.MemoryKinds {
+	for _, k := range summarize.MemoryKinds {
 		names = append(names, k.Name)
 	}
 	return names
@@ -39,7 +39,7 @@ const maxContent = 1000
 
 // draft is a memory that is not written yet.
 type draft struct {
-	compactor.MemoryDraft
+	summarize.MemoryDraft
 	supersedes int64 // the memory it takes the place of; 0: none
 	by         string
 	folded     string   // see words.Fold
@@ -76,7 +76,7 @@ func (d draft) saidAt() int64 {
 }
 
 // asDraft is what of it concerns a compactor.
-func (d draft) asDraft() compactor.MemoryDraft {
+func (d draft) asDraft() summarize.MemoryDraft {
 	m := d.MemoryDraft
 	m.Messages = nil
 	for _, s := range d.sources {
@@ -147,7 +147,7 @@ func checkContent(d *draft) error {
 		return fmt.Errorf("importance is %v: it must be from 0 to 1", d.Importance)
 	}
 	if d.Importance == 0 {
-		d.Importance = compactor.MemoryKinds[i].Importance
+		d.Importance = summarize.MemoryKinds[i].Importance
 	}
 	d.folded = words.Fold(d.Content)
 	return nil

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // Exported is a memory as it stands in a file: whole, and the messages it came from in
@@ -107,7 +107,7 @@ func CheckExported(all []Exported) error {
 
 // complete fills in what may be left out, and tells what is wrong.
 func (e *Exported) complete() error {
-	d := draft{MemoryDraft: compactor.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
+	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
 	if err := checkContent(&d); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/words"
 )
 
@@ -89,7 +89,7 @@ func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *
 	if err != nil {
 		return 0, false, err
 	}
-	d := draft{MemoryDraft: compactor.MemoryDraft{Content: e.Content, About: e.About}, sources: sources, speaker: e.Speaker, speakerID: e.SpeakerID, aboutID: e.AboutID}
+	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, About: e.About}, sources: sources, speaker: e.Speaker, speakerID: e.SpeakerID, aboutID: e.AboutID}
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
 	var out *OptedOutError
 	if err := c.allowed(tx, d); errors.As(err, &out) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -144,16 +144,16 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			if _, err := j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]}`, content))); err != nil {
 				return err
 			}
-			_, err := j.Store(ctx, compactor.Summary{Text: "x", Tokens: 5})
+			_, err := j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5})
 			return err
 		},
 		"by the built-in summarizer": func(content string) error {
 			j := begin(t, c, leaf, extractive, 6, 10)
-			_, err := j.Store(ctx, compactor.Summary{Text: "x", Tokens: 5, Memories: []compactor.MemoryDraft{{Kind: "fact", Content: content, Messages: []int64{7}}}})
+			_, err := j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Memories: []summarize.MemoryDraft{{Kind: "fact", Content: content, Messages: []int64{7}}}})
 			return err
 		},
 		"by a person": func(content string) error {
-			_, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content}, "Ann")
+			_, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann")
 			return err
 		},
 	} {
@@ -181,7 +181,7 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	save("first", 3) // which gives the first one another source
 	takeBack()
 	save("third", 4)
-	must(j.Store(ctx, compactor.Summary{Text: "x", Tokens: 5, Model: "another"}))(t)
+	must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Model: "another"}))(t)
 	found, err := c.SearchMemories(ctx, "", 10)
 	var got []string
 	for _, m := range found {
@@ -195,10 +195,10 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 func TestFactsInAnyScriptAreToldApart(t *testing.T) {
 	c := imported(t, 5)
 	for _, content := range []string{"我住在都灵。", "我住在罗马。", "Я живу в Турине.", "Я живу в Риме.", "私は猫が好きです。", "私は犬が好きです。"} {
-		if _, fresh, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
+		if _, fresh, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
 			t.Errorf("%s: fresh %v, %v", content, fresh, err)
 		}
-		if _, fresh, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
+		if _, fresh, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
 			t.Errorf("%s again: fresh %v, %v", content, fresh, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 const (
@@ -212,7 +213,7 @@ func TestARepairReachesThreads(t *testing.T) {
 		j := must(above.Begin(ctx, compactor.Compaction{
 			Kind: leaf, By: worker, State: compactor.Running, Trigger: compactor.OnRepair, Span: compactor.Span{From: 4, To: 6}, Messages: 2,
 		}))(t)
-		must(j.Store(ctx, compactor.Summary{Text: text, Tokens: 30}))(t)
+		must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
 		applyRows(t, above, j.ID())
 	}
 	repair("Bicycles were bought again.")

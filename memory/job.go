@@ -14,6 +14,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -138,7 +139,7 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 // that a worker has read now give way to the worker's. If a message of the span was
 // edited or deleted since the job was begun, what stood over it was undone, or what the
 // worker read beside it was deleted, nothing is stored and the row is stale.
-func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []compactor.MemoryDraft, err error) {
+func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []summarize.MemoryDraft, err error) {
 	c := j.conversation
 	err = c.store.update(ctx, func(tx *transaction) error {
 		fresh = nil
@@ -189,7 +190,7 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 // stale reports whether what the job read has changed: of its span, which ends the row at
 // once, or something beside it that was deleted since, or a row that has left the view. Its
 // summary may repeat that.
-func (j *job) stale(tx *transaction, beside compactor.Beside) (stale bool, err error) {
+func (j *job) stale(tx *transaction, beside summarize.Beside) (stale bool, err error) {
 	stale, err = exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", j.row.ID)
 	if err != nil || stale {
 		return stale, err
@@ -211,7 +212,7 @@ func (j *job) stale(tx *transaction, beside compactor.Beside) (stale bool, err e
 }
 
 // ofExtractive checks what the extractive summarizer wants saved, and skips what is none.
-func (j *job) ofExtractive(tx *transaction, memories []compactor.MemoryDraft) []draft {
+func (j *job) ofExtractive(tx *transaction, memories []summarize.MemoryDraft) []draft {
 	var kept []draft
 	for _, m := range memories {
 		d := draft{MemoryDraft: m, by: byExtractive}

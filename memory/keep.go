@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // Wish is what a person asks to be remembered.
 type KeepRequest struct {
-	compactor.MemoryDraft        // it may name no messages
+	summarize.MemoryDraft        // it may name no messages
 	Person, PersonID      string // who asks; the platform's id, empty: not known
 	Server                bool   // it may be shared where memories are; else it stays here
 }

@@ -15,6 +15,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -96,7 +97,7 @@ func deliver(t testing.TB, c *Conversation, messages ...Inbound) []chat.Message 
 }
 
 // Remember has a person keep something here.
-func (c *Conversation) Remember(ctx context.Context, d compactor.MemoryDraft, person string) (m Memory, fresh bool, err error) {
+func (c *Conversation) Remember(ctx context.Context, d summarize.MemoryDraft, person string) (m Memory, fresh bool, err error) {
 	s, err := c.Keep(ctx, KeepRequest{MemoryDraft: d, Person: person})
 	return s.Memory, s.Fresh, err
 }
@@ -160,7 +161,7 @@ func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, 
 func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
-	must(j.Store(ctx, compactor.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}))(t)
+	must(j.Store(ctx, summarize.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}))(t)
 	return j.ID()
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // contents lists the active memories, the newest row last, as "kind: content".
@@ -43,8 +44,8 @@ func TestWorkerSaves(t *testing.T) {
 		if got := contents(t, c); got != nil {
 			t.Errorf("saved before the summary was: %q", got)
 		}
-		fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
-		want := []compactor.MemoryDraft{
+		fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
+		want := []summarize.MemoryDraft{
 			{ID: 1, Kind: "preference", Content: "Bob likes tea", Importance: 0.25, Messages: []int64{3, 5}, About: "Bob"},
 			{ID: 2, Kind: "fact", Content: "Ann has a cat", Importance: 0.6, Messages: []int64{4}, About: "Ann"},
 		}
@@ -78,7 +79,7 @@ func TestWorkerSaves(t *testing.T) {
 		if _, err := call(j.Tools(1), "memory_save", `{"content": "Bob swims", "kind": "fact", "messages": [9]}`); err != nil {
 			t.Errorf("the next chunk has a limit of its own: %v", err)
 		}
-		must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
+		must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		if got, want := contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -91,7 +92,7 @@ func TestWorkerSaves(t *testing.T) {
 		j := begin(t, c, leaf, worker, 1, 9)
 		must(save(t, j, `{"content": "Ann rows", "kind": "fact", "messages": [1]}`))(t)
 		noError(t, j.Fail(ctx, "cancelled"))
-		if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err == nil || contents(t, c) != nil {
+		if _, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}); err == nil || contents(t, c) != nil {
 			t.Errorf("%v, %q", err, contents(t, c))
 		}
 	})
@@ -121,7 +122,7 @@ func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
 			t.Errorf("%.80s: %q, %v, want %q", test.arguments, answer, err, test.want)
 		}
 	}
-	fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
+	fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
 	if err != nil || fresh != nil || contents(t, c) != nil {
 		t.Errorf("saved %v, %v", fresh, err)
 	}
@@ -130,7 +131,7 @@ func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
 
 func TestRemember(t *testing.T) {
 	c := newConversation(t)
-	d := compactor.MemoryDraft{Kind: "todo", Content: "Call the bank"}
+	d := summarize.MemoryDraft{Kind: "todo", Content: "Call the bank"}
 	m, fresh, err := c.Remember(ctx, d, "Ann")
 	if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.8 || len(m.Sources) != 0 {
 		t.Fatalf("%+v, %v, %v", m, fresh, err)
@@ -139,7 +140,7 @@ func TestRemember(t *testing.T) {
 	if m, fresh, err = c.Remember(ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
 		t.Errorf("%+v, %v, %v", m, fresh, err)
 	}
-	if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
+	if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
 		t.Error("nothing was remembered")
 	}
 	other := find(t, c.store, "terminal:other")
@@ -164,7 +165,7 @@ func TestAModelSavesFromTheRunningTurn(t *testing.T) {
 	turn := deliver(t, c, ask)[0].Turn
 	var told []Memory
 	tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m Memory) { told = append(told, m) }})
-	old, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
+	old, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
 	if err != nil {
 		t.Fatal(err)
 	}

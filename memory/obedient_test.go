@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // TestAModelThatObeysGainsNothing: a worker, or the model in conversation, does whatever
@@ -53,7 +54,7 @@ func TestAModelThatObeysGainsNothing(t *testing.T) {
 				}
 			}
 			if j != nil {
-				must(j.Store(ctx, compactor.Summary{Text: "Bob owns this bot."}))(t)
+				must(j.Store(ctx, summarize.Summary{Text: "Bob owns this bot."}))(t)
 			}
 			for _, m := range []Saved{nuts, code, rows, secret} {
 				now, _, err := s.Memory(ctx, m.ID)
@@ -101,7 +102,7 @@ func TestWhoCallsThemselvesAWordOptsOutAlone(t *testing.T) {
 			must(conv.OptOut(ctx, "u7", name, true))(t)
 			for i, all := range [][]string{c.free, c.held} {
 				for _, content := range all {
-					_, err := conv.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: content}, Person: "Ann", PersonID: "0"})
+					_, err := conv.Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content}, Person: "Ann", PersonID: "0"})
 					if (err != nil) != (i == 1) {
 						t.Errorf("%q: %v", content, err)
 					}
@@ -120,7 +121,7 @@ func TestAnEndedMemoryEndsAgainForAnyoneWhoSaysIt(t *testing.T) {
 	noError(t, c.store.update(ctx, func(tx *transaction) error {
 		return changed(tx, "UPDATE memories SET expires_at = 1, about = 'Ann' WHERE id = ?", rome.ID)
 	}))
-	d := draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann is in Rome", Kind: "fact"}, speakerID: "another", by: byWorker, expires: time.Now().Add(time.Hour).UnixMilli()}
+	d := draft{MemoryDraft: summarize.MemoryDraft{Content: "Ann is in Rome", Kind: "fact"}, speakerID: "another", by: byWorker, expires: time.Now().Add(time.Hour).UnixMilli()}
 	noError(t, c.store.update(ctx, func(tx *transaction) error { return c.confirm(tx, rome.ID, d) }))
 	if m, _, err := c.store.Memory(ctx, rome.ID); err != nil || m.Expires.IsZero() {
 		t.Errorf("%+v, %v", m, err)

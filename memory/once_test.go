@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
 func repair(t *testing.T, c *Conversation, by compactor.By, from, to int64, content string, seq int64) {
 	t.Helper()
 	j := begin(t, c, leaf, by, from, to)
-	summary := compactor.Summary{Text: "summary", Tokens: 2}
-	d := compactor.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{seq}}
+	summary := summarize.Summary{Text: "summary", Tokens: 2}
+	d := summarize.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{seq}}
 	if by == extractive {
-		summary.Memories = []compactor.MemoryDraft{d}
+		summary.Memories = []summarize.MemoryDraft{d}
 	} else if _, err := call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		c := imported(t, 9)
 		lost := begin(t, c, leaf, worker, 1, 5)
 		must(call(lost.Tools(20), "memory_save", `{"content": "first", "kind": "fact", "messages": [2]}`))(t)
-		must(lost.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
+		must(lost.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		run(t, c.store, "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
 		repair(t, c, worker, 1, 7, "second", 2)
 		is(t, c, "fact: first")
@@ -64,7 +65,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		if _, err := call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`); err != nil {
 			t.Error(err)
 		}
-		must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
+		must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		is(t, c, "fact: first", "fact: third")
 		if m, _, _ := c.store.Memory(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
 			t.Errorf("it comes from %v", m.Sources)
@@ -82,7 +83,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		c := imported(t, 9)
 		repair(t, c, worker, 1, 3, "fine", 1)
 		j := begin(t, c, leaf, extractive, 1, 9)
-		fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2, Memories: []compactor.MemoryDraft{
+		fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 			{Kind: "fact", Content: "seen before", Messages: []int64{2}},
 			{Kind: "rumour", Content: "no kind", Messages: []int64{5}},
 			{Kind: "fact", Content: "no number", Importance: math.NaN(), Messages: []int64{5}},
@@ -98,7 +99,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		c := imported(t, 9)
 		j := begin(t, c, leaf, worker, 1, 5)
 		j.Tools(20)
-		must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2, Memories: []compactor.MemoryDraft{
+		must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
 		}}))(t)
 		is(t, c, "fact: rough")
@@ -109,7 +110,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		repair(t, c, extractive, 6, 9, "rough two", 7)
 		fold := begin(t, c, rollup, worker, 1, 9, peek(t, c).Head.Stack[0].ID, peek(t, c).Head.Stack[1].ID)
 		must(call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`))(t)
-		must(fold.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
+		must(fold.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		is(t, c, "fact: rough", "fact: fine two") // the fold has read the first child's text, and the second's messages
 	})
 	t.Run("the same fact twice is one row, confirmed by new messages only", func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -150,7 +150,7 @@ func TestSpellingKeepsToItsScope(t *testing.T) {
 		}
 		must(conv.Import(ctx, said))(t)
 	}
-	if _, _, err := other.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
+	if _, _, err := other.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
 		t.Fatal(err)
 	}
 	for _, query := range []string{"greyhuond", "greyhound", "Carolien", "Caroline"} {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 func TestSearchMemories(t *testing.T) {
@@ -16,7 +16,7 @@ func TestSearchMemories(t *testing.T) {
 	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")
 	remember := func(c *Conversation, kind, content string, importance float64) {
 		t.Helper()
-		if _, fresh, err := c.Remember(ctx, compactor.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann"); err != nil || !fresh {
+		if _, fresh, err := c.Remember(ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann"); err != nil || !fresh {
 			t.Fatal(fresh, err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestRankingOfMemories(t *testing.T) {
 		{"Bob", "preference", "Bob drinks green tea", 0.5},
 		{"Bob", "fact", "Bob's greyhound is called Pepper", 0.5},
 	} {
-		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
+		if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestTheFirstPersonIsTheAsker(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))
 	for _, name := range []string{"Ann", "Bob"} {
-		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
+		if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // told is a conversation of nine messages, of which the fifth holds a secret.
@@ -29,7 +30,7 @@ func told(t *testing.T) *Conversation {
 func sumUp(t *testing.T, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, text string, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
-	must(j.Store(ctx, compactor.Summary{Text: text, Tokens: 30}))(t)
+	must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
 	return j.ID()
 }
 
@@ -69,7 +70,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			j := begin(t, c, leaf, worker, 1, 6)
 			must(call(j.Tools(9), "memory_save", `{"content": "Ann bought a `+secret+`.", "kind": "fact", "messages": [5]}`))(t)
 			change(c)
-			saved, err := j.Store(ctx, compactor.Summary{Text: "The " + secret + "." + long, Tokens: 30, Sources: []int64{5}})
+			saved, err := j.Store(ctx, summarize.Summary{Text: "The " + secret + "." + long, Tokens: 30, Sources: []int64{5}})
 			if err != nil || saved != nil {
 				t.Errorf("%+v, %v", saved, err)
 			}
@@ -110,7 +111,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
 			c := told(t)
 			j := begin(t, c, leaf, by, 1, 6)
-			must(j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}))(t)
+			must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}))(t)
 			applyRows(t, c, j.ID(), sumUp(t, c, leaf, worker, 7, 9, "Bicycles."))
 			before := load(t, c).Head
 			remove(t, c, 5)
@@ -213,7 +214,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 4)
 		j := begin(t, c, leaf, extractive, 5, 6)
-		must(j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}))(t)
+		must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}))(t)
 		applyRows(t, c, j.ID())
 		edit(t, c, 5, "I bought something in Milan.")
 		if row := load(t, c).Head.Stack[1]; row.Kind != compactor.Placeholder || row.Text != "" || row.Messages != 2 {

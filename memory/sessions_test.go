@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 func startSession(t tester, c *Conversation) (compactor.Head, bool) {
@@ -120,7 +121,7 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	running := begin(t, c, leaf, worker, 4, 6)
 	startSession(t, c)
 	deliver(t, c, said(10, "anew"))
-	must(running.Store(ctx, compactor.Summary{Text: "late", Tokens: 7}))(t)
+	must(running.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, prepared, running.ID())
 	if applied[0].State != compactor.Applied || applied[1].State != compactor.Applied || len(head.Stack) != 0 || head.Start != 10 {
 		t.Errorf("applied as %s and %s; the stack is %s", applied[0].State, applied[1].State, shape(head.Stack))

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
+	"cairn/compactor/summarize"
 
-	"cairn/compactor"
+	"pgregory.net/rapid"
 )
 
 func TestTheSameFactInOtherWords(t *testing.T) {
@@ -57,7 +57,7 @@ var people = map[string]string{"Ann": "0", "Bob": "1"}
 // keep saves a fact, from messages if any are named.
 func keep(t *testing.T, c *Conversation, person, content string, messages ...int64) Saved {
 	t.Helper()
-	s := must(c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
+	s := must(c.Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
 	return s
 }
 
@@ -108,7 +108,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 		if err != nil || !strings.Contains(answer, "had this forgotten") {
 			t.Errorf("%s, %v", answer, err)
 		}
-		expect(t, "the result", len(must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)), 0)
+		expect(t, "the result", len(must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)), 0)
 		if got := contents(t, c); got != nil {
 			t.Errorf("%q", got)
 		}
@@ -163,7 +163,7 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		if got := save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)); !strings.Contains(got, fmt.Sprintf("supersedes memory %d now", old.ID)) {
 			t.Error(got)
 		}
-		must(j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}))(t)
+		must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		expectAll(t, "the result", contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
 	})
 }
@@ -172,13 +172,13 @@ func TestFewMemoriesAreCompared(t *testing.T) {
 	c := newConversation(t)
 	noError(t, c.store.update(t.Context(), func(tx *transaction) error {
 		for n := range 10_000 {
-			d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
+			d := draft{MemoryDraft: summarize.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
 			d.folded = d.Content
 			if _, err := c.insertMemory(tx, d); err != nil {
 				return err
 			}
 		}
-		ids, err := c.sharing(tx, draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, 1)
+		ids, err := c.sharing(tx, draft{MemoryDraft: summarize.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, 1)
 		if len(ids) > 150 {
 			t.Errorf("%d are", len(ids))
 		}

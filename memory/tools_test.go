@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 )
 
@@ -35,7 +35,7 @@ func TestTools(t *testing.T) {
 	long := strings.Repeat("long ", passageShown) + "end"
 	deliver(t, c, said(1, "I like <tea> & cake"), said(2, long))
 	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
-	if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
+	if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("their parameters are valid JSON", func(t *testing.T) {

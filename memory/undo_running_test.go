@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // What runs when somebody undoes what stood over its messages would hide them again.
@@ -13,13 +14,13 @@ func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 	applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
 	over, failing, beside := begin(t, c, leaf, worker, 1, 5), begin(t, c, leaf, worker, 3, 5), begin(t, c, leaf, worker, 6, 8)
 	undo(t, c)
-	if _, err := over.Store(ctx, compactor.Summary{Text: "late", Tokens: 7}); err != nil {
+	if _, err := over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}); err != nil {
 		t.Error(err)
 	}
 	if err := failing.Fail(ctx, "too slow"); err != nil {
 		t.Error(err)
 	}
-	if _, err := beside.Store(ctx, compactor.Summary{Text: "beside", Tokens: 7}); err != nil {
+	if _, err := beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7}); err != nil {
 		t.Error(err)
 	}
 	_, rows := applyRows(t, c, over.ID(), failing.ID(), beside.ID())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/transcript"
 )
 
@@ -60,7 +61,7 @@ func TestUndoOfACompaction(t *testing.T) {
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
 			j := must(c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
-			must(j.Store(ctx, compactor.Summary{Text: "made anew", Tokens: 3}))(t)
+			must(j.Store(ctx, summarize.Summary{Text: "made anew", Tokens: 3}))(t)
 			return []int64{j.ID()}
 		}},
 	} {
@@ -188,7 +189,7 @@ func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
 	j := must(c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
-	must(j.Store(ctx, compactor.Summary{Text: "of nothing", Tokens: 7}))(t)
+	must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, j.ID())
 	if applied[0].State != compactor.Stale || shape(head.Stack) != before {
 		t.Errorf("it is %s, and holds %d messages; the stack is %s, was %s", applied[0].State, applied[0].Messages, shape(head.Stack), before)
@@ -202,7 +203,7 @@ func TestMemoriesSurviveAnUndo(t *testing.T) {
 		if answer, err := call(j.Tools(5), "memory_save", `{"content":"Ann counts messages.","kind":"fact","messages":[2]}`); err != nil {
 			t.Fatal(answer, err)
 		}
-		must(j.Store(ctx, compactor.Summary{Text: "They counted.", Tokens: 3}))(t)
+		must(j.Store(ctx, summarize.Summary{Text: "They counted.", Tokens: 3}))(t)
 		return j.ID()
 	}
 	applyRows(t, c, save())
@@ -227,7 +228,7 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	by := func(t *testing.T, c *Conversation, trigger compactor.Trigger, from, to int64) {
 		t.Helper()
 		j := must(c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
-		must(j.Store(ctx, compactor.Summary{Text: "x", Tokens: 1}))(t)
+		must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 1}))(t)
 		applyRows(t, c, j.ID())
 	}
 	c := imported(t, 20)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // countBytes counts a text, in whatever case, in each file of a folder. The files are read
@@ -214,7 +214,7 @@ func scatteredMemories(t *testing.T, c *Conversation, seed int64, n int) (secret
 				text += fmt.Sprintf(" w%x%s%d", r.Intn(4000), secret, i)
 			}
 		}
-		m, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: text}, "Ada")
+		m, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: text}, "Ada")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // TestMemoriesPage compares docs/memories.md with the view that it describes, and with
@@ -46,7 +46,7 @@ func TestMemoriesPage(t *testing.T) {
 		}
 	})
 	t.Run("it shows the importance of each kind", func(t *testing.T) {
-		for _, k := range compactor.MemoryKinds {
+		for _, k := range summarize.MemoryKinds {
 			if !strings.Contains(page, fmt.Sprintf("| %s | %.1f", k.Name, k.Importance)) {
 				t.Errorf("it does not say that the importance of %s is %.1f", k.Name, k.Importance)
 			}

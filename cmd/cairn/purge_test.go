@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/memory"
 )
 
@@ -46,7 +46,7 @@ func (p folder) community() {
 		if _, err := c.TakeUp(ctx, memory.All, 10_000, time.Time{}); err != nil {
 			p.t.Fatal(err)
 		}
-		if _, err := c.Keep(ctx, memory.KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}); err != nil {
+		if _, err := c.Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}); err != nil {
 			p.t.Fatal(err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -50,7 +50,7 @@ func TestScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(conversation.Keep(t.Context(), memory.KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
+	must(conversation.Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
 	must(conversation.Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
 	must(conversation.TakeUp(t.Context(), memory.All, 1000, time.Time{}))(t)
 	err = conversation.Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []chat.Message{

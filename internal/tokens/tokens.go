@@ -1,5 +1,5 @@
-// The meter: what a text costs in tokens, estimated in one pass over its bytes.
-
+// Package tokens estimates what a text costs a language model, and clips texts to a size.
+// It reads a text once, byte by byte, and imports nothing of Cairn.
 package tokens
 
 import (

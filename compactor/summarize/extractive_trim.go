@@ -2,7 +2,7 @@
 // is shortened. Negations, numbers, names, quotations, and how certain somebody is,
 // stay.
 
-package compactor
+package summarize
 
 import (
 	"regexp"

@@ -2,7 +2,7 @@
 // is evidence: names, numbers and words of the span. Few lists of words are needed
 // beside it: what models say of their task, and words that any text has.
 
-package compactor
+package summarize
 
 import (
 	"cmp"
@@ -20,34 +20,34 @@ import (
 // Judge returns why text may not stand as a summary of messages, in words for people;
 // nil if it may.
 func Judge(text string, messages []chat.Message) error {
-	items := itemsOf(messages, mostOfMessage)
-	if why := judge(strip(text), items, "", mostOfSummary(items)); why != "" {
+	items := ItemsOf(messages, MostOfMessage)
+	if why := JudgeItems(StripThoughts(text), items, "", MostOfSummary(items)); why != "" {
 		return why
 	}
 	return nil
 }
 
-// mostOfSummary is how many tokens a summary of items may have: one that is hardly shorter
+// MostOfSummary is how many tokens a summary of items may have: one that is hardly shorter
 // frees nothing.
-func mostOfSummary(items []item) int { return max(costOfItems(items)*6/10, minSummary) }
+func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSummary) }
 
-// judge returns why a text cannot be the summary of items, "" if it can. told is what
+// JudgeItems returns why a text cannot be the summary of items, "" if it can. told is what
 // its writer was told, most how many tokens it may have.
-func judge(text string, items []item, told string, most int) refusal {
+func JudgeItems(text string, items []Item, told string, most int) Refusal {
 	switch {
 	case text == "":
-		return refusedEmpty
+		return RefusedEmpty
 	case toolSyntax.MatchString(text):
 		return refusedTools
 	case echoes(text, told), repeats(text, items):
 		return refusedEcho
 	}
 	sentences := words.Sentences(text)
-	if len(sentences) > 0 && declines(sentences[0]) && tokens.Estimate(text) <= mostOfRefusal {
-		return refusedDeclined
+	if len(sentences) > 0 && Declines(sentences[0]) && tokens.Estimate(text) <= mostOfRefusal {
+		return RefusedDeclined
 	}
 	if tokens.Estimate(text) > most {
-		return refusedLarge
+		return RefusedLarge
 	}
 	span := vocabularyOf(items)
 	e, declined := span.evidence(sentences)
@@ -55,7 +55,7 @@ func judge(text string, items []item, told string, most int) refusal {
 	case e.found >= span.least() && e.found >= span.share()*e.all:
 		return ""
 	case declined || refusing.MatchString(text):
-		return refusedDeclined
+		return RefusedDeclined
 	}
 	return refusedNothing
 }
@@ -87,10 +87,10 @@ type vocabulary struct {
 	spaced float64 // the words among them
 }
 
-func vocabularyOf(items []item) vocabulary {
+func vocabularyOf(items []Item) vocabulary {
 	v := vocabulary{keys: map[string]bool{}}
 	for _, it := range items {
-		for _, k := range keysOf(it.text) {
+		for _, k := range keysOf(it.Text) {
 			if !v.keys[k.short] && !k.number {
 				v.size += k.weight()
 				if !k.pair {
@@ -118,7 +118,7 @@ type evidence struct{ found, all float64 }
 func (v vocabulary) evidence(sentences []string) (e evidence, declined bool) {
 	seen := map[string]bool{}
 	for _, sentence := range sentences {
-		if declines(sentence) {
+		if Declines(sentence) {
 			declined = true
 			continue
 		}
@@ -202,9 +202,9 @@ func parts(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '.' && r != ','
 }
 
-// declines reports whether a sentence speaks of the task, to say that it is not done or
+// Declines reports whether a sentence speaks of the task, to say that it is not done or
 // what is missing for it.
-func declines(sentence string) bool {
+func Declines(sentence string) bool {
 	return task.MatchString(sentence) && refusing.MatchString(sentence) || assistant.MatchString(sentence)
 }
 
@@ -220,15 +220,15 @@ const leastRepeated = 4
 
 // repeats reports whether a text goes on as the span does: it is a piece of the transcript,
 // with labels or without, and no choice from it.
-func repeats(text string, items []item) bool {
+func repeats(text string, items []Item) bool {
 	if label.MatchString(text) {
 		return true
 	}
 	var said strings.Builder
 	messages := 0
 	for _, it := range items {
-		if it.from == it.to { // not a summary: what it says may be said again
-			said.WriteString(flat(it.said.Text) + " ")
+		if it.From == it.To { // not a summary: what it says may be said again
+			said.WriteString(flat(it.Said.Text) + " ")
 			messages++
 		}
 	}
@@ -269,3 +269,6 @@ func echoes(text, told string) bool {
 	}
 	return 2*echoed > all
 }
+
+// MinSummary is the least a summary is given: below it nothing can be said.
+const MinSummary = 40

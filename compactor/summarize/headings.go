@@ -1,6 +1,6 @@
 // The headings of a summary, which the prompts ask for.
 
-package compactor
+package summarize
 
 import (
 	"regexp"
@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// headings are those of a summary, in their order.
-var headings = []string{"Goals", "Decisions", "People", "Preferences", "Facts", "Open questions"}
+// Headings are those of a summary, in their order.
+var Headings = []string{"Goals", "Decisions", "People", "Preferences", "Facts", "Open questions"}
 
 // heading finds a line that is one of them, as models write them.
-var heading = regexp.MustCompile(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(headings, "|") + `)\**:?\**[ \t]*$`)
+var heading = regexp.MustCompile(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(Headings, "|") + `)\**:?\**[ \t]*$`)
 
-// joinParts makes one text of the summaries of parts: under each heading what all of them
+// JoinParts makes one text of the summaries of parts: under each heading what all of them
 // say there, after what they say without one.
-func joinParts(texts []string) string {
-	bare, under := []string(nil), make([][]string, len(headings))
+func JoinParts(texts []string) string {
+	bare, under := []string(nil), make([][]string, len(Headings))
 	add := func(to *[]string, text string) {
 		if text = strings.TrimSpace(text); text != "" {
 			*to = append(*to, text)
@@ -28,7 +28,7 @@ func joinParts(texts []string) string {
 		end := len(text)
 		for _, at := range slices.Backward(found) {
 			name := text[at[2]:at[3]]
-			i := slices.IndexFunc(headings, func(h string) bool { return strings.EqualFold(h, name) })
+			i := slices.IndexFunc(Headings, func(h string) bool { return strings.EqualFold(h, name) })
 			add(&under[i], text[at[1]:end])
 			end = at[0]
 		}
@@ -37,7 +37,7 @@ func joinParts(texts []string) string {
 	parts := bare
 	for i, lines := range under {
 		if len(lines) > 0 {
-			parts = append(parts, "## "+headings[i]+"\n"+strings.Join(lines, "\n"))
+			parts = append(parts, "## "+Headings[i]+"\n"+strings.Join(lines, "\n"))
 		}
 	}
 	return strings.Join(parts, "\n")
@@ -51,5 +51,5 @@ func withoutHeadings(text string) string {
 	return bullet.ReplaceAllString(heading.ReplaceAllString(text, ""), "")
 }
 
-// citations are the numbers of the messages that a line of a summary comes from.
-var citations = regexp.MustCompile(` ?\(#[0-9]+(?:, ?#[0-9]+)*\)`)
+// Citations are the numbers of the messages that a line of a summary comes from.
+var Citations = regexp.MustCompile(` ?\(#[0-9]+(?:, ?#[0-9]+)*\)`)

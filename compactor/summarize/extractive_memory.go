@@ -1,7 +1,7 @@
 // What the extractive summarizer remembers: what people said of themselves, decided,
 // planned or prefer, in their own words.
 
-package compactor
+package summarize
 
 import (
 	"cmp"

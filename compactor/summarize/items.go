@@ -1,4 +1,4 @@
-package compactor
+package summarize
 
 import (
 	"fmt"
@@ -11,26 +11,27 @@ import (
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // The worker reads its span as labelled data, without entities: code is shown as it was
 // written. Only what reads as one of our own labels gets a backslash, so nothing that
 // was said can close the transcript or pass for another speaker.
 
-// item is a piece of material that is never cut: a message, a part of a long one, or a
+// Item is a piece of material that is never cut: a message, a part of a long one, or a
 // summary.
-type item struct {
-	text   string
-	tokens int
-	turn   int64 // items of one turn stay together
-	from   int64
-	to     int64
-	said   chat.Message // what it says, without secrets
+type Item struct {
+	Text   string
+	Tokens int
+	Turn   int64 // items of one turn stay together
+	From   int64
+	To     int64
+	Said   chat.Message // what it says, without secrets
 }
 
 const (
 	mostOfResult  = 300   // tokens of a tool result the worker is shown
-	mostOfMessage = 3_000 // tokens of one part of a message or summary
+	MostOfMessage = 3_000 // tokens of one part of a message or summary
 )
 
 // labelledText is a text and what stands around it in the material.
@@ -42,25 +43,25 @@ func (l labelledText) part(text string, i, n int) string {
 	if n > 1 {
 		attributes += fmt.Sprintf(" part=\"%d/%d\"", i+1, n)
 	}
-	return fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, escapeLabels(text), l.name)
+	return fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, EscapeLabels(text), l.name)
 }
 
 // items are the parts of the label's text, of at most most tokens each. of is what they
 // are parts of.
-func (l labelledText) items(most int, of chat.Message, from, to int64) (items []item) {
+func (l labelledText) items(most int, of chat.Message, from, to int64) (items []Item) {
 	parts := splitText(l.text, most)
 	of.Attachments = nil // whose words stand in the text
 	for i, part := range parts {
 		of.Text = part
 		text := l.part(part, i, len(parts))
-		items = append(items, item{text: text, tokens: tokens.PerMessage + tokens.Estimate(text), turn: of.Turn, from: from, to: to, said: of})
+		items = append(items, Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), Turn: of.Turn, From: from, To: to, Said: of})
 	}
 	return items
 }
 
-// itemsOf is all of the messages, the long ones in parts of at most most tokens.
-func itemsOf(messages []chat.Message, most int) []item {
-	items := make([]item, 0, len(messages))
+// ItemsOf is all of the messages, the long ones in parts of at most most tokens.
+func ItemsOf(messages []chat.Message, most int) []Item {
+	items := make([]Item, 0, len(messages))
 	for _, m := range messages {
 		if l, ok := labelOf(m); ok {
 			items = append(items, l.items(most, m, m.Seq, m.Seq)...)
@@ -69,9 +70,9 @@ func itemsOf(messages []chat.Message, most int) []item {
 	return items
 }
 
-// clippedItems has one item for each message, with at most most tokens of its text.
-func clippedItems(messages []chat.Message, most int) []item {
-	items := make([]item, 0, len(messages))
+// ClippedItems has one item for each message, with at most most tokens of its text.
+func ClippedItems(messages []chat.Message, most int) []Item {
+	items := make([]Item, 0, len(messages))
 	for _, m := range messages {
 		if l, ok := labelOf(m); ok {
 			l.text = tokens.Clip(l.text, most)
@@ -81,13 +82,13 @@ func clippedItems(messages []chat.Message, most int) []item {
 	return items
 }
 
-// itemsOfRow is the text of a summary.
-func itemsOfRow(c Compaction, most int) []item {
+// ItemsOfRow is the text of a summary.
+func ItemsOfRow(c transcript.Summary, most int) []Item {
 	l := labelledText{"summary", fmt.Sprintf(" from=\"%d\" to=\"%d\"", c.From, c.To), secrets.Mask(c.Text)}
 	if !c.FromTime.IsZero() {
-		l.attributes += fmt.Sprintf(" dates=\"%s\"", days(c))
+		l.attributes += fmt.Sprintf(" dates=\"%s\"", Days(c))
 	}
-	of := writtenOf(c)
+	of := WrittenOf(c)
 	of.Turn = c.From
 	return l.items(most, of, c.From, c.To)
 }
@@ -106,12 +107,12 @@ func labelOf(m chat.Message) (l labelledText, ok bool) {
 		if m.Unremembered {
 			at += ` memories="none"`
 		}
-		return labelledText{"message", at, lean(m.Body())}, true
+		return labelledText{"message", at, Lean(m.Body())}, true
 	case llm.RoleTool:
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
-		return labelledText{"tool_result", at, tokens.Clip(lean(tokens.Clip(m.Text, 10*mostOfResult)), mostOfResult)}, !slices.Contains(neverCleared, m.Tool)
+		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*mostOfResult)), mostOfResult)}, !slices.Contains(NeverCleared, m.Tool)
 	default:
-		return labelledText{"answer", at, lean(m.Text)}, m.Text != ""
+		return labelledText{"answer", at, Lean(m.Text)}, m.Text != ""
 	}
 }
 
@@ -138,9 +139,9 @@ func splitText(text string, most int) (parts []string) {
 // costs about as much.
 const minPart = 40
 
-// lean is a text without what no summary shall hold: secrets, and data written out
+// Lean is a text without what no summary shall hold: secrets, and data written out
 // in letters.
-func lean(text string) string { return withoutData(secrets.Mask(text)) }
+func Lean(text string) string { return withoutData(secrets.Mask(text)) }
 
 func isBase64(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '+' || c == '/' || c == '='
@@ -174,10 +175,10 @@ func withoutData(text string) string {
 	return b.String()
 }
 
-// omitted says that something stands there which the model will not summarize.
-func omitted(c Compaction) item {
-	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, days(c))
-	return item{text: text, tokens: tokens.PerMessage + tokens.Estimate(text), turn: c.From, from: c.From, to: c.To}
+// Omitted says that something stands there which the model will not summarize.
+func Omitted(c transcript.Summary) Item {
+	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, Days(c))
+	return Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), Turn: c.From, From: c.From, To: c.To}
 }
 
 // attributed are the labels that have attributes, and labels are all that the worker and
@@ -186,11 +187,11 @@ var (
 	labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "question"})
 )
 
-// escapeLabels makes a text safe to stand between labels.
-func escapeLabels(text string) string { return chat.EscapeTags(chat.BreakRoles(text), labels) }
+// EscapeLabels makes a text safe to stand between labels.
+func EscapeLabels(text string) string { return chat.EscapeTags(chat.BreakRoles(text), labels) }
 
-// content is a text between labels, in at most most tokens.
-func content(text string, most int) string { return escapeLabels(tokens.Clip(text, most)) }
+// Content is a text between labels, in at most most tokens.
+func Content(text string, most int) string { return EscapeLabels(tokens.Clip(text, most)) }
 
 // attribute is a text in one line that ends no attribute and no tag.
 func attribute(text string) string {
@@ -213,15 +214,15 @@ func attribute(text string) string {
 	}, chat.BreakRoles(text))
 }
 
-// chunks cuts items into runs of at most most tokens, never inside a turn unless
+// Chunks cuts items into runs of at most most tokens, never inside a turn unless
 // the turn alone is larger.
-func chunks(items []item, most int) [][]item {
-	var out [][]item
+func Chunks(items []Item, most int) [][]Item {
+	var out [][]Item
 	start, tokens := 0, 0
 	for i := 0; i < len(items); {
 		j, cost := i, 0
-		for j < len(items) && items[j].turn == items[i].turn && (j == i || cost+items[j].tokens <= most) {
-			cost += items[j].tokens
+		for j < len(items) && items[j].Turn == items[i].Turn && (j == i || cost+items[j].Tokens <= most) {
+			cost += items[j].Tokens
 			j++
 		}
 		if i > start && tokens+cost > most {
@@ -237,14 +238,38 @@ func chunks(items []item, most int) [][]item {
 	return out
 }
 
-// plainText is the material of one request.
-func plainText(items []item) string {
+// PlainText is the material of one request.
+func PlainText(items []Item) string {
 	var b strings.Builder
 	b.WriteString("<transcript>\n")
 	for _, it := range items {
-		b.WriteString(it.text)
+		b.WriteString(it.Text)
 		b.WriteByte('\n')
 	}
 	b.WriteString("</transcript>")
 	return b.String()
 }
+
+func CostOfItems(items []Item) (tokens int) {
+	for _, it := range items {
+		tokens += it.Tokens
+	}
+	return tokens
+}
+
+// WrittenOf makes a message of what a worker wrote.
+func WrittenOf(row transcript.Summary) chat.Message {
+	return chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime}
+}
+
+func Days(c transcript.Summary) string {
+	from, to := c.FromTime.Local().Format(chat.DateFormat), c.ToTime.Local().Format(chat.DateFormat)
+	if from == to {
+		return from
+	}
+	return from + " to " + to
+}
+
+// NeverCleared are the tools whose results are what the bot remembers: clearing
+// them would make it ask again.
+var NeverCleared = []string{"context", "memory_search", "recall", "expand"}

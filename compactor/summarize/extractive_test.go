@@ -1,4 +1,4 @@
-package compactor
+package summarize
 
 import (
 	"fmt"
@@ -134,7 +134,7 @@ Ines: I met Clara in Sintra.`
 			t.Errorf("got:\n%s", got)
 		}
 		beside := []string{"Ines: The Porto ferry to Madeira leaves on Friday at 07:45."}
-		if got := extract(messages, 25, 0, "", beside).Text; !strings.Contains(got, "violins") {
+		if got := ExtractBeside(messages, 25, 0, "", beside).Text; !strings.Contains(got, "violins") {
 			t.Errorf("got:\n%s", got)
 		}
 	})

@@ -1,4 +1,4 @@
-package compactor
+package summarize
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func TestASummaryIsShortenedFromItsLeastImportantSection(t *testing.T) {
 	before := []string{"Facts", "Preferences", "People", "Goals", "Decisions", "Open questions"}
 	whole := tokens.Estimate(text)
 	for limit := whole - 1; limit > 40; limit -= 13 {
-		short := shortenSummary(text, limit)
+		short := ShortenSummary(text, limit)
 		if n := tokens.Estimate(short); n > limit || n < limit-60 && limit > 100 {
 			t.Fatalf("%d tokens of at most %d", n, limit)
 		}
@@ -59,7 +59,7 @@ func TestASummaryWithoutHeadingsIsShortenedInTheMiddle(t *testing.T) {
 			all = append(all, fmt.Sprintf(sentence, i))
 		}
 		text := strings.Join(all, " ")
-		short := shortenSummary(text, tokens.Estimate(text)/2)
+		short := ShortenSummary(text, tokens.Estimate(text)/2)
 		got := words.Sentences(strings.ReplaceAll(short, shortened, "\n"+shortened+"\n"))
 		if got[0] != all[0] || got[len(got)-1] != all[59] || strings.Count(short, shortened) != 1 || tokens.Estimate(short) > tokens.Estimate(text)/2 {
 			t.Errorf("it became %q", short)
@@ -77,7 +77,7 @@ func TestOneLongSentenceLosesWordsInTheMiddle(t *testing.T) {
 	for i := range 300 {
 		long = append(long, fmt.Sprintf("übergroß%d", i))
 	}
-	short := shortenSummary(strings.Join(long, " "), 100)
+	short := ShortenSummary(strings.Join(long, " "), 100)
 	if tokens.Estimate(short) > 100 || !strings.HasPrefix(short, "übergroß0 ") || !strings.HasSuffix(short, " übergroß299") || strings.Count(short, shortened) != 1 {
 		t.Errorf("it became %q", short)
 	}

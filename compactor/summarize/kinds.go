@@ -1,6 +1,6 @@
 // The kinds of memory, and what each is worth.
 
-package compactor
+package summarize
 
 // MemoryKind is a kind of memory.
 type MemoryKind struct {

@@ -1,6 +1,6 @@
 // What lasts: which sentences are worth remembering when the talk is over.
 
-package compactor
+package summarize
 
 import (
 	"regexp"

@@ -1,7 +1,7 @@
 // The extractive summarizer needs no model: it chooses among the sentences that were
 // said. What it writes is a choice of the speakers' own words, never a new sentence.
 
-package compactor
+package summarize
 
 import (
 	"cmp"
@@ -26,12 +26,12 @@ import (
 // past. A message without a seq is what a worker wrote; 0 stands for all such. Equal arguments give equal results. The text is empty only if there is
 // nothing to take it from or target is below 1; Tokens is left to the caller.
 func Extract(messages []chat.Message, target, maxMemories int, focus string) Summary {
-	return extract(messages, target, maxMemories, focus, nil)
+	return ExtractBeside(messages, target, maxMemories, focus, nil)
 }
 
-// extract does it for messages beside which told stands: other summaries, whose words
+// ExtractBeside does it for messages beside which told stands: other summaries, whose words
 // count as little as what the summary itself has told.
-func extract(messages []chat.Message, target, maxMemories int, focus string, told []string) Summary {
+func ExtractBeside(messages []chat.Message, target, maxMemories int, focus string, told []string) Summary {
 	sentences := sentencesOf(messages, focus)
 	c := choose(sentences, target, told)
 	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}

@@ -1,7 +1,7 @@
 // What speaks for a sentence and what against it. The weights were measured on
 // real conversations with questions about them.
 
-package compactor
+package summarize
 
 import (
 	"strings"
@@ -24,7 +24,7 @@ const (
 	focusWeight      = 4.0 // of each word that was asked for
 )
 
-// judge sets weight, idle, timed and kind of a sentence whose text and terms are set.
+// JudgeItems sets weight, idle, timed and kind of a sentence whose text and terms are set.
 func (s *sentence) judge(names map[string]bool) {
 	s.weight = 1
 	var number, self, you bool

@@ -1,7 +1,7 @@
 // A summary that stays too long is shortened by whole sentences, the least important
 // first. A mark says that something was left out.
 
-package compactor
+package summarize
 
 import (
 	"cmp"
@@ -20,10 +20,10 @@ const shortened = "[shortened]"
 // with the facts.
 var dropOrder = []string{"facts", "preferences", "people", "goals", "decisions", "open questions"}
 
-// shortenSummary returns text in at most limit tokens. With headings the least important section
+// ShortenSummary returns text in at most limit tokens. With headings the least important section
 // goes first, its oldest sentences before the newer ones; without, sentences go from the
 // middle. No word is cut, as long as one word fits.
-func shortenSummary(text string, limit int) string {
+func ShortenSummary(text string, limit int) string {
 	if tokens.Estimate(text) <= limit {
 		return text
 	}

@@ -1,7 +1,7 @@
 // What the extractive summarizer chooses from: the sentences of a span, each with
 // what speaks for it.
 
-package compactor
+package summarize
 
 import (
 	"regexp"

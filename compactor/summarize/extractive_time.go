@@ -1,6 +1,6 @@
 // Relative times, resolved: what "yesterday" was when it was said.
 
-package compactor
+package summarize
 
 import (
 	"fmt"
