@@ -57,7 +57,7 @@ func reminded(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
 func TestWhatLeftTheWindowIsRecalledForAMessage(t *testing.T) {
 	r, blocks := reminded(t, nil)
 	r.run("/remember Ophelia is allergic to honey")
-	r.say("What does Ophelia keep?", true)
+	r.say("What is Ophelia allergic to?", true)
 	r.idle()
 	block := blocks()[len(blocks())-1]
 	for _, want := range []string{
@@ -66,7 +66,7 @@ func TestWhatLeftTheWindowIsRecalledForAMessage(t *testing.T) {
 	} {
 		contains(t, "the text", block, want)
 	}
-	if strings.Contains(block, "What does Ophelia keep?") {
+	if strings.Contains(block, "What is Ophelia allergic to?") {
 		t.Errorf("the message itself is recalled: %s", block)
 	}
 }
