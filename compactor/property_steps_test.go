@@ -48,9 +48,10 @@ type machine struct {
 
 	last view // the last request
 
-	preparedIn int // the step of the owner in which something was prepared last
-	before     int // what was used then
-	lastly     int // tokens used after what was applied last
+	preparedIn int    // the step of the owner in which something was prepared last
+	preparedBy *owner // that owner: another one, after a restart, counts its steps again
+	before     int    // what was used then
+	lastly     int    // tokens used after what was applied last
 }
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }

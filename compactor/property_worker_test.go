@@ -201,7 +201,7 @@ func (m *machine) told(e compactor.Event) {
 	used := m.r.c.Compactor.Reading()().Used
 	switch e.State {
 	case compactor.EventPrepared:
-		m.preparedIn, m.before, m.lastly = m.r.c.steps, used, used
+		m.preparedIn, m.preparedBy, m.before, m.lastly = m.r.c.steps, m.r.c, used, used
 	case compactor.EventApplied:
 		m.applied.Add(1)
 		m.numbers.Add(1)
@@ -212,7 +212,7 @@ func (m *machine) told(e compactor.Event) {
 			m.before = m.lastly
 		}
 		m.lastly = e.AfterTokens
-		if m.preparedIn == m.r.c.steps && e.BeforeTokens != m.before {
+		if m.preparedIn == m.r.c.steps && m.preparedBy == m.r.c && e.BeforeTokens != m.before {
 			m.fault("an applied summary reports %d tokens used before it, and there were %d: %+v", e.BeforeTokens, m.before, e)
 		}
 	}
