@@ -268,7 +268,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	close(release)
 	r.settle()
 	r.verify()
-	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is repaired shall are applied
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is repaired is applied at once
 	for i := range 40 {
 		r.hear(fmt.Sprintf("later %d %s", i, filler(20)))
 		r.settle()

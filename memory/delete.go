@@ -34,27 +34,9 @@ func (c *Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, 
 }
 
 func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, err error) {
-	var bare, quoting []chat.Message // that are to be deleted, that quote one of them
-	for _, id := range ids {
-		if err := c.deleteWaiting(tx, id); err != nil {
-			return nil, err
-		}
-		if err := c.deleteInherited(tx, id); err != nil {
-			return nil, err
-		}
-		if err := c.deleteInThread(tx, id); err != nil {
-			return nil, err
-		}
-		said, err := c.messagesOf(tx, "messages INDEXED BY messages_platform", 1, maxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.id, id)
-		if err != nil {
-			return nil, err
-		}
-		bare = append(bare, said...)
-		quotes, err := c.messagesOf(tx, "messages INDEXED BY messages_quotes", 1, maxSeq, "AND conversation = ? AND reply_to = ? AND quote <> ''", c.id, id)
-		if err != nil {
-			return nil, err
-		}
-		quoting = append(quoting, quotes...)
+	bare, quoting, err := c.affected(tx, ids)
+	if err != nil {
+		return nil, err
 	}
 	if len(bare)+len(quoting) == 0 {
 		return nil, nil
@@ -109,6 +91,29 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 		return nil, err
 	}
 	return append(seqs, copies...), c.emptyInherited(tx, seqs, deleted, repeating)
+}
+
+// affected deletes what waits or was inherited of the messages, and returns those that are
+// to be blanked, and the messages that quote one of them.
+func (c *Conversation) affected(tx *transaction, ids []string) (bare, quoting []chat.Message, err error) {
+	for _, id := range ids {
+		for _, remove := range []func(*transaction, string) error{c.deleteWaiting, c.deleteInherited, c.deleteInThread} {
+			if err := remove(tx, id); err != nil {
+				return nil, nil, err
+			}
+		}
+		said, err := c.messagesOf(tx, "messages INDEXED BY messages_platform", 1, maxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.id, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		bare = append(bare, said...)
+		quotes, err := c.messagesOf(tx, "messages INDEXED BY messages_quotes", 1, maxSeq, "AND conversation = ? AND reply_to = ? AND quote <> ''", c.id, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		quoting = append(quoting, quotes...)
+	}
+	return bare, quoting, nil
 }
 
 // deleteWaiting takes a message out of the inbox, and quotes of it.
