@@ -19,7 +19,7 @@ func Load(file string) (Settings, error) {
 		return Default(), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return Default(), fmt.Errorf("there is no settings file %s: correct --config, or leave it out to use %s or the defaults", file, DefaultFile)
+		return Default(), fmt.Errorf("%w: correct --config, or leave it out to use %s or the defaults", err, DefaultFile)
 	}
 	if err != nil {
 		return Default(), fmt.Errorf("read the settings: %w", err)
