@@ -1,0 +1,92 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"cairn/internal/tokens"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// call calls a tool. Errors are for the model to read.
+func (c *connection) call(ctx context.Context, tool string, arguments json.RawMessage) (string, error) {
+	c.mu.Lock()
+	session, why := c.session, c.err
+	c.mu.Unlock()
+	if session == nil {
+		return "", fmt.Errorf("the server of this tool cannot be reached (%s); it is tried again in the background. Go on without it", firstLine(why))
+	}
+	limited, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	result, err := session.CallTool(limited, &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case limited.Err() != nil:
+		return "", fmt.Errorf("the tool did not answer within %v", c.Timeout)
+	case errors.Is(err, sdk.ErrConnectionClosed):
+		return "", errors.New("the server of this tool died during the call. Whether it did anything is unknown")
+	case err != nil:
+		return "", fmt.Errorf("the tool failed: %s", tokens.Clip(firstLine(err), 200))
+	case result.NeedsInput():
+		return "", errors.New("the tool asks for more input, which cannot be given here")
+	}
+	text := tokens.Clip(resultText(result), c.MaxResultTokens)
+	if result.IsError {
+		return "", errors.New(text)
+	}
+	return text, nil
+}
+
+// resultText is what a result says. What is no text is named.
+func resultText(result *sdk.CallToolResult) string {
+	var parts []string
+	for _, content := range result.Content {
+		switch part := content.(type) {
+		case *sdk.TextContent:
+			parts = append(parts, part.Text)
+		case *sdk.ImageContent:
+			parts = append(parts, fmt.Sprintf("[an image, %s, %d bytes, which is not shown]", part.MIMEType, len(part.Data)))
+		case *sdk.AudioContent:
+			parts = append(parts, fmt.Sprintf("[a sound, %s, %d bytes, which is not played]", part.MIMEType, len(part.Data)))
+		case *sdk.ResourceLink:
+			parts = append(parts, fmt.Sprintf("[a link to %s: %s]", part.Name, part.URI))
+		case *sdk.EmbeddedResource:
+			if part.Resource != nil && part.Resource.Text != "" {
+				parts = append(parts, part.Resource.Text)
+			} else if part.Resource != nil {
+				parts = append(parts, fmt.Sprintf("[a file, %s, %d bytes, which is not shown]", part.Resource.URI, len(part.Resource.Blob)))
+			}
+		}
+	}
+	if len(parts) == 0 && result.StructuredContent != nil {
+		if text, err := json.Marshal(result.StructuredContent); err == nil {
+			parts = append(parts, string(text))
+		}
+	}
+	text := strings.TrimSpace(printable(strings.Join(parts, "\n")))
+	if text == "" {
+		return "The tool returned nothing."
+	}
+	return text
+}
+
+// printable drops what no text holds: broken UTF-8 and control characters.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

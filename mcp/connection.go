@@ -1,0 +1,191 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"cairn/llm"
+
+	"github.com/cenkalti/backoff/v5"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// connectTimeout bounds a connection's first exchange and each listing of tools. A program
+// that a package manager fetches first takes its time.
+const connectTimeout = 2 * time.Minute
+
+// connection keeps a session with one server.
+type connection struct {
+	Server
+	version string
+	log     *slog.Logger
+	reached chan struct{} // closed when the server was reached once
+	changed chan struct{} // room for one: the list of tools changed
+
+	mu       sync.Mutex // guards everything below
+	session  *sdk.ClientSession
+	err      error // why there is no session
+	offered  []offer
+	tools    []Tool // of offered, bound once: they are compared by requests
+	refused  []string
+	incident llm.Incident
+}
+
+func newConnection(s Server, version string, log *slog.Logger) *connection {
+	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
+	s.MaxResultTokens = cmp.Or(s.MaxResultTokens, DefaultResultTokens)
+	s.Approve = cmp.Or(s.Approve, ApproveNever)
+	return &connection{
+		Server: s, version: version, log: log, reached: make(chan struct{}), changed: make(chan struct{}, 1),
+		err: errors.New("it is being connected"),
+	}
+}
+
+// keep connects, and again with backoff when the connection breaks, until ctx ends.
+func (c *connection) keep(ctx context.Context) {
+	delay := backoff.NewExponentialBackOff()
+	delay.MaxInterval = 5 * time.Minute
+	for {
+		connected := time.Now()
+		err := c.connect(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		c.lost(err)
+		if time.Since(connected) > delay.MaxInterval {
+			delay.Reset()
+		}
+		select {
+		case <-time.After(delay.NextBackOff()):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lost notes that there is no session, with one warning per incident.
+func (c *connection) lost(err error) {
+	c.mu.Lock()
+	c.session, c.err = nil, err
+	c.mu.Unlock()
+	c.log.Log(context.Background(), c.incident.Begin(), "tool_server_lost", "error", err)
+}
+
+// connect connects and serves until the connection breaks.
+func (c *connection) connect(ctx context.Context) error {
+	client := sdk.NewClient(&sdk.Implementation{Name: "cairn", Version: c.version}, &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{}, // no roots: a server learns nothing of this machine
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			select {
+			case c.changed <- struct{}{}:
+			default:
+			}
+		},
+	})
+	first, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	session, err := client.Connect(first, c.transport(), nil)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = session.Close() }() // a program that was killed ends with an error
+	if err := c.list(first, session); err != nil {
+		return err
+	}
+	if c.incident.End() {
+		c.log.Info("tool_server_recovered")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-ended:
+			return cmp.Or(err, errors.New("the server ended the connection"))
+		case <-c.changed:
+			if err := c.relist(ctx, session); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (c *connection) relist(ctx context.Context, session *sdk.ClientSession) error {
+	limited, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	return c.list(limited, session)
+}
+
+// list reads the server's tools, and notes those that may be called.
+func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error {
+	offered, refused, problems, err := readOffers(ctx, session, c.Server)
+	if err != nil {
+		return fmt.Errorf("list the tools: %w", err)
+	}
+	for _, problem := range problems {
+		c.log.Warn("tool_ignored", "problem", problem)
+	}
+	c.mu.Lock()
+	first, before := c.session == nil && c.offered == nil, c.offered
+	c.session, c.err, c.refused = session, nil, refused
+	if first || !slices.EqualFunc(before, offered, offer.equal) {
+		c.offered, c.tools = offered, c.bind(offered)
+	}
+	c.mu.Unlock()
+	if first {
+		close(c.reached)
+		c.log.Info("tool_server_connected", "tools", names(offered), "refused", refused)
+	} else if what := changesOf(before, offered); len(what) > 0 {
+		c.log.Warn("tools_changed", "changes", what, "refused", refused)
+	}
+	return nil
+}
+
+func (c *connection) allowed() []Tool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tools
+}
+
+func (c *connection) status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Status{ID: c.ID, Connected: c.session != nil, Tools: names(c.offered), Refused: c.refused}
+	if c.err != nil {
+		s.Error = c.err.Error()
+	}
+	if c.offered != nil {
+		s.Missing = slices.DeleteFunc(slices.Clone(c.Allow), func(name string) bool { return slices.Contains(s.Tools, name) })
+	}
+	return s
+}
+
+// changesOf says in words how a list of tools differs from the one before.
+func changesOf(before, after []offer) (changes []string) {
+	old := map[string]offer{}
+	for _, o := range before {
+		old[o.name] = o
+	}
+	for _, o := range after {
+		was, had := old[o.name]
+		switch {
+		case !had:
+			changes = append(changes, o.name+" appeared")
+		case !o.equal(was):
+			changes = append(changes, o.name+" was redefined")
+		}
+		delete(old, o.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		changes = append(changes, name+" is gone")
+	}
+	return changes
+}

@@ -1,0 +1,136 @@
+// Package mcp gives models the tools of MCP servers: programs that speak the Model Context
+// Protocol over standard input and output, or over streamable HTTP. A tool is called only if
+// the settings allow it by name. What a server answers is data: it is clipped, and a server
+// that hangs, floods or dies harms one call. The package imports llm and internal/tokens.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"cairn/llm"
+)
+
+// Server is an MCP server and what of it may be used. Either Command or URL is set.
+type Server struct {
+	ID              string            // lower-case letters, digits and dashes; its tools are called ID_NAME
+	Command         []string          // a program and its arguments, run without a shell
+	URL             string            // of a server that speaks streamable HTTP
+	Allow           []string          // the tools that may be called, by the server's names; none: nothing
+	Env             map[string]string // of the program, beside PATH, HOME, LANG and TMPDIR; nothing else is inherited
+	Headers         map[string]string // of each request to URL
+	Timeout         time.Duration     // of a call; 0: DefaultTimeout
+	MaxResultTokens int               // estimated tokens of a result; 0: DefaultResultTokens
+	Approve         string            // when a person is asked: ApproveNever, ApproveFirst or ApproveAlways; "": never
+}
+
+// When a person is asked before a tool runs.
+const (
+	ApproveNever  = "never"
+	ApproveFirst  = "first"  // once in each conversation, for each tool
+	ApproveAlways = "always" // before each call
+)
+
+// Defaults of a Server.
+const (
+	DefaultTimeout      = 30 * time.Second
+	DefaultResultTokens = 4000
+)
+
+// Tool is an allowed tool of a server.
+type Tool struct {
+	llm.Tool        // Name is ToolName(Server, Original)
+	Server   string // its id
+	Original string // its name on the server
+	Approve  string // see Server
+}
+
+// Status is what is known of a server.
+type Status struct {
+	ID        string   `json:"id"`
+	Connected bool     `json:"connected"`
+	Error     string   `json:"error,omitempty"`   // why it is not connected
+	Tools     []string `json:"tools"`             // that models may call, by their names on the server
+	Refused   []string `json:"refused,omitempty"` // that the server has and the settings do not allow
+	Missing   []string `json:"missing,omitempty"` // that the settings allow and the server does not have
+}
+
+// Host keeps the connections to all servers. It is safe for concurrent use.
+type Host struct {
+	servers map[string]*connection
+	order   []string
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// Start connects to servers in the background and keeps the connections until Close. version
+// is what servers learn of the program.
+func Start(servers []Server, version string, log *slog.Logger) *Host {
+	ctx, cancel := context.WithCancel(context.Background())
+	h := &Host{servers: make(map[string]*connection, len(servers)), cancel: cancel}
+	for _, s := range servers {
+		c := newConnection(s, version, log.With("server", s.ID))
+		h.servers[s.ID] = c
+		h.order = append(h.order, s.ID)
+		h.running.Go(func() { c.keep(ctx) })
+	}
+	return h
+}
+
+// Close ends the connections, and the programs that were started.
+func (h *Host) Close() {
+	h.cancel()
+	h.running.Wait()
+}
+
+// Tools returns the allowed tools of some servers, as far as they are known: none of a server
+// that was not reached yet. The tools of one that was lost stay, and fail with words, so that a
+// model's prompt does not change with each broken connection. It does not wait.
+func (h *Host) Tools(ids []string) []Tool {
+	var tools []Tool
+	for _, id := range h.order {
+		if c := h.servers[id]; slices.Contains(ids, id) {
+			tools = append(tools, c.allowed()...)
+		}
+	}
+	return tools
+}
+
+// Status returns what is known of all servers, in the order of the settings.
+func (h *Host) Status() []Status {
+	all := make([]Status, 0, len(h.order))
+	for _, id := range h.order {
+		all = append(all, h.servers[id].status())
+	}
+	return all
+}
+
+// Ready returns when each server was reached once, or with an error when ctx ends before.
+func (h *Host) Ready(ctx context.Context) error {
+	for _, id := range h.order {
+		select {
+		case <-h.servers[id].reached:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// bind makes tools of what a server offers.
+func (c *connection) bind(offered []offer) []Tool {
+	tools := make([]Tool, 0, len(offered))
+	for _, o := range offered {
+		tools = append(tools, Tool{Server: c.ID, Original: o.name, Approve: c.Approve, Tool: llm.Tool{
+			Name: ToolName(c.ID, o.name), Description: o.description, Parameters: o.schema,
+			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+				return c.call(ctx, o.name, arguments)
+			},
+		}})
+	}
+	return tools
+}

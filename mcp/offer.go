@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/internal/tokens"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Bounds of what a server offers: each tool stands in every prompt.
+const (
+	maxOffered     = 1000 // tools that are read of a server
+	maxDescription = 300  // estimated tokens
+	maxSchema      = 1500 // estimated tokens
+	maxName        = 64   // characters, of providers
+)
+
+// offer is a tool that a server has and the settings allow.
+type offer struct {
+	name        string
+	description string
+	schema      json.RawMessage
+}
+
+func (o offer) equal(other offer) bool {
+	return o.name == other.name && o.description == other.description && bytes.Equal(o.schema, other.schema)
+}
+
+// readOffers reads a server's tools: those that may be called, by name; the names of the
+// others; and what is wrong with tools that are allowed and cannot be used.
+func readOffers(ctx context.Context, session *sdk.ClientSession, s Server) (offered []offer, refused, problems []string, err error) {
+	taken := map[string]bool{}
+	n := 0
+	for tool, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if n++; n > maxOffered {
+			problems = append(problems, fmt.Sprintf("the server has more than %d tools: the rest is not read", maxOffered))
+			break
+		}
+		if !slices.Contains(s.Allow, tool.Name) {
+			refused = append(refused, tokens.Clip(tool.Name, maxName))
+			continue
+		}
+		name := ToolName(s.ID, tool.Name)
+		o, problem := offerOf(tool)
+		if problem == "" && taken[name] {
+			problem = "another tool has the same name, " + name
+		}
+		if problem != "" {
+			problems = append(problems, tool.Name+": "+problem)
+			continue
+		}
+		taken[name] = true
+		offered = append(offered, o)
+	}
+	slices.SortFunc(offered, func(a, b offer) int { return strings.Compare(a.name, b.name) })
+	slices.Sort(refused)
+	if offered == nil {
+		offered = []offer{} // read, and none
+	}
+	return offered, refused, problems, nil
+}
+
+// offerOf bounds a tool's definition.
+func offerOf(tool *sdk.Tool) (o offer, problem string) {
+	schema, err := json.Marshal(tool.InputSchema) // keys are sorted: the same schema is the same text
+	if err != nil {
+		return o, "its input schema is no JSON"
+	}
+	var object struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(schema, &object); err != nil || object.Type != "object" {
+		return o, `its input schema is not of type "object"`
+	}
+	if n := tokens.Estimate(string(schema)); n > maxSchema {
+		return o, fmt.Sprintf("its input schema takes %d tokens, and at most %d may", n, maxSchema)
+	}
+	description := strings.ToValidUTF8(strings.TrimSpace(tool.Description), "\uFFFD")
+	return offer{name: tool.Name, description: tokens.Clip(description, maxDescription), schema: schema}, ""
+}
+
+// ToolName is the name by which a model calls a server's tool: "calc_add" for add of calc.
+// Providers take letters, digits, "_" and "-", and at most 64 characters; what they do not take
+// becomes "_", and a long name ends with a hash of itself.
+func ToolName(server, tool string) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '_'
+	}, server+"_"+tool)
+	if len(name) <= maxName {
+		return name
+	}
+	return fmt.Sprintf("%s_%x", name[:maxName-9], sha256.Sum256([]byte(tool)))[:maxName]
+}
+
+func names(offered []offer) []string {
+	all := make([]string, 0, len(offered))
+	for _, o := range offered {
+		all = append(all, o.name)
+	}
+	return all
+}
