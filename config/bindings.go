@@ -19,6 +19,7 @@ type Binding struct {
 	Direct    *bool           `toml:"direct"`    // nil: in direct messages and elsewhere
 	Agent     string          `toml:"agent"`
 	Respond   channel.Respond `toml:"respond"`
+	Tools     []string        `toml:"tools"` // ids of [[tools]], beside the agent's
 }
 
 // matches reports whether the binding applies to a conversation.
@@ -55,8 +56,8 @@ func (s *Settings) respondIn(conversation string) channel.Respond {
 
 // checkBinding reports what is wrong with a binding.
 func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
-	if b.Agent == "" && b.Respond == "" {
-		d.problem(path+".agent", "sets nothing: give it an agent, or respond")
+	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 {
+		d.problem(path+".agent", "sets nothing: give it an agent, respond, or tools")
 	}
 	if b.Respond != "" {
 		d.checkRespond(path+".respond", b.Respond)

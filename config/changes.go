@@ -48,7 +48,8 @@ func (s *Settings) Changed() []Change {
 		}
 	}
 	for i, v := range list {
-		if text, ok := v.Value.(string); ok && v.Key == "api_key" && !refersToSecret(text) {
+		mayHold := v.Key == "api_key" || strings.HasPrefix(v.Table, "[tools.")
+		if text, ok := v.Value.(string); ok && mayHold && !refersToSecret(text) {
 			list[i].Value = "[masked]"
 		}
 	}
@@ -65,6 +66,10 @@ func differing(table string, settings, defaults any) []Change {
 		inside := strings.TrimPrefix(table+"."+key, ".")
 		switch {
 		case key == "" || reflect.DeepEqual(value.Interface(), usual.Interface()):
+		case value.Kind() == reflect.Map && value.Type().Elem().Kind() == reflect.String:
+			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]string))) {
+				list = append(list, Change{"[" + inside + "]", name, value.Interface().(map[string]string)[name]})
+			}
 		case value.Kind() == reflect.Map:
 			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]Price))) {
 				one := value.Interface().(map[string]Price)[name]
@@ -103,6 +108,8 @@ func plain(value reflect.Value) any {
 		return string(short)
 	case channel.Respond:
 		return string(v)
+	case Command:
+		return append([]string{}, v...)
 	case []string:
 		return append([]string{}, v...)
 	default:

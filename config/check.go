@@ -43,6 +43,7 @@ func (d *decoder) check(s *Settings) {
 	between(d, "backup.keep", s.Backup.Keep, 1, 1000)
 	d.checkModels(s)
 	d.checkAgents(s)
+	d.checkTools(s)
 	d.checkConnectors(s)
 	for i, b := range s.Bindings {
 		d.checkBinding(fmt.Sprintf("bindings.%d", i), s, b)

@@ -44,6 +44,7 @@ type Settings struct {
 	Slack            Slack              `toml:"slack"`
 	Bindings         []Binding          `toml:"bindings"`
 	Prices           map[string]Price   `toml:"prices"` // by model
+	Tools            []ToolServer       `toml:"tools"`
 	Agents           []Agent            // at least one; decoded last, because an agent inherits from Defaults
 
 	File     string          // empty: there is none
@@ -83,6 +84,7 @@ type Agent struct {
 	Instructions    string           `toml:"instructions"`
 	ContextWindow   int              `toml:"context_window"` // tokens; 0: discovered
 	MaxOutputTokens int              `toml:"max_output_tokens"`
+	Tools           []string         `toml:"tools"` // ids of [[tools]]
 	Compaction      compactor.Policy `toml:"compaction"`
 }
 

@@ -58,6 +58,7 @@ func TestReference(t *testing.T) {
 		keys := slices.Concat(
 			keysOf("", reflect.TypeFor[Settings]()), keysOf("agents", reflect.TypeFor[Agent]()), keysOf("prices", reflect.TypeFor[Price]()),
 			keysOf("bindings", reflect.TypeFor[Binding]()), keysOf("providers", reflect.TypeFor[Provider]()),
+			keysOf("tools", reflect.TypeFor[ToolServer]()),
 		)
 		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "prices" || strings.HasPrefix(key, "agents.compaction.") })
 		for _, key := range keys {
@@ -81,6 +82,8 @@ func TestReference(t *testing.T) {
 			text := fmt.Sprintf("%s = %s1\n", base(setting.Key), found[2])
 			if table == "agents" {
 				text = "[[agents]]\nid = \"a\"\n" + text
+			} else if table == "tools" {
+				text = "[[tools]]\nid = \"a\"\ncommand = \"a\"\n" + text
 			} else if table != "" {
 				text = "[" + table + "]\n" + text
 			}

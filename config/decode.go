@@ -73,13 +73,15 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 		if err := text.UnmarshalText([]byte(src.String())); err != nil {
 			d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 		}
-	case isText:
+	case isText && dst.Kind() != reflect.Slice:
 		d.wrong(path, `a duration like "90s" or "5m"`, v)
 	case dst.Kind() == reflect.Pointer: // set at all, unlike nil
 		dst.Set(reflect.New(dst.Type().Elem()))
 		d.value(dst.Elem(), v, path)
 	case dst.Kind() == reflect.Slice:
 		d.list(dst, v, path)
+	case isTable && dst.Kind() == reflect.Map && dst.Type().Elem().Kind() == reflect.String:
+		d.texts(dst, table, path)
 	case isTable && dst.Kind() == reflect.Map:
 		d.tables(dst, table, path)
 	case isTable && dst.Kind() == reflect.Struct:
@@ -112,6 +114,23 @@ func (d *decoder) tables(dst reflect.Value, src map[string]any, path string) {
 	}
 }
 
+// texts sets a map of texts, each under a name of its own; an empty one is nil.
+func (d *decoder) texts(dst reflect.Value, src map[string]any, path string) {
+	all := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(src)) {
+		text, isText := src[name].(string)
+		if !isText {
+			d.wrong(path+"."+name, "a text in quotes", src[name])
+			continue
+		}
+		d.set[path+"."+name] = true
+		all[name] = text
+	}
+	if len(all) > 0 {
+		dst.Set(reflect.ValueOf(all))
+	}
+}
+
 // list sets a list of texts or of tables. It takes the place of the default whole; an
 // empty one is nil.
 func (d *decoder) list(dst reflect.Value, v any, path string) {
@@ -122,6 +141,9 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 	case one.Kind() == reflect.Struct && areTables:
 		for i, table := range tables {
 			one.SetZero()
+			if server, ok := one.Addr().Interface().(*ToolServer); ok {
+				*server = toolServer()
+			}
 			d.table(one.Addr().Interface(), table, fmt.Sprintf("%s.%d", path, i))
 			list = reflect.Append(list, one)
 		}

@@ -87,7 +87,7 @@ func titleOf(table string) string {
 		return "Top level"
 	case "prices":
 		return "`[prices.\"MODEL\"]`"
-	case "providers", "agents", "bindings":
+	case "providers", "agents", "bindings", "tools":
 		return "`[[" + table + "]]`"
 	}
 	return "`[" + table + "]`"
@@ -95,7 +95,7 @@ func titleOf(table string) string {
 
 func defaultOf(s Setting) string {
 	switch {
-	case slices.Contains([]string{"providers", "prices", "bindings"}, parent(s.Key)):
+	case slices.Contains([]string{"providers", "prices", "bindings", "tools"}, parent(s.Key)):
 		return "e.g. `" + s.Default + "`"
 	case s.Key == policyTable+".prepare_threshold":
 		return "`0.60`, or ¾ of `background_threshold` if that is less"

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -115,6 +117,16 @@ func (s *Settings) Secrets() (all []string) {
 	addresses := []string{os.Getenv(OpenAI.URL), os.Getenv(Anthropic.URL), s.LLM.BaseURL, s.Discord.APIBase, s.Slack.APIBase}
 	for _, p := range s.Providers {
 		keys, addresses = append(keys, p.APIKey), append(addresses, p.BaseURL)
+	}
+	for _, t := range s.Tools {
+		for _, values := range []map[string]string{t.Env, t.Headers} {
+			for _, setting := range values {
+				if refersToSecret(setting) {
+					keys = append(keys, setting)
+				}
+			}
+		}
+		keys = append(keys, slices.Collect(maps.Values(t.Headers))...)
 	}
 	for _, setting := range keys {
 		key, _, _ := s.modelKey(setting) // likewise

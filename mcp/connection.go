@@ -41,7 +41,6 @@ type connection struct {
 func newConnection(s Server, version string, log *slog.Logger) *connection {
 	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	s.MaxResultTokens = cmp.Or(s.MaxResultTokens, DefaultResultTokens)
-	s.Approve = cmp.Or(s.Approve, ApproveNever)
 	return &connection{
 		Server: s, version: version, log: log, reached: make(chan struct{}), changed: make(chan struct{}, 1),
 		err: errors.New("it is being connected"),

@@ -25,15 +25,7 @@ type Server struct {
 	Headers         map[string]string // of each request to URL
 	Timeout         time.Duration     // of a call; 0: DefaultTimeout
 	MaxResultTokens int               // estimated tokens of a result; 0: DefaultResultTokens
-	Approve         string            // when a person is asked: ApproveNever, ApproveFirst or ApproveAlways; "": never
 }
-
-// When a person is asked before a tool runs.
-const (
-	ApproveNever  = "never"
-	ApproveFirst  = "first"  // once in each conversation, for each tool
-	ApproveAlways = "always" // before each call
-)
 
 // Defaults of a Server.
 const (
@@ -46,7 +38,6 @@ type Tool struct {
 	llm.Tool        // Name is ToolName(Server, Original)
 	Server   string // its id
 	Original string // its name on the server
-	Approve  string // see Server
 }
 
 // Status is what is known of a server.
@@ -125,7 +116,7 @@ func (h *Host) Ready(ctx context.Context) error {
 func (c *connection) bind(offered []offer) []Tool {
 	tools := make([]Tool, 0, len(offered))
 	for _, o := range offered {
-		tools = append(tools, Tool{Server: c.ID, Original: o.name, Approve: c.Approve, Tool: llm.Tool{
+		tools = append(tools, Tool{Server: c.ID, Original: o.name, Tool: llm.Tool{
 			Name: ToolName(c.ID, o.name), Description: o.description, Parameters: o.schema,
 			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 				return c.call(ctx, o.name, arguments)

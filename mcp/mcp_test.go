@@ -61,7 +61,7 @@ func calculator() *sdk.Server {
 		return text(strings.Repeat("flood ", 1<<19)), nil
 	})
 	add("huge", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Repeat("flood ", 100<<20/6)), nil
+		return text(strings.Repeat("flood ", 20<<20/6)), nil
 	})
 	add("picture", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{Data: []byte("grey"), MIMEType: "image/png"}, &sdk.TextContent{Text: "a \x1b[31mred\x00 square"}}}, nil
@@ -238,7 +238,7 @@ func TestAServerThatDiesHarmsOneCall(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOf100MBIsRefused(t *testing.T) {
+func TestATooLargeAnswerIsRefused(t *testing.T) {
 	for name, s := range map[string]Server{"a program": program(t), "an address": {ID: "calc", URL: overHTTP(t, calculator()), Allow: allowed}} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := start(t, s)

@@ -1,0 +1,150 @@
+// [[tools]]: MCP servers, and which agents and conversations have their tools.
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/mcp"
+)
+
+// ToolServer is one of [[tools]].
+type ToolServer struct {
+	ID              string             `toml:"id"`
+	Command         Command            `toml:"command"`
+	URL             string             `toml:"url"`
+	Allow           []string           `toml:"allow"`
+	Env             map[string]string  `toml:"env"`     // values as an api_key: "file:PATH", "env:NAME", or the text itself
+	Headers         map[string]string  `toml:"headers"` // likewise
+	Timeout         compactor.Duration `toml:"timeout"`
+	MaxResultTokens int                `toml:"max_result_tokens"`
+}
+
+// Command is a program and its arguments: a list, or one text that is split at blanks. No
+// shell reads it.
+type Command []string
+
+// UnmarshalText splits a text at blanks.
+func (c *Command) UnmarshalText(text []byte) error {
+	*c = strings.Fields(string(text))
+	return nil
+}
+
+// toolServer returns a server with its defaults.
+func toolServer() ToolServer {
+	return ToolServer{Timeout: compactor.Duration(mcp.DefaultTimeout), MaxResultTokens: mcp.DefaultResultTokens}
+}
+
+// ToolServers returns the MCP servers, with the secrets that their settings refer to.
+func (s *Settings) ToolServers() ([]mcp.Server, error) {
+	var servers []mcp.Server
+	for _, t := range s.Tools {
+		env, err := s.resolved(t.Env)
+		if err != nil {
+			return nil, fmt.Errorf("tools %q: env: %w", t.ID, err)
+		}
+		headers, err := s.resolved(t.Headers)
+		if err != nil {
+			return nil, fmt.Errorf("tools %q: headers: %w", t.ID, err)
+		}
+		servers = append(servers, mcp.Server{
+			ID: t.ID, Command: t.Command, URL: t.URL, Allow: t.Allow, Env: env, Headers: headers,
+			Timeout: time.Duration(t.Timeout), MaxResultTokens: t.MaxResultTokens,
+		})
+	}
+	return servers, nil
+}
+
+// resolved replaces references to secrets.
+func (s *Settings) resolved(values map[string]string) (map[string]string, error) {
+	made := make(map[string]string, len(values))
+	for name, setting := range values {
+		value, _, err := s.modelKey(setting)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		made[name] = value
+	}
+	return made, nil
+}
+
+// ToolsFor returns the ids of the servers whose tools an agent has in a conversation: those of
+// the agent, and those of each binding that applies.
+func (s *Settings) ToolsFor(agent, conversation string) (ids []string) {
+	for _, a := range s.Agents {
+		if a.ID == agent {
+			ids = append(ids, a.Tools...)
+		}
+	}
+	for _, b := range s.Bindings {
+		if b.matches(conversation) {
+			ids = append(ids, b.Tools...)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// toolID is how the id of a server looks: it begins the names of its tools.
+var toolID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
+
+// ownTools begin the names of built-in tools.
+var ownTools = []string{"memory", "parallel"}
+
+func (d *decoder) checkTools(s *Settings) {
+	ids := map[string]bool{}
+	for i, t := range s.Tools {
+		path := fmt.Sprintf("tools.%d", i)
+		switch {
+		case !toolID.MatchString(t.ID) || slices.Contains(ownTools, t.ID):
+			d.problem(path+".id", fmt.Sprintf(`id = %q: must be lower-case letters, digits and dashes, as "calc"; not "%s", which are built in`, t.ID, strings.Join(ownTools, `" or "`)))
+		case ids[t.ID]:
+			d.problem(path+".id", fmt.Sprintf("id = %q: another server has this name", t.ID))
+		}
+		ids[t.ID] = true
+		d.checkToolServer(path, s, t)
+	}
+	known := make([]string, 0, len(ids))
+	for _, t := range s.Tools {
+		known = append(known, t.ID)
+	}
+	for i, a := range s.Agents {
+		d.checkToolIDs(agentPath(i)+".tools", a.Tools, known)
+	}
+	for i, b := range s.Bindings {
+		d.checkToolIDs(fmt.Sprintf("bindings.%d.tools", i), b.Tools, known)
+	}
+}
+
+func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
+	switch u, err := url.Parse(t.URL); {
+	case (len(t.Command) > 0) == (t.URL != ""):
+		d.problem(path+".command", `command, url: one of the two says where the server is: command = ["npx", "-y", "@modelcontextprotocol/server-everything"], or url = "https://example.com/mcp"`)
+	case err == nil && u.User != nil:
+		d.problem(path+".url", "url: a password does not belong into an address; put it into headers")
+	}
+	d.checkURL(path+".url", t.URL, "https://example.com/mcp")
+	between(d, path+".timeout", time.Duration(t.Timeout), time.Second, 10*time.Minute)
+	between(d, path+".max_result_tokens", t.MaxResultTokens, 100, 100_000)
+	if len(t.Allow) == 0 {
+		d.warn(path+".allow", fmt.Sprintf("allow of tools %q names no tool: none may be called", t.ID))
+	}
+	for key, values := range map[string]map[string]string{"env": t.Env, "headers": t.Headers} {
+		if _, err := s.resolved(values); err != nil {
+			d.problem(path+"."+key, fmt.Sprintf("%s: %v", key, err))
+		}
+	}
+}
+
+func (d *decoder) checkToolIDs(path string, ids, known []string) {
+	for _, id := range ids {
+		if !slices.Contains(known, id) {
+			d.problem(path, fmt.Sprintf("tools: there is no server %q under [[tools]]%s", id, compactor.DidYouMean(id, known)))
+		}
+	}
+}

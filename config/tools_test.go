@@ -1,0 +1,87 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestToolServers(t *testing.T) {
+	t.Setenv("CALC_KEY", "hush-hush")
+	s, err := Parse("f", []byte(`
+[[tools]]
+id = "calc"
+command = "npx -y  @scope/server"
+allow = ["add"]
+env = { KEY = "env:CALC_KEY", MODE = "plain" }
+[[tools]]
+id = "far"
+url = "https://example.com/mcp"
+headers = { Authorization = "env:CALC_KEY" }
+timeout = "5s"
+allow = ["x"]
+[[agents]]
+id = "a"
+tools = ["calc"]
+[[bindings]]
+connector = "terminal"
+channel = "lab"
+tools = ["far", "calc"]
+`))
+	must(t, err)
+	servers, err := s.ToolServers()
+	must(t, err)
+	if want := []string{"npx", "-y", "@scope/server"}; !slices.Equal(servers[0].Command, want) || servers[0].Env["KEY"] != "hush-hush" || servers[0].Env["MODE"] != "plain" {
+		t.Errorf("got %+v", servers[0])
+	}
+	if servers[1].Headers["Authorization"] != "hush-hush" || servers[1].Timeout.String() != "5s" || servers[0].MaxResultTokens != 4000 {
+		t.Errorf("got %+v", servers)
+	}
+	if got := s.ToolsFor("a", "terminal:general"); !slices.Equal(got, []string{"calc"}) {
+		t.Errorf("tools elsewhere: %q", got)
+	}
+	if got := s.ToolsFor("a", "terminal:lab"); !slices.Equal(got, []string{"calc", "far"}) {
+		t.Errorf("tools where a binding applies: %q", got)
+	}
+	if !slices.Contains(s.Secrets(), "hush-hush") {
+		t.Error("a secret is not known as one")
+	}
+	if shown := shown(s.Changed()); strings.Contains(shown, "plain") || !strings.Contains(shown, "env:CALC_KEY") {
+		t.Errorf("shown as %s", shown)
+	}
+}
+
+func TestToolServerMistakes(t *testing.T) {
+	server := "[[tools]]\nid = \"calc\"\ncommand = \"calc\"\nallow = [\"add\"]\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"no id":            {"[[tools]]\ncommand = \"calc\"", `id = "": must be lower-case letters, digits and dashes`},
+		"a built-in name":  {strings.Replace(server, "\"calc\"", "\"memory\"", 1), `not "memory"`},
+		"the same id":      {server + server, "another server has this name"},
+		"nowhere":          {"[[tools]]\nid = \"calc\"", "one of the two says where the server is"},
+		"two places":       {server + "url = \"http://localhost/mcp\"", "one of the two says where the server is"},
+		"no address":       {"[[tools]]\nid = \"calc\"\nurl = \"calc\"", `url = "calc": must look like`},
+		"no list":          {"[[tools]]\nid = \"calc\"\ncommand = 1", "command"},
+		"a number in env":  {server + "env = { A = 1 }", "A: must be a text in quotes"},
+		"a missing secret": {server + "env = { A = \"env:CAIRN_NO_SUCH\" }", "env: A: the environment variable CAIRN_NO_SUCH is not set"},
+		"too long":         {server + "timeout = \"1h\"", "must be from 1s to 10m"},
+		"unknown to agent": {server + "[[agents]]\nid = \"a\"\ntools = [\"clac\"]", `there is no server "clac" under [[tools]], did you mean calc?`},
+		"a stray key":      {server + "alow = [\"x\"]", "did you mean allow?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Parse("f", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestAnEditedSecretIsAChange(t *testing.T) {
+	with := func(value string) *Settings {
+		s, err := Parse("f", []byte("[[tools]]\nid = \"calc\"\ncommand = \"calc\"\nallow = [\"a\"]\nenv = { A = \""+value+"\" }"))
+		must(t, err)
+		return &s
+	}
+	if got := ChangedKeys(with("b"), with("c")); !slices.Equal(got, []string{"tools.env.A number 1"}) {
+		t.Errorf("changed keys are %q", got)
+	}
+}
