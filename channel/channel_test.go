@@ -560,7 +560,7 @@ func TestCommands(t *testing.T) {
 	for line, want := range map[string]string{
 		"/help":              "/compact [focus]",
 		"/context":           "of 128000 tokens",
-		"/compact":           "Nothing was begun",
+		"/compact":           "No compaction was started",
 		"/memories":          "No memories from this conversation yet",
 		"/memories x":        `about "x"`,
 		"/remember":          "Say what to remember",

@@ -26,7 +26,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	}}
 	switch began.State {
 	case compactor.EventNoop:
-		return Answer{Text: "Nothing was begun: " + c.spell(began.Error) + "."}, nil
+		return Answer{Text: "No compaction was started: " + c.spell(began.Error) + "."}, nil
 	case compactor.EventApplied:
 		return Answer{Text: c.outcomeWords(began, began, focus)}, nil
 	case compactor.EventScheduled:
@@ -69,7 +69,7 @@ func (c *conversation) outcomeWords(began, e compactor.Event, focus string) stri
 		return fmt.Sprintf("The summary of messages #%d to #%d is ready, and takes their place as soon as there is room.", e.From, e.To)
 	}
 	if began.State == compactor.EventScheduled {
-		return "Nothing was begun: " + c.spell(e.Error) + "."
+		return "No compaction was started: " + c.spell(e.Error) + "."
 	}
 	return fmt.Sprintf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, e.Error)
 }

@@ -52,7 +52,7 @@ func (c *conversation) summarized(ctx context.Context) error {
 	for c.engine.Busy() {
 		select {
 		case <-c.inbox.signal:
-			c.inbox.run()
+			c.inbox.run(func(event func()) { event() }) // a panic ends the import
 		case <-ctx.Done():
 			return ctx.Err()
 		}

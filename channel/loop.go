@@ -34,14 +34,14 @@ func (in *inbox) post(event func()) {
 	}
 }
 
-// run runs what was posted.
-func (in *inbox) run() {
+// run runs what was posted, each by guard.
+func (in *inbox) run(guard func(event func())) {
 	in.mu.Lock()
 	events := in.events
 	in.events = in.spare[:0]
 	in.mu.Unlock()
 	for _, event := range events {
-		event()
+		guard(event)
 	}
 	clear(events)
 	in.spare = events
@@ -52,6 +52,8 @@ type runs struct {
 	working bool
 	again   bool          // there may be more to do than the child knows
 	err     error         // of the last try, which will be repeated; nil: it succeeded
+	panics  int           // since the child last succeeded
+	broken  bool          // something panicked: the engine is loaded again once the child has ended
 	waiters []func() bool // asked after each step, until they return true
 }
 
@@ -66,6 +68,10 @@ func (c *conversation) own() {
 	var dueAt time.Time
 	stop, worked := c.hub.ctx.Done(), make(chan error)
 	for c.runs.again = true; c.runs.working || stop != nil || c.busy(); {
+		if c.runs.broken && !c.runs.working {
+			c.discard()
+			retry = time.After(c.runs.delay())
+		}
 		if c.runs.again && !c.runs.working && stop != nil {
 			retry = nil
 			c.goWork(worked)
@@ -85,29 +91,38 @@ func (c *conversation) own() {
 			c.runs.again = true
 		case err := <-worked:
 			if c.runs.working, c.runs.err = false, err; err != nil {
-				retry = time.After(retryDelay)
+				retry = time.After(c.runs.delay())
 			} else if rest := time.Until(c.backfill.gapRest); rest > 0 {
 				retry = time.After(rest)
 			}
 			silence.Reset(c.hub.o.Idle)
 		case <-due:
-			c.engine.Proceed()
+			c.guard(func() { c.engine.Proceed() })
 		case <-stop:
 			if stop = nil; c.engine != nil {
 				c.engine.Close()
 			}
 		}
-		c.inbox.run()
-		if c.engine != nil {
-			if at := c.engine.Wake(); at != dueAt {
-				if dueAt, due = at, nil; !at.IsZero() {
-					due = time.After(time.Until(at))
-				}
+		c.inbox.run(c.guard)
+		if at := c.shown(); at != dueAt {
+			if dueAt, due = at, nil; !at.IsZero() {
+				due = time.After(time.Until(at))
 			}
-			c.publish()
 		}
 		c.runs.waiters = slices.DeleteFunc(c.runs.waiters, func(w func() bool) bool { return w() })
 	}
+}
+
+// shown publishes what there is, and returns when the engine wants to go on by itself; zero:
+// it does not.
+func (c *conversation) shown() (wake time.Time) {
+	if c.engine != nil && !c.runs.broken {
+		c.guard(func() {
+			wake = c.engine.Wake()
+			c.publish()
+		})
+	}
+	return wake
 }
 
 // goWork starts the child that works; worked gets what it ended with.
@@ -116,7 +131,7 @@ func (c *conversation) goWork(worked chan<- error) {
 	awaited, resume := c.arrivals.awaited, c.engine == nil || c.runs.err != nil
 	go func() {
 		ctx := c.hub.ctx
-		err := c.work(ctx, resume)
+		err := c.workGuarded(ctx, resume)
 		if err != nil && ctx.Err() == nil {
 			c.stalled(ctx, awaited, err)
 		} else if err == nil {
@@ -124,6 +139,7 @@ func (c *conversation) goWork(worked chan<- error) {
 				c.log.Info("conversations_recovered")
 			}
 			c.inbox.post(func() {
+				c.runs.panics = 0
 				if c.arrivals.awaited == awaited {
 					c.arrivals.awaited = ""
 				}
@@ -146,6 +162,9 @@ func (c *conversation) quiet() bool {
 
 // publish shows everybody how full the window is.
 func (c *conversation) publish() {
+	if c.engine == nil {
+		return // what a discarded engine still ends
+	}
 	gauge := c.engine.Reading()
 	c.gauge.Store(&gauge)
 }
@@ -161,20 +180,20 @@ func (c *conversation) start(slow func() (finish func())) {
 // tryDo has the loop run f and waits until it has, or for the end of the loop. It must not be
 // called by the loop itself, and f must not wait.
 func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
-	var panicked any
+	panicked := true
 	done := make(chan struct{})
 	c.inbox.post(func() {
 		defer close(done)
-		defer func() { panicked = recover() }()
 		f(c.engine)
+		panicked = false
 	})
 	select {
 	case <-done:
 	case <-c.inbox.ended:
 		return ErrClosed
 	}
-	if panicked != nil {
-		panic(panicked) // it is the caller's
+	if panicked {
+		panic(errPanicked) // the caller cannot go on
 	}
 	return nil
 }

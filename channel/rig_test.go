@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ type connector struct {
 	tried    []string      // what was refused
 	slow     time.Duration // each send takes so long
 	changed  chan struct{}
+	panics   atomic.Int32 // so many calls of Accepted panic first
 }
 
 func newConnector() *connector { return &connector{changed: make(chan struct{})} }
@@ -68,6 +70,9 @@ func (d *connector) note(f func()) {
 }
 
 func (d *connector) Accepted(_, id string, seq int64) {
+	if d.panics.Add(-1) >= 0 {
+		panic("accepted")
+	}
 	d.note(func() { d.accepted = append(d.accepted, fmt.Sprintf("%s=%d", id, seq)) })
 }
 

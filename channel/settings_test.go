@@ -504,7 +504,7 @@ func TestAHookForbidsACompaction(t *testing.T) {
 		r.say("hello", false)
 	}
 	r.idle()
-	expect(t, "the result", r.run("/compact"), "Nothing was begun: "+place+" keeps its 16 messages.")
+	expect(t, "the result", r.run("/compact"), "No compaction was started: "+place+" keeps its 16 messages.")
 	contains(t, "/context says", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
@@ -52,6 +53,29 @@ func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
 		if warned, tried := log.count("level=WARN"), log.count("send_reply_failed"); warned != 1 || tried != 3 {
 			t.Errorf("%d warnings for %d tries", warned, tried)
 		}
+		r.stop()
+	})
+}
+
+func TestAConversationThatPanicsIsLoadedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		log := r.logged()
+		r.say("hello", true)
+		r.idle()
+		for _, text := range []string{"and now?", "and then?"} {
+			r.connector.panics.Store(1)
+			r.say(text, true)
+			synctest.Wait()
+			noError(t, r.deliver("test:server/other", text, addressed)) // nobody else waits
+			r.settled("test:server/other")
+			time.Sleep(time.Minute)
+			r.idle()
+		}
+		equal(t, "transcript", r.transcript(), []string{
+			"user: hello", "assistant: answer 1", "user: and now?", "assistant: answer 3", "user: and then?", "assistant: answer 5",
+		})
+		expect(t, "panics are logged", log.count("conversation_panicked"), 2)
 		r.stop()
 	})
 }

@@ -202,6 +202,10 @@ func (m *machine) told(e compactor.Event) {
 	switch e.State {
 	case compactor.EventPrepared:
 		m.preparedIn, m.preparedBy, m.before, m.lastly = m.r.c.steps, m.r.c, used, used
+	case compactor.EventNoop: // a stale row goes, and the state is read anew
+		if e.BeforeTokens == m.lastly {
+			m.lastly = used
+		}
 	case compactor.EventApplied:
 		m.applied.Add(1)
 		m.numbers.Add(1)

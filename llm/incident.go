@@ -15,7 +15,7 @@ type Incident struct {
 }
 
 // Begin notes a failure. It tells how loud to log it: as a warning the first time,
-// then for whoever looks closely.
+// then at debug level.
 func (i *Incident) Begin() slog.Level {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -35,7 +35,7 @@ func (i *Incident) End() bool {
 	return was
 }
 
-// On tells whether it has begun and not ended.
+// On reports whether it has started and not ended.
 func (i *Incident) On() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

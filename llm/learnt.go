@@ -25,7 +25,7 @@ type Facts struct {
 // Learnt is what is known of one model on one server, for all who use it. The zero
 // value knows nothing and forgets at the end. It is safe for concurrent use.
 type Learnt struct {
-	Down  Incident // its server fails whoever asks
+	Down  Incident // its server fails for every conversation
 	Speed Speed    // measured by the worker; not kept
 
 	keep func(ctx context.Context, f Facts) error // nil: nothing is kept

@@ -44,7 +44,7 @@ type Message struct {
 // Image is a picture in a request. It is sent if Data is a PNG, JPEG, GIF or WebP;
 // else the request says in words that there is one.
 type Image struct {
-	File  int64  // where the picture is kept; whoever makes the request gets Data by it
+	File  int64  // where the picture is kept; the caller loads Data by it
 	Type  string // media type, as "image/png"; what Data begins with is believed, not this
 	Label string // what the text calls it, in one line: "image of #12: cat.png"
 	Data  []byte // the picture; nil: not at hand

@@ -19,14 +19,14 @@ type Loop struct {
 
 	// Request makes the request of each call, left counting down to 1 in the last.
 	Request func(ctx context.Context, left int) (Request, error)
-	// Record is told each message that called tools and the results, in the order
+	// Record gets each message that called tools and the results, in the order
 	// of the calls, before the next request is made.
 	Record func(calls Message, results []Message)
 	// Retry is asked, when not nil, whether a failed call shall be made again with
 	// a new request. It is for failures the caller can mend, as an overflow; waiting
 	// and trying again is the model's own business.
 	Retry func(ctx context.Context, err error) bool
-	// Report is told, when not nil, what each call was counted at.
+	// Report gets, when not nil, the usage of each call.
 	Report func(Usage)
 	// Count gets, when not nil, the usage of each call and of each failed attempt at one,
 	// also where Report gets none: it is what the provider bills.

@@ -15,7 +15,7 @@ import (
 type Remedy struct {
 	Reason   string // a clause: "the model is overloaded"
 	Person   string // for the person who asked: what happened and what to do
-	Operator string // for the log: what whoever runs the bot can do
+	Operator string // for the log: what the operator can do
 }
 
 // cause is one row of the table.

@@ -29,12 +29,12 @@ var Fold string
 //go:embed reminder.md
 var Reminder string
 
-// Plain is what a worker is told on top whose server takes no tools.
+// Plain is added to the task of a worker whose server takes no tools.
 //
 //go:embed plain.md
 var Plain string
 
-// Recap is what a model is told that sums up for a person who asked.
+// Recap is the task of a model that summarizes for a person who asked.
 //
 //go:embed recap.md
 var Recap string

@@ -40,7 +40,7 @@ const (
 	Stale    Status = "stale" // what it read has changed
 )
 
-// Trigger says why a summary was begun.
+// Trigger says why a summary was started.
 type Trigger string
 
 // The triggers of compactions.
@@ -81,7 +81,7 @@ type Summary struct {
 	Tokens int    // what it costs in the prompt
 
 	Model      string // the worker's model; empty for the others
-	Focus      string // what whoever asked wants kept, in their words
+	Focus      string // what the person who asked wants kept, in their words
 	PolicyHash string // of the policy the job started with
 	Error      string // why it failed, in words for people
 

@@ -18,7 +18,7 @@ import (
 )
 
 func newDoctor(a *app) *cobra.Command {
-	var d doctor
+	d := doctor{failed: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:   "doctor [--json]",
 		Short: "Check the settings, the data folder, the model servers and the tokens",
@@ -46,9 +46,10 @@ const patience = 30 * time.Second
 
 // doctor is one round of checks.
 type doctor struct {
-	app   *app
-	json  bool
-	wrong int
+	app    *app
+	json   bool
+	wrong  int
+	failed map[string]bool // addresses of servers that answer nobody
 }
 
 // check is what became of one check.

@@ -37,18 +37,37 @@ func (d *doctor) models(ctx context.Context) error {
 		agent := agents[id]
 		if !turns[agent.Model] {
 			turns[agent.Model] = true
-			if err := d.turn(ctx, agent); err != nil {
+			if err := d.ask("model", agent.Model, func() error { return d.turn(ctx, agent) }); err != nil {
 				return err
 			}
 		}
 		if agent.Worker != nil && !workers[agent.Worker] {
 			workers[agent.Worker] = true
-			if err := d.worker(ctx, agent); err != nil {
+			if err := d.ask("worker", agent.Worker, func() error { return d.worker(ctx, agent) }); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// ask has a model asked unless its server just failed in a way that every request meets: each
+// try takes seconds, and one report says what to do.
+func (d *doctor) ask(name string, m llm.Model, try func() error) error {
+	remote, ok := m.(*located)
+	if ok && d.failed[remote.where.Address] {
+		return d.tell(name, nil, fmt.Sprintf("%s: not asked, its server failed, see above", m.Name()))
+	}
+	return try()
+}
+
+// serverFailed notes a server that fails for every model and key.
+func (d *doctor) serverFailed(m llm.Model, err error) {
+	var e *llm.Error
+	remote, ok := m.(*located)
+	if ok && errors.As(err, &e) && (e.Temporary() || e.Kind == llm.KindWrongAddress) {
+		d.failed[remote.where.Address] = true
+	}
 }
 
 // learntBefore is what the database knows of models; nil where there is none to be read.
@@ -75,6 +94,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	probe, err := agent.Probe(ctx, true)
 	name := fmt.Sprintf("%s, of agent %s", agent.Model.Name(), agent.ID)
 	if err != nil {
+		d.serverFailed(agent.Model, err)
 		return d.tell("model", explained(name, err))
 	}
 	how := "with tools"
@@ -150,6 +170,7 @@ func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
 	how, err := compactor.Probe(ctx, agent.Worker, agent.Policy())
 	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
 	if err != nil {
+		d.serverFailed(agent.Worker, err)
 		return d.tell("worker", explained(name, err))
 	}
 	return d.tell("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))

@@ -120,7 +120,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		web := httptest.NewServer(http.NotFoundHandler())
 		web.Close()
 		r := look(t, []string{"OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_MODEL=m"}, "")
-		if r.code != exitFailed || !strings.Contains(r.out, "what to do: start the server at "+web.URL+"/v1") {
+		if r.code != exitFailed || !strings.Contains(r.out, "what to do: start the server at "+web.URL+"/v1") || !strings.Contains(r.out, "not asked, its server failed") || !strings.Contains(r.err, "1 thing is wrong") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
 	})

@@ -1,4 +1,4 @@
-// Threads: begun by people and by the bot, archived, joined.
+// Threads: started by people and by the bot, archived, joined.
 package discordtest
 
 import (
@@ -14,7 +14,7 @@ type ThreadMetadata struct {
 	ArchivedAt  time.Time `json:"archive_timestamp"`
 }
 
-// Thread adds a public thread under a channel, begun by a user.
+// Thread adds a public thread under a channel, started by a user.
 func (s *Server) Thread(parent, user, name string) Channel {
 	return s.addChannel("THREAD_CREATE", func(w *world) *Channel { return w.newThread(w.channel(parent), user, name) })
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Price is what a model costs for a million tokens, in the currency of whoever wrote it
+// Price is what a model costs for a million tokens, in the currency of its author
 // down; the built-in table has US dollars.
 type Price struct {
 	Input  float64 // that no cache knew

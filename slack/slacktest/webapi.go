@@ -44,7 +44,7 @@ func (s *Server) method(name string) method {
 	}[name]
 }
 
-// refusal is an error that the client is told.
+// refusal is an error in an answer.
 type refusal struct {
 	code       string
 	messages   []string // response_metadata.messages

@@ -1,0 +1,57 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+)
+
+// What a conversation does about a bug in its own code.
+
+// guard runs what the loop has to do. What panics ends neither the loop nor the program: the
+// conversation is loaded again from what is stored.
+func (c *conversation) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked(p)
+		}
+	}()
+	f()
+}
+
+// panicked notes a panic, on the loop; deferred calls of recover see the stack of it.
+func (c *conversation) panicked(p any) {
+	c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
+	c.runs.broken = true
+	c.runs.panics++
+	if c.engine != nil {
+		c.engine.Close()
+	}
+}
+
+// discard has the child load the conversation again.
+func (c *conversation) discard() {
+	c.runs.broken, c.runs.again, c.engine = false, false, nil
+	c.runs.err = errPanicked
+}
+
+var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")
+
+// delay is how long a failed try waits to be repeated: longer from panic to panic.
+func (r *runs) delay() time.Duration { return retryDelay << min(max(r.panics-1, 0), 6) }
+
+// workGuarded is work; a panic becomes an error.
+func (c *conversation) workGuarded(ctx context.Context, resume bool) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if err = errPanicked; p == any(ErrClosed) {
+				err = ErrClosed
+			} else if p != any(errPanicked) {
+				c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
+				c.inbox.post(func() { c.runs.broken = true })
+			}
+		}
+	}()
+	return c.work(ctx, resume)
+}
