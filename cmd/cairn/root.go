@@ -49,7 +49,8 @@ ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and OPENAI_MODEL, or na
 [llm] in config.toml. Without a model it stores, summarizes and quotes messages.
 
 ` + exitHelp,
-		Example: `  cairn chat                                  talk in this terminal
+		Example: `  cairn setup                                 begin: a model, a platform, its tokens
+  cairn chat                                  talk in this terminal
   echo "What do I drink?" | cairn chat        one question, the answer on standard output
   cairn memories search tea                   memories about tea
   cairn recall "when did we choose the hotel?"  messages and memories about it
@@ -67,7 +68,7 @@ ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and OPENAI_MODEL, or na
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
 	flags.StringVar(&a.logLevel, "log-level", "", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info)")
-	root.AddCommand(newChat(a), newImport(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
 	return root
 }
 
