@@ -183,8 +183,8 @@ func TestEachTokenIsCheckedAlone(t *testing.T) {
 	noError(t, CheckAppToken(ctx, slacktest.AppToken, server.APIURL))
 	for want, err := range map[string]error{
 		"Slack rejects the bot token (invalid_auth)": failure3(CheckBotToken(ctx, "xoxb-wrong", server.APIURL)),
-		"not a bot token":           failure3(CheckBotToken(ctx, slacktest.AppToken, server.APIURL)),
-		"not an app-level token":    CheckAppToken(ctx, slacktest.BotToken, server.APIURL),
+		"not a bot token":             failure3(CheckBotToken(ctx, slacktest.AppToken, server.APIURL)),
+		"not an app-level token":      CheckAppToken(ctx, slacktest.BotToken, server.APIURL),
 		"rejects the app-level token": CheckAppToken(ctx, "xapp-wrong", server.APIURL),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
