@@ -13,6 +13,7 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/llm"
+	"cairn/llm/prices"
 	"cairn/memory"
 )
 
@@ -27,8 +28,8 @@ type bot struct {
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
-	compactions compactions  // so far
-	upkeep      llm.Incident // backups and erasure fail
+	metrics *metrics
+	upkeep  llm.Incident // backups and erasure fail
 
 	models *modelSet
 	check  func()          // whether the models answer, see checkModels; nil: nobody wants to know
@@ -47,6 +48,8 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		return nil, err
 	}
 	b.current.Store(first)
+	b.metrics = newMetrics(func() prices.List { return b.current.Load().settings.Money().Prices })
+	b.metrics.expect(first.agents)
 	if b.store, err = memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
@@ -76,7 +79,9 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		Workers:    a.settings.Workers,
 		Log:        log,
 		Used:       used,
-		After:      b.compactions.happened,
+		After:      b.metrics.compaction,
+		Counted:    b.metrics.add,
+		Observer:   b.metrics,
 	})
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
