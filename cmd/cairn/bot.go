@@ -12,6 +12,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/otlp"
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/memory"
@@ -29,6 +30,7 @@ type bot struct {
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
 	metrics *metrics
+	traces  *otlp.Traces // nil: nobody wants any
 	upkeep  llm.Incident // backups and erasure fail
 
 	models *modelSet
@@ -63,6 +65,11 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())
 	}
+	watch, traces, err := a.observer(ctx, log, b.metrics)
+	if err != nil {
+		return nil, errors.Join(err, b.store.Close())
+	}
+	b.traces = traces
 	b.hub = channel.New(channel.Options{
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
@@ -81,7 +88,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		Used:       used,
 		After:      b.metrics.compaction,
 		Counted:    b.metrics.add,
-		Observer:   b.metrics,
+		Observer:   watch,
 	})
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
@@ -106,7 +113,9 @@ func (b *bot) warn(s *config.Settings) {
 func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
-	return errors.Join(b.hub.Close(), b.store.Close())
+	err := errors.Join(b.hub.Close(), b.store.Close())
+	b.closeTraces()
+	return err
 }
 
 // agents makes all that may answer by these settings. Their policy is asked for at each
