@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
@@ -61,12 +62,17 @@ type onlineConnector struct{ outerConnector }
 func (onlineConnector) Name() string    { return "discord" }
 func (onlineConnector) Connected() bool { return true }
 
+// metricsOf serves the metrics of a bot; once for each.
+func metricsOf(t *testing.T, b *bot) http.Handler {
+	h := &health{bot: b, connectors: []outerConnector{onlineConnector{}}, ctx: t.Context(), seen: map[string]glance{}}
+	return h.handler()
+}
+
 // scrape is what Prometheus reads of a bot that has said nothing yet.
 func scrape(t *testing.T, b *bot) string {
 	t.Helper()
-	h := &health{bot: b, connectors: []outerConnector{onlineConnector{}}, ctx: t.Context(), seen: map[string]glance{}}
 	answer := httptest.NewRecorder()
-	h.handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	metricsOf(t, b).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 	if answer.Code != 200 {
 		t.Fatalf("%d: %s", answer.Code, answer.Body)
 	}
