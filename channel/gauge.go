@@ -100,6 +100,24 @@ func (h *Hub) Fill(ctx context.Context, name string) (model string, percent floa
 	return agent.Model.Name(), usedPct((*c.gauge.Load())()), nil
 }
 
+// Fullest returns how full the fullest window of the open conversations is, as a share of it:
+// 0 if none is open, above 1 if one is overfull. It waits for nobody.
+func (h *Hub) Fullest() (share float64) {
+	h.mu.Lock()
+	gauges := make([]*func() compactor.Gauge, 0, len(h.open))
+	for _, c := range h.open {
+		gauges = append(gauges, c.gauge.Load())
+	}
+	h.mu.Unlock()
+	for _, gauge := range gauges {
+		if gauge != nil { // else it is being opened
+			g := (*gauge)()
+			share = max(share, float64(g.Used)/float64(max(g.Window, 1)))
+		}
+	}
+	return share
+}
+
 func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversation, agent Agent) Context {
 	window := agent.Model.Window(ctx)
 	c := Context{

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cairn/internal/observe"
 	"cairn/memory"
 )
 
@@ -32,6 +33,9 @@ type Options struct {
 	// Hooks into the compactions of all conversations: see compactor.Options.
 	Before func(conversation string, e Event) error
 	After  func(conversation string, e Event)
+
+	Observer observe.Observer   // told about turns, requests, tools and compactions; nil: nobody is
+	Counted  func(memory.Usage) // told what each request to a model used, by kind and model; must not block; nil: nobody is
 }
 
 // Defaults of the options.
@@ -88,7 +92,7 @@ func New(o Options) *Hub {
 		h.connectors[d.Name()] = d
 	}
 	h.rules.Store(&o.Rules)
-	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observer))
 	if o.Store != nil {
 		o.Store.WatchCopies(h.copiesGone)
 		o.Store.WatchHeld(h.applyHeld)

@@ -103,6 +103,7 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 		return nil
 	})
 	if err == nil {
+		c.log.Info("channel_setting_changed", "setting", settingsTable+key, "taken_back", to == nil, "by", who.ID)
 		c.inbox.post(c.settingsChanged)
 		c.hub.eachThread(c.name, (*conversation).settingsChanged)
 	}

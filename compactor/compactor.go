@@ -274,7 +274,11 @@ func (c *Compactor) notify(e Event) {
 			c.appliedAt = c.h.next
 		}
 	}
-	c.o.Log.Debug("compaction", "event", e)
+	if e.State == EventApplied {
+		c.o.Log.Info("compaction_applied", "event", e)
+	} else {
+		c.o.Log.Debug("compaction", "event", e)
+	}
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
 		defer c.complete(e)
 	}

@@ -12,7 +12,9 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/otlp"
 	"cairn/llm"
+	"cairn/llm/prices"
 	"cairn/memory"
 )
 
@@ -27,8 +29,9 @@ type bot struct {
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
-	compactions compactions  // so far
-	upkeep      llm.Incident // backups and erasure fail
+	metrics *metrics
+	traces  *otlp.Traces // nil: nobody wants any
+	upkeep  llm.Incident // backups and erasure fail
 
 	models *modelSet
 	check  func()          // whether the models answer, see checkModels; nil: nobody wants to know
@@ -47,6 +50,8 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		return nil, err
 	}
 	b.current.Store(first)
+	b.metrics = newMetrics(func() prices.List { return b.current.Load().settings.Money().Prices })
+	b.metrics.expect(first.agents)
 	if b.store, err = memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
@@ -60,6 +65,11 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())
 	}
+	watch, traces, err := a.observer(ctx, log, b.metrics)
+	if err != nil {
+		return nil, errors.Join(err, b.store.Close())
+	}
+	b.traces = traces
 	b.hub = channel.New(channel.Options{
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
@@ -76,7 +86,9 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		Workers:    a.settings.Workers,
 		Log:        log,
 		Used:       used,
-		After:      b.compactions.happened,
+		After:      b.metrics.compaction,
+		Counted:    b.metrics.add,
+		Observer:   watch,
 	})
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
@@ -101,7 +113,9 @@ func (b *bot) warn(s *config.Settings) {
 func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
-	return errors.Join(b.hub.Close(), b.store.Close())
+	err := errors.Join(b.hub.Close(), b.store.Close())
+	b.closeTraces()
+	return err
 }
 
 // agents makes all that may answer by these settings. Their policy is asked for at each

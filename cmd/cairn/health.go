@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,8 @@ type health struct {
 
 	unread, unwritten llm.Incident // of the database
 
+	vitals atomic.Pointer[vitals] // of the database, for metrics
+
 	mu   sync.Mutex // guards seen
 	seen map[string]glance
 }
@@ -68,17 +71,22 @@ func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*hea
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
-	mux.HandleFunc("GET /metrics", h.metrics)
 	h.server = &http.Server{
-		Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTime, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
+		Handler: h.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTime, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
 		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
 	b.log.Info("health_listening", "health", listener.Addr().String())
 	h.done.Go(func() { _ = h.server.Serve(listener) }) // ends with close
 	return h, nil
+}
+
+// handler serves /healthz, /readyz and /metrics. It is made once.
+func (h *health) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
+	mux.Handle("GET /metrics", h.serveMetrics())
+	return mux
 }
 
 func (h *health) close() {
