@@ -10,6 +10,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/chart"
+	"cairn/internal/promptcache"
 )
 
 const pictureHelp = `Picture draws, as an SVG, how many tokens the next request of a long conversation takes, how
@@ -52,7 +53,7 @@ type point struct {
 func (d drawing) points(ctx context.Context, s *screen) (all []point, err error) {
 	defer s.done()
 	c := &clock{t: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)}
-	rule := cacheRule{kind: cachePrefix, ttl: cacheTTL}
+	rule := promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL}
 	e, err := newEngine(ctx, c, d.window, compactor.DefaultPolicy(), rule)
 	if err != nil {
 		return nil, err
