@@ -23,15 +23,16 @@ type Feed[M any] struct {
 func (f *Feed[M]) Add(m M, tokens int) error {
 	window := f.Window()
 	tokens = min(tokens, f.Most())
-	gauge := f.Engine.Reading()()
-	room := int(gauge.Policy.BackgroundThreshold*float64(window)) - gauge.Used
+	used, _, _ := f.Engine.Usage()
+	policy := f.Engine.o.Policy()
+	room := int(policy.BackgroundThreshold*float64(window)) - used
 	if len(f.batch) > 0 && (f.tokens+tokens > room || len(f.batch) >= feedBatch) {
 		if err := f.Flush(); err != nil {
 			return err
 		}
 	}
 	// A large message could jump over the background level and the aggressive one.
-	if gauge = f.Engine.Reading()(); float64(gauge.Used+tokens) >= gauge.Policy.EmergencyThreshold*float64(window) {
+	if used, _, _ = f.Engine.Usage(); float64(used+tokens) >= policy.EmergencyThreshold*float64(window) {
 		f.Engine.Compact(OnBackground, "", func(Event) {}, nil)
 		if err := f.Settle(); err != nil {
 			return err

@@ -35,7 +35,7 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	if c.o.Summarize != nil {
 		beside := c.toldBeside(j.row)
 		return func(ctx context.Context) (summarize.Summary, error) {
-			return c.o.Summarize(j.row, func() (summarize.Summary, error) { return c.extractive(ctx, j, record, target, beside) })
+			return c.o.Summarize(j.row, target, func() (summarize.Summary, error) { return c.extractive(ctx, j, record, target, beside) })
 		}
 	}
 	if j.extractive {

@@ -16,13 +16,13 @@ import (
 const (
 	// Prefix reads what a request has in common with the one before it, byte by byte (OpenAI
 	// up to 5.5, Gemini, llama.cpp, vLLM).
-	Prefix = "prefix"
+	Prefix = llm.CachePrefix
 	// Breakpoints reads a prefix that ends at a mark of this request, if an earlier one had a
 	// mark behind the same blocks: behind the head, at the end of the request before and at the
 	// end of this one. What lies between it and the last mark is written (OpenAI from 5.6 on, Anthropic).
-	Breakpoints = "breakpoints"
+	Breakpoints = llm.CacheBreakpoints
 	// Units reads a whole earlier request, with its answer, if this one begins with it (DeepSeek).
-	Units = "units"
+	Units = llm.CacheUnits
 )
 
 // Kinds are all of them.
