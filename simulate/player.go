@@ -85,7 +85,7 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 		p.now = rec.Messages[0].Saved
 	}
 	p.records = newRecords(&rec, p.when)
-	p.brief = len(rec.Messages) > mostExtracted
+	p.brief = len(rec.Messages) > mostExtracted && len(o.Questions) == 0
 	p.remember()
 	engine := o.Engine
 	engine.Records, engine.Now, engine.Log = p.records, func() time.Time { return p.now }, slog.New(slog.DiscardHandler)

@@ -36,7 +36,8 @@ type Result struct {
 	Summaries   float64           `json:"summaries"` // share of what is used that is summaries, on average, 0 to 1
 	Worker      Spent             `json:"worker"`
 	Turns       Spent             `json:"turns"`
-	Money       *float64          `json:"money"` // null: nobody knows the price of a model
+	Found       *Found            `json:"found,omitempty"` // what a question finds
+	Money       *float64          `json:"money"`           // null: nobody knows the price of a model
 
 	Used   []Used `json:"-"` // for a chart, at most Options.Points
 	policy compactor.Policy

@@ -1,6 +1,7 @@
 // Package simulate tries settings on a recorded conversation without a model: the real
 // engine plans and applies in virtual time, and the extractive summarizer, or what was
-// really summarized, makes the summaries. It reads and writes no file.
+// really summarized, makes the summaries. Nothing is written but, where questions are asked, a
+// database in the temporary folder.
 package simulate
 
 import (
@@ -80,6 +81,8 @@ type Options struct {
 
 	Turns, Worker *prices.Price // of the models; nil: nobody knows
 
+	Questions []Question // about the recording; asked at its end
+
 	Progress func(done, total int) // messages of all variants; may be nil
 }
 
@@ -140,6 +143,10 @@ func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Rep
 		o.Cache = promptcache.Prefix
 	}
 	report := Report{Name: rec.Name, Messages: len(rec.Messages), rec: rec}
+	asked, err := search(ctx, rec, o.Questions)
+	if err != nil {
+		return Report{}, fmt.Errorf("search the recording: %w", err)
+	}
 	total := len(all) * len(rec.Messages)
 	for i, v := range all {
 		p, err := newPlayer(ctx, rec, v, o)
@@ -154,7 +161,13 @@ func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Rep
 		if err := p.play(ctx); err != nil {
 			return Report{}, fmt.Errorf("simulate %s: %w", v.Name, err)
 		}
-		report.Variants = append(report.Variants, p.result(o))
+		made := p.result(o)
+		if asked != nil {
+			if made.Found, err = p.ask(ctx, asked); err != nil {
+				return Report{}, fmt.Errorf("ask in %s: %w", v.Name, err)
+			}
+		}
+		report.Variants = append(report.Variants, made)
 	}
 	report.Equal, report.Happened = rec.equal(report.Variants[0])
 	return report, nil
