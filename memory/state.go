@@ -13,16 +13,13 @@ import (
 	"cairn/transcript"
 )
 
-// newRow is the least id of summaries that a change adds. The database gives them their own.
-const newRow = 1 << 62
-
 // state reads what an operation on the head looks at: the applied rows of the session and of
 // the earlier sessions in which jobs lie, the verbatim messages up to seq upTo, and jobs,
 // as far as they are running or prepared. The State has neither texts of messages nor what can
 // be undone. The cost grows with the head and not with the conversation.
 func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compaction) (*transcript.State, error) {
 	s := transcript.New()
-	s.NextSummary = newRow
+	s.NextSummary = transcript.Unstored
 	err := tx.QueryRow("SELECT version, next_seq, session_start, cleared_to, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&s.Version, &s.NextSeq, &s.SessionStart, &s.ClearedTo, &s.Spared.From, &s.Spared.To)
 	if err != nil {
@@ -132,7 +129,7 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 // writeRow writes what a change of s with a version makes of one summary.
 func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compactor.Compaction, version int64, given map[int64]int64) error {
 	row = priced(row)
-	if row.ID >= newRow {
+	if row.ID >= transcript.Unstored {
 		fresh := row
 		fresh.State = compactor.Applied
 		fresh, err := c.insert(tx, fresh, version)

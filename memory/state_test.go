@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/transcript"
 )
 
@@ -42,11 +43,11 @@ func (h *stateHistory) step() {
 		h.said++
 		deliver(h.t, h.c, said(h.said, "more"))
 	case n < 4:
-		storeSummary(h.t, h.c, leaf, []compactor.By{worker, extractive}[h.draw.IntN(2)], from, to)
+		h.summarize(leaf, []compactor.By{worker, extractive}[h.draw.IntN(2)], from, to)
 	case n < 5 && len(head.Stack) > 1:
 		i := h.draw.IntN(len(head.Stack) - 1)
 		a, b := head.Stack[i], head.Stack[i+1]
-		storeSummary(h.t, h.c, rollup, worker, a.From, b.To, a.ID, b.ID)
+		h.summarize(rollup, worker, a.From, b.To, a.ID, b.ID)
 	case n < 7:
 		h.check("apply", h.cover)
 	case n < 8:
@@ -66,6 +67,16 @@ func (h *stateHistory) step() {
 	default:
 		h.check("new session", func(_ *transaction, s *transcript.State) (transcript.Change, error) { return s.NewSession(true) })
 	}
+}
+
+// summarize prepares a summary, which a model may be to make again.
+func (h *stateHistory) summarize(kind compactor.Kind, by compactor.By, from, to int64, children ...int64) {
+	h.t.Helper()
+	j := must(h.c.Begin(ctx, compactor.Compaction{
+		Kind: kind, By: by, Trigger: compactor.OnBackground, Span: compactor.Span{From: from, To: to},
+		FromTime: day, ToTime: day, Children: children, AwaitsModel: h.draw.IntN(2) == 0,
+	}))(h.t)
+	must(j.Store(ctx, summarize.Summary{Text: "a summary", Tokens: 7}))(h.t)
 }
 
 // cover applies all that is prepared.
