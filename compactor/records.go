@@ -6,6 +6,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // Records is what a conversation's compactor needs of its store. Each call is one
@@ -21,19 +22,17 @@ type Records interface {
 	// Begin writes row in state running and returns the job that works on it.
 	Begin(ctx context.Context, row Compaction) (Job, error)
 
-	// ApplyPrepared makes prepared rows applied as transcript.State.Cover says. A row is prepared only as
-	// long as every message of its span is unedited and undeleted since it was read. What
-	// cannot be applied becomes stale, and what has to wait stays prepared. clearedTo, if larger than
-	// the stored one, is stored with it, unless nothing was applied. It returns the head as
-	// committed and the rows as they stand now.
-	ApplyPrepared(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)
+	// Commit writes a change that package transcript has computed from s, which State.Transcript
+	// made, and returns the head as committed: there new rows have their ids. transcript.ErrStale:
+	// what is stored is not s any more, and nothing has changed.
+	Commit(ctx context.Context, s *transcript.State, change transcript.Change) (Head, error)
 
-	// Stale returns which of these rows, prepared when they were stored, are stale by now.
-	Stale(ctx context.Context, rows []int64) ([]int64, error)
+	// Stretches counts the messages of spans, for transcript.State.Cover.
+	Stretches(ctx context.Context, spans []Span) ([]transcript.Stretch, error)
 
-	// Apply makes another change of the head if version is still the stored
-	// one; applied tells. Whether or not, the committed head is returned.
-	Apply(ctx context.Context, version int64, change Change) (head Head, applied bool, err error)
+	// Ended returns those of the rows, prepared when they were stored, that are prepared no
+	// longer, as they are now.
+	Ended(ctx context.Context, rows []int64) ([]Compaction, error)
 
 	// Latest returns the latest compaction of the session that was not undone yet,
 	// without what was applied with it in earlier ones. Emergencies are none.
@@ -59,15 +58,6 @@ type Records interface {
 
 	// Measured notes what an applied compaction did to the tokens used.
 	Measured(ctx context.Context, row int64, before, after int) error
-}
-
-// Change is a change of the head without a job.
-type Change struct {
-	// Placeholders hide the verbatim messages of their spans, see transcript.State.Truncate.
-	Placeholders []Compaction
-	ClearedTo    int64 // 0: unchanged
-
-	EndContexts bool // the turn contexts that are stored are shown no more
 }
 
 // Undoable is the latest applied compaction, and what the view would be without it.

@@ -1,6 +1,9 @@
 package compactor
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -42,6 +45,62 @@ func (c *Compactor) transcript() *transcript.State {
 		}
 	}
 	return stored(s.head, verbatim, jobs, s.stored+1)
+}
+
+// commitTries is how often a change is decided on: what people edit, delete or pin meanwhile
+// makes it stale.
+const commitTries = 5
+
+// commit writes what is decided about the conversation, unless that is nothing, and shows the
+// head after it. If people have changed what is stored, it is read and decided on again.
+func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
+	for try := range commitTries {
+		s := c.transcript()
+		if change, err = decide(s); err != nil || change.Empty() {
+			return change, err
+		}
+		var head Head
+		if head, err = c.o.Records.Commit(ctx, s, change); err == nil {
+			c.h.swap(head)
+			return change, nil
+		}
+		if !errors.Is(err, transcript.ErrStale) {
+			return change, err
+		}
+		if c.outdated = true; !c.reread(ctx) {
+			return change, errOutdated
+		}
+		if try == 0 { // usually the head was another one, and that is all
+			continue
+		}
+		if err := c.dropDeleted(ctx); err != nil {
+			return change, err
+		}
+	}
+	return change, err
+}
+
+// dropDeleted takes away messages that were deleted, though nobody has told so yet.
+func (c *Compactor) dropDeleted(ctx context.Context) error {
+	s := c.transcript()
+	first, ok := s.Messages.First()
+	if !ok {
+		return nil
+	}
+	there, err := c.o.Records.Span(ctx, first.Seq, s.NextSeq-1)
+	if err != nil {
+		return err
+	}
+	var gone []int64
+	for m := range s.Messages.All() {
+		if _, found := slices.BinarySearchFunc(there, m.Seq, func(is chat.Message, seq int64) int { return cmp.Compare(is.Seq, seq) }); !found {
+			gone = append(gone, m.Seq)
+		}
+	}
+	if len(gone) > 0 {
+		c.h.deleted(gone)
+	}
+	return nil
 }
 
 // stored makes a State of a head, the verbatim messages on disk, the summaries that are prepared

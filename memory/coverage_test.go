@@ -203,9 +203,7 @@ func TestCoverage(t *testing.T) {
 			}
 			mustApply := len(prepared) == 1 && prepared[0].children != nil && !prepared[0].undone && tiled(before, prepared[0].from, prepared[0].to, prepared[0].children)
 			rows := preparedIDs()
-			if _, applied, err := c.ApplyPrepared(ctx, rows, cleared); err != nil {
-				rt.Fatal(err)
-			} else if mustApply && applied[0].State != compactor.Applied {
+			if _, applied := applyAndClear(rt, c, cleared, rows...); mustApply && applied[0].State != compactor.Applied {
 				rt.Fatalf("the fold of %d to %d is %s, and stands in the place of %s", prepared[0].from, prepared[0].to, applied[0].State, shape(before.Head.Stack))
 			}
 			after := peek(rt, c)
