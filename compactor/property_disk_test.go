@@ -197,18 +197,6 @@ func (d *disk) Latest(ctx context.Context) (l compactor.Undoable, err error) {
 	return l, err
 }
 
-func (d *disk) Undo(ctx context.Context, version int64) (h compactor.Head, applied bool, err error) {
-	err = d.call(func() error { h, applied, err = d.Records.Undo(ctx, version); return err })
-	d.gave(h)
-	return h, applied, err
-}
-
-func (d *disk) StartSession(ctx context.Context) (h compactor.Head, started bool, err error) {
-	err = d.call(func() error { h, started, err = d.Records.StartSession(ctx); return err })
-	d.gave(h)
-	return h, started, err
-}
-
 func (d *disk) Declined(ctx context.Context, row int64, n compactor.Declined) error {
 	return d.call(func() error { return d.Records.Declined(ctx, row, n) })
 }

@@ -38,16 +38,6 @@ type Records interface {
 	// without what was applied with it in earlier ones. Emergencies are none.
 	Latest(ctx context.Context) (Undoable, error)
 
-	// Undo undoes the latest compaction as transcript.State.Undo says, if version is
-	// still the stored one and Latest.Why is empty; applied tells. Whether or not, the
-	// committed head is returned.
-	Undo(ctx context.Context, version int64) (head Head, applied bool, err error)
-
-	// StartSession ends the session as transcript.State.NewSession says, and returns the head
-	// as committed. started is false, and nothing has changed, if the session holds no
-	// message. A turn that waits for its answer is an error.
-	StartSession(ctx context.Context) (head Head, started bool, err error)
-
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
 	Span(ctx context.Context, from, to int64) ([]chat.Message, error)
 
@@ -60,15 +50,29 @@ type Records interface {
 	Measured(ctx context.Context, row int64, before, after int) error
 }
 
-// Undoable is the latest applied compaction, and what the view would be without it.
+// Undoable is the latest applied compaction, with what undoing it needs.
 type Undoable struct {
-	Version        int64          // of the head as it stands
-	AppliedVersion int64          // the version with which its rows were applied; 0: there is none
-	Why            string         // why it cannot be undone, in words for people; empty: it can
-	Rows           []Compaction   // what the compaction made, by From
-	Back           []Compaction   // what would stand in the view again
-	Freed          []chat.Message // what would be verbatim again, by seq
-	Head           Head           // as it would be
+	Version int64          // of the head as it stands
+	Why     string         // why there is none, in words for people; empty: there is one
+	Set     transcript.Set // what was applied
+	Rows    []Compaction   // what it made, by From
+	Ended   []Compaction   // what ended with it, by From
+	Freed   []chat.Message // what would be verbatim again, by seq
+}
+
+// Undo returns what undoes it in s. The error says why it cannot be undone, in words for people.
+func (l Undoable) Undo(s *transcript.State) (transcript.Change, error) {
+	with := *s
+	with.Sets = []transcript.Set{l.Set}
+	needs, err := with.UndoNeeds()
+	if err != nil {
+		return transcript.Change{}, err
+	}
+	loaded := transcript.Loaded{Needs: needs, Rows: l.Ended}
+	for _, m := range l.Freed {
+		loaded.Read = append(loaded.Read, transcript.Message{Seq: m.Seq})
+	}
+	return with.Undo(loaded)
 }
 
 // Job is one compaction being made.

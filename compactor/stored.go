@@ -15,7 +15,9 @@ import (
 
 // Transcript returns what package transcript decides on, of what was loaded.
 func (s State) Transcript() *transcript.State {
-	return stored(s.Head, slices.Values(s.Messages), s.Prepared, s.Next)
+	t := stored(s.Head, slices.Values(s.Messages), s.Prepared, s.Next)
+	t.Open = s.Open
+	return t
 }
 
 // transcript is that of now, as far as it is on disk: without the running turn's messages, and
@@ -44,7 +46,9 @@ func (c *Compactor) transcript() *transcript.State {
 			jobs = append(jobs, row)
 		}
 	}
-	return stored(s.head, verbatim, jobs, s.stored+1)
+	t := stored(s.head, verbatim, jobs, s.stored+1)
+	t.Open = s.open
+	return t
 }
 
 // commitTries is how often a change is decided on: what people edit, delete or pin meanwhile
@@ -52,16 +56,17 @@ func (c *Compactor) transcript() *transcript.State {
 const commitTries = 5
 
 // commit writes what is decided about the conversation, unless that is nothing, and shows the
-// head after it. If people have changed what is stored, it is read and decided on again.
+// head after it. If people have changed what is stored, it is read and decided on again;
+// transcript.ErrStale: they do so again and again.
 func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
 	for try := range commitTries {
 		s := c.transcript()
-		if change, err = decide(s); err != nil || change.Empty() {
-			return change, err
-		}
 		var head Head
-		if head, err = c.o.Records.Commit(ctx, s, change); err == nil {
-			c.h.swap(head)
+		if change, err = decide(s); err == nil && !change.Empty() {
+			head, err = c.o.Records.Commit(ctx, s, change)
+		}
+		if err == nil {
+			c.h.swap(head) // the zero head is older
 			return change, nil
 		}
 		if !errors.Is(err, transcript.ErrStale) {

@@ -14,13 +14,11 @@ import (
 // checkTold holds what decisions are made on to the invariants of a State, and to what is on
 // disk at that instant.
 func (r *rig) checkTold() (err error) {
-	if r.look != nil {
-		r.c.do(func() {
-			if told := r.c.Compactor.Transcript(); told != nil {
-				err = r.sameOnDisk(context.Background(), told)
-			}
-		})
-	}
+	r.c.do(func() {
+		if told := r.c.Compactor.Transcript(); told != nil {
+			err = r.sameOnDisk(context.Background(), told)
+		}
+	})
 	return err
 }
 
@@ -28,7 +26,15 @@ func (r *rig) sameOnDisk(ctx context.Context, told *transcript.State) error {
 	if err := told.Check(); err != nil {
 		return err
 	}
-	conv, err := r.look.Find(ctx, r.name)
+	store := r.look
+	if store == nil {
+		var err error
+		if store, err = memory.Open(ctx, memory.Options{Dir: r.dir, Shared: true}); err != nil {
+			return err
+		}
+		defer store.Close()
+	}
+	conv, err := store.Find(ctx, r.name)
 	if err != nil {
 		return err
 	}

@@ -28,12 +28,15 @@ func (c *Conversation) Commit(ctx context.Context, s *transcript.State, change t
 // current returns transcript.ErrStale if the head, a row that is to be applied, or the messages that
 // are to be hidden are stored otherwise than in s.
 func (c *Conversation) current(tx *transaction, s *transcript.State, change transcript.Change) error {
-	var version int64
-	if err := tx.QueryRow("SELECT version FROM conversations WHERE id = ?", c.id).Scan(&version); err != nil {
+	var version, next int64
+	if err := tx.QueryRow("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next); err != nil {
 		return err
 	}
 	if version != s.HeadVersion {
 		return fmt.Errorf("the head is of version %d, not %d: %w", version, s.HeadVersion, transcript.ErrStale)
+	}
+	if start := change.Marks.SessionStart; start != s.SessionStart && start != next {
+		return fmt.Errorf("a session begins at %d, and the next message is %d: %w", start, next, transcript.ErrStale)
 	}
 	for _, row := range change.Summaries {
 		if row.State != compactor.Applied {

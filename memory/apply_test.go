@@ -202,12 +202,6 @@ func TestAPlaceholderLeftOverDeletedMessagesHasDates(t *testing.T) {
 
 // What was decided on a state that is not stored any more changes nothing.
 func TestCommitOfAnOldState(t *testing.T) {
-	cover := func(id int64) func(*transcript.State) transcript.Change {
-		return func(s *transcript.State) transcript.Change {
-			c, _, _ := s.Cover([]int64{id}, 0, nil)
-			return c
-		}
-	}
 	for _, test := range []struct {
 		claim     string
 		meanwhile func(t *testing.T, c *Conversation, id int64)
@@ -227,12 +221,22 @@ func TestCommitOfAnOldState(t *testing.T) {
 			c := imported(t, 9)
 			id := storeSummary(t, c, leaf, worker, 1, 4)
 			s := stateOf(t, c)
+			change, _, _ := s.Cover([]int64{id}, 0, nil)
 			test.meanwhile(t, c, id)
 			before := dump(t, c.store)
-			expectError(t, failure(c.Commit(ctx, s, cover(id)(s))), transcript.ErrStale)
+			expectError(t, failure(c.Commit(ctx, s, change)), transcript.ErrStale)
 			expect(t, "the store", dump(t, c.store), before)
 		})
 	}
+	t.Run("a message came before a session could begin", func(t *testing.T) {
+		c := imported(t, 9)
+		s := stateOf(t, c)
+		change := must(s.NewSession(true))(t)
+		deliver(t, c, said(10, "one more"))
+		before := dump(t, c.store)
+		expectError(t, failure(c.Commit(ctx, s, change)), transcript.ErrStale)
+		expect(t, "the store", dump(t, c.store), before)
+	})
 }
 
 func TestHiding(t *testing.T) {
