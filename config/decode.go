@@ -54,6 +54,10 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 			d.value(field, src[key], at)
 			continue
 		}
+		if homes := homesOf(key); len(homes) > 0 {
+			d.problem(at, fmt.Sprintf("%s: does not belong here, but %s", key, strings.Join(homes, " or ")))
+			continue
+		}
 		d.problem(at, fmt.Sprintf("%s: there is no such setting%s", key, compactor.DidYouMean(key, slices.Sorted(maps.Keys(fields)))))
 	}
 }

@@ -18,6 +18,9 @@ func Load(file string) (Settings, error) {
 	if errors.Is(err, fs.ErrNotExist) && file == "" {
 		return Default(), nil
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return Default(), fmt.Errorf("%w: correct --config, or leave it out to use %s or the defaults", err, DefaultFile)
+	}
 	if err != nil {
 		return Default(), fmt.Errorf("read the settings: %w", err)
 	}
