@@ -130,7 +130,10 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 	if err != nil || !due {
 		return false, err
 	}
-	c.do(func(e *compactor.Compactor) { _, err = e.StartSession(ctx) })
+	c.do(func(e *compactor.Compactor) { started, err = e.StartSession(ctx) })
+	if err == nil && !started {
+		err = c.records.DropSession(ctx)
+	}
 	return err == nil, err
 }
 
