@@ -137,67 +137,55 @@ func (r *records) Begin(_ context.Context, sum compactor.Compaction) (compactor.
 	return &job{r, r.state.Running[len(r.state.Running)-1]}, nil
 }
 
-// ApplyPrepared applies rows as transcript says.
-func (r *records) ApplyPrepared(_ context.Context, ids []int64, clearedTo int64) (compactor.Head, []compactor.Compaction, error) {
-	var behind []transcript.Stretch
-	for _, part := range r.state.CoverNeeds(ids) {
+// Commit takes a change of s, and gives new rows their ids.
+func (r *records) Commit(_ context.Context, s *transcript.State, c transcript.Change) (compactor.Head, error) {
+	if s.HeadVersion != r.state.HeadVersion {
+		return compactor.Head{}, transcript.ErrStale
+	}
+	given := map[int64]int64{}
+	next := r.state.NextSummary
+	c.Summaries = slices.Clone(c.Summaries)
+	for i := range c.Summaries {
+		row := &c.Summaries[i]
+		if row.ID >= transcript.Unstored {
+			given[row.ID] = next
+			row.ID = next
+			next++
+		}
+	}
+	for i := range c.Summaries {
+		row := &c.Summaries[i]
+		row.Children = slices.Clone(row.Children)
+		for k, child := range row.Children {
+			row.Children[k] = cmp.Or(given[child], child)
+		}
+	}
+	c.Base, c.Marks.Version, c.Marks.NextSummary = r.state.Version, r.state.Version+1, next
+	r.commit(c)
+	return r.head(), nil
+}
+
+// Stretches counts the messages of spans.
+func (r *records) Stretches(_ context.Context, spans []compactor.Span) (all []transcript.Stretch, err error) {
+	for _, part := range spans {
 		n := transcript.Stretch{Span: part}
 		if said := r.said(part.From, part.To); len(said) > 0 {
 			n.Messages, n.First, n.Last = len(said), said[0].Time, said[len(said)-1].Time
 		}
-		behind = append(behind, n)
+		all = append(all, n)
 	}
-	c, _, _ := r.state.Cover(ids, clearedTo, behind)
-	r.commit(c)
-	var now []compactor.Compaction
-	for _, id := range ids {
-		now = append(now, r.rows[id].Compaction)
-	}
-	return r.head(), now, nil
+	return all, nil
 }
 
-// Stale returns nothing: nobody edits a recording.
-func (r *records) Stale(context.Context, []int64) ([]int64, error) { return nil, nil }
-
-// Apply makes another change of the head.
-func (r *records) Apply(_ context.Context, version int64, change compactor.Change) (compactor.Head, bool, error) {
-	switch s := r.state; {
-	case s.HeadVersion != version:
-		return r.head(), false, nil
-	case len(change.Placeholders) > 0:
-		r.commit(s.Truncate(change.Placeholders, change.ClearedTo))
-	case change.EndContexts:
-		r.commit(s.EndContexts())
-	default:
-		r.commit(s.Clear(change.ClearedTo))
-	}
-	return r.head(), true, nil
-}
+// Ended returns nothing: nobody edits a recording.
+func (r *records) Ended(context.Context, []int64) ([]compactor.Compaction, error) { return nil, nil }
 
 // errNoUndo says that a simulation takes nothing back: when somebody did is not recorded.
 var errNoUndo = errors.New("a simulation undoes nothing")
 
-// Latest and Undo are not used in a simulation.
+// Latest is not used in a simulation.
 func (r *records) Latest(context.Context) (compactor.Undoable, error) {
 	return compactor.Undoable{}, errNoUndo
-}
-
-// Undo is not used in a simulation.
-func (r *records) Undo(context.Context, int64) (compactor.Head, bool, error) {
-	return r.head(), false, errNoUndo
-}
-
-// StartSession ends the session.
-func (r *records) StartSession(context.Context) (compactor.Head, bool, error) {
-	addressed := slices.ContainsFunc(r.said(r.state.SessionStart, r.state.NextSeq-1), func(m Message) bool { return m.Addressed })
-	c, err := r.state.NewSession(addressed)
-	if errors.Is(err, transcript.ErrEmpty) {
-		return r.head(), false, nil
-	}
-	if err == nil {
-		r.commit(c)
-	}
-	return r.head(), err == nil, err
 }
 
 // Declined and Forgive change nothing: nobody declines here.
