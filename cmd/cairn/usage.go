@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -135,7 +134,10 @@ func (r report) String() string {
 	for _, row := range r.Rows {
 		lines = append(lines, row.expenses.columns(row.key))
 	}
-	text := aligned(append(lines, r.Total.columns("total")))
+	lines = append(lines, r.Total.columns("total"))
+	right := slices.Repeat([]bool{true}, len(lines[0]))
+	right[0] = false
+	text := strings.TrimSuffix(table(lines).aligned(right), "\n")
 	for _, model := range r.NoPrice {
 		text += fmt.Sprintf("\nno price for %s: it counts as 0; set [prices.%q] in the settings", model, model)
 	}
@@ -148,28 +150,4 @@ func (e expenses) columns(name string) []string {
 		columns = append(columns, fmt.Sprint(n))
 	}
 	return append(columns, fmt.Sprintf("%.4f", e.Cost), fmt.Sprintf("%.4f", e.Summaries.Cost))
-}
-
-// aligned puts lines under each other: the first column to the left, numbers to the right.
-func aligned(lines [][]string) string {
-	widths := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, text := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
-		}
-	}
-	rows := make([]string, len(lines))
-	for n, line := range lines {
-		var b strings.Builder
-		for i, text := range line {
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
-			if i == 0 {
-				b.WriteString(text + space)
-			} else {
-				b.WriteString("  " + space + text)
-			}
-		}
-		rows[n] = b.String()
-	}
-	return strings.Join(rows, "\n")
 }
