@@ -34,6 +34,9 @@ type Options struct {
 	Before func(conversation string, e Event) error
 	After  func(conversation string, e Event)
 
+	// Remembered is told about each new memory; it must not block. nil: nobody is.
+	Remembered func(conversation string, id int64, kind, content string)
+
 	Observer observe.Observer   // told about turns, requests, tools and compactions; nil: nobody is
 	Counted  func(memory.Usage) // told what each request to a model used, by kind and model; must not block; nil: nobody is
 }

@@ -12,6 +12,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/memory"
@@ -63,7 +64,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())
 	}
-	b.hub = channel.New(channel.Options{
+	o := channel.Options{
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
 			now := b.current.Load()
@@ -82,7 +83,16 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		After:      b.metrics.compaction,
 		Counted:    b.metrics.add,
 		Observer:   b.metrics,
-	})
+	}
+	if a.webSide != nil {
+		o.Observer = observe.All{b.metrics, a.webSide.events}
+		o.Remembered = a.webSide.events.Remembered
+		o.After = func(conversation string, e channel.Event) {
+			b.metrics.compaction(conversation, e)
+			a.webSide.events.Compaction(conversation, e)
+		}
+	}
+	b.hub = channel.New(o)
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
 	if first.settings.Ambiguous() {
