@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"cairn/channel"
 )
 
 // usageEvent is how full a conversation's window is.
@@ -21,7 +23,7 @@ const usagePause = 250 * time.Millisecond
 
 // usageEvents are the conversations whose usage may have changed.
 type usageEvents struct {
-	read func(conversation string) (used, window int, ok bool) // nil: nobody knows yet; set once, before the first change
+	read func(conversation string) (channel.Glance, bool) // nil: nobody knows yet; set once, before the first change
 
 	mu      sync.Mutex // guards changed and timer
 	changed map[string]bool
@@ -30,9 +32,7 @@ type usageEvents struct {
 
 // Read has usage events read how full an open conversation is. It must not block, and must be
 // set before anything happens.
-func (e *Events) Read(read func(conversation string) (used, window int, ok bool)) {
-	e.usage.read = read
-}
+func (e *Events) Read(read func(conversation string) (channel.Glance, bool)) { e.usage.read = read }
 
 // changed notes that a conversation's usage may have changed. It does not look by itself: it
 // may be called by the loop of the conversation.
@@ -60,8 +60,8 @@ func (e *Events) tellUsage() {
 	u.changed, u.timer = nil, nil
 	u.mu.Unlock()
 	for _, name := range names {
-		if used, window, ok := u.read(name); ok {
-			e.publish(kindUsage, name, usageEvent{name, used, window, time.Now().UTC()})
+		if l, ok := u.read(name); ok {
+			e.publish(kindUsage, name, usageEvent{name, l.Used, l.Window, time.Now().UTC()})
 		}
 	}
 }
