@@ -24,8 +24,8 @@ type Glance struct {
 	Summarizing  bool // a compaction runs
 }
 
-// Look looks at an open conversation; ok is false if it is not open. It does not block.
-func (h *Hub) Look(name string) (g Glance, ok bool) {
+// Glance looks at an open conversation; ok is false if it is not open. It does not block.
+func (h *Hub) Glance(name string) (g Glance, ok bool) {
 	c, err := h.find(name, nil)
 	if c == nil || err != nil {
 		return g, false
@@ -246,3 +246,6 @@ func (h *Hub) Set(ctx context.Context, name string, values map[string]*string, b
 	h.eachThread(name, (*conversation).settingsChanged)
 	return nil
 }
+
+// Budgets returns the state of the budgets that are set.
+func (h *Hub) Budgets() []Budget { return h.budget.state(h.rules.Load().Money, time.Now()) }

@@ -7,6 +7,8 @@ import (
 	"database/sql"
 	"slices"
 	"time"
+
+	"cairn/chat"
 )
 
 // Grown is a message as it adds to the window.
@@ -42,6 +44,23 @@ func (c *Conversation) Growth(ctx context.Context, since time.Time, before int64
 	}
 	slices.Reverse(grown)
 	return grown, more, nil
+}
+
+// Earlier returns the newest messages before a seq (0: of all), oldest first, at most limit of them,
+// deleted ones left out. more: there are older ones.
+func (c *Conversation) Earlier(ctx context.Context, before int64, limit int) (page []chat.Message, more bool, err error) {
+	if before <= 0 {
+		before = maxSeq
+	}
+	err = c.view(ctx, "read transcript", func(tx *transaction) error {
+		page, err = c.messages(tx, 1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
+		return err
+	})
+	if more = len(page) > limit; more {
+		page = page[:limit]
+	}
+	slices.Reverse(page)
+	return page, more, err
 }
 
 // AppliedStep is what one step of compacting changed.

@@ -41,6 +41,7 @@ type Server struct {
 	mux     *http.ServeMux
 	auth    auth
 	limits  limits
+	fills   fills
 	hosts   map[string]bool
 	handler http.Handler
 	streams context.Context // ended: streams must end
