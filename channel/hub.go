@@ -34,6 +34,9 @@ type Options struct {
 	Before func(conversation string, e Event) error
 	After  func(conversation string, e Event)
 
+	// Remembered is told about each new memory; it must not block. nil: nobody is.
+	Remembered func(conversation string, id int64, kind, content string)
+
 	Observer observe.Observer   // told about turns, requests, tools and compactions; nil: nobody is
 	Counted  func(memory.Usage) // told what each request to a model used, by kind and model; must not block; nil: nobody is
 }
@@ -71,6 +74,9 @@ type Hub struct {
 
 // ErrClosed is returned when the hub is closing. Nothing was taken.
 var ErrClosed = errors.New("the bot is shutting down")
+
+// ErrNoConnector is returned for a conversation whose connector is not open in this process.
+var ErrNoConnector = errors.New("no connector is open")
 
 // New returns a hub. Close ends what it starts.
 func New(o Options) *Hub {
@@ -238,7 +244,7 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	}
 	connector, known := h.connectors[connectorOf(name)]
 	if !known {
-		return nil, fmt.Errorf("no connector is open for %q", name)
+		return nil, fmt.Errorf("%w for %q", ErrNoConnector, name)
 	}
 	records, err := h.o.Store.Conversation(ctx, name)
 	if err != nil {

@@ -220,4 +220,7 @@ func (c *conversation) remembered(id int64, kind, content string) {
 	if o, ok := c.connector.(Observer); ok {
 		o.Remembered(c.name, id, kind, content)
 	}
+	if c.hub.o.Remembered != nil {
+		c.hub.o.Remembered(c.name, id, kind, content)
+	}
 }

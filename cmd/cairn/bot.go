@@ -12,6 +12,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/observe"
 	"cairn/internal/otlp"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -70,7 +71,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		return nil, errors.Join(err, b.store.Close())
 	}
 	b.traces = traces
-	b.hub = channel.New(channel.Options{
+	o := channel.Options{
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
 			now := b.current.Load()
@@ -89,7 +90,16 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		After:      b.metrics.compaction,
 		Counted:    b.metrics.add,
 		Observer:   watch,
-	})
+	}
+	if a.webSide != nil {
+		o.Observer = observe.All{watch, a.webSide.events}
+		o.Remembered = a.webSide.events.Remembered
+		o.After = func(conversation string, e channel.Event) {
+			b.metrics.compaction(conversation, e)
+			a.webSide.events.Compaction(conversation, e)
+		}
+	}
+	b.hub = channel.New(o)
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
 	if first.settings.Ambiguous() {

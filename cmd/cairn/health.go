@@ -36,6 +36,8 @@ type health struct {
 	connectors []outerConnector
 	ctx        context.Context // ended: the bot is stopping
 	server     *http.Server
+	once       sync.Once // makes handled
+	handled    http.Handler
 	done       sync.WaitGroup
 	probes     singleflight.Group // many who ask at once cause one look
 
@@ -57,11 +59,15 @@ type glance struct {
 // that asks all the time must not keep others from it.
 const seenFor = time.Second
 
+func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
+	return &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]glance{}}
+}
+
 // tellHealth begins to tell, where the settings say; nowhere, if they name no address.
 func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*health, error) {
-	h := &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]glance{}}
+	h := b.newHealth(ctx, connectors)
 	address := b.first.Health
-	if address == "" {
+	if address == "" || address == b.first.Web.Listen { // the web server serves it
 		return h, nil
 	}
 	if err := config.CheckHealth(address); err != nil { // a flag's
@@ -80,8 +86,13 @@ func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*hea
 	return h, nil
 }
 
-// handler serves /healthz, /readyz and /metrics. It is made once.
+// handler serves /healthz, /readyz and /metrics.
 func (h *health) handler() http.Handler {
+	h.once.Do(func() { h.handled = h.newHandler() })
+	return h.handled
+}
+
+func (h *health) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
