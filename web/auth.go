@@ -8,7 +8,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -143,21 +142,17 @@ func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	}
 }
 
-var loginPage = template.Must(template.New("login").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Log in · Cairn</title><link rel="stylesheet" href="/static/style.css"></head>
-<body class="login"><main><h1>Cairn</h1>
-<form method="post" action="/login">
-<input type="hidden" name="next" value="{{.Next}}">
-<label for="token">Token</label>
-<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
-{{with .Why}}<p class="error" role="alert">{{.}}</p>{{end}}
-<button>Log in</button>
-</form></main></body></html>
-`))
-
 func (s *Server) showLogin(w http.ResponseWriter, status int, next, why string) error {
+	var page strings.Builder
+	err := pages["login"].ExecuteTemplate(&page, "layout", struct {
+		frame
+		Next, Problem string
+	}{frame{Title: "Log in", Version: s.o.Version}, next, why})
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	return loginPage.Execute(w, map[string]string{"Next": next, "Why": why})
+	_, _ = w.Write([]byte(page.String())) // who asked may have gone
+	return nil
 }

@@ -2,8 +2,12 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -62,4 +66,38 @@ func (h incidents) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup leaves the names of what is published as they are.
 func (h incidents) WithGroup(name string) slog.Handler {
 	return incidents{h.Handler.WithGroup(name), h.events, h.attrs}
+}
+
+// keptIncidents bounds what the health page shows.
+const keptIncidents = 50
+
+// incident is an incident on a page.
+type incident struct {
+	incidentEvent
+	Conversation string
+	Text         string // the attributes in one line
+}
+
+// incidents returns the newest ones, newest first.
+func (e *Events) incidents() []incident {
+	e.mu.Lock()
+	kept := slices.Clone(e.kept)
+	e.mu.Unlock()
+	slices.SortFunc(kept, func(a, b Event) int { return cmp.Compare(b.number, a.number) })
+	all := []incident{}
+	for _, one := range kept {
+		i := incident{Conversation: one.Conversation}
+		if one.Kind != kindIncident || len(all) >= keptIncidents || json.Unmarshal(one.Data, &i.incidentEvent) != nil {
+			continue
+		}
+		var words []string
+		for _, name := range slices.Sorted(maps.Keys(i.Attributes)) {
+			if name != "conversation" {
+				words = append(words, name+": "+i.Attributes[name])
+			}
+		}
+		i.Text = strings.Join(words, ", ")
+		all = append(all, i)
+	}
+	return all
 }

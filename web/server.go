@@ -30,9 +30,17 @@ type Options struct {
 	Log      *slog.Logger
 	Version  string
 
-	Health      http.Handler // of GET /healthz, /readyz and /metrics; nil: not served
-	OpenMetrics bool         // /metrics needs no token: it is at the same address as health, which asks for none
-	Debug       http.Handler // of /debug/; nil: not served
+	Ready       func(ctx context.Context) (ok bool, parts []Part) // whether all is well; it may ask the database
+	Health      http.Handler                                      // of GET /healthz, /readyz and /metrics; nil: not served
+	OpenMetrics bool                                              // /metrics needs no token: it is at the same address as health, which asks for none
+	Debug       http.Handler                                      // of /debug/; nil: not served
+}
+
+// Part is one thing that must be well.
+type Part struct {
+	Part string
+	OK   bool
+	Why  string // what is wrong, in words
 }
 
 // Server is the HTTP server. New starts nothing; Run serves.

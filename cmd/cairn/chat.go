@@ -93,7 +93,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	bot.follow(!isTerminal(a.in)) // a terminal that is closed sends SIGHUP, and means the end
 	bot.keepUp()
 	if served != nil {
-		bot.serveBeside(served, bot.newHealth(cmd.Context(), nil).handler())
+		bot.serveBeside(served, bot.newHealth(cmd.Context(), nil))
 	}
 	return connector.Run(cmd.Context(), bot.hub, log)
 }

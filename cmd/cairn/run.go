@@ -97,7 +97,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	bot.keepUp()
 	open := runners(connectors)
 	if served != nil {
-		open = append(open, bot.newWeb(served, health.handler()))
+		open = append(open, bot.newWeb(served, health))
 	}
 	return serve(ctx, bot.hub, open, grace, log)
 }

@@ -55,7 +55,7 @@ func (w *webSide) close() {
 }
 
 // newWeb makes the server of a bot.
-func (b *bot) newWeb(w *webSide, health http.Handler) *web.Server {
+func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	w.events.Read(b.hub.Glance)
 	o := web.Options{
 		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.first.Web.Hosts,
@@ -64,12 +64,21 @@ func (b *bot) newWeb(w *webSide, health http.Handler) *web.Server {
 			now := b.current.Load()
 			return now.agents[now.settings.AgentFor(conversation)]
 		},
-		Log: b.log, Version: version(), Health: health, OpenMetrics: b.first.Health == b.first.Web.Listen,
+		Log: b.log, Version: version(), Health: health.handler(), Ready: health.parts, OpenMetrics: b.first.Health == b.first.Web.Listen,
 	}
 	if b.first.Web.Debug {
 		o.Debug = debugHandler()
 	}
 	return web.New(o)
+}
+
+// parts is what /readyz says, for the dashboard.
+func (h *health) parts(ctx context.Context) (ok bool, parts []web.Part) {
+	s := h.ready(ctx)
+	for _, a := range s.Parts {
+		parts = append(parts, web.Part{Part: a.Part, OK: a.OK, Why: a.Why})
+	}
+	return s.OK, parts
 }
 
 // debugHandler serves the profiles of the process.
@@ -84,7 +93,7 @@ func debugHandler() http.Handler {
 }
 
 // serveBeside serves until the bot is closed.
-func (b *bot) serveBeside(w *webSide, health http.Handler) {
+func (b *bot) serveBeside(w *webSide, health *health) {
 	server := b.newWeb(w, health)
 	b.tasks.Go(func() {
 		if err := server.Run(b.ctx, b.hub); err != nil {
