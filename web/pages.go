@@ -168,12 +168,12 @@ func (v *visit) frame(title string) frame {
 	return f
 }
 
-const flashCookie = "cairn_note"
+const noteCookie = "cairn_note"
 
 // done leads back to a page, which shows a note once.
 func (v *visit) done(to, note string) error {
 	http.SetCookie(v.w, &http.Cookie{
-		Name: flashCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(note)[:min(len(note), 2000)]),
+		Name: noteCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(note)[:min(len(note), 2000)]),
 		Path: "/", MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	http.Redirect(v.w, v.Request, to, http.StatusSeeOther)
@@ -181,11 +181,11 @@ func (v *visit) done(to, note string) error {
 }
 
 func (v *visit) takeFlash() string {
-	cookie, err := v.Cookie(flashCookie)
+	cookie, err := v.Cookie(noteCookie)
 	if err != nil || v.URL.Query().Has("fragment") {
 		return ""
 	}
-	http.SetCookie(v.w, &http.Cookie{Name: flashCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(v.w, &http.Cookie{Name: noteCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	note, _ := base64.RawURLEncoding.DecodeString(cookie.Value) // nonsense is no note
 	return strings.ToValidUTF8(string(note), "")
 }
