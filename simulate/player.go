@@ -3,6 +3,7 @@ package simulate
 import (
 	"container/heap"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -33,9 +34,9 @@ type player struct {
 	took  time.Duration // by the summary that was just made
 	order int           // of the tasks so far
 
-	known     map[spanKey]Summary // what was really summarized
-	usual     time.Duration       // that a summary took
-	actions   []action            // what people and the model wanted, by time
+	known     map[spanKey][]Summary // what was really summarized, the oldest attempt first
+	usual     time.Duration         // that a summary took
+	actions   []action              // what people and the model wanted, by time
 	cache     *promptcache.Ledger
 	sums      sums
 	said      chat.Message // the newest one
@@ -80,7 +81,7 @@ type action struct {
 }
 
 func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*player, error) {
-	p := &player{rec: &rec, v: v, o: o, known: map[spanKey]Summary{}}
+	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}}
 	if len(rec.Messages) > 0 {
 		p.now = rec.Messages[0].Saved
 	}
@@ -97,10 +98,6 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 		engine.Worker = absent{engine.Worker.Name()}
 	}
 	engine.Fallback = nil
-	if p.counted() { // then the factor is learnt again as it was
-		learnt := &llm.Learnt{}
-		engine.Learnt = func() *llm.Learnt { return learnt }
-	}
 	ttl := v.policy.CacheTTL.Or(engine.CacheTTL)
 	p.cache = promptcache.New(promptcache.Rule{Kind: o.Cache, TTL: max(ttl, time.Second)})
 	p.cache.Appends = true
@@ -128,16 +125,6 @@ func (a absent) Generate(context.Context, llm.Request, func(string)) (llm.Respon
 	return llm.Response{}, fmt.Errorf("model %s: a simulation asks no model", a.name)
 }
 
-// counted reports whether what a provider counted is recorded.
-func (p *player) counted() bool {
-	for _, m := range p.rec.Messages {
-		if m.Seen.Prompt > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // remember notes what was really summarized, how long that took, and what somebody asked for.
 func (p *player) remember() {
 	var total time.Duration
@@ -147,8 +134,8 @@ func (p *player) remember() {
 		first[seq] = true
 	}
 	for _, s := range p.rec.Summaries {
-		if s.Text != "" {
-			p.known[keyOf(s.Compaction)] = s
+		if s.Text != "" || s.State == compactor.Failed {
+			p.known[keyOf(s.Compaction)] = append(p.known[keyOf(s.Compaction)], s)
 		}
 		if !s.Prepared.IsZero() && s.By == compactor.ByWorker {
 			total, n = total+s.Prepared.Sub(s.Began), n+1
@@ -192,28 +179,53 @@ func (p *player) start(slow func() func()) {
 }
 
 // summarize makes a summary: the one that was really made of the span, or an extract.
-func (p *player) summarize(row compactor.Compaction, target int, extract func() (summarize.Summary, error)) (summarize.Summary, error) {
-	s, known := p.known[keyOf(row)]
+func (p *player) summarize(row compactor.Compaction, target int, extract func() (summarize.Summary, error)) (made summarize.Summary, err error) {
 	byModel := row.By == compactor.ByWorker
 	if byModel {
 		p.took = p.usual
 	}
-	var made summarize.Summary
-	var err error
-	if known && s.By == row.By {
+	s, known := p.recall(row)
+	switch {
+	case known && s.Text == "":
+		return made, failure(s.Error)
+	case known:
 		if !s.Prepared.IsZero() {
 			p.took = s.Prepared.Sub(s.Began)
 		}
 		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Model: s.Model}
-	} else if p.brief {
+	case p.brief:
 		made.Text = p.asLong(row, target)
-	} else if made, err = extract(); err != nil {
-		return made, err
+	default:
+		if made, err = extract(); err != nil {
+			return made, err
+		}
 	}
 	if byModel {
 		p.sums.worker.add(promptcache.Priced{Uncached: p.material(row)}, tokens.Estimate(made.Text)+p.memories())
 	}
 	return made, nil
+}
+
+// recall returns what really became of the next attempt to summarize a row.
+func (p *player) recall(row compactor.Compaction) (s Summary, known bool) {
+	key := keyOf(row)
+	left := p.known[key]
+	i := slices.IndexFunc(left, func(s Summary) bool { return s.By == row.By })
+	if i < 0 {
+		return s, false
+	}
+	s = left[i]
+	p.known[key] = slices.Delete(slices.Clone(left), i, i+1)
+	return s, true
+}
+
+// failure is an error like the one that was recorded in words.
+func failure(words string) error {
+	words = strings.TrimSuffix(words, "; nothing was lost")
+	if strings.HasPrefix(words, "the model") {
+		return summarize.Refusal(words)
+	}
+	return errors.New(words)
 }
 
 // mostExtracted is how many messages a recording has at most whose summaries are extracts. An
