@@ -20,7 +20,7 @@ type Report struct {
 	Messages int      `json:"messages"`
 	Happened int      `json:"happened"` // compactions that really were applied
 	Equal    int      `json:"equal"`    // of them, those that the settings in force make again: same trigger, kind and span
-	Variants []Result `json:"variants"`           // the settings in force first
+	Variants []Result `json:"variants"` // the settings in force first
 
 	rec Recording
 }
