@@ -124,6 +124,13 @@ func (a Agent) layers() compactor.Patch {
 	return compactor.PatchOf(a.Policy(), set...)
 }
 
+// Explain says what a policy means for this agent's window, the largest number first. It may
+// ask the model's server for its window.
+func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
+	tools := toolset(new(memory.Conversation), memory.ToolOptions{}, nil) // to be weighed, not run
+	return p.Explain(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
+}
+
 // Tight says, with numbers, which levels are reached before anybody has said anything;
 // "" if none is. It may ask the model's server for its window.
 func (a Agent) Tight(ctx context.Context) string {

@@ -68,10 +68,6 @@ func (c *Compactor) Usage() (used, head, verbatim int) {
 	return prompt + Reserve(c.o.MaxOutput, c.o.Window()), head, prompt - share(frame) - head
 }
 
-// Asked is the estimate of the last Request's prompt, in tokens. Reported compares it with
-// what the provider counted.
-func (c *Compactor) Asked() int { return c.asked.estimate }
-
 // measure adds to a gauge what a view costs.
 func (c *Compactor) measure(s view, g Gauge) Gauge {
 	window := c.o.Window()

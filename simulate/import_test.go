@@ -81,10 +81,10 @@ func TestImportsAreSimulatedAsTheyHappened(t *testing.T) {
 		change           func(*compactor.Policy)
 	}{
 		"defaults":                {8000, 900, nil},
-		"a small window":          {4000, 250, nil},
-		"a large window":          {32_000, 800, nil},
-		"other levels":            {8000, 300, func(p *compactor.Policy) { p.BackgroundThreshold, p.PrepareThreshold = 0.6, 0 }},
-		"nothing but emergencies": {8000, 250, func(p *compactor.Policy) { p.Enabled = false }},
+		"a small window":          {4000, 130, nil},
+		"a large window":          {32_000, 480, nil},
+		"other levels":            {8000, 180, func(p *compactor.Policy) { p.BackgroundThreshold, p.PrepareThreshold = 0.6, 0 }},
+		"nothing but emergencies": {8000, 150, func(p *compactor.Policy) { p.Enabled = false }},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()

@@ -123,16 +123,14 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 // answer has the requests of a turn: one before each message of the bot.
 func (p *player) answer(ctx context.Context, question, said []Message) error {
 	history := p.engine.History()
-	var seen Seen
 	if len(question) > 0 {
-		seen = question[0].Seen
 		history.Begin(contextOf(question))
 	}
 	requests := 0
 	for i, m := range said {
 		last := i == len(said)-1
 		if m.Role == llm.RoleAssistant {
-			if err := p.request(ctx, m, seen); err != nil {
+			if err := p.request(ctx, m); err != nil {
 				return err
 			}
 			requests++
@@ -158,35 +156,27 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 	return nil
 }
 
-// contextOf is the turn context of a question: as it was stored, else one as long.
+// contextOf is the turn context of a question, as it is stored. A context that has ended with
+// its head is stored no more: one that says only the time stands for it.
 func contextOf(question []Message) compactor.Context {
 	for _, m := range question {
 		if m.Context != "" {
 			return compactor.Context{Text: m.Context}
 		}
 	}
-	if n := question[0].Seen.Context; n > 0 {
-		return compactor.Context{Text: filler(n - contextFrame)}
-	}
 	return compactor.Context{Text: filler(usualContext)}
 }
 
-const (
-	contextFrame = 8  // tokens around a turn context
-	usualContext = 22 // tokens of one that says only the time and how full the window is
-)
+// usualContext is the tokens of a turn context that says only the time and how full the window is.
+const usualContext = 22
 
 // request makes the request that m answered.
-func (p *player) request(ctx context.Context, m Message, seen Seen) error {
+func (p *player) request(ctx context.Context, m Message) error {
 	prompt, err := p.engine.Request(ctx)
 	if err != nil {
 		return err
 	}
 	req := llm.Request{Messages: prompt.Messages, Tools: p.o.Engine.Tools, Head: prompt.Head}
 	p.sums.turns.add(p.cache.Price(req, p.now, true), m.Tokens)
-	if seen.Prompt > 0 && seen.Estimate > 0 {
-		estimate := p.engine.Asked()
-		p.engine.Reported(llm.Usage{Prompt: estimate * seen.Prompt / seen.Estimate})
-	}
 	return nil
 }

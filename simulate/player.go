@@ -11,11 +11,9 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/compactor/summarize"
 	"cairn/internal/promptcache"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/prompts"
 )
 
 // player has the conversation of a recording again, under the settings of a variant, in
@@ -33,9 +31,9 @@ type player struct {
 	took  time.Duration // by the summary that was just made
 	order int           // of the tasks so far
 
-	known     map[spanKey]Summary // what was really summarized
-	usual     time.Duration       // that a summary took
-	actions   []action            // what people and the model wanted, by time
+	known     map[spanKey][]Summary // what was really summarized, the oldest attempt first
+	usual     time.Duration         // that a summary took
+	actions   []action              // what people and the model wanted, by time
 	cache     *promptcache.Ledger
 	sums      sums
 	said      chat.Message // the newest one
@@ -80,7 +78,7 @@ type action struct {
 }
 
 func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*player, error) {
-	p := &player{rec: &rec, v: v, o: o, known: map[spanKey]Summary{}}
+	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}}
 	if len(rec.Messages) > 0 {
 		p.now = rec.Messages[0].Saved
 	}
@@ -97,10 +95,6 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 		engine.Worker = absent{engine.Worker.Name()}
 	}
 	engine.Fallback = nil
-	if p.counted() { // then the factor is learnt again as it was
-		learnt := &llm.Learnt{}
-		engine.Learnt = func() *llm.Learnt { return learnt }
-	}
 	ttl := v.policy.CacheTTL.Or(engine.CacheTTL)
 	p.cache = promptcache.New(promptcache.Rule{Kind: o.Cache, TTL: max(ttl, time.Second)})
 	p.cache.Appends = true
@@ -128,16 +122,6 @@ func (a absent) Generate(context.Context, llm.Request, func(string)) (llm.Respon
 	return llm.Response{}, fmt.Errorf("model %s: a simulation asks no model", a.name)
 }
 
-// counted reports whether what a provider counted is recorded.
-func (p *player) counted() bool {
-	for _, m := range p.rec.Messages {
-		if m.Seen.Prompt > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // remember notes what was really summarized, how long that took, and what somebody asked for.
 func (p *player) remember() {
 	var total time.Duration
@@ -147,8 +131,8 @@ func (p *player) remember() {
 		first[seq] = true
 	}
 	for _, s := range p.rec.Summaries {
-		if s.Text != "" {
-			p.known[keyOf(s.Compaction)] = s
+		if s.Text != "" || s.State == compactor.Failed {
+			p.known[keyOf(s.Compaction)] = append(p.known[keyOf(s.Compaction)], s)
 		}
 		if !s.Prepared.IsZero() && s.By == compactor.ByWorker {
 			total, n = total+s.Prepared.Sub(s.Began), n+1
@@ -190,75 +174,6 @@ func (p *player) start(slow func() func()) {
 	p.order++
 	heap.Push(&p.tasks, task{p.now.Add(p.took), p.order, finish})
 }
-
-// summarize makes a summary: the one that was really made of the span, or an extract.
-func (p *player) summarize(row compactor.Compaction, target int, extract func() (summarize.Summary, error)) (summarize.Summary, error) {
-	s, known := p.known[keyOf(row)]
-	byModel := row.By == compactor.ByWorker
-	if byModel {
-		p.took = p.usual
-	}
-	var made summarize.Summary
-	var err error
-	if known && s.By == row.By {
-		if !s.Prepared.IsZero() {
-			p.took = s.Prepared.Sub(s.Began)
-		}
-		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Model: s.Model}
-	} else if p.brief {
-		made.Text = p.asLong(row, target)
-	} else if made, err = extract(); err != nil {
-		return made, err
-	}
-	if byModel {
-		p.sums.worker.add(promptcache.Priced{Uncached: p.material(row)}, tokens.Estimate(made.Text)+p.memories())
-	}
-	return made, nil
-}
-
-// mostExtracted is how many messages a recording has at most whose summaries are extracts. An
-// extract fills its target to 93 to 99 % (measured), and costs half a millisecond a message.
-const (
-	mostExtracted = 5000
-	filled        = 97 // percent of its target
-)
-
-// asLong is a text that is about as long as an extract of row would be.
-func (p *player) asLong(row compactor.Compaction, target int) string {
-	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target is known when it is read
-		n := 0
-		for _, m := range p.records.said(row.From, row.To) {
-			n += m.Tokens
-		}
-		target = min(target, max(n*p.v.policy.TargetPct/100, summarize.MinSummary))
-	}
-	return filler(target * filled / 100)
-}
-
-// material is about what a worker reads for a summary, in tokens.
-func (p *player) material(row compactor.Compaction) int {
-	n := tokens.Estimate(prompts.Worker) + tokens.Estimate(p.o.Engine.System)
-	if row.Kind == compactor.Rollup {
-		for _, id := range row.Children {
-			n += p.records.rows[id].Tokens
-		}
-		return n
-	}
-	for _, m := range p.records.said(row.From, row.To) {
-		n += m.Tokens
-	}
-	return n
-}
-
-// memories is about what a worker writes beside a summary, in tokens.
-func (p *player) memories() int {
-	if !p.extract {
-		return 0
-	}
-	return min(p.v.policy.MaxMemories, usualMemories) * tokensOfMemory
-}
-
-const usualMemories, tokensOfMemory = 6, 45
 
 // until lets pass the time up to t: what is slow ends, and the engine looks again when it
 // wanted to.

@@ -18,9 +18,9 @@ import (
 type Report struct {
 	Name     string   `json:"name"`
 	Messages int      `json:"messages"`
-	Happened int      `json:"happened,omitempty"` // compactions that really were applied
-	Equal    int      `json:"equal,omitempty"`    // of them, those that the settings in force make again: same trigger, kind and span
-	Variants []Result `json:"variants"`           // the settings in force first
+	Happened int      `json:"happened"` // compactions that really were applied
+	Equal    int      `json:"equal"`    // of them, those that the settings in force make again: same trigger, kind and span
+	Variants []Result `json:"variants"` // the settings in force first
 
 	rec Recording
 }

@@ -31,14 +31,6 @@ type Recording struct {
 type Message struct {
 	chat.Message
 	Saved time.Time // when it was stored: from then on the engine knew it
-	Seen  Seen      // of the question that opens a turn
-}
-
-// Seen is what a check saw at the end of a turn. The zero value: it was not stored.
-type Seen struct {
-	Context  int // tokens of the turn context; 0: there was none
-	Prompt   int // what the provider counted for the last request; 0: it did not
-	Estimate int // of the same request
 }
 
 // Summary is a summary that was really made.
