@@ -54,11 +54,11 @@ func (e explanation) String() string {
 }
 
 func (e explainedAgent) table() string {
-	rows := [][]string{{"SETTING", "TOKENS", "VALUE", "ORIGIN"}}
+	rows := table{{"SETTING", "TOKENS", "VALUE", "ORIGIN"}}
 	for _, row := range e.Rows {
 		rows = append(rows, []string{row.Key, fmt.Sprint(row.Tokens), row.Value, row.Origin})
 	}
-	lines := strings.Split(aligned(rows), "\n")
+	lines := strings.Split(strings.TrimSuffix(rows.aligned([]bool{false, true, true, false}), "\n"), "\n")
 	lines[0] += "  MEANS"
 	for i, row := range e.Rows {
 		lines[i+1] += "  " + row.Means
