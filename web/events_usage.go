@@ -25,9 +25,11 @@ const usagePause = 250 * time.Millisecond
 type usageEvents struct {
 	read func(conversation string) (channel.Glance, bool) // nil: nobody knows yet; set once, before the first change
 
-	mu      sync.Mutex // guards changed and timer
+	mu      sync.Mutex // guards everything below
 	changed map[string]bool
 	timer   *time.Timer // nil: nothing has changed
+	closed  bool
+	telling sync.WaitGroup
 }
 
 // Read has usage events read how full an open conversation is. It must not block, and must be
@@ -40,7 +42,7 @@ func (e *Events) changed(conversation string) {
 	u := &e.usage
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.read == nil || conversation == "" {
+	if u.read == nil || conversation == "" || u.closed {
 		return
 	}
 	if u.changed == nil {
@@ -48,6 +50,7 @@ func (e *Events) changed(conversation string) {
 	}
 	u.changed[conversation] = true
 	if u.timer == nil {
+		u.telling.Add(1)
 		u.timer = time.AfterFunc(usagePause, e.tellUsage)
 	}
 }
@@ -55,6 +58,7 @@ func (e *Events) changed(conversation string) {
 // tellUsage tells what has changed.
 func (e *Events) tellUsage() {
 	u := &e.usage
+	defer u.telling.Done()
 	u.mu.Lock()
 	names := slices.Sorted(maps.Keys(u.changed))
 	u.changed, u.timer = nil, nil
@@ -64,4 +68,16 @@ func (e *Events) tellUsage() {
 			e.publish(kindUsage, name, usageEvent{name, l.Used, l.Window, time.Now().UTC()})
 		}
 	}
+}
+
+// Close tells no more usage. It must not be called before the hub is closed.
+func (e *Events) Close() {
+	u := &e.usage
+	u.mu.Lock()
+	u.closed = true
+	if u.timer != nil && u.timer.Stop() {
+		u.telling.Done()
+	}
+	u.mu.Unlock()
+	u.telling.Wait()
 }
