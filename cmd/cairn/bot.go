@@ -123,9 +123,12 @@ func (b *bot) warn(s *config.Settings) {
 func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
-	err := errors.Join(b.hub.Close(), b.store.Close())
+	err := b.hub.Close()
+	if b.app.webSide != nil {
+		b.app.webSide.events.Close()
+	}
 	b.closeTraces()
-	return err
+	return errors.Join(err, b.store.Close())
 }
 
 // agents makes all that may answer by these settings. Their policy is asked for at each
