@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -38,7 +38,7 @@ func TestTheBillOfMaterials(t *testing.T) {
 		expect(t, "the bill", p.must("", "version", "--sbom", program), out)
 	})
 	t.Run("of another one it is refused", func(t *testing.T) {
-		goTool := filepath.Join(runtime.GOROOT(), "bin", "go")
+		goTool := must(exec.LookPath("go"))(t)
 		for _, args := range [][]string{{"version", "--sbom", "lost"}, {"version", "--sbom", "/etc/hostname"}, {"version", "--sbom", goTool}} {
 			if r := p.run("", args...); r.code != exitFailed || r.out != "" {
 				t.Errorf("%s: exit code %d, %s%s", args, r.code, r.out, r.err)
