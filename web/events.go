@@ -75,6 +75,22 @@ func (e *Events) publish(kind, conversation string, data any) {
 	} else {
 		e.kept[int(e.last-1)%keptEvents] = event
 	}
+	e.tell(event)
+}
+
+// pass tells those who watch now, and keeps nothing for those who come back.
+func (e *Events) pass(kind, conversation string, data any) {
+	text, err := json.Marshal(data)
+	if err != nil { // a value of our own that cannot be written
+		panic(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tell(Event{Kind: kind, Conversation: conversation, Data: text})
+}
+
+// tell hands an event to everybody who watches; the caller holds mu.
+func (e *Events) tell(event Event) {
 	for w := range e.watchers {
 		select {
 		case w.events <- event:

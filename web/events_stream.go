@@ -35,7 +35,10 @@ func (s stream) write(text []byte) error {
 
 func (s stream) format(e Event) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "id: %s\nevent: %s\ndata: %s\n\n", s.events.id(e.number), e.Kind, e.Data)
+	if e.number > 0 {
+		fmt.Fprintf(&b, "id: %s\n", s.events.id(e.number))
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", e.Kind, e.Data)
 	return b.Bytes()
 }
 

@@ -142,7 +142,7 @@ func (v *visit) offset() int {
 // show renders a page, or only the part of it that the query asks for.
 func (v *visit) show(name string, data any) error {
 	part := "layout"
-	if wanted := v.URL.Query().Get("fragment"); wanted == "live" || wanted == "summary" {
+	if wanted := v.URL.Query().Get("fragment"); wanted == "live" || wanted == "summary" || wanted == "messages" {
 		part = wanted
 	}
 	page := pages[name]
@@ -161,7 +161,7 @@ func (v *visit) show(name string, data any) error {
 // frame makes what every page has, and takes the note that a form left.
 func (v *visit) frame(title string) frame {
 	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed, Flash: v.takeFlash()}
-	for _, one := range []link{{Name: "Conversations", Href: "/"}, {Name: "Memories", Href: "/memories"}, {Name: "Usage", Href: "/usage"}, {Name: "Health", Href: "/health"}} {
+	for _, one := range []link{{Name: "Conversations", Href: "/"}, {Name: "Chat", Href: "/chat"}, {Name: "Memories", Href: "/memories"}, {Name: "Usage", Href: "/usage"}, {Name: "Health", Href: "/health"}} {
 		one.Here = v.URL.Path == one.Href || one.Href != "/" && strings.HasPrefix(v.URL.Path, one.Href+"/") || one.Href == "/" && strings.HasPrefix(v.URL.Path, "/c/")
 		f.Nav = append(f.Nav, one)
 	}

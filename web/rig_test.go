@@ -81,7 +81,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 		Policy: func() compactor.Policy { return policy },
 	}
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{place{}},
+		Store: r.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{place{}, NewChat(r.events)},
 		Observer: r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Log: log,
 	})
 	r.events.Read(r.hub.Glance)

@@ -65,6 +65,7 @@ func New(o Options) *Server {
 	s.authRoutes()
 	s.apiRoutes()
 	s.pageRoutes()
+	s.chatRoutes()
 	return s
 }
 

@@ -92,6 +92,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		Observer:   watch,
 	}
 	if a.webSide != nil {
+		o.Connectors = append(o.Connectors, a.webSide.chat)
 		o.Observer = observe.All{watch, a.webSide.events}
 		o.Remembered = a.webSide.events.Remembered
 		o.After = func(conversation string, e channel.Event) {

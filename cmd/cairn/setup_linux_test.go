@@ -57,6 +57,13 @@ func (p folder) atScreen(args ...string) *screen {
 	return s
 }
 
+// shown is all that was shown so far.
+func (s *screen) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text
+}
+
 // until reads until text was shown, behind what was read before.
 func (s *screen) until(text string) {
 	s.t.Helper()
@@ -172,7 +179,7 @@ func TestSetupForDiscord(t *testing.T) {
 	d.Say(square, ann.ID, "<@"+d.Bot.ID+"> hello")
 	for start := time.Now(); len(d.Sent(square)) == 0 || d.Sent(square)[0].Content != "Here I am."; time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > 30*time.Second {
-			t.Fatalf("no answer: %+v\n%s", d.Sent(square), s.text)
+			t.Fatalf("no answer: %+v\n%s", d.Sent(square), s.shown())
 		}
 	}
 	code, text := s.stop(syscall.SIGINT)
@@ -233,7 +240,7 @@ func TestSetupForSlack(t *testing.T) {
 	w.Say(slacktest.Post{Channel: lab, User: ben, Text: "<@" + slacktest.BotUserID + "> hello"})
 	for start := time.Now(); len(w.Posted()) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > 30*time.Second {
-			t.Fatalf("no answer\n%s", s.text)
+			t.Fatalf("no answer\n%s", s.shown())
 		}
 	}
 	code, text := s.stop(syscall.SIGTERM)
@@ -272,10 +279,10 @@ func TestASetupThatIsLeftChangesNothing(t *testing.T) {
 			p := newFolder(t)
 			s := p.atScreen("setup")
 			if code := leave(s); code != 0 {
-				t.Errorf("the exit code is off by %d\n%s", code, s.text)
+				t.Errorf("the exit code is off by %d\n%s", code, s.shown())
 			}
-			if left := must(os.ReadDir(p.dir))(t); len(left) > 0 || strings.Contains(s.text, "half-a-key") {
-				t.Errorf("left is %v, shown is %s", left, s.text)
+			if left := must(os.ReadDir(p.dir))(t); len(left) > 0 || strings.Contains(s.shown(), "half-a-key") {
+				t.Errorf("left is %v, shown is %s", left, s.shown())
 			}
 		})
 	}

@@ -24,6 +24,7 @@ type webSide struct {
 	listener net.Listener
 	token    string
 	events   *web.Events
+	chat     *web.Chat
 }
 
 // openWeb listens where the settings say; nil: nowhere. Nothing is answered before serveWeb.
@@ -43,7 +44,8 @@ func (a *app) openWeb() (*webSide, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
 	}
-	a.webSide = &webSide{listener: listener, token: token, events: web.NewEvents()}
+	events := web.NewEvents()
+	a.webSide = &webSide{listener: listener, token: token, events: events, chat: web.NewChat(events)}
 	return a.webSide, nil
 }
 
