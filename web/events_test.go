@@ -120,7 +120,7 @@ func TestAWatcherResumes(t *testing.T) {
 			t.Error(line)
 		}
 	})
-	for name, last := range map[string]string{"of another process": "other-1", "of the future": strings.Split(id, "-")[0] + "-99", "of nothing": "x", "too old": id} {
+	for name, last := range map[string]string{"of another process": "other-1", "of the future": strings.Split(id, "-")[0] + "-999999", "of nothing": "x", "too old": id} {
 		t.Run("with an id "+name+" it is told to read anew", func(t *testing.T) {
 			if name == "too old" {
 				for n := range keptEvents + 5 {
