@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/promptcache"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -32,61 +33,61 @@ var (
 
 var cacheCases = map[string]cacheCase{
 	"breakpoints: an extension is read up to the end of the request before": {
-		cacheBreakpoints,
+		promptcache.Breakpoints,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 2, 2, 0,
 	},
 	"breakpoints: of a last message that has changed only the head is read": {
-		cacheBreakpoints,
+		promptcache.Breakpoints,
 		[]llm.Message{system, withNow},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 1, 3, 0,
 	},
 	"breakpoints: nothing is read where the head has changed": {
-		cacheBreakpoints,
+		promptcache.Breakpoints,
 		[]llm.Message{system, question},
 		[]llm.Message{spoken(llm.RoleSystem, "other"), question, answer},
 		time.Minute, 0, 3, 0,
 	},
 	"breakpoints: nothing is read when the time is up": {
-		cacheBreakpoints,
+		promptcache.Breakpoints,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		cacheTTL, 0, 4, 0,
 	},
 	"units: an extension is read with the answer": {
-		cacheUnits,
+		promptcache.Units,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 3, 0, 1,
 	},
 	"units: a part of the request before is not read": {
-		cacheUnits,
+		promptcache.Units,
 		[]llm.Message{system, withNow},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 0, 0, 4,
 	},
 	"units: nothing is read when the time is up": {
-		cacheUnits,
+		promptcache.Units,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		cacheTTL, 0, 0, 4,
 	},
 	"prefix: the last message is read as far as it is the same": {
-		cachePrefix,
+		promptcache.Prefix,
 		[]llm.Message{system, withNow},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 2, 0, 2,
 	},
 	"prefix: nothing is read when the time is up": {
-		cachePrefix,
+		promptcache.Prefix,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		cacheTTL, 0, 0, 4,
 	},
 	"prefix: nothing is read of a request that begins otherwise": {
-		cachePrefix,
+		promptcache.Prefix,
 		[]llm.Message{system, question},
 		[]llm.Message{spoken(llm.RoleSystem, "other"), question, answer},
 		time.Minute, 0, 0, 3,
@@ -99,7 +100,7 @@ func TestCacheRules(t *testing.T) {
 	for name, c := range cacheCases {
 		t.Run(name, func(t *testing.T) {
 			clock := &clock{t: time.Unix(0, 0).Add(24 * time.Hour)}
-			till := newTill(clock, cacheRule{c.rule, cacheTTL})
+			till := newTill(clock, promptcache.Rule{Kind: c.rule, TTL: cacheTTL})
 			till.charge(llm.Request{Messages: c.first, Head: 1}, "")
 			before := till.bill
 			clock.pass(c.pause)
@@ -118,7 +119,7 @@ func TestCacheRules(t *testing.T) {
 		}
 	})
 	t.Run("a request that begins otherwise is a rewrite, one that goes on is none", func(t *testing.T) {
-		till := newTill(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, cacheRule{cachePrefix, cacheTTL})
+		till := newTill(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL})
 		for i, messages := range [][]llm.Message{{system, question}, {system, question, answer}, {next, system, question}} {
 			till.charge(llm.Request{Messages: messages}, "yes")
 			if want := []int{1, 1, 2}[i]; till.bill.Rewrites != want {
@@ -133,7 +134,7 @@ func TestCacheRules(t *testing.T) {
 func TestBreakpointsPriceTheEnginesRequests(t *testing.T) {
 	tools, err := toolsOf(t.Context())
 	must(t, err)
-	rule := cacheRule{cacheBreakpoints, cacheTTL}
+	rule := promptcache.Rule{Kind: promptcache.Breakpoints, TTL: cacheTTL}
 	turns := talk(40, 1, 0.7, false)
 	all := contenders(tools, 1, rule)
 	at := slices.IndexFunc(all, func(c contender) bool { return c.name == "sliding window" })

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/compactor"
+	"cairn/internal/promptcache"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -23,7 +24,7 @@ type pricing struct {
 	turns int
 	seed  uint64
 	scale float64
-	cache cacheRule
+	cache promptcache.Rule
 }
 
 const costHelp = `Cost holds one long conversation with each strategy, over virtual time, and adds up what its requests
@@ -49,8 +50,8 @@ func newCost() *benchmark {
 	var p pricing
 	var b *benchmark
 	b = newBenchmark("cost", "What a long conversation costs, by strategy", costHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
-		if !slices.Contains(caches, p.cache.kind) {
-			return nil, wrongFlag(b.Command, "cache", p.cache.kind, "one of "+strings.Join(caches, ", "))
+		if !slices.Contains(promptcache.Kinds, p.cache.Kind) {
+			return nil, wrongFlag(b.Command, "cache", p.cache.Kind, "one of "+strings.Join(promptcache.Kinds, ", "))
 		}
 		return p.measure(ctx, s)
 	})
@@ -58,9 +59,9 @@ func newCost() *benchmark {
 	b.Flags().Uint64Var(&p.seed, "seed", 1, "`N` that the conversation is made of")
 	b.Flags().Float64Var(&p.scale, "scale", 1, "`FACTOR` by which all texts are longer")
 	within(b, "scale", &p.scale, 0.1, 10)
-	b.Flags().StringVar(&p.cache.kind, "cache", cachePrefix, "`RULE` by which prompts are cached: "+strings.Join(caches, ", "))
-	b.Flags().DurationVar(&p.cache.ttl, "ttl", cacheTTL, "`TIME` that the cache lives, which Cairn knows")
-	within(b, "ttl", &p.cache.ttl, time.Minute, 24*time.Hour)
+	b.Flags().StringVar(&p.cache.Kind, "cache", promptcache.Prefix, "`RULE` by which prompts are cached: "+strings.Join(promptcache.Kinds, ", "))
+	b.Flags().DurationVar(&p.cache.TTL, "ttl", cacheTTL, "`TIME` that the cache lives, which Cairn knows")
+	within(b, "ttl", &p.cache.TTL, time.Minute, 24*time.Hour)
 	b.quick = "--turns 300"
 	return b
 }
@@ -82,14 +83,14 @@ const (
 
 // contenders are the strategies in the order in which they are shown. tools are the
 // bot's, which the rivals are sent too.
-func contenders(tools []llm.Tool, seed uint64, rule cacheRule) []contender {
+func contenders(tools []llm.Tool, seed uint64, rule promptcache.Rule) []contender {
 	cairn := func(name string, window int, policy compactor.Policy) contender {
-		policy.CacheTTL = compactor.TTL(rule.ttl)
+		policy.CacheTTL = compactor.TTL(rule.TTL)
 		return contender{name, window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
 			return newEngine(ctx, c, window, policy, rule)
 		}}
 	}
-	stays := rule.kind != cachePrefix
+	stays := rule.Kind != promptcache.Prefix
 	set := func(change func(p *compactor.Policy)) compactor.Policy {
 		p := compactor.DefaultPolicy()
 		change(&p)
@@ -160,7 +161,7 @@ func (p pricing) measure(ctx context.Context, s *screen) (r costs, err error) {
 		return r, err
 	}
 	all := contenders(tools, p.seed, p.cache)
-	r = costs{Turns: p.turns, Seed: p.seed, Scale: p.scale, Cache: p.cache.kind, TTL: p.cache.ttl.Minutes(), Channels: []channelCost{
+	r = costs{Turns: p.turns, Seed: p.seed, Scale: p.scale, Cache: p.cache.Kind, TTL: p.cache.TTL.Minutes(), Channels: []channelCost{
 		{Name: "a busy channel"},
 		{Name: "a quarter of the turns follow a pause of 30 minutes"},
 	}}
@@ -191,11 +192,11 @@ func (p pricing) measure(ctx context.Context, s *screen) (r costs, err error) {
 
 // costGoals are what the input may cost with economy, in millions of tokens, in each
 // kind of channel, for the conversation that is made if no flag but --cache is given.
-var costGoals = map[string][2]float64{cachePrefix: {24, 44}, cacheBreakpoints: {26, 52}}
+var costGoals = map[string][2]float64{promptcache.Prefix: {24, 44}, promptcache.Breakpoints: {26, 52}}
 
 func (p pricing) judge(r *costs) {
-	goals, ok := costGoals[p.cache.kind]
-	if !ok || p.turns != 2000 || p.seed != 1 || p.scale != 1 || p.cache.ttl != cacheTTL {
+	goals, ok := costGoals[p.cache.Kind]
+	if !ok || p.turns != 2000 || p.seed != 1 || p.scale != 1 || p.cache.TTL != cacheTTL {
 		return
 	}
 	for i, channel := range r.Channels {
@@ -206,7 +207,7 @@ func (p pricing) judge(r *costs) {
 }
 
 // price has one conversation with one strategy.
-func (with contender) price(ctx context.Context, turns []turn, rule cacheRule, progress func()) (r row, err error) {
+func (with contender) price(ctx context.Context, turns []turn, rule promptcache.Rule, progress func()) (r row, err error) {
 	c := &clock{t: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)}
 	till := newTill(c, rule)
 	s, err := with.open(ctx, c, till)
@@ -224,7 +225,7 @@ func (with contender) price(ctx context.Context, turns []turn, rule cacheRule, p
 
 // toolsOf are the tools the bot has in a conversation.
 func toolsOf(ctx context.Context) ([]llm.Tool, error) {
-	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy(), cacheRule{kind: cachePrefix, ttl: cacheTTL})
+	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy(), promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL})
 	if err != nil {
 		return nil, err
 	}

@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/promptcache"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
-var byPrefix = cacheRule{kind: cachePrefix, ttl: cacheTTL}
+var byPrefix = promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL}
 
 // observed looks at each request of a strategy.
 type observed struct {

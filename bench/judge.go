@@ -14,6 +14,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/simulate"
 	"cairn/words"
 )
 
@@ -195,8 +196,8 @@ func hasName(sentence string) bool {
 func (r recording) answered(from, to int64) string {
 	var lines []string
 	for _, q := range r.asked {
-		if q.Category != noAnswer && len(q.seqs) > 0 && q.seqs[0] >= from && q.seqs[len(q.seqs)-1] <= to {
-			lines = append(lines, q.Text+" "+q.answer())
+		if q.Category != simulate.NoAnswer && len(q.seqs) > 0 && q.seqs[0] >= from && q.seqs[len(q.seqs)-1] <= to {
+			lines = append(lines, q.Text+" "+q.AnswerText())
 		}
 	}
 	if len(lines) < 5 {

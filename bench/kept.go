@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"cairn/channel"
@@ -13,6 +12,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/simulate"
 	"cairn/words"
 )
 
@@ -43,7 +43,7 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	}
 	k = keeping{Name: r.name, Stack: float64(v.parts.Head), Verbatim: float64(v.parts.Verbatim), Saved: float64(saved), conversations: 1}
 	for _, q := range r.asked {
-		if q.Category == noAnswer || len(q.seqs) == 0 || q.seqs[len(q.seqs)-1] >= v.first {
+		if q.Category == simulate.NoAnswer || len(q.seqs) == 0 || q.seqs[len(q.seqs)-1] >= v.first {
 			continue
 		}
 		if err := v.ask(ctx, conv, q, &k); err != nil {
@@ -76,17 +76,10 @@ type shown struct {
 	parts     channel.Parts
 	first     int64           // seq of the first message that stands word for word
 	said      map[string]bool // terms of all it shows
-	lines     []summaryLine   // of the summaries
-	weight    map[string]float64
+	told      *simulate.Told  // by the summaries
 
 	slidingFirst int64 // the same of a sliding window
 	slidingSaid  map[string]bool
-}
-
-// summaryLine is a line of a summary.
-type summaryLine struct {
-	author string
-	terms  map[string]bool
 }
 
 func look(ctx context.Context, conv *memory.Conversation, agent channel.Agent, r recording) (*shown, error) {
@@ -94,26 +87,19 @@ func look(ctx context.Context, conv *memory.Conversation, agent channel.Agent, r
 	if err != nil {
 		return nil, err
 	}
-	v := &shown{recording: r, parts: now.Parts, first: int64(len(r.said) - now.Verbatim + 1), weight: rarity(r)}
+	v := &shown{recording: r, parts: now.Parts, first: int64(len(r.said) - now.Verbatim + 1)}
+	var texts []string
 	for _, stone := range now.Stack {
-		v.read(stone.Text)
+		texts = append(texts, stone.Text)
 	}
+	v.told = simulate.NewTold(rarity(r), texts...)
 	request, err := requestOf(ctx, conv, now.Max)
 	if err != nil {
 		return nil, err
 	}
-	v.said = setOf(words.Content(request))
+	v.said = simulate.SetOf(words.Content(request))
 	v.slide(now.Max - now.Parts.Frame - now.Parts.Reserve)
 	return v, nil
-}
-
-// read takes in the lines of a summary.
-func (v *shown) read(summary string) {
-	for text := range strings.Lines(summary) {
-		if author, said, found := strings.Cut(text, ": "); found {
-			v.lines = append(v.lines, summaryLine{author, setOf(words.Content(said))})
-		}
-	}
 }
 
 // requestOf is what the next request shows of a conversation.
@@ -146,7 +132,7 @@ func (v *shown) slide(room int) {
 		v.slidingFirst = int64(i + 1)
 		b.WriteString(text + "\n")
 	}
-	v.slidingSaid = setOf(words.Content(b.String()))
+	v.slidingSaid = simulate.SetOf(words.Content(b.String()))
 }
 
 // ask adds to sums what of a question's needs is there.
@@ -174,7 +160,7 @@ func (v *shown) ask(ctx context.Context, conv *memory.Conversation, q asked, k *
 		recall[m.Seq] = true
 	}
 	k.Questions++
-	need := words.Content(q.answer())
+	need := words.Content(q.AnswerText())
 	slides := func(seq int64) bool { return seq >= v.slidingFirst }
 	for _, way := range []struct {
 		sum   *kept
@@ -189,7 +175,7 @@ func (v *shown) ask(ctx context.Context, conv *memory.Conversation, q asked, k *
 	} {
 		way.sum.Tokens += float64(tokens.Estimate(way.more))
 		if len(need) > 0 {
-			more, there := setOf(words.Content(way.more)), 0
+			more, there := simulate.SetOf(words.Content(way.more)), 0
 			for _, term := range need {
 				if way.said[term] || more[term] {
 					there++
@@ -207,62 +193,22 @@ func (v *shown) ask(ctx context.Context, conv *memory.Conversation, q asked, k *
 	return nil
 }
 
-const (
-	leastWords = 3       // of a sentence that tells something
-	leastShare = 2. / 3. // of the weight of its words, in one line
-)
-
 // tells reports whether a sentence of a message stands in a summary.
 func (v *shown) tells(seq int64) bool {
 	u := v.recording.said[seq-1]
-	for _, sentence := range words.Sentences(u.Text) {
-		terms := setOf(words.Content(sentence))
-		if len(terms) < leastWords {
-			continue
-		}
-		all := 0.0
-		for term := range terms {
-			all += v.weight[term]
-		}
-		for _, l := range v.lines {
-			there := 0.0
-			for term := range terms {
-				if l.terms[term] {
-					there += v.weight[term]
-				}
-			}
-			if l.author == u.Author && there >= leastShare*all {
-				return true
-			}
-		}
-	}
-	return false
+	return v.told.Tells(u.Author, u.Text)
 }
 
-// rarity is the weight of each term of a recording: the logarithm of how rarely a
-// message has it.
-func rarity(r recording) map[string]float64 {
-	weight := map[string]float64{}
+// rarity is the weight of each term of a recording.
+func rarity(r recording) simulate.Rarity {
+	var bodies []string
 	for _, u := range r.said {
-		for term := range setOf(words.Content(u.body())) {
-			weight[term]++
-		}
+		bodies = append(bodies, u.body())
 	}
-	for term, n := range weight {
-		weight[term] = math.Log(1 + float64(len(r.said))/n)
-	}
-	return weight
+	return simulate.RarityOf(bodies)
 }
 
 // body is what was said, with the captions of the pictures.
 func (u utterance) body() string {
 	return chat.Message{Text: u.Text, Attachments: u.Attachments}.Body()
-}
-
-func setOf(terms []string) map[string]bool {
-	set := make(map[string]bool, len(terms))
-	for _, term := range terms {
-		set[term] = true
-	}
-	return set
 }

@@ -8,6 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/memory"
+	"cairn/simulate"
 )
 
 const recallHelp = `Recall imports the recordings of DIR, asks each question in its own conversation, without a model,
@@ -135,7 +136,7 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 		here := quality{Name: recording.name}
 		for i, q := range recording.asked {
 			s.progress("%s: question %d of %d", recording.name, i+1, len(recording.asked))
-			if q.Category == noAnswer || len(q.seqs) == 0 {
+			if q.Category == simulate.NoAnswer || len(q.seqs) == 0 {
 				continue
 			}
 			found, err := conv.Recall(ctx, recording.question(q.Text))

@@ -13,6 +13,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
+	"cairn/simulate"
 	"cairn/words"
 )
 
@@ -70,13 +71,13 @@ func byPairs(r recording, question string) (found []memory.Found) {
 	for i, u := range r.said {
 		docs[i] = words.Terms(u.Text)
 		total += float64(len(docs[i]))
-		for term := range setOf(docs[i]) {
+		for term := range simulate.SetOf(docs[i]) {
 			in[term]++
 		}
 	}
 	for i, doc := range docs {
 		score := 0.0
-		for term := range setOf(words.Terms(question)) {
+		for term := range simulate.SetOf(words.Terms(question)) {
 			tf := 0.0
 			for _, other := range doc {
 				if other == term {

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/memory"
+	"cairn/simulate"
 )
 
 const recordingsHelp = `DIR holds conversations, one JSON object a line: NAME.jsonl what was said (id, time, author,
@@ -39,24 +39,8 @@ type utterance struct {
 
 // asked is one question about a recording.
 type asked struct {
-	Text     string          `json:"question"`
-	Answer   json.RawMessage `json:"answer"` // a text or a number
-	Evidence []string        `json:"evidence"`
-	Category int             `json:"category"`
-
+	simulate.Question
 	seqs []int64 // of the evidence, different ones, those that the recording has
-}
-
-// noAnswer is the category of the questions that the recording does not answer.
-const noAnswer = 5
-
-// answer is the answer as a text.
-func (q asked) answer() string {
-	var text string
-	if json.Unmarshal(q.Answer, &text) == nil {
-		return text
-	}
-	return string(q.Answer)
 }
 
 // readRecordings reads all recordings of a folder, by name.
@@ -109,24 +93,14 @@ func readLines[T any](dir fs.FS, name string) (list []T, err error) {
 	}
 }
 
-// resolve finds the places of the evidence. Several ids may stand in one text; one
-// that the recording does not have is left out.
+// resolve finds the places of the evidence.
 func (r *recording) resolve() {
 	place := make(map[string]int64, len(r.said))
 	for i, u := range r.said {
 		place[u.ID] = int64(i + 1)
 	}
 	for i := range r.asked {
-		q := &r.asked[i]
-		for _, text := range q.Evidence {
-			for id := range strings.FieldsFuncSeq(text, func(sep rune) bool { return strings.ContainsRune(" ;,", sep) }) {
-				if seq := place[id]; seq != 0 {
-					q.seqs = append(q.seqs, seq)
-				}
-			}
-		}
-		slices.Sort(q.seqs)
-		q.seqs = slices.Compact(q.seqs)
+		r.asked[i].seqs = r.asked[i].Seqs(place)
 	}
 }
 

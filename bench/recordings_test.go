@@ -37,7 +37,7 @@ func TestReadRecordings(t *testing.T) {
 			t.Errorf("question %d: evidence %v, want %v", i, b.asked[i].seqs, want)
 		}
 	}
-	if b.asked[0].answer() != "Turin" || b.asked[1].answer() != "2" || b.asked[2].answer() != "" {
+	if b.asked[0].AnswerText() != "Turin" || b.asked[1].AnswerText() != "2" || b.asked[2].AnswerText() != "" {
 		t.Error("answers are texts, whatever they were")
 	}
 	if past := b.past(); len(past) != 2 || past[1].Author != "Bob" || past[1].Attachments[0].Caption != "a bridge" || past[0].Time.Hour() != 10 {

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/simulate"
 )
 
 // TestRetentionFloor holds what is kept of invented conversations in English, German
@@ -75,8 +76,7 @@ func TestAMessageIsToldByOneOfItsSentences(t *testing.T) {
 		{Author: "Ann", Text: "Nothing of the kind was ever told about our donkey."},
 	}}
 	tells := func(lines ...string) (told []int64) {
-		v := &shown{recording: r, weight: rarity(r)}
-		v.read(strings.Join(lines, "\n"))
+		v := &shown{recording: r, told: simulate.NewTold(rarity(r), strings.Join(lines, "\n"))}
 		for seq := int64(1); seq <= int64(len(r.said)); seq++ {
 			if v.tells(seq) {
 				told = append(told, seq)

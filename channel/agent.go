@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,24 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 	o.System, o.Window, o.Learnt = a.system(), w.last, w.learnt
 	o.Model, o.CacheTTL = a.Model.Name(), cacheTTLOf(a.Model)
 	return compactor.Open(ctx, o)
+}
+
+// Engine is what a compactor of this agent's is made of, but for the conversation: to try
+// settings on one that has no hub. It may ask the model's server for its window.
+func (a Agent) Engine(ctx context.Context) compactor.Options {
+	w := lookAt(ctx, a.Model)
+	return compactor.Options{
+		System: a.system(), Tools: toolset(new(memory.Conversation), memory.ToolOptions{}, nil), MaxOutput: a.MaxOutput,
+		Window: w.last, Learnt: w.learnt, Model: a.Model.Name(), CacheTTL: cacheTTLOf(a.Model), Worker: a.Worker,
+	}
+}
+
+// PolicyOf is what a conversation is compacted by: what the settings say, and over it what
+// people set with /settings.
+func (a Agent) PolicyOf(ctx context.Context, records *memory.Conversation) (compactor.Policy, error) {
+	p := &policy{file: a.Policy, log: slog.New(slog.DiscardHandler)} // the bot logs what does not fit
+	err := p.read(ctx, records)
+	return p.get(), err
 }
 
 // cacheTTLOf returns what tells how long the model's provider keeps its prompt cache;
@@ -103,6 +122,13 @@ func (a Agent) layers() compactor.Patch {
 		}
 	}
 	return compactor.PatchOf(a.Policy(), set...)
+}
+
+// Explain says what a policy means for this agent's window, the largest number first. It may
+// ask the model's server for its window.
+func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
+	tools := toolset(new(memory.Conversation), memory.ToolOptions{}, nil) // to be weighed, not run
+	return p.Explain(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
 // Tight says, with numbers, which levels are reached before anybody has said anything;

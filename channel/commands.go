@@ -275,3 +275,16 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	}
 	return Answer{Text: "There is nothing to stop."}, nil
 }
+
+// Words returns what an error says to people, if it is one for them.
+func Words(err error) (words string, ok bool) {
+	var denied errDenied
+	var people errPeople
+	switch {
+	case errors.As(err, &denied):
+		return string(denied), true
+	case errors.As(err, &people):
+		return string(people), true
+	}
+	return "", false
+}

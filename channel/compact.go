@@ -139,16 +139,21 @@ func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, e
 }
 
 func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	var event compactor.Event
-	var failed error
-	err := c.tryDo(func(e *compactor.Compactor) {
-		event, failed = e.Undo(c.hub.ctx)
-		e.Check(c.hub.ctx)
-	})
-	if err = cmp.Or(err, failed); err != nil {
+	event, err := c.undo()
+	if err != nil {
 		return Answer{}, err
 	}
 	return Answer{Text: c.undoneWords(event)}, nil
+}
+
+// undo takes back what was applied last, and looks whether a level is reached then.
+func (c *conversation) undo() (event compactor.Event, err error) {
+	var failed error
+	err = c.tryDo(func(e *compactor.Compactor) {
+		event, failed = e.Undo(c.hub.ctx)
+		e.Check(c.hub.ctx)
+	})
+	return event, cmp.Or(err, failed)
 }
 
 func (c *conversation) undoneWords(e compactor.Event) string {

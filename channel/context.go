@@ -99,3 +99,11 @@ func (c *conversation) requested(e compactor.Event) request {
 		Note: "it works in the background; the messages stay in view until the summary takes their place, and status tells if it failed",
 	}
 }
+
+// ToolNames are the names of the tools that models are offered in conversations.
+func ToolNames() (names []string) {
+	for _, tool := range toolset(new(memory.Conversation), memory.ToolOptions{}, nil) {
+		names = append(names, tool.Name)
+	}
+	return names
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -64,7 +65,8 @@ type arrival struct {
 type runningTurn struct {
 	seq  int64
 	stop context.CancelCauseFunc
-	lost bool // something was deleted since it began; the loop's
+	step *observe.Step // nil: nobody observes it
+	lost bool          // something was deleted since it began; the loop's
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *memory.Conversation) *conversation {

@@ -100,6 +100,24 @@ func (h *Hub) Fill(ctx context.Context, name string) (model string, percent floa
 	return agent.Model.Name(), usedPct((*c.gauge.Load())()), nil
 }
 
+// Fullest returns how full the fullest window of the open conversations is, as a share of it:
+// 0 if none is open, above 1 if one is overfull. It waits for nobody.
+func (h *Hub) Fullest() (share float64) {
+	h.mu.Lock()
+	gauges := make([]*func() compactor.Gauge, 0, len(h.open))
+	for _, c := range h.open {
+		gauges = append(gauges, c.gauge.Load())
+	}
+	h.mu.Unlock()
+	for _, gauge := range gauges {
+		if gauge != nil { // else it is being opened
+			g := (*gauge)()
+			share = max(share, float64(g.Used)/float64(max(g.Window, 1)))
+		}
+	}
+	return share
+}
+
 func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversation, agent Agent) Context {
 	window := agent.Model.Window(ctx)
 	c := Context{
@@ -112,7 +130,7 @@ func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversa
 		c.Messages = counts.Messages
 	}
 	for _, s := range g.Stack {
-		c.Stack = append(c.Stack, stoneOf(s))
+		c.Stack = append(c.Stack, StoneOf(s))
 	}
 	if n := len(g.Prepared); n > 0 {
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",
@@ -136,7 +154,8 @@ func runningWords(g compactor.Gauge) string {
 	return fmt.Sprintf("summarizing %d messages, #%d to #%d (%s)%s", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger, next)
 }
 
-func stoneOf(s compactor.Compaction) Stone {
+// StoneOf is a summary as an entry of the stack.
+func StoneOf(s compactor.Compaction) Stone {
 	text := s.Text
 	if s.Kind == compactor.Placeholder {
 		text = compactor.Render(s)
@@ -151,13 +170,13 @@ func pastOf(g compactor.Past) Past {
 	p := Past{Tokens: g.Tokens, Sessions: len(g.Earlier), Earlier: []Stone{}, Channel: []Stone{}}
 	for _, session := range g.Earlier {
 		for _, row := range session.Rows {
-			s := stoneOf(row)
+			s := StoneOf(row)
 			s.Session, s.Hidden = session.From, !g.Shown[row.ID]
 			p.Earlier = append(p.Earlier, s)
 		}
 	}
 	for _, row := range g.Inherited.Stack {
-		p.Channel = append(p.Channel, stoneOf(row))
+		p.Channel = append(p.Channel, StoneOf(row))
 	}
 	if g.Inherited.Root != nil {
 		p.Root = g.Inherited.Root.Text

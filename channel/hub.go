@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cairn/internal/observe"
 	"cairn/memory"
 )
 
@@ -32,6 +33,12 @@ type Options struct {
 	// Hooks into the compactions of all conversations: see compactor.Options.
 	Before func(conversation string, e Event) error
 	After  func(conversation string, e Event)
+
+	// Remembered is told about each new memory; it must not block. nil: nobody is.
+	Remembered func(conversation string, id int64, kind, content string)
+
+	Observer observe.Observer   // told about turns, requests, tools and compactions; nil: nobody is
+	Counted  func(memory.Usage) // told what each request to a model used, by kind and model; must not block; nil: nobody is
 }
 
 // Defaults of the options.
@@ -68,6 +75,9 @@ type Hub struct {
 // ErrClosed is returned when the hub is closing. Nothing was taken.
 var ErrClosed = errors.New("the bot is shutting down")
 
+// ErrNoConnector is returned for a conversation whose connector is not open in this process.
+var ErrNoConnector = errors.New("no connector is open")
+
 // New returns a hub. Close ends what it starts.
 func New(o Options) *Hub {
 	if o.CatchUp == 0 {
@@ -88,7 +98,7 @@ func New(o Options) *Hub {
 		h.connectors[d.Name()] = d
 	}
 	h.rules.Store(&o.Rules)
-	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observer))
 	if o.Store != nil {
 		o.Store.WatchCopies(h.copiesGone)
 		o.Store.WatchHeld(h.applyHeld)
@@ -234,7 +244,7 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	}
 	connector, known := h.connectors[connectorOf(name)]
 	if !known {
-		return nil, fmt.Errorf("no connector is open for %q", name)
+		return nil, fmt.Errorf("%w for %q", ErrNoConnector, name)
 	}
 	records, err := h.o.Store.Conversation(ctx, name)
 	if err != nil {

@@ -11,9 +11,6 @@ import (
 	"cairn/memory"
 )
 
-// importBatch is how many messages are written in one transaction at most.
-const importBatch = 200
-
 // Import teaches a conversation its past, in the order given, without answering
 // it. It compacts as it goes and waits for the summaries, so that nothing is
 // truncated. Messages whose ids are known are skipped. It returns how many were
@@ -32,16 +29,16 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		return 0, err
 	}
 	defer c.ends()
-	in := importer{c: c, progress: progress}
+	in := newImporter(ctx, c, progress)
 	for m, err := range past {
 		if err != nil {
 			return in.imported, err
 		}
-		if err := in.add(ctx, m); err != nil {
+		if err := in.add(m); err != nil {
 			return in.imported, err
 		}
 	}
-	if err := in.flush(ctx); err != nil {
+	if err := in.feed.Flush(); err != nil {
 		return in.imported, err
 	}
 	return in.imported, c.summarized(ctx)
@@ -66,54 +63,40 @@ func (c *conversation) ends() {
 	_ = c.summarized(context.Background())
 }
 
-// importer gathers messages into batches that fit below the background level.
+// importer gives the messages to the engine.
 type importer struct {
 	c        *conversation
+	feed     compactor.Feed[Inbound]
 	progress func(done int)
-	batch    []Inbound
-	tokens   int // of the batch
 	done     int // messages read
 	imported int // of them new
 }
 
-func (in *importer) add(ctx context.Context, m Inbound) error {
-	window := in.c.window.look(ctx)
-	tokens := min(compactor.TokensOf(chat.Message{
-		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
-	})+2, in.c.window.burst())
-	gauge := in.c.engine.Reading()()
-	room := int(gauge.Policy.BackgroundThreshold*float64(window)) - gauge.Used
-	if len(in.batch) > 0 && (in.tokens+tokens > room || len(in.batch) >= importBatch) {
-		if err := in.flush(ctx); err != nil {
-			return err
-		}
+func newImporter(ctx context.Context, c *conversation, progress func(done int)) *importer {
+	in := &importer{c: c, progress: progress}
+	in.feed = compactor.Feed[Inbound]{
+		Engine: c.engine,
+		Window: func() int { return c.window.look(ctx) },
+		Most:   c.window.burst,
+		Write: func(batch []Inbound) ([]chat.Message, error) {
+			added, err := c.records.Import(ctx, batch)
+			if err == nil {
+				in.imported += len(added)
+				in.progress(in.done)
+			}
+			return added, err
+		},
+		Settle: func() error { return in.settle(ctx) },
 	}
-	// A large message could jump over the background level and the aggressive one.
-	if gauge = in.c.engine.Reading()(); float64(gauge.Used+tokens) >= gauge.Policy.EmergencyThreshold*float64(window) {
-		in.c.engine.Compact(compactor.OnBackground, "", func(compactor.Event) {}, nil)
-		if err := in.settle(ctx); err != nil {
-			return err
-		}
-	}
-	in.batch = append(in.batch, m)
-	in.tokens += tokens
-	in.done++
-	return nil
+	return in
 }
 
-// flush writes the batch and lets the compactor catch up.
-func (in *importer) flush(ctx context.Context) error {
-	added, err := in.c.records.Import(ctx, in.batch)
-	if err != nil {
-		return err
-	}
-	in.batch, in.tokens = in.batch[:0], 0
-	in.imported += len(added)
-	history := in.c.engine.History()
-	history.Append(added...)
-	history.Stored()
-	in.progress(in.done)
-	return in.settle(ctx)
+func (in *importer) add(m Inbound) error {
+	err := in.feed.Add(m, compactor.TokensOf(chat.Message{
+		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
+	})+2)
+	in.done++
+	return err
 }
 
 // settle waits until nothing is due, also through the pauses after a failure: there

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/observe"
 )
 
 // The loop of a conversation: it runs what others post, and starts the child that works.
@@ -130,7 +131,7 @@ func (c *conversation) goWork(worked chan<- error) {
 	c.runs.again, c.runs.working = false, true
 	awaited, resume := c.arrivals.awaited, c.engine == nil || c.runs.err != nil
 	go func() {
-		ctx := c.hub.ctx
+		ctx := observe.In(c.hub.ctx, c.name)
 		err := c.workGuarded(ctx, resume)
 		if err != nil && ctx.Err() == nil {
 			c.stalled(ctx, awaited, err)

@@ -37,6 +37,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 		c.news = &e
 		c.wake()
 	}
+	c.observeApplied(e)
 	if c.hub.o.After != nil {
 		c.hub.o.After(c.name, e)
 	}

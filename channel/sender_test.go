@@ -31,8 +31,8 @@ func TestRepliesBehindASlowOneGoOutOnceAndInOrder(t *testing.T) {
 			if got := r.connector.texts(); !slices.Equal(got, want) {
 				t.Errorf("got %d: %q", len(got), got)
 			}
-			if _, waiting, err := r.store.Waiting(t.Context()); err != nil || waiting != 0 {
-				t.Errorf("%d wait in the outbox, %v", waiting, err)
+			if v, err := r.store.Vitals(t.Context()); err != nil || v.Outbox != 0 || !v.OutboxOldest.IsZero() {
+				t.Errorf("%+v, %v", v, err)
 			}
 		})
 	}

@@ -72,12 +72,6 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 // override sets a value for the conversation or takes it back, if all that is set
 // then makes a valid policy; else nothing is changed.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
-	if slices.Contains(fileOnly, key) {
-		return errPeople(fmt.Sprintf("%s is for the bot's operator to set, in the settings file.", key))
-	}
-	if len([]rune(value)) > maxValue {
-		return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
-	}
 	to := &value
 	if value == takeBack {
 		to = nil
@@ -85,16 +79,39 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 		value = value[1 : n-1]
 	}
-	file := agent.Policy()
-	err := c.records.Override(ctx, key, to, who.Name, func(set compactor.Patch) error {
+	err := override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who.Name)
+	if err == nil {
+		c.log.Info("channel_setting_changed", "setting", settingsTable+key, "taken_back", to == nil, "by", who.ID)
+		c.inbox.post(c.settingsChanged)
+		c.hub.eachThread(c.name, (*conversation).settingsChanged)
+	}
+	return err
+}
+
+// override sets values for a conversation or takes them back, if all that is set then makes a
+// valid policy; else nothing is changed.
+func override(ctx context.Context, records *memory.Conversation, file compactor.Policy, values map[string]*string, by string) error {
+	for key, value := range values {
+		if slices.Contains(fileOnly, key) {
+			return errPeople(fmt.Sprintf("%s is for the bot's operator to set, in the settings file.", key))
+		}
+		if value != nil && len([]rune(*value)) > maxValue {
+			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
+		}
+	}
+	return records.OverrideAll(ctx, values, by, func(set compactor.Patch) error {
 		others := compactor.Merge(set)
-		delete(others, key)
+		for key := range values {
+			delete(others, key)
+		}
 		_, left := others.Fit(file) // these do not count just now, and shall not stand in the way
 		for _, e := range left {
 			delete(others, e.Key)
 		}
-		if value, here := set[key]; here {
-			others[key] = value
+		for key := range values {
+			if value, here := set[key]; here {
+				others[key] = value
+			}
 		}
 		policy, wrong := others.Over(file)
 		if wrong = append(wrong, policy.Validate()...); len(wrong) > 0 {
@@ -102,11 +119,6 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 		}
 		return nil
 	})
-	if err == nil {
-		c.inbox.post(c.settingsChanged)
-		c.hub.eachThread(c.name, (*conversation).settingsChanged)
-	}
-	return err
 }
 
 // shownSettings is a conversation's policy, and where its values are from.
@@ -135,23 +147,11 @@ func effective(ctx context.Context, records *memory.Conversation, agent Agent) (
 
 // line is a setting as people read it: "compaction.keep_first = 0 (set here by Ada)".
 func (s shownSettings) line(key string) string {
-	value, origin := s.policy.Value(key), "built in"
-	if s.agent.Origin != nil && s.agent.Origin(key) != "" {
-		origin = s.agent.Origin(key)
-	}
-	if o, ok := s.set[key]; ok {
-		origin = "set here"
-		if o.Above {
-			origin = "set in the channel"
-		}
-		if o.By != "" {
-			origin += " by " + oneLine(o.By)
-		}
-	}
+	value, origin := s.policy.Value(key), s.origin(key)
 	switch key {
 	case "prepare_threshold":
 		if s.policy.PrepareThreshold < 0 {
-			value, origin = fmt.Sprintf("%.4g", s.policy.Prepare()), "follows background_threshold"
+			value = fmt.Sprintf("%.4g", s.policy.Prepare())
 		}
 	case "prompt_file":
 		if value != "" { // where it lies concerns nobody in a chat
@@ -162,6 +162,28 @@ func (s shownSettings) line(key string) string {
 		value = fmt.Sprintf("%q", value)
 	}
 	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, origin)
+}
+
+// origin says where a value is from.
+func (s shownSettings) origin(key string) string {
+	if key == "prepare_threshold" && s.policy.PrepareThreshold < 0 {
+		return "follows background_threshold"
+	}
+	o, here := s.set[key]
+	switch {
+	case !here && s.agent.Origin != nil && s.agent.Origin(key) != "":
+		return s.agent.Origin(key)
+	case !here:
+		return "built in"
+	}
+	origin := "set here"
+	if o.Above {
+		origin = "set in the channel"
+	}
+	if o.By != "" {
+		origin += " by " + oneLine(o.By)
+	}
+	return origin
 }
 
 // suggestSettings offers the keys that hold what was typed.

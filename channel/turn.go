@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -47,10 +49,12 @@ func (r *reply) text() string {
 
 // answer runs a turn: the model and its tools until there is a reply, then one
 // transaction that writes everything, then the reply goes out.
-func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
+func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error) {
+	ctx, step := observe.Begin(ctx, observe.Turn)
+	defer func() { c.observed(step, turn, err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c.turn.Store(&runningTurn{seq: turn.Seq, stop: cancel})
+	c.turn.Store(&runningTurn{seq: turn.Seq, stop: cancel, step: step})
 	defer c.turn.Store(nil)
 	if c.paused(c.hub.ctx) { // as below: /stop ends the turn, and is no failure of the disk
 		return c.pass(c.hub.ctx, turn)
@@ -67,6 +71,8 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	for {
 		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls), learnt: learnt}
 		if turn.Attempts > maxAttempts {
+			step.Fail(errInterrupted)
+			c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
 			return c.finish(ctx, r, r.failed(c.spell(sentence(errInterrupted))))
 		}
 		resp, err := c.respond(ctx, r, other)
@@ -79,12 +85,14 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 		}
 		if err == nil {
 			c.hub.metrics.answered()
+			step.Add(answered)
 			if c.failures.end(learnt) {
 				c.log.Info("turns_recovered")
 			}
 			return c.finish(ctx, r, r.answered(c.next(), resp))
 		}
 		if errors.Is(context.Cause(ctx), errStopped) {
+			step.Add(stopped)
 			return c.finish(ctx, r, r.stopped(c.next()))
 		}
 		var provider *llm.Error
@@ -95,16 +103,22 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			}
 			continue
 		}
-		c.hub.metrics.failure()
-		c.log.Log(ctx, c.failures.level(err, learnt), "turn_failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
-		if turn.Optional && c.failures.told { // nobody asked for an answer, and people know already
-			c.truncate(r.first)
-			r.writer.Cancel()
-			return c.pass(ctx, turn)
-		}
-		c.failures.told = true
-		return c.finish(ctx, r, r.failed(c.spell(sentence(err))))
+		return c.giveUp(ctx, r, step, err)
 	}
+}
+
+// giveUp closes a turn that failed with a sentence that says why.
+func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step, failed error) error {
+	step.Fail(failed)
+	c.hub.metrics.failure()
+	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed", append(llm.LogAttrs(failed), "turn", r.turn.Seq)...)
+	if r.turn.Optional && c.failures.told { // nobody asked for an answer, and people know already
+		c.truncate(r.first)
+		r.writer.Cancel()
+		return c.pass(ctx, r.turn)
+	}
+	c.failures.told = true
+	return c.finish(ctx, r, r.failed(c.spell(sentence(failed))))
 }
 
 // tryAgain forgets what a failed attempt added. gone: the question was deleted, which closed the turn.

@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -63,7 +62,11 @@ func (p *pendingUsage) putBack(all []memory.Usage) {
 func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
 	c.usage.add(memory.Day(now), kind, model, u)
-	c.hub.metrics.usage.add("", kind, model, u)
+	if c.hub.o.Counted != nil {
+		used := memory.Usage{Kind: kind, Model: model}
+		used.Add(u)
+		c.hub.o.Counted(used)
+	}
 	c.hub.budget.add(now, model, u)
 	c.hub.checkBudgets(now)
 	c.hub.checkPrice(model)
@@ -101,15 +104,12 @@ type Stats struct {
 	Turns   int64 // that were answered
 	Failed  int64 // that came to a sentence on why there is no answer
 	Failing int64 // of them, those since the last answer
-
-	Usage []memory.Usage // of models, by kind and model; of no single conversation or day
 }
 
 // metrics counts for Stats.
 type metrics struct {
 	turns, failed, failing atomic.Int64
 	refused, dropped       atomic.Int64
-	usage                  pendingUsage // never taken
 }
 
 func (t *metrics) answered() {
@@ -122,17 +122,6 @@ func (t *metrics) failure() {
 	t.failing.Add(1)
 }
 
-// used returns a copy of what was counted, in a fixed order.
-func (p *pendingUsage) used() []memory.Usage {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := slices.Clone(p.all)
-	slices.SortFunc(all, func(a, b memory.Usage) int {
-		return cmp.Or(cmp.Compare(b.Kind, a.Kind), cmp.Compare(a.Model, b.Model))
-	})
-	return all
-}
-
 // Stats returns the numbers of now.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
@@ -142,7 +131,6 @@ func (h *Hub) Stats() Stats {
 	return Stats{
 		Open: open, Stuck: h.incidents.count(), Refused: int(t.refused.Load()), Dropped: t.dropped.Load(),
 		Turns: t.turns.Load(), Failed: t.failed.Load(), Failing: t.failing.Load(),
-		Usage: t.usage.used(),
 	}
 }
 

@@ -75,14 +75,22 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 			}
 			return billed(llmtest.Say("here"), 300, 100, 0, 4), nil
 		})
+		var counted []memory.Usage
+		r.stop()
+		r.opts.Counted = func(u memory.Usage) { counted = append(counted, u) }
+		r.start()
 		r.say("where is the tea?", true)
 		r.idle()
 		equal(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 3 600 110 5 8"})
 		r.say("and now?", true)
 		r.idle()
 		equal(t, "rows after another turn", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
-		if u := r.hub.Stats().Usage; len(u) != 1 || u[0].Requests != 4 || u[0].Input != 900 || u[0].Kind != memory.ForTurn {
-			t.Errorf("the hub counts %+v", u)
+		var sum memory.Usage
+		for _, u := range counted {
+			sum.AddAll(u)
+		}
+		if len(counted) != 4 || sum.Input != 900 || counted[0].Kind != memory.ForTurn || counted[0].Model != "scripted" {
+			t.Errorf("the hub counts %+v", counted)
 		}
 		r.restart()
 		r.stop()

@@ -130,7 +130,10 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 	if err != nil || !due {
 		return false, err
 	}
-	c.do(func(e *compactor.Compactor) { _, err = e.StartSession(ctx) })
+	c.do(func(e *compactor.Compactor) { started, err = e.StartSession(ctx) })
+	if err == nil && !started {
+		err = c.records.DropSession(ctx)
+	}
 	return err == nil, err
 }
 
@@ -216,5 +219,8 @@ func (c *conversation) accepted(id string, seq int64) {
 func (c *conversation) remembered(id int64, kind, content string) {
 	if o, ok := c.connector.(Observer); ok {
 		o.Remembered(c.name, id, kind, content)
+	}
+	if c.hub.o.Remembered != nil {
+		c.hub.o.Remembered(c.name, id, kind, content)
 	}
 }

@@ -5,27 +5,46 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"cairn/transcript"
 )
 
 // applyRows makes prepared rows applied and shows the new head. It returns the ids of those
 // that are prepared no longer.
 func (c *Compactor) applyRows(ctx context.Context, rows []Compaction) (done []int64, err error) {
-	s := c.h.view
-	head, now, err := c.o.Records.ApplyPrepared(ctx, idsOf(rows), lastResult(s.lines, s.stored))
+	used := c.used(c.h.view)
+	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
+		var behind []transcript.Stretch
+		if parts := s.CoverNeeds(idsOf(rows)); len(parts) > 0 {
+			behind, err = c.o.Records.Stretches(ctx, parts)
+		}
+		change, _, _ = s.Cover(idsOf(rows), lastResult(c.h.lines, c.h.stored), behind)
+		return change, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("apply the summary: %w", err)
 	}
-	now = slices.DeleteFunc(now, func(row Compaction) bool { return row.State == Prepared })
-	old, swapped, _ := c.h.swap(head)
-	before, after := c.used(old), c.used(swapped)
-	if slices.ContainsFunc(now, func(row Compaction) bool {
-		return row.Kind == Leaf && row.Trigger != OnRepair && row.State != Stale && row.From >= head.Start
+	var ended []Compaction
+	for _, row := range rows {
+		if i := slices.IndexFunc(change.Summaries, func(now Compaction) bool { return now.ID == row.ID }); i >= 0 {
+			ended = append(ended, change.Summaries[i])
+		}
+	}
+	return c.ended(ctx, ended, used), nil
+}
+
+// ended reports rows that are prepared no longer, after so many tokens were used, and returns
+// their ids.
+func (c *Compactor) ended(ctx context.Context, rows []Compaction, before int) (done []int64) {
+	after := c.used(c.h.view)
+	if slices.ContainsFunc(rows, func(row Compaction) bool {
+		return row.Kind == Leaf && row.Trigger != OnRepair && row.State != Stale && row.From >= c.h.head.Start
 	}) {
 		c.h.quiet()
 	}
-	set := slices.DeleteFunc(slices.Clone(now), func(row Compaction) bool { return row.State == Stale })
+	set := slices.DeleteFunc(slices.Clone(rows), func(row Compaction) bool { return row.State == Stale })
 	slices.SortFunc(set, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
-	for _, row := range now {
+	for _, row := range rows {
 		done = append(done, row.ID)
 		e := eventOf(row, EventApplied, c.o.Window())
 		e.Set = set
@@ -37,7 +56,7 @@ func (c *Compactor) applyRows(ctx context.Context, rows []Compaction) (done []in
 		}
 		c.notify(e)
 	}
-	return done, nil
+	return done
 }
 
 // Applying throws away the provider's prompt cache. So what was prepared waits until a
@@ -202,19 +221,16 @@ func (c *Compactor) dropPrepared(done []int64) bool {
 	return len(done) > 0
 }
 
-// dropStale gives up the prepared summaries that have become stale, because people edited or
-// deleted what they were made of.
+// dropStale gives up the prepared summaries that are prepared no longer, because people edited or
+// deleted what they were made of, or because they were applied and nobody heard of it.
 func (c *Compactor) dropStale(ctx context.Context) {
 	if len(c.prepared) == 0 {
 		return
 	}
-	stale, err := c.o.Records.Stale(ctx, idsOf(c.prepared))
-	if err == nil && len(stale) > 0 {
-		var done []int64
-		done, err = c.applyRows(ctx, slices.DeleteFunc(slices.Clone(c.prepared), func(row Compaction) bool { return !slices.Contains(stale, row.ID) }))
-		c.dropPrepared(done)
-	}
-	if err != nil && ctx.Err() == nil {
+	rows, err := c.o.Records.Ended(ctx, idsOf(c.prepared))
+	if err == nil {
+		c.dropPrepared(c.ended(ctx, rows, c.used(c.h.view)))
+	} else if ctx.Err() == nil {
 		c.o.Log.Warn("drop_stale_summaries_failed", "error", err)
 	}
 }

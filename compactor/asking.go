@@ -142,7 +142,7 @@ func (w worker) request(messages []llm.Message, tools []llm.Tool) llm.Request {
 func (w worker) withoutTools(ctx context.Context, items []summarize.Item) (string, error) {
 	req := w.request(w.messages(items, w.prompt+"\n\n"+prompts.Plain), nil)
 	req.Failed = w.count
-	resp, err := w.model.Generate(ctx, req, w.show)
+	resp, err := llm.Ask(ctx, w.model, req, w.show)
 	if err != nil {
 		return "", err
 	}

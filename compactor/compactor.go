@@ -48,6 +48,11 @@ type Options struct {
 	// model's name, also of attempts that failed. It must not block; nil: nobody counts.
 	Spent func(model string, u llm.Usage)
 
+	// Summarize, if it is not nil, makes each summary in place of the worker and the extractive
+	// summarizer, which extract is: so settings are tried without a model. target is how long
+	// it shall be at most, in tokens. What is planned, and when it is applied, stays the same.
+	Summarize func(row Compaction, target int, extract func() (summarize.Summary, error)) (summarize.Summary, error)
+
 	// Start runs slow work in a goroutine, and then calls what it returned on the owner's. nil:
 	// there is no background work. Start itself must not wait, nor call it at once.
 	Start func(slow func() (finish func()))
@@ -274,7 +279,11 @@ func (c *Compactor) notify(e Event) {
 			c.appliedAt = c.h.next
 		}
 	}
-	c.o.Log.Debug("compaction", "event", e)
+	if e.State == EventApplied {
+		c.o.Log.Info("compaction_applied", "event", e)
+	} else {
+		c.o.Log.Debug("compaction", "event", e)
+	}
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
 		defer c.complete(e)
 	}

@@ -40,21 +40,22 @@ func (h *History) Quoting() (seqs []int64) {
 // have deleted: better no request than one that repeats it.
 var errOutdated = errors.New("edits and deletions could not be read")
 
-// reread shows the head as it is after edits and deletions.
-func (c *Compactor) reread(ctx context.Context) {
+// reread shows the head as it is after edits and deletions, and reports whether it could.
+func (c *Compactor) reread(ctx context.Context) bool {
 	if !c.outdated {
-		return
+		return true
 	}
 	head, first, err := c.o.Records.Head(ctx)
 	if err != nil {
 		c.o.Log.Warn("read_edits_failed", "error", err)
-		return
+		return false
 	}
 	c.h.setFirst(first)
 	c.h.swap(head)
 	c.h.restorable = nil
 	c.dropStale(ctx)
 	c.outdated = false
+	return true
 }
 
 func (h *History) edited(m chat.Message) {

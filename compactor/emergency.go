@@ -3,6 +3,8 @@ package compactor
 import (
 	"context"
 	"slices"
+
+	"cairn/transcript"
 )
 
 // Emergency makes room at once and without a model. Each step stops as soon as
@@ -61,28 +63,10 @@ func (c *Compactor) endContexts(ctx context.Context) {
 // newHead makes a new head of what the old one shows: the contexts of earlier turns end
 // with it. If the disk refuses, they end in memory.
 func (c *Compactor) newHead(ctx context.Context) {
-	_, err := c.change(ctx, func(view) (Change, bool) { return Change{EndContexts: true}, true })
+	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.EndContexts(), nil })
 	if c.unwritten = err != nil; c.unwritten {
 		c.h.endOldContexts()
 		c.h.changed()
-	}
-}
-
-// change commits what is to be changed of a view, unless that is nothing. If people have changed
-// the head on disk, it is asked again about the view as it is then.
-func (c *Compactor) change(ctx context.Context, what func(s view) (change Change, ok bool)) (done bool, err error) {
-	for {
-		change, ok := what(c.h.view)
-		if !ok {
-			return false, nil
-		}
-		head, applied, err := c.o.Records.Apply(ctx, c.h.head.Version, change)
-		if err != nil {
-			return false, err
-		}
-		if c.h.swap(head); applied {
-			return true, nil
-		}
 	}
 }
 
@@ -113,15 +97,19 @@ func within(s view, from, to int64) view {
 func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 	var hidden Compaction
 	var before view
-	done, err := c.change(ctx, func(s view) (change Change, ok bool) {
+	change, err := c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
+		s := c.h.view
 		if sp = sp.without(s.head.Stack); len(sp.lines) == 0 {
-			return change, false
+			return none, nil
 		}
 		before, hidden = s, c.placeholder(s, sp)
 		hidden.Trigger = trigger
-		return Change{Placeholders: []Compaction{hidden}, ClearedTo: lastResult(s.lines, s.stored)}, s.growth(hidden) < sp.tokens // else it would make no room
+		if s.growth(hidden) >= sp.tokens { // it would make no room
+			return none, nil
+		}
+		return stored.Truncate([]Compaction{hidden}, lastResult(s.lines, s.stored)), nil
 	})
-	if !done && err == nil {
+	if change.Empty() && err == nil {
 		return
 	}
 	used := c.used(before)
@@ -214,36 +202,50 @@ func (c *Compactor) flush(ctx context.Context) {
 	if c.unwritten {
 		c.newHead(ctx)
 	}
-	s := c.h.view
-	if len(s.hidden) == 0 {
+	if len(c.h.hidden) == 0 {
 		return
 	}
-	var placeholders []Compaction
-	for _, m := range s.head.Stack {
-		if m.ID == 0 {
-			m.AwaitsModel = s.spoken && c.o.Worker != nil
-			placeholders = append(placeholders, m)
+	// With an error the next check tries again.
+	_, _ = c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
+		s := c.h.view
+		var placeholders []Compaction
+		for _, m := range s.head.Stack {
+			if m.ID == 0 {
+				m.AwaitsModel = s.spoken && c.o.Worker != nil
+				placeholders = append(placeholders, m)
+			}
 		}
-	}
-	head, _, err := c.o.Records.Apply(ctx, s.head.Version, Change{Placeholders: placeholders})
-	if err == nil {
-		c.h.swap(head)
-	}
+		if len(placeholders) == 0 {
+			return none, nil
+		}
+		return stored.Truncate(placeholders, 0), nil
+	})
 }
 
 // clearBatch clears old tool results when that frees a quarter of the window at
 // once: more often would throw away the provider's prompt cache for little. What the
 // running turn had to clear stays so.
 func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
+	if c.h.clearsTo(p, c.budget()/4) == 0 {
+		return
+	}
 	// With an error the next check tries again.
-	_, _ = c.change(ctx, func(s view) (change Change, ok bool) {
-		if s.resultTo <= s.head.ClearedTo {
-			return change, false
-		}
-		to := lastResult(s.lines, s.stored)
-		had := s.clearedTo > s.head.ClearedTo
-		return Change{ClearedTo: to}, to > s.head.ClearedTo && (had || mayFree(s.lines, s.head.ClearedTo, p, c.budget()/4))
+	_, _ = c.commit(ctx, func(s *transcript.State) (transcript.Change, error) {
+		return s.Clear(c.h.clearsTo(p, c.budget()/4)), nil
 	})
+}
+
+// clearsTo is up to where results are to be cleared if that frees at least want tokens; 0: they are not.
+func (s view) clearsTo(p Policy, want int) int64 {
+	if s.resultTo <= s.head.ClearedTo {
+		return 0
+	}
+	to := lastResult(s.lines, s.stored)
+	had := s.clearedTo > s.head.ClearedTo
+	if to > s.head.ClearedTo && (had || mayFree(s.lines, s.head.ClearedTo, p, want)) {
+		return to
+	}
+	return 0
 }
 
 // mayFree reports whether clearing the results of lines would free at least want tokens.

@@ -14,6 +14,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/transcript"
 )
 
 func TestBackgroundSummarizesTheOldest(t *testing.T) {
@@ -522,9 +523,9 @@ func (r *rig) refusing() *refusing {
 	return records
 }
 
-func (r *refusing) Apply(ctx context.Context, version int64, change compactor.Change) (compactor.Head, bool, error) {
+func (r *refusing) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
 	if r.on {
-		return compactor.Head{}, false, errWorker
+		return compactor.Head{}, errWorker
 	}
-	return r.Conversation.Apply(ctx, version, change)
+	return r.Conversation.Commit(ctx, s, change)
 }

@@ -16,6 +16,12 @@ const (
 	EventUndone    EventState = "undone"
 )
 
+// EventStates are all of them.
+var EventStates = []EventState{EventScheduled, EventStarted, EventPrepared, EventApplied, EventFailed, EventNoop, EventUndone}
+
+// Triggers are all that an event can have.
+var Triggers = []Trigger{OnBackground, OnAggressive, OnEmergency, OnManual, OnSelf, OnReactive, OnRepair, OnRollup, OnPrepare, OnNew}
+
 // Event tells of one step of a compaction. The same value goes to the log, to the
 // callbacks, to the connectors, to --json and to /context.
 type Event struct {
@@ -36,6 +42,14 @@ type Event struct {
 	// Set is what was applied or undone in one step, this row among it, by From; of a
 	// start what is ready before it and will be applied with it.
 	Set []Compaction `json:"-"`
+}
+
+// attrs are a job's, for those who observe its making.
+func (j *job) attrs() []slog.Attr {
+	return []slog.Attr{
+		slog.Int64("id", j.row.ID), slog.String("trigger", string(j.row.Trigger)), slog.String("kind", string(j.row.Kind)),
+		slog.String("by", string(j.row.By)), slog.Int64("from_seq", j.row.From), slog.Int64("to_seq", j.row.To),
+	}
 }
 
 // LogValue is the event as a log holds it: all of it but the summary, for what people

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // Speak is somebody who speaks to the bot.
@@ -50,6 +51,14 @@ func (c *Compactor) Prospect() string {
 		return fmt.Sprintf("%d tokens, and its messages have %d", kept.lineCost, sum)
 	}
 	return ""
+}
+
+// Transcript is what is decided on; nil: it is to be read again first.
+func (c *Compactor) Transcript() *transcript.State {
+	if c.outdated {
+		return nil
+	}
+	return c.transcript()
 }
 
 // Filling reports whether a placeholder is being filled.

@@ -28,6 +28,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/transcript"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -105,13 +106,7 @@ func repairs(l *life) {
 	l.free.Store(false)
 }
 
-func hides(l *life, from, to int64) {
-	head, _, err := l.conv.Head(context.Background())
-	if err == nil {
-		_, _, err = l.conv.Apply(context.Background(), head.Version, compactor.Change{Placeholders: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}}})
-	}
-	must(l.t, err)
-}
+func hides(l *life, from, to int64) { must(l.t, hide(l.conv, from, to)) }
 
 var acts = map[string]act{
 	"taking up, and a turn's outcome": {
@@ -282,12 +277,8 @@ func (onlooker) Begin(context.Context, compactor.Compaction) (compactor.Job, err
 	return nil, errOnlooker
 }
 
-func (onlooker) ApplyPrepared(context.Context, []int64, int64) (compactor.Head, []compactor.Compaction, error) {
-	return compactor.Head{}, nil, errOnlooker
-}
-
-func (onlooker) Apply(context.Context, int64, compactor.Change) (compactor.Head, bool, error) {
-	return compactor.Head{}, false, errOnlooker
+func (onlooker) Commit(context.Context, *transcript.State, transcript.Change) (compactor.Head, error) {
+	return compactor.Head{}, errOnlooker
 }
 
 // glance is what stands on disk for people: the view, and what was said.

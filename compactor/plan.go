@@ -42,6 +42,10 @@ func levelOf(used, window int, p Policy) level {
 	return levelNone
 }
 
+// Level is the highest level that so many used tokens of a window have reached: OnBackground,
+// OnAggressive or OnEmergency; "" if none is.
+func (p Policy) Level(used, window int) Trigger { return levelOf(used, window, p).trigger() }
+
 // nextLevel tells which level comes next above used, and the fewest tokens that reach
 // it, by levelOf itself; 0 if emergency is reached.
 func nextLevel(used, window int, p Policy) (Trigger, int) {

@@ -12,6 +12,7 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/memory"
+	"cairn/transcript"
 )
 
 // file is a real database, which many histories share one after the other.
@@ -180,33 +181,20 @@ func (d *disk) Begin(ctx context.Context, row compactor.Compaction) (j compactor
 	return &diskJob{j, d}, err
 }
 
-func (d *disk) ApplyPrepared(ctx context.Context, rows []int64, clearedTo int64) (h compactor.Head, now []compactor.Compaction, err error) {
-	err = d.call(func() error { h, now, err = d.Records.ApplyPrepared(ctx, rows, clearedTo); return err })
+func (d *disk) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (h compactor.Head, err error) {
+	err = d.call(func() error { h, err = d.Records.Commit(ctx, s, change); return err })
 	d.gave(h)
-	return h, now, err
+	return h, err
 }
 
-func (d *disk) Apply(ctx context.Context, version int64, change compactor.Change) (h compactor.Head, applied bool, err error) {
-	err = d.call(func() error { h, applied, err = d.Records.Apply(ctx, version, change); return err })
-	d.gave(h)
-	return h, applied, err
+func (d *disk) Stretches(ctx context.Context, spans []compactor.Span) (found []transcript.Stretch, err error) {
+	err = d.call(func() error { found, err = d.Records.Stretches(ctx, spans); return err })
+	return found, err
 }
 
 func (d *disk) Latest(ctx context.Context) (l compactor.Undoable, err error) {
 	err = d.call(func() error { l, err = d.Records.Latest(ctx); return err })
 	return l, err
-}
-
-func (d *disk) Undo(ctx context.Context, version int64) (h compactor.Head, applied bool, err error) {
-	err = d.call(func() error { h, applied, err = d.Records.Undo(ctx, version); return err })
-	d.gave(h)
-	return h, applied, err
-}
-
-func (d *disk) StartSession(ctx context.Context) (h compactor.Head, started bool, err error) {
-	err = d.call(func() error { h, started, err = d.Records.StartSession(ctx); return err })
-	d.gave(h)
-	return h, started, err
 }
 
 func (d *disk) Declined(ctx context.Context, row int64, n compactor.Declined) error {

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/transcript"
 
 	"pgregory.net/rapid"
 )
@@ -319,16 +320,15 @@ func (m *machine) above(rt *rapid.T) {
 		if _, err := j.Store(ctx, summarize.Summary{Text: text, Tokens: tokens.Estimate(text)}); err != nil {
 			rt.Fatal(err)
 		}
-		head, _, err := c.ApplyPrepared(ctx, []int64{j.ID()}, 0)
-		if err != nil {
+		if err := decide(c, func(s *transcript.State) transcript.Change {
+			change, _, _ := s.Cover([]int64{j.ID()}, 0, nil)
+			return change
+		}); err != nil {
 			rt.Fatal(err)
 		}
-		if from == 4 {
-			hidden := []compactor.Compaction{{By: compactor.ByEmergency, Span: compactor.Span{From: 7, To: 7}}}
-			if _, applied, err := c.Apply(ctx, head.Version, compactor.Change{Placeholders: hidden}); err != nil || !applied {
-				rt.Fatal(applied, err)
-			}
-		}
+	}
+	if err := hide(c, 7, 7); err != nil {
+		rt.Fatal(err)
 	}
 }
 

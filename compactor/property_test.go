@@ -204,6 +204,9 @@ func (m *machine) after(rt *rapid.T, whole bool) {
 		rt.Fatal(*why)
 	}
 	m.glance(rt)
+	if err := m.r.checkTold(); err != nil {
+		rt.Fatal(err)
+	}
 	if whole {
 		if err := m.r.check(); err != nil {
 			rt.Fatal(err)

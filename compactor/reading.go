@@ -58,6 +58,16 @@ func (c *Compactor) Reading() func() Gauge {
 	}
 }
 
+// Usage returns Used, Head and Verbatim of a Gauge. It costs the same however much is shown.
+// It is for the owner.
+func (c *Compactor) Usage() (used, head, verbatim int) {
+	s := c.h.view
+	prompt, frame := c.prompt(s), c.frame()
+	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
+	head = share(s.headCost)
+	return prompt + Reserve(c.o.MaxOutput, c.o.Window()), head, prompt - share(frame) - head
+}
+
 // measure adds to a gauge what a view costs.
 func (c *Compactor) measure(s view, g Gauge) Gauge {
 	window := c.o.Window()

@@ -6,6 +6,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // Records is what a conversation's compactor needs of its store. Each call is one
@@ -21,33 +22,21 @@ type Records interface {
 	// Begin writes row in state running and returns the job that works on it.
 	Begin(ctx context.Context, row Compaction) (Job, error)
 
-	// ApplyPrepared makes prepared rows applied as transcript.State.Cover says. A row is prepared only as
-	// long as every message of its span is unedited and undeleted since it was read. What
-	// cannot be applied becomes stale, and what has to wait stays prepared. clearedTo, if larger than
-	// the stored one, is stored with it, unless nothing was applied. It returns the head as
-	// committed and the rows as they stand now.
-	ApplyPrepared(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)
+	// Commit writes a change that package transcript has computed from s, which State.Transcript
+	// made, and returns the head as committed: there new rows have their ids. transcript.ErrStale:
+	// what is stored is not s any more, and nothing has changed.
+	Commit(ctx context.Context, s *transcript.State, change transcript.Change) (Head, error)
 
-	// Stale returns which of these rows, prepared when they were stored, are stale by now.
-	Stale(ctx context.Context, rows []int64) ([]int64, error)
+	// Stretches counts the messages of spans, for transcript.State.Cover.
+	Stretches(ctx context.Context, spans []Span) ([]transcript.Stretch, error)
 
-	// Apply makes another change of the head if version is still the stored
-	// one; applied tells. Whether or not, the committed head is returned.
-	Apply(ctx context.Context, version int64, change Change) (head Head, applied bool, err error)
+	// Ended returns those of the rows, prepared when they were stored, that are prepared no
+	// longer, as they are now.
+	Ended(ctx context.Context, rows []int64) ([]Compaction, error)
 
 	// Latest returns the latest compaction of the session that was not undone yet,
 	// without what was applied with it in earlier ones. Emergencies are none.
 	Latest(ctx context.Context) (Undoable, error)
-
-	// Undo undoes the latest compaction as transcript.State.Undo says, if version is
-	// still the stored one and Latest.Why is empty; applied tells. Whether or not, the
-	// committed head is returned.
-	Undo(ctx context.Context, version int64) (head Head, applied bool, err error)
-
-	// StartSession ends the session as transcript.State.NewSession says, and returns the head
-	// as committed. started is false, and nothing has changed, if the session holds no
-	// message. A turn that waits for its answer is an error.
-	StartSession(ctx context.Context) (head Head, started bool, err error)
 
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
 	Span(ctx context.Context, from, to int64) ([]chat.Message, error)
@@ -61,24 +50,29 @@ type Records interface {
 	Measured(ctx context.Context, row int64, before, after int) error
 }
 
-// Change is a change of the head without a job.
-type Change struct {
-	// Placeholders hide the verbatim messages of their spans, see transcript.State.Truncate.
-	Placeholders []Compaction
-	ClearedTo    int64 // 0: unchanged
-
-	EndContexts bool // the turn contexts that are stored are shown no more
+// Undoable is the latest applied compaction, with what undoing it needs.
+type Undoable struct {
+	Version int64          // of the head as it stands
+	Why     string         // why there is none, in words for people; empty: there is one
+	Set     transcript.Set // what was applied
+	Rows    []Compaction   // what it made, by From
+	Ended   []Compaction   // what ended with it, by From
+	Freed   []chat.Message // what would be verbatim again, by seq
 }
 
-// Undoable is the latest applied compaction, and what the view would be without it.
-type Undoable struct {
-	Version        int64          // of the head as it stands
-	AppliedVersion int64          // the version with which its rows were applied; 0: there is none
-	Why            string         // why it cannot be undone, in words for people; empty: it can
-	Rows           []Compaction   // what the compaction made, by From
-	Back           []Compaction   // what would stand in the view again
-	Freed          []chat.Message // what would be verbatim again, by seq
-	Head           Head           // as it would be
+// Undo returns what undoes it in s. The error says why it cannot be undone, in words for people.
+func (l Undoable) Undo(s *transcript.State) (transcript.Change, error) {
+	with := *s
+	with.Sets = []transcript.Set{l.Set}
+	needs, err := with.UndoNeeds()
+	if err != nil {
+		return transcript.Change{}, err
+	}
+	loaded := transcript.Loaded{Needs: needs, Rows: l.Ended}
+	for _, m := range l.Freed {
+		loaded.Read = append(loaded.Read, transcript.Message{Seq: m.Seq})
+	}
+	return with.Undo(loaded)
 }
 
 // Job is one compaction being made.

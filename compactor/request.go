@@ -29,8 +29,17 @@ const (
 type request struct {
 	trigger Trigger
 	focus   string
+	keep    *int        // the newest messages that stay; nil: as the policy says
 	began   func(Event) // told whether it begins; nil: they know
 	ended   func(Event) // told how it ended; nil: nobody wants to know
+}
+
+// keepLast is how many of the newest messages stay.
+func (w request) keepLast(p Policy) int {
+	if w.keep != nil {
+		return *w.keep
+	}
+	return p.KeepLastN
 }
 
 // Compact summarizes everything older than the newest messages, because somebody wants it,
@@ -41,8 +50,16 @@ type request struct {
 // scheduled has ended: applied, failed, as a noop that says why nothing was done, or prepared, if it
 // is ready and has to wait until there is room. Neither may block.
 func (c *Compactor) Compact(trigger Trigger, focus string, began, ended func(Event)) {
-	w := request{trigger: trigger, focus: focus, began: began, ended: ended}
-	if trigger == OnManual {
+	c.compact(request{trigger: trigger, focus: focus, began: began, ended: ended})
+}
+
+// CompactKeeping is Compact for a person who says how many of the newest messages stay.
+func (c *Compactor) CompactKeeping(keep int, focus string, began, ended func(Event)) {
+	c.compact(request{trigger: OnManual, focus: focus, keep: &keep, began: began, ended: ended})
+}
+
+func (c *Compactor) compact(w request) {
+	if w.trigger == OnManual {
 		c.forgive()
 		c.undoLifted = true // also if there is nothing to do, or not now
 	}
@@ -51,10 +68,10 @@ func (c *Compactor) Compact(trigger Trigger, focus string, began, ended func(Eve
 		return
 	}
 	if reason := c.whyNotScheduled(w); reason != "" {
-		began(c.refuse(w, reason))
+		w.began(c.refuse(w, reason))
 		return
 	}
-	e := c.eventOf(w, EventScheduled, "")
+	e, began := c.eventOf(w, EventScheduled, ""), w.began
 	w.began = nil
 	c.queued = &w
 	c.notify(e)
@@ -96,7 +113,7 @@ func (c *Compactor) refuse(w request, reason string) Event {
 // planRequest plans what is requested, or says why there is nothing to do.
 func (c *Compactor) planRequest(w request) (*job, string) {
 	s, p, window, now := c.ahead(), c.o.Policy(), c.o.Window(), c.o.Now()
-	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.budget()))
+	sp := planSpan(s, s.lineCost+1, w.keepLast(p), p.tail(c.budget()))
 	switch {
 	case c.ctx.Err() != nil:
 		return nil, reasonEnd
@@ -128,7 +145,7 @@ func (c *Compactor) whyNotScheduled(w request) string {
 		return "" // it is shown then, at least
 	}
 	rest := s.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
-	sp := planSpan(rest, rest.lineCost+1, p.KeepLastN, p.tail(c.budget()))
+	sp := planSpan(rest, rest.lineCost+1, w.keepLast(p), p.tail(c.budget()))
 	reason := c.whyNot(w.trigger, p, s.turnSince(c.appliedAt), sp.tokens, now)
 	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
 		return fmt.Sprintf("%s, of messages #%d to #%d", reasonRunning, running.From, running.To)

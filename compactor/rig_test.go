@@ -353,6 +353,13 @@ func (r *rig) edit(seq int64, text string) {
 // remove has people delete what they said, all at once.
 func (r *rig) remove(seqs ...int64) {
 	r.t.Helper()
+	r.removeUntold(seqs...)
+	r.apply(seqs...)
+}
+
+// removeUntold is remove, of which nobody tells the engine.
+func (r *rig) removeUntold(seqs ...int64) {
+	r.t.Helper()
 	var ids []string
 	for _, seq := range seqs {
 		ids = append(ids, r.said[seq-1].ID)
@@ -367,7 +374,6 @@ func (r *rig) remove(seqs ...int64) {
 	for _, seq := range seqs {
 		r.gone[seq] = true
 	}
-	r.apply(seqs...)
 }
 
 // apply brings into the view what was changed on disk.

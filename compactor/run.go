@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/observe"
 )
 
 // work is what is made at a time: a summary, and the folds that keep the stack inside its
@@ -131,12 +132,16 @@ func (c *Compactor) write(w *work, j *job, err error) {
 	c.report(j.row, EventStarted, j.window)
 	how := c.summarizing(j, record)
 	c.o.Start(func() func() {
-		s, err := c.guarded(w.ctx, func(ctx context.Context) (summarize.Summary, error) {
+		ctx, step := observe.Begin(w.ctx, observe.Compaction)
+		s, err := c.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
 			if err := j.renew(ctx, record); err != nil {
 				return summarize.Summary{}, err
 			}
 			return how(ctx)
 		})
+		step.Add(j.attrs()...)
+		step.Fail(err)
+		step.End()
 		return func() { c.store(w, j, record, s, err) }
 	})
 }

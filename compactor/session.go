@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // Sessions: what lies between two /new of a conversation. Of the earlier ones, and
@@ -168,11 +170,16 @@ func (h Head) foldable(fanIn int, but func(Compaction) bool) []Compaction {
 // background, and begins a new session. It waits for no model. started is false if
 // nothing was said in the current one. It belongs to the conversation's owner, between turns.
 func (c *Compactor) StartSession(ctx context.Context) (started bool, err error) {
-	head, started, err := c.o.Records.StartSession(ctx)
-	if err != nil || !started {
+	change, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) {
+		change, err := s.NewSession(len(c.h.first) > 0) // nobody pays for talk in which the bot had no part
+		if errors.Is(err, transcript.ErrEmpty) {
+			err = nil
+		}
+		return change, err
+	})
+	if err != nil || change.Empty() {
 		return false, err
 	}
-	c.h.swap(head)
 	c.tokenDeficit = 0
 	c.Check(ctx)
 	return true, nil

@@ -263,8 +263,8 @@ func TestAPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r.verify()
 }
 
-// Healthy work is nothing to tell whoever runs the bot.
-func TestHealthyWorkIsSilentInTheLog(t *testing.T) {
+// Of healthy work whoever runs the bot reads one line per applied compaction, and no more.
+func TestHealthyWorkLogsOneLinePerAppliedCompaction(t *testing.T) {
 	var log journal
 	r := tuned(t, 8000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
@@ -276,7 +276,8 @@ func TestHealthyWorkIsSilentInTheLog(t *testing.T) {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
 		r.settle()
 	}
-	if r.seen(compactor.EventApplied) < 3 || log.String() != "" {
+	applied, lines := r.seen(compactor.EventApplied), strings.Count(log.String(), "\n")
+	if applied < 3 || lines != applied || strings.Count(log.String(), "level=INFO msg=compaction_applied ") != applied {
 		t.Errorf("%d applied compactions, and the log says\n%s", r.seen(compactor.EventApplied), log.String())
 	}
 }

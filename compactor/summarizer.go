@@ -32,6 +32,12 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
+	if c.o.Summarize != nil {
+		beside := c.toldBeside(j.row)
+		return func(ctx context.Context) (summarize.Summary, error) {
+			return c.o.Summarize(j.row, target, func() (summarize.Summary, error) { return c.extractive(ctx, j, record, target, beside) })
+		}
+	}
 	if j.extractive {
 		beside := c.toldBeside(j.row)
 		return func(ctx context.Context) (summarize.Summary, error) {

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-)
 
-// undoTries is how often Undo looks for the latest set of summaries: what people edit or
-// delete between two looks changes it.
-const undoTries = 3
+	"cairn/chat"
+	"cairn/transcript"
+)
 
 // Undo undoes the summaries that were applied last: what they hid is verbatim again, and
 // the rows they replaced are applied again. The memories saved with them stay. The event says
@@ -19,41 +18,64 @@ const undoTries = 3
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	p, window := c.o.Policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
-	for range undoTries {
-		if c.reread(ctx); c.outdated {
-			return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)
+	if !c.reread(ctx) {
+		return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)
+	}
+	c.flush(ctx)
+	var l Undoable
+	before := 0
+	_, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
+		if l, err = c.o.Records.Latest(ctx); err == nil && l.Version != s.HeadVersion {
+			err = transcript.ErrStale
 		}
-		c.flush(ctx)
-		l, err := c.o.Records.Latest(ctx)
-		if err != nil {
-			return Event{}, fmt.Errorf("look for what may be taken back: %w", err)
+		if err == nil && l.Why == "" {
+			change, l.Why = c.undoing(s, l, p, window)
 		}
-		if l.Version > c.h.head.Version {
-			c.outdated = true
+		if err != nil || l.Why != "" {
+			return transcript.Change{}, err
+		}
+		before, c.h.restorable = c.used(c.h.view), l.Freed
+		return change, nil
+	})
+	switch {
+	case errors.Is(err, transcript.ErrStale):
+		return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
+	case err != nil:
+		c.outdated = true // what the disk did is read again; until then the messages are at hand
+		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
+	}
+	c.h.restorable = nil
+	if l.Why != "" {
+		e := Event{State: EventNoop, Trigger: OnManual, Window: window, Error: l.Why}
+		c.notify(e)
+		return e, nil
+	}
+	return c.undone(l, before), nil
+}
+
+// undoing is what undoes a compaction, or why it cannot be undone.
+func (c *Compactor) undoing(s *transcript.State, l Undoable, p Policy, window int) (change transcript.Change, why string) {
+	change, err := l.Undo(s)
+	if err != nil {
+		return change, err.Error()
+	}
+	return change, c.tooMuch(c.h.head.after(s.With(change)), l.Freed, p, window)
+}
+
+// after is the head as a change makes it that leaves pins and earlier sessions alone.
+func (h Head) after(s *transcript.State) Head {
+	h.Version, h.ClearedTo, h.SparedFrom, h.SparedTo = s.HeadVersion, s.ClearedTo, s.Spared.From, s.Spared.To
+	h.Stack = nil
+	for _, row := range s.Summaries {
+		if row.From < h.Start {
 			continue
 		}
-		if l.Why == "" {
-			l.Why = c.tooMuch(l, p, window)
+		if row.Kind == Placeholder {
+			row.Tokens = TokensOfCompaction(row)
 		}
-		if l.Why != "" {
-			e := Event{State: EventNoop, Trigger: OnManual, Window: window, Error: l.Why}
-			c.notify(e)
-			return e, nil
-		}
-		before := c.used(c.h.view)
-		c.h.restorable = l.Freed
-		head, applied, err := c.o.Records.Undo(ctx, l.Version)
-		if err != nil {
-			c.outdated = true // what the disk did is read again; until then the messages are at hand
-			return Event{}, fmt.Errorf("take the latest summary back: %w", err)
-		}
-		c.h.swap(head)
-		c.h.restorable = nil
-		if applied {
-			return c.undone(l, before), nil
-		}
+		h.Stack = append(h.Stack, row)
 	}
-	return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
+	return h
 }
 
 // undone reports an applied compaction that was undone.
@@ -80,23 +102,23 @@ func (c *Compactor) undone(l Undoable, before int) Event {
 	return e
 }
 
-// tooMuch tells why there is no room for what an applied compaction has hidden; empty: there is.
-func (c *Compactor) tooMuch(l Undoable, p Policy, window int) string {
+// tooMuch tells why there is no room for another head and freed messages; empty: there is.
+func (c *Compactor) tooMuch(head Head, freed []chat.Message, p Policy, window int) string {
 	s := c.h.view
-	if now, then, budget := s.head.stackCost(s.shape), l.Head.stackCost(s.shape), p.stackBudget(c.budget()); then > budget && then > now {
+	if now, then, budget := s.head.stackCost(s.shape), head.stackCost(s.shape), p.stackBudget(c.budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
 	}
 	lines := slices.Clone(s.lines)
-	for _, m := range l.Freed {
+	for _, m := range freed {
 		lines = append(lines, lineOf(m, s.shape))
 	}
 	slices.SortFunc(lines, bySeq)
-	clearResults(lines, clearedWith(l.Head, s.clearedTo, s.head), s.shape.kept)
+	clearResults(lines, clearedWith(head, s.clearedTo, s.head), s.shape.kept)
 	s.lineCost = 0
 	for _, line := range lines {
 		s.lineCost += line.tokens
 	}
-	_, s.headCost = renderHead(duplicates(l.Head.Pins, c.h.first, s.shape), l.Head.past(s.shape), l.Head.Stack)
+	_, s.headCost = renderHead(duplicates(head.Pins, c.h.first, s.shape), head.past(s.shape), head.Stack)
 	s.anchor = Count{} // what was counted is another view
 	if used := c.used(s); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",

@@ -3,6 +3,7 @@ package compactor_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/transcript"
 )
 
 // undoRefuser is a store whose disk fails at an undo.
@@ -28,18 +30,21 @@ func (u *undoRefuser) Head(ctx context.Context) (compactor.Head, []chat.Message,
 	return u.Conversation.Head(ctx)
 }
 
-func (u *undoRefuser) Undo(ctx context.Context, version int64) (head compactor.Head, applied bool, err error) {
+func (u *undoRefuser) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head compactor.Head, err error) {
+	if !slices.ContainsFunc(change.Summaries, func(row transcript.Summary) bool { return row.State == transcript.Undone }) {
+		return u.Conversation.Commit(ctx, s, change)
+	}
 	if u.late > 0 {
 		u.late--
-		return u.Conversation.Undo(ctx, version-1)
+		return head, transcript.ErrStale
 	}
 	if u.undoes {
-		head, applied, err = u.Conversation.Undo(ctx, version)
+		head, err = u.Conversation.Commit(ctx, s, change)
 	}
 	if !u.works {
-		return compactor.Head{}, false, errWorker
+		return compactor.Head{}, errWorker
 	}
-	return head, applied, err
+	return head, err
 }
 
 // lostUndo has some applied compactions, and an undo that fails on such a disk. view is what the

@@ -48,7 +48,7 @@ var (
 const terminalName = "terminal"
 
 // connectors are the names a binding's connector may have.
-var connectors = []string{"discord", "slack", terminalName}
+var connectors = []string{"discord", "slack", terminalName, WebName}
 
 // Rules returns who may do what.
 func (s *Settings) Rules() channel.Rules {
@@ -57,6 +57,7 @@ func (s *Settings) Rules() channel.Rules {
 		Access: map[string]channel.Access{
 			"discord": channel.Access(s.Discord.Access),
 			"slack":   channel.Access(s.Slack.Access),
+			WebName:   {Owners: []string{WebOwner}},
 		},
 		TurnsPerMinute: s.TurnsPerMinute,
 		CallsPerHour:   s.CallsPerHour,

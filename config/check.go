@@ -37,6 +37,7 @@ func (d *decoder) check(s *Settings) {
 	if err := CheckHealth(s.Health); err != nil {
 		d.problem("health", err.Error())
 	}
+	d.checkWeb(s)
 	if s.Backup.Every != 0 {
 		between(d, "backup.every", time.Duration(s.Backup.Every), time.Hour, 30*24*time.Hour)
 	}
@@ -166,8 +167,14 @@ func commandNames(holds func(channel.Command) bool) (names []string) {
 // CheckHealth returns what is wrong with an address. One without a host would be open to
 // everybody who reaches the machine: that must be said.
 func CheckHealth(address string) error {
+	_, err := checkAddress("health", address)
+	return err
+}
+
+// checkAddress returns the host of an address to listen on, and what is wrong with it.
+func checkAddress(key, address string) (host string, err error) {
 	if address == "" {
-		return nil
+		return "", nil
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err == nil {
@@ -175,9 +182,9 @@ func CheckHealth(address string) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf(`health = %q: must look like "127.0.0.1:8090"`, address)
+		return "", fmt.Errorf(`%s = %q: must look like "127.0.0.1:8090"`, key, address)
 	case host == "":
-		return fmt.Errorf(`health = %q: write "127.0.0.1:%s"; or "0.0.0.0:%s", if all who reach this machine may read it`, address, port, port)
+		return "", fmt.Errorf(`%s = %q: write "127.0.0.1:%s"; or "0.0.0.0:%s", if all who reach this machine may read it`, key, address, port, port)
 	}
-	return nil
+	return host, nil
 }

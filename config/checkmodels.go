@@ -30,7 +30,7 @@ func (d *decoder) checkModels(s *Settings) {
 		}
 		ids[p.ID] = true
 		if p.BaseURL == "" {
-			d.problem(path+".base_url", fmt.Sprintf("base_url: is missing; as %q, %q or %q", openAIURL, anthropicURL, "http://localhost:11434/v1"))
+			d.problem(path+".base_url", fmt.Sprintf("base_url: is missing; as %q, %q or %q", OpenAIURL, AnthropicURL, "http://localhost:11434/v1"))
 		}
 		d.checkURL(path+".base_url", p.BaseURL, "http://localhost:11434/v1")
 		d.checkKey(s, path+".api_key", p.APIKey, "")

@@ -36,6 +36,7 @@ type Settings struct {
 	Restricted       []string           `toml:"restricted"`    // commands that only managers run
 	ShareMemories    string             `toml:"share_memories"`
 	Health           string             `toml:"health"` // where `cairn run` tells how it is; empty: nowhere
+	Web              Web                `toml:"web"`
 	Backup           Backup             `toml:"backup"`
 	LLM              LLM                `toml:"llm"`
 	Providers        []Provider         `toml:"providers"`
@@ -58,6 +59,14 @@ type Backup struct {
 	Every compactor.Duration `toml:"every"` // 0: none
 	Keep  int                `toml:"keep"`
 	Dir   string             `toml:"dir"` // empty: "backups" in the data folder
+}
+
+// Web is [web]: the HTTP API and the dashboard.
+type Web struct {
+	Listen string   `toml:"listen"` // address; empty: off
+	Token  string   `toml:"token"`  // "file:PATH" only; empty: CAIRN_WEB_TOKEN
+	Hosts  []string `toml:"hosts"`  // names, beside addresses and localhost, under which browsers may ask
+	Debug  bool     `toml:"debug"`
 }
 
 // LLM say where the model is. What is empty comes from the environment, see

@@ -98,4 +98,22 @@ func (s *Settings) Origin(agent, key string) string {
 	return ""
 }
 
+// Line returns the line of the settings file that sets a key of an agent, or of its policy if
+// compaction is true; 0 if none does.
+func (s *Settings) Line(agent, key string, compaction bool) int {
+	lines := keyLines(string(s.text))
+	if compaction {
+		key = "compaction." + key
+	}
+	for i, a := range s.Agents {
+		if path := agentPath(i) + "." + key; a.ID == agent && s.set[path] {
+			return lines[path]
+		}
+	}
+	if path := "defaults." + key; s.set[path] {
+		return lines[path]
+	}
+	return 0
+}
+
 func agentPath(i int) string { return fmt.Sprintf("agents.%d", i) }

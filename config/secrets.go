@@ -109,6 +109,7 @@ func (s *Settings) Secrets() (all []string) {
 		{s.Discord.Token, discordTokenVariable},
 		{s.Slack.BotToken, slackBotVariable},
 		{s.Slack.AppToken, slackAppVariable},
+		{s.Web.Token, webTokenVariable},
 	} {
 		text, _ := s.secret(named[0], named[1]) // who needs it reports the error
 		all = append(all, text)

@@ -27,8 +27,8 @@ var wires = []string{wireAuto, llm.WireChat, llm.WireResponses, llm.WireMessages
 
 // Where the two providers are that the environment can select.
 const (
-	openAIURL     = "https://api.openai.com/v1"
-	anthropicURL  = "https://api.anthropic.com"
+	OpenAIURL     = "https://api.openai.com/v1"
+	AnthropicURL  = "https://api.anthropic.com"
 	openAIHost    = "api.openai.com"
 	anthropicHost = "api.anthropic.com"
 )
@@ -123,9 +123,9 @@ func (s *Settings) provider(p Provider, wire string) (Server, error) {
 // if neither names an address or a key.
 func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) {
 	key, _, err := s.modelKey(s.LLM.APIKey)
-	v, usual := OpenAI, openAIURL
+	v, usual := OpenAI, OpenAIURL
 	if s.anthropic(baseURL, wire, key) {
-		v, usual = Anthropic, anthropicURL
+		v, usual = Anthropic, AnthropicURL
 	}
 	if baseURL == "" && key == "" && !v.selects() {
 		return Server{}, false, err
@@ -256,9 +256,9 @@ func (s *Settings) Servers() (all []UsedServer, err error) {
 
 // server is the one that the environment selects.
 func (v Variables) server() (at Server, ok bool) {
-	at = Server{BaseURL: cmp.Or(fromEnvironment(v.URL), openAIURL), Key: fromEnvironment(v.Key), KeyName: v.Key}
+	at = Server{BaseURL: cmp.Or(fromEnvironment(v.URL), OpenAIURL), Key: fromEnvironment(v.Key), KeyName: v.Key}
 	if v == Anthropic {
-		at.BaseURL, at.Wire = cmp.Or(fromEnvironment(v.URL), anthropicURL), llm.WireMessages
+		at.BaseURL, at.Wire = cmp.Or(fromEnvironment(v.URL), AnthropicURL), llm.WireMessages
 	}
 	at.Wire = wireFor(at.BaseURL, at.Wire)
 	return at, v.selects()

@@ -24,6 +24,12 @@ const (
 	KindWrongAddress Kind = "wrong address"   // what answers there is no model's server
 )
 
+// Kinds are all of them.
+var Kinds = []Kind{
+	KindRateLimited, KindOverloaded, KindUnreachable, KindOverflow, KindAuth, KindBadRequest, KindTruncated,
+	KindQuota, KindUnknownModel, KindWrongAddress,
+}
+
 // Error is a provider's failure.
 type Error struct {
 	Kind       Kind

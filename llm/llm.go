@@ -164,6 +164,19 @@ type Cacher interface {
 	CacheTTL() time.Duration
 }
 
+// CacheRuler is a Model that knows by which rule its provider caches prompts: a kind of
+// internal/promptcache.
+type CacheRuler interface {
+	CacheRule() string
+}
+
+// The rules: what of a request is read from the provider's cache.
+const (
+	CachePrefix      = "prefix"      // what it begins with in common with the one before
+	CacheBreakpoints = "breakpoints" // up to a mark behind which an earlier one was marked too
+	CacheUnits       = "units"       // a whole earlier request, with its answer
+)
+
 // The wires: how a provider is spoken to.
 const (
 	WireChat      = "chat"      // POST /v1/chat/completions

@@ -77,7 +77,7 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 // and then have no room for an answer: that is an overflow too.
 func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	req.Failed = l.Count
-	resp, err := l.Model.Generate(ctx, req, l.Show)
+	resp, err := Ask(ctx, l.Model, req, l.Show)
 	if err == nil && l.Count != nil {
 		l.Count(resp.Usage)
 	}
@@ -123,7 +123,7 @@ func ValidArguments(arguments string) string {
 
 func runTools(ctx context.Context, tools []Tool, calls []Call) (results []Message, ended bool) {
 	for _, call := range calls {
-		text, ends := runTool(ctx, tools, call)
+		text, ends := observedTool(ctx, tools, call)
 		results = append(results, Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Text: text})
 		ended = ended || ends
 	}

@@ -1,77 +1,93 @@
-// Prepared summaries are applied, in one transaction.
+// What package transcript decided is committed, unless what is stored has changed since.
 
 package memory
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"cairn/compactor"
 	"cairn/transcript"
 )
 
-// ApplyPrepared makes prepared rows applied, as transcript.State.Cover says. What cannot be applied becomes
-// stale, what has to wait stays prepared, and a row that is not prepared is left as it is.
-// clearedTo, if larger than the stored one, is stored with it, unless none of the rows has
-// applied. It returns the head as committed and the rows as they stand now. ErrNotFound: a
-// row is none of this conversation.
-func (c *Conversation) ApplyPrepared(ctx context.Context, rows []int64, clearedTo int64) (head compactor.Head, applied []compactor.Compaction, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
-		head, applied, err = c.applyAll(tx, rows, clearedTo)
+// Commit writes a change of s, which was made of what was loaded or committed last, and returns the
+// head as committed. transcript.ErrStale: what is stored is not s any more, as far as the
+// change depends on it, and nothing has changed.
+func (c *Conversation) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head compactor.Head, err error) {
+	err = c.update(ctx, "change the head", func(tx *transaction) error {
+		if err := c.current(tx, s, change); err != nil {
+			return err
+		}
+		head, err = c.write(tx, s, change)
 		return err
 	})
-	if err != nil {
-		return compactor.Head{}, nil, c.fail("apply compactions", err)
-	}
-	return head, applied, nil
+	return head, err
 }
 
-// Stale returns which of these rows are stale.
-func (c *Conversation) Stale(ctx context.Context, rows []int64) (stale []int64, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		for _, id := range rows {
-			row, err := c.compaction(tx, id)
+// current returns transcript.ErrStale if the head, a row that is to be applied, or the messages that
+// are to be hidden are stored otherwise than in s.
+func (c *Conversation) current(tx *transaction, s *transcript.State, change transcript.Change) error {
+	var version, next int64
+	if err := tx.QueryRow("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next); err != nil {
+		return err
+	}
+	if version != s.HeadVersion {
+		return fmt.Errorf("the head is of version %d, not %d: %w", version, s.HeadVersion, transcript.ErrStale)
+	}
+	if start := change.Marks.SessionStart; start != s.SessionStart && start != next {
+		return fmt.Errorf("a session begins at %d, and the next message is %d: %w", start, next, transcript.ErrStale)
+	}
+	for _, row := range change.Summaries {
+		if row.State != compactor.Applied {
+			continue
+		}
+		if slices.Contains(ids(s.Prepared), row.ID) {
+			is, err := exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id)
 			if err != nil {
 				return err
 			}
-			if row.State == compactor.Stale {
-				stale = append(stale, id)
+			if !is {
+				return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
 			}
+		}
+		for _, gap := range row.Gaps(s.Summaries) {
+			is, err := c.between(tx, gap)
+			if err != nil {
+				return err
+			}
+			if known, _ := s.Messages.Count(gap); known != is.Messages {
+				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is.Messages, gap.From, gap.To, known, transcript.ErrStale)
+			}
+		}
+	}
+	return nil
+}
+
+// Ended returns those of the rows, which were prepared, that are prepared no longer, as they are now.
+func (c *Conversation) Ended(ctx context.Context, rows []int64) (ended []compactor.Compaction, err error) {
+	err = c.view(ctx, "look for summaries that are prepared no longer", func(tx *transaction) error {
+		if ended, err = c.withIDs(tx, rows); err == nil {
+			ended = slices.DeleteFunc(ended, func(row compactor.Compaction) bool { return row.State == compactor.Prepared })
+		}
+		return err
+	})
+	return ended, err
+}
+
+// Stretches counts the messages of spans, for transcript.State.Cover.
+func (c *Conversation) Stretches(ctx context.Context, spans []transcript.Span) (found []transcript.Stretch, err error) {
+	err = c.view(ctx, "count messages behind summaries", func(tx *transaction) error {
+		for _, sp := range spans {
+			n, err := c.between(tx, sp)
+			if err != nil {
+				return err
+			}
+			found = append(found, n)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, c.fail("look for stale compactions", err)
-	}
-	return stale, nil
-}
-
-func (c *Conversation) applyAll(tx *transaction, ids []int64, clearedTo int64) (head compactor.Head, applied []compactor.Compaction, err error) {
-	rows, err := c.withIDs(tx, ids)
-	if err != nil {
-		return head, nil, err
-	}
-	upTo := int64(0)
-	for _, row := range rows {
-		upTo = max(upTo, row.To)
-	}
-	s, err := c.state(tx, upTo, rows)
-	if err != nil {
-		return head, nil, err
-	}
-	var behind []transcript.Stretch
-	for _, part := range s.CoverNeeds(ids) {
-		n, err := c.between(tx, part)
-		if err != nil {
-			return head, nil, err
-		}
-		behind = append(behind, n)
-	}
-	change, _, _ := s.Cover(ids, clearedTo, behind)
-	if head, err = c.write(tx, s, change); err != nil {
-		return head, nil, err
-	}
-	applied, err = c.withIDs(tx, ids)
-	return head, applied, err
+	return found, err
 }
 
 // withIDs reads the rows with some ids. ErrNotFound: one is none of this conversation.

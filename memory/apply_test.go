@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/transcript"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	extractive = compactor.ByExtractive
 )
 
-func TestApplyPrepared(t *testing.T) {
+func TestApplyingRows(t *testing.T) {
 	type prepare func(t *testing.T, c *Conversation) []int64 // returns the rows to be applied
 	active := func(by compactor.By, from, to int64) func(*testing.T, *Conversation) int64 {
 		return func(t *testing.T, c *Conversation) int64 {
@@ -144,9 +144,7 @@ func TestApplyAgain(t *testing.T) {
 		t.Errorf("compaction again: %+v, then %+v", first, again)
 	}
 	other := find(t, c.store, "terminal:other")
-	if _, _, err := other.ApplyPrepared(ctx, []int64{id}, 0); !errors.Is(err, ErrNotFound) {
-		t.Errorf("from another conversation: %v", err)
-	}
+	expectError(t, failure(other.Ended(ctx, []int64{id})), ErrNotFound)
 }
 
 func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
@@ -202,19 +200,46 @@ func TestAPlaceholderLeftOverDeletedMessagesHasDates(t *testing.T) {
 	checkCoverage(t, c)
 }
 
-func TestApply(t *testing.T) {
-	placeholder := func(from, to int64) compactor.Change {
-		return compactor.Change{Placeholders: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}}, ClearedTo: to}
+// What was decided on a state that is not stored any more changes nothing.
+func TestCommitOfAnOldState(t *testing.T) {
+	for _, test := range []struct {
+		claim     string
+		meanwhile func(t *testing.T, c *Conversation, id int64)
+	}{
+		{"the head has changed", func(t *testing.T, c *Conversation, _ int64) { hide(t, c, 6, 7) }},
+		{"somebody pinned a message", func(t *testing.T, c *Conversation, _ int64) { must(c.Pin(ctx, 6, "Ada"))(t) }},
+		{"a message that is to be hidden was deleted", func(t *testing.T, c *Conversation, _ int64) {
+			remove(t, c, 2)
+			run(t, c.store, "UPDATE conversations SET version = 0")
+			run(t, c.store, "UPDATE compactions SET state = 'prepared'")
+		}},
+		{"the row is stale", func(t *testing.T, c *Conversation, id int64) {
+			run(t, c.store, "UPDATE compactions SET state = 'stale' WHERE id = ?", id)
+		}},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := imported(t, 9)
+			id := storeSummary(t, c, leaf, worker, 1, 4)
+			s := stateOf(t, c)
+			change, _, _ := s.Cover([]int64{id}, 0, nil)
+			test.meanwhile(t, c, id)
+			before := dump(t, c.store)
+			expectError(t, failure(c.Commit(ctx, s, change)), transcript.ErrStale)
+			expect(t, "the store", dump(t, c.store), before)
+		})
 	}
-	t.Run("it is refused when the head has changed meanwhile", func(t *testing.T) {
-		c := imported(t, 6)
-		old := load(t, c).Head.Version
-		committed := hide(t, c, 1, 2)
-		head, applied, err := c.Apply(ctx, old, placeholder(1, 4))
-		if err != nil || applied || !reflect.DeepEqual(head, committed) {
-			t.Errorf("%+v, %v, %v", head, applied, err)
-		}
+	t.Run("a message came before a session could begin", func(t *testing.T) {
+		c := imported(t, 9)
+		s := stateOf(t, c)
+		change := must(s.NewSession(true))(t)
+		deliver(t, c, said(10, "one more"))
+		before := dump(t, c.store)
+		expectError(t, failure(c.Commit(ctx, s, change)), transcript.ErrStale)
+		expect(t, "the store", dump(t, c.store), before)
 	})
+}
+
+func TestHiding(t *testing.T) {
 	t.Run("a placeholder swallows those inside it", func(t *testing.T) {
 		c := imported(t, 6)
 		hide(t, c, 1, 2)
@@ -225,18 +250,8 @@ func TestApply(t *testing.T) {
 		c := imported(t, 9)
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
 		hide(t, c, 4, 6)
-		for _, step := range []struct {
-			change compactor.Change
-			want   string
-		}{
-			{placeholder(3, 6), "leaf worker 1-3, placeholder emergency 4-6"},
-			{placeholder(3, 8), "leaf worker 1-3, placeholder emergency 4-8"},
-		} {
-			head, applied, err := c.Apply(ctx, load(t, c).Head.Version, step.change)
-			if err != nil || !applied || shape(head.Stack) != step.want {
-				t.Errorf("the stack is %s, not %s; %v, %v", shape(head.Stack), step.want, applied, err)
-			}
-		}
+		expect(t, "stack", shape(hide(t, c, 3, 6).Stack), "leaf worker 1-3, placeholder emergency 4-6")
+		expect(t, "stack", shape(hide(t, c, 3, 8).Stack), "leaf worker 1-3, placeholder emergency 4-8")
 		checkCoverage(t, c)
 	})
 }

@@ -57,11 +57,11 @@ func (s *Store) broken(tx *transaction) (found []Finding, err error) {
 		return nil, err
 	}
 	for _, c := range all {
-		state, err := c.state(tx, maxSeq, nil)
+		state, err := c.load(tx)
 		if err != nil {
 			return nil, err
 		}
-		if wrong := state.Check(); wrong != nil {
+		if wrong := state.Transcript().Check(); wrong != nil {
 			found = append(found, Finding{Conversation: c.name, What: wrong.Error()})
 		}
 	}

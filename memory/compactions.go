@@ -241,41 +241,6 @@ func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (com
 	return j, nil
 }
 
-// Apply makes a change of the head if version is still the stored one. A placeholder takes in
-// the placeholders inside its span and next to it, see transcript.State.Truncate.
-func (c *Conversation) Apply(ctx context.Context, version int64, change compactor.Change) (head compactor.Head, applied bool, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
-		var upTo int64
-		for _, placeholder := range change.Placeholders {
-			upTo = max(upTo, placeholder.To)
-		}
-		s, err := c.state(tx, upTo, nil)
-		if err != nil {
-			return err
-		}
-		if s.Version != version {
-			head, err = c.head(tx)
-			return err
-		}
-		applied = true
-		var decided transcript.Change
-		switch {
-		case len(change.Placeholders) > 0:
-			decided = s.Truncate(change.Placeholders, change.ClearedTo)
-		case change.EndContexts:
-			decided = s.EndContexts()
-		default:
-			decided = s.Clear(change.ClearedTo)
-		}
-		head, err = c.write(tx, s, decided)
-		return err
-	})
-	if err != nil {
-		return compactor.Head{}, false, c.fail("change the head", err)
-	}
-	return head, applied, nil
-}
-
 // Measured notes the tokens used before and after a row was applied.
 func (c *Conversation) Measured(ctx context.Context, row int64, before, after int) error {
 	err := c.store.update(ctx, func(tx *transaction) error {

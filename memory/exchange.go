@@ -46,6 +46,10 @@ func (s *Store) Export(ctx context.Context, f Filter, do func(Exported, []chat.M
 		in = only(c.id)
 	}
 	err := s.view(ctx, func(tx *transaction) error {
+		f, err := f.named(tx)
+		if err != nil {
+			return err
+		}
 		all, err := newest(tx, f, in)
 		if err != nil {
 			return err

@@ -97,3 +97,12 @@ func Ago(text string, now time.Time) (time.Time, error) {
 	}
 	return time.Time{}, fmt.Errorf(`%q is no time: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long ago, "36h", "7d" or "2w"`, text)
 }
+
+// Until reads the end of a time in the past, as Ago reads its beginning: a day or a month
+// that is named counts whole.
+func Until(text string, now time.Time) (time.Time, error) {
+	if _, end, ok := timeOf(strings.TrimSpace(text)); ok {
+		return end, nil
+	}
+	return Ago(text, now)
+}

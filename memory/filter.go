@@ -4,7 +4,10 @@ package memory
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,10 +20,28 @@ type Filter struct {
 	Asker        string    // who asks, by name: "I" in Query is them; empty: nobody knows
 	Kind         string    // empty: all kinds
 	State        string    // of States; empty: active
+	About        string    // whom it is about, by name or platform id, in any case; who said it, where it is about nobody else; empty: anybody
 	Since        time.Time // said then or later; zero: whenever
+	Until        time.Time // said before then; zero: whenever
+	Sort         string    // of Sorts; empty: "said", with a Query the best first
 	Limit        int       // how many at most; 0 or less: all
 	Offset       int       // how many of them are left out at the beginning
+
+	about []string // the names that About means, as they are stored
 }
+
+// orders are the ways to sort memories; equal ones follow with the newer first.
+var orders = map[string]string{
+	"said":       "said_at DESC, id DESC",
+	"saved":      "saved_at DESC, id DESC",
+	"importance": "importance DESC, said_at DESC, id DESC",
+	"confirmed":  "confirmed DESC, said_at DESC, id DESC",
+	"expires":    "expires_at IS NULL, expires_at, said_at DESC, id DESC", // what ends next first, what has no end last
+	"id":         "id",
+}
+
+// Sorts are what memories can be sorted by.
+var Sorts = slices.Sorted(maps.Keys(orders))
 
 // States are what memories can be asked for by. Active ones are recalled. Expired are
 // those that have come to their end; both are current. Superseded, forgotten and
@@ -31,6 +52,9 @@ var States = []string{"active", "expired", "current", "superseded", "forgotten",
 func (f Filter) check() error {
 	if f.State != "" && !slices.Contains(States, f.State) {
 		return fmt.Errorf("there is no state %q: use one of %s", f.State, strings.Join(States, ", "))
+	}
+	if f.Sort != "" && orders[f.Sort] == "" {
+		return fmt.Errorf("memories cannot be sorted by %q: use one of %s", f.Sort, strings.Join(Sorts, ", "))
 	}
 	if f.Kind != "" {
 		if _, err := kindIndex(f.Kind); err != nil {
@@ -72,12 +96,38 @@ func (f Filter) where(in scope) (condition string, args []any) {
 	if !f.Since.IsZero() {
 		add("said_at >= ?", f.Since.UnixMilli())
 	}
+	if !f.Until.IsZero() {
+		add("said_at < ?", f.Until.UnixMilli())
+	}
+	if f.About != "" {
+		names, _ := json.Marshal(f.about) // names can always be written
+		add(`(iif(about = '', speaker, about) IN (SELECT value FROM json_each(?))
+			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = memories.id AND role = 'about' AND author_id = ?))`, string(names), f.About)
+	}
 	return strings.Join(conditions, " AND "), args
+}
+
+// named returns f with the names that About means. SQLite compares letters of ASCII alone
+// without case.
+func (f Filter) named(tx *transaction) (Filter, error) {
+	if f.About == "" {
+		return f, nil
+	}
+	f.about = []string{}
+	err := each(tx, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		if strings.EqualFold(name, f.About) {
+			f.about = append(f.about, name)
+		}
+		return err
+	}, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
+	return f, err
 }
 
 // Memories returns the memories that f chooses, and how many there are without
 // Limit and Offset. With a query they are ranked by its words, then by importance,
-// then the newer first. ErrNotFound: there is no such conversation.
+// then the newer first, unless f says by what they are sorted. ErrNotFound: there is no such conversation.
 func (s *Store) Memories(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	in := everywhere
 	if f.Conversation != "" {
@@ -124,12 +174,18 @@ func (s *Store) memories(ctx context.Context, f Filter, within func(*transaction
 		if err != nil {
 			return err
 		}
+		if f, err = f.named(tx); err != nil {
+			return err
+		}
 		choose := newest
 		if strings.TrimSpace(f.Query) != "" {
 			choose = ranked
 		}
 		chosen, err := choose(tx, f, in)
 		if err != nil {
+			return err
+		}
+		if chosen, err = f.sorted(tx, chosen); err != nil {
 			return err
 		}
 		total = len(chosen)
@@ -148,4 +204,27 @@ func (s *Store) memories(ctx context.Context, f Filter, within func(*transaction
 		return nil
 	})
 	return found, total, err
+}
+
+// sorted brings what a query found into the order that f wants.
+func (f Filter) sorted(tx *transaction, found []weighed) ([]weighed, error) {
+	if f.Sort == "" || strings.TrimSpace(f.Query) == "" {
+		return found, nil
+	}
+	place := make(map[int64]int, len(found))
+	for i, one := range found {
+		place[one.id] = i
+	}
+	order := make([]weighed, 0, len(found))
+	ids, err := json.Marshal(slices.Collect(maps.Keys(place)))
+	if err != nil {
+		return nil, err
+	}
+	err = each(tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		order = append(order, found[place[id]])
+		return err
+	}, "SELECT id FROM memories WHERE id IN (SELECT value FROM json_each(?)) ORDER BY "+orders[f.Sort], string(ids))
+	return order, err
 }

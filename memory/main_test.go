@@ -17,6 +17,7 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // TestMain runs the test binary as a bot of its own where a test needs one to kill,
@@ -165,25 +166,65 @@ func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compact
 	return j.ID()
 }
 
-func applyRows(t testing.TB, c *Conversation, rows ...int64) (compactor.Head, []compactor.Compaction) {
+// commit writes what is decided on the state on disk.
+func commit(t tester, c *Conversation, decide func(*transcript.State) (transcript.Change, error)) (head compactor.Head) {
 	t.Helper()
-	head, applied, err := c.ApplyPrepared(ctx, rows, 0)
+	s := stateOf(t, c)
+	change, err := decide(s)
+	if err == nil {
+		head, err = c.Commit(ctx, s, change)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return head, applied
+	return head
+}
+
+// stateOf is what is decided on, with the running rows, which a start ends.
+func stateOf(t tester, c *Conversation) *transcript.State {
+	t.Helper()
+	loaded := peek(t, c)
+	err := c.store.view(ctx, func(tx *transaction) error {
+		running, err := c.compactions(tx, "AND state = 'running' ORDER BY id")
+		loaded.Prepared = append(loaded.Prepared, running...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded.Transcript()
+}
+
+// applyRows applies prepared rows, and returns the head and the rows as they are then.
+func applyRows(t tester, c *Conversation, rows ...int64) (compactor.Head, []compactor.Compaction) {
+	t.Helper()
+	return applyAndClear(t, c, 0, rows...)
+}
+
+func applyAndClear(t tester, c *Conversation, clearTo int64, rows ...int64) (head compactor.Head, now []compactor.Compaction) {
+	t.Helper()
+	head = commit(t, c, func(s *transcript.State) (transcript.Change, error) {
+		behind, err := c.Stretches(ctx, s.CoverNeeds(rows))
+		change, _, _ := s.Cover(rows, clearTo, behind)
+		return change, err
+	})
+	err := c.store.view(ctx, func(tx *transaction) (err error) {
+		now, err = c.withIDs(tx, rows)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head, now
 }
 
 // hide puts a placeholder over [from, to], as an emergency does.
-func hide(t testing.TB, c *Conversation, from, to int64) compactor.Head {
+func hide(t tester, c *Conversation, from, to int64) compactor.Head {
 	t.Helper()
-	head, applied, err := c.Apply(ctx, load(t, c).Head.Version, compactor.Change{Placeholders: []compactor.Compaction{{
-		By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day, Messages: int(to - from + 1),
-	}}})
-	if err != nil || !applied {
-		t.Fatalf("Apply: applied %v, %v", applied, err)
-	}
-	return head
+	return commit(t, c, func(s *transcript.State) (transcript.Change, error) {
+		row := compactor.Compaction{Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}
+		return s.Truncate([]compactor.Compaction{row}, 0), nil
+	})
 }
 
 // shape writes a stack as "leaf worker 1-5, placeholder emergency 6-9".

@@ -33,16 +33,23 @@ func (c *Conversation) Overrides(ctx context.Context) (set []Override, err error
 // transaction, about all that would hold then: its error is returned as it is, and
 // nothing is changed. It must be quick.
 func (c *Conversation) Override(ctx context.Context, key string, value *string, by string, allow func(compactor.Patch) error) error {
+	return c.OverrideAll(ctx, map[string]*string{key: value}, by, allow)
+}
+
+// OverrideAll is Override for several values at once: all of them are set, or none.
+func (c *Conversation) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(compactor.Patch) error) error {
 	var refused error
 	err := c.store.update(ctx, func(tx *transaction) error {
-		var err error
-		if value == nil {
-			_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", c.id, key)
-		} else {
-			_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, *value, by, now())
-		}
-		if err != nil {
-			return err
+		for key, value := range values {
+			var err error
+			if value == nil {
+				_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", c.id, key)
+			} else {
+				_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, *value, by, now())
+			}
+			if err != nil {
+				return err
+			}
 		}
 		set, err := c.overrides(tx)
 		if err != nil {

@@ -5,10 +5,13 @@ package memory
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"time"
 )
 
 // identify notes which file the store has open.
@@ -61,15 +64,67 @@ func (s *Store) Takes(ctx context.Context) error {
 	return nil
 }
 
-// Waiting counts the messages that were not taken up yet, and the pieces of replies that
-// were not sent yet.
-func (s *Store) Waiting(ctx context.Context) (inbox, outbox int, err error) {
+// Vitals are numbers about a store for those who watch it.
+type Vitals struct {
+	Inbox, Outbox             int            // messages not taken up yet; pieces of replies not sent yet
+	InboxOldest, OutboxOldest time.Time      // since when the oldest of these waits; zero: none does
+	Memories                  map[string]int // how many, by state: active, superseded, forgotten, replaced
+	Bytes, LogBytes           int64          // of the database file and of its write-ahead log
+	Free                      int64          // bytes free on its disk
+}
+
+// Vitals reads them. It takes milliseconds: nothing it counts grows with the conversations,
+// except memories, of which it reads an index.
+func (s *Store) Vitals(ctx context.Context) (v Vitals, err error) {
+	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
 	err = s.view(ctx, func(tx *transaction) error {
-		return tx.QueryRow(`SELECT (SELECT count(*) FROM inbox),
-			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))`).Scan(&inbox, &outbox)
+		var inbox, outbox int64
+		err := tx.QueryRow(`SELECT (SELECT count(*) FROM inbox), (SELECT coalesce(min(received_at), 0) FROM inbox),
+			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
+			(SELECT coalesce(min(created_at), 0) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))`).
+			Scan(&v.Inbox, &inbox, &v.Outbox, &outbox)
+		if err != nil {
+			return err
+		}
+		v.InboxOldest, v.OutboxOldest = since(inbox), since(outbox)
+		rows, err := tx.Query("SELECT state, count(*) FROM memories INDEXED BY memories_newest GROUP BY state")
+		if err != nil {
+			return err
+		}
+		return scanAll(rows, func(rows *sql.Rows) error {
+			var state string
+			var n int
+			err := rows.Scan(&state, &n)
+			v.Memories[state] = n
+			return err
+		})
 	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("count what waits: %w", err)
+	if err == nil {
+		err = s.measureFiles(&v)
 	}
-	return inbox, outbox, nil
+	if err != nil {
+		return Vitals{}, fmt.Errorf("measure the database: %w", err)
+	}
+	return v, nil
+}
+
+// since is the time a row holds, zero for 0.
+func since(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return at(millis)
+}
+
+func (s *Store) measureFiles(v *Vitals) error {
+	file, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	v.Bytes = file.Size()
+	if log, err := os.Stat(s.path + "-wal"); err == nil { // there may be none
+		v.LogBytes = log.Size()
+	}
+	v.Free, err = freeBytes(filepath.Dir(s.path))
+	return err
 }

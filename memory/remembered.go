@@ -31,7 +31,7 @@ func newest(tx *transaction, f Filter, in scope) (order []weighed, err error) {
 		err := rows.Scan(&m.id)
 		order = append(order, m)
 		return err
-	}, "SELECT id FROM memories WHERE "+chosen+" ORDER BY said_at DESC, id DESC", args...)
+	}, "SELECT id FROM memories WHERE "+chosen+" ORDER BY "+orders[cmp.Or(f.Sort, "said")], args...)
 	return order, err
 }
 

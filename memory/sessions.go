@@ -68,47 +68,14 @@ func (c *Conversation) SessionDue(ctx context.Context) (due bool, err error) {
 	return due, nil
 }
 
-// StartSession ends the session: what of it is verbatim stands behind placeholders from
-// now on, and the next message begins the next session. The request for it, if there
-// is one, is fulfilled. started is false if the session holds no message.
-func (c *Conversation) StartSession(ctx context.Context) (head compactor.Head, started bool, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
-		head, started, err = c.startSession(tx)
-		return err
-	})
-	if err != nil {
-		return compactor.Head{}, false, c.fail("begin a session", err)
-	}
-	return head, started, nil
+// DropSession forgets the oldest request for a session: it would leave nothing behind.
+func (c *Conversation) DropSession(ctx context.Context) error {
+	return c.update(ctx, "forget a request for a session", c.dropSession)
 }
 
-func (c *Conversation) startSession(tx *transaction) (head compactor.Head, started bool, err error) {
-	_, err = tx.Exec("DELETE FROM wanted_sessions WHERE id = (SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
-	if err != nil {
-		return head, false, err
-	}
-	s, err := c.state(tx, maxSeq, nil)
-	if err != nil {
-		return head, false, err
-	}
-	if s.Open, err = c.open(tx); err != nil {
-		return head, false, err
-	}
-	var addressed bool // nobody pays for talk in which the bot had no part
-	low, high := c.rows(s.SessionStart, maxSeq)
-	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_addressed WHERE id BETWEEN ? AND ? AND addressed = 1)", low, high).Scan(&addressed)
-	if err != nil {
-		return head, false, err
-	}
-	change, err := s.NewSession(addressed)
-	if started = err == nil; errors.Is(err, transcript.ErrEmpty) {
-		head, err = c.head(tx)
-	}
-	if !started || err != nil {
-		return head, false, err
-	}
-	head, err = c.write(tx, s, change)
-	return head, started, err
+func (c *Conversation) dropSession(tx *transaction) error {
+	_, err := tx.Exec("DELETE FROM wanted_sessions WHERE id = (SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
+	return err
 }
 
 // earlier reads the earlier sessions, oldest first: the newest, and of those before

@@ -1,104 +1,15 @@
-// The state that package transcript decides on, read from rows, and the changes it makes,
-// written to them.
+// What package transcript decides, written to rows.
 
 package memory
 
 import (
 	"cmp"
-	"database/sql"
 	"fmt"
 	"slices"
 
 	"cairn/compactor"
 	"cairn/transcript"
 )
-
-// newRow is the least id of summaries that a change adds. The database gives them their own.
-const newRow = 1 << 62
-
-// state reads what an operation on the head looks at: the applied rows of the session and of
-// the earlier sessions in which jobs lie, the verbatim messages up to seq upTo, and jobs,
-// as far as they are running or prepared. The State has neither texts of messages nor what can
-// be undone. The cost grows with the head and not with the conversation.
-func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compaction) (*transcript.State, error) {
-	s := transcript.New()
-	s.NextSummary = newRow
-	err := tx.QueryRow("SELECT version, next_seq, session_start, cleared_to, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
-		Scan(&s.Version, &s.NextSeq, &s.SessionStart, &s.ClearedTo, &s.Spared.From, &s.Spared.To)
-	if err != nil {
-		return nil, err
-	}
-	s.HeadVersion = s.Version
-	for _, row := range jobs {
-		switch row.State {
-		case compactor.Prepared:
-			s.Prepared = append(s.Prepared, row)
-		case compactor.Running:
-			s.Running = append(s.Running, row)
-		}
-	}
-	if err := c.readEarlier(tx, s, jobs); err != nil {
-		return nil, err
-	}
-	stack, err := c.activeIn(tx, transcript.Span{From: s.SessionStart, To: maxSeq})
-	if err != nil {
-		return nil, err
-	}
-	s.Summaries = append(s.Summaries, stack...)
-	for _, row := range stack {
-		s.InSession += row.Messages
-	}
-	for _, gap := range (transcript.Span{From: s.SessionStart, To: upTo}).Gaps(stack) {
-		if err := c.readVerbatim(tx, s, gap); err != nil {
-			return nil, err
-		}
-	}
-	s.InSession += s.Messages.Len()
-	return s, nil
-}
-
-// readEarlier reads the earlier sessions in which jobs lie, with their applied rows.
-func (c *Conversation) readEarlier(tx *transaction, s *transcript.State, jobs []compactor.Compaction) error {
-	var found []compactor.Session
-	for _, row := range jobs {
-		if row.From >= s.SessionStart {
-			continue
-		}
-		sessions, err := c.sessions(tx, "AND from_seq <= ? AND to_seq >= ?", row.To, row.From)
-		if err != nil {
-			return err
-		}
-		found = append(found, sessions...)
-	}
-	slices.SortFunc(found, func(a, b compactor.Session) int { return cmp.Compare(a.From, b.From) })
-	for i, session := range found {
-		if i > 0 && session.From == found[i-1].From {
-			continue
-		}
-		s.Sessions = append(s.Sessions, transcript.Span{From: session.From, To: session.To})
-		rows, err := c.activeIn(tx, transcript.Span{From: session.From, To: session.To})
-		if err != nil {
-			return err
-		}
-		s.Summaries = append(s.Summaries, rows...)
-	}
-	return nil
-}
-
-func (c *Conversation) readVerbatim(tx *transaction, s *transcript.State, gap transcript.Span) error {
-	low, high := c.rows(gap.From, gap.To)
-	var found []transcript.Message
-	err := each(tx, func(rows *sql.Rows) error {
-		var m transcript.Message
-		var saidAt int64
-		err := rows.Scan(&m.Seq, &m.Turn, &saidAt, &m.Tokens)
-		m.Time = at(saidAt)
-		found = append(found, m)
-		return err
-	}, "SELECT seq, turn, said_at, tokens FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
-	s.Messages = s.Messages.Append(found...)
-	return err
-}
 
 // write writes a change of s, and returns the head after it.
 func (c *Conversation) write(tx *transaction, s *transcript.State, change transcript.Change) (compactor.Head, error) {
@@ -115,6 +26,9 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 		_, err := tx.Exec(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
 			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0)
 			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.From, ended.To)
+		if err == nil {
+			err = c.dropSession(tx) // the request is fulfilled
+		}
 		if err != nil {
 			return compactor.Head{}, err
 		}
@@ -132,7 +46,7 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 // writeRow writes what a change of s with a version makes of one summary.
 func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compactor.Compaction, version int64, given map[int64]int64) error {
 	row = priced(row)
-	if row.ID >= newRow {
+	if row.ID >= transcript.Unstored {
 		fresh := row
 		fresh.State = compactor.Applied
 		fresh, err := c.insert(tx, fresh, version)

@@ -1,5 +1,4 @@
-// Undoing: the latest compaction is undone, and the rows it made give their place
-// to those that stood there before.
+// What undoing needs: the latest compaction, with what stood there before.
 
 package memory
 
@@ -24,100 +23,59 @@ const (
 	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
 
-// Latest returns the latest compaction of the session that was not undone yet, and
-// what stands in the view without it. Latest.Why says why it cannot be undone.
+// Latest returns the latest compaction of the session that was not undone yet, with what undoing
+// it needs. What was applied in earlier sessions is no business of those who take something back,
+// and stays, also where it was applied together with what they take back.
 func (c *Conversation) Latest(ctx context.Context) (l compactor.Undoable, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		u, err := c.latest(tx)
-		l = u.Undoable
+	err = c.view(ctx, "read the latest compaction", func(tx *transaction) error {
+		l, err = c.latest(tx)
 		return err
 	})
-	if err != nil {
-		return compactor.Undoable{}, c.fail("read the latest compaction", err)
-	}
-	return l, nil
+	return l, err
 }
 
-// undoing is the latest compaction, with what undoes it.
-type undoing struct {
-	compactor.Undoable
-	state  *transcript.State
-	change transcript.Change // only if Why is empty
-}
-
-func (c *Conversation) latest(tx *transaction) (u undoing, err error) {
-	if u.Head, err = c.head(tx); err != nil {
-		return u, err
+func (c *Conversation) latest(tx *transaction) (l compactor.Undoable, err error) {
+	var start int64
+	if err := tx.QueryRow("SELECT version, session_start FROM conversations WHERE id = ?", c.id).Scan(&l.Version, &start); err != nil {
+		return l, err
 	}
-	u.Version = u.Head.Version
-	jobs, err := c.compactions(tx, "AND state IN ('prepared', 'running') ORDER BY id")
-	if err != nil {
-		return u, err
-	}
-	if u.state, err = c.state(tx, 0, jobs); err != nil {
-		return u, err
-	}
-	ended, err := c.readSet(tx, &u)
-	if err != nil || u.Why != "" {
-		return u, err
-	}
-	needs, err := u.state.UndoNeeds()
-	if err != nil {
-		u.Why = err.Error()
-		return u, nil
-	}
-	loaded := transcript.Loaded{Needs: needs, Rows: ended}
-	for _, sp := range needs.Messages {
-		freed, err := c.messages(tx, sp.From, sp.To, "ORDER BY id")
-		if err != nil {
-			return u, err
-		}
-		u.Freed = append(u.Freed, freed...)
-	}
-	for _, m := range u.Freed {
-		loaded.Read = append(loaded.Read, transcript.Message{Seq: m.Seq})
-	}
-	if u.change, err = u.state.Undo(loaded); err != nil {
-		return u, err
-	}
-	u.announce()
-	return u, nil
-}
-
-// readSet enters the latest compaction of the session into the state, and returns the rows that
-// ended with it. What was applied in earlier sessions is no business of those who take something
-// back, and stays, also where it was applied together with what they take back.
-func (c *Conversation) readSet(tx *transaction, u *undoing) (ended []compactor.Compaction, err error) {
-	set := transcript.Set{}
-	err = tx.QueryRow(latestApplied, c.id, u.Head.Start).Scan(&set.Version, &set.ClearedBefore)
+	set := &l.Set
+	err = tx.QueryRow(latestApplied, c.id, start).Scan(&set.Version, &set.ClearedBefore)
 	if errors.Is(err, sql.ErrNoRows) {
 		var before bool
 		err := tx.QueryRow("SELECT EXISTS ("+latestApplied+")", c.id, 1).Scan(&before)
-		if u.Why = transcript.ErrNothingApplied.Error(); before {
-			u.Why = beforeTheStart
+		if l.Why = transcript.ErrNothingApplied.Error(); before {
+			l.Why = beforeTheStart
 		}
-		return nil, err
+		return l, err
 	}
 	if err != nil {
-		return nil, err
+		return l, err
 	}
-	u.AppliedVersion = set.Version
-	if u.Rows, err = c.compactions(tx, madeWith, u.AppliedVersion, u.Head.Start); err != nil {
-		return nil, err
+	if l.Rows, err = c.compactions(tx, madeWith, set.Version, start); err != nil {
+		return l, err
 	}
-	if ended, err = c.compactions(tx, endedWith, u.AppliedVersion, u.Head.Start); err != nil {
-		return nil, err
+	if l.Ended, err = c.compactions(tx, endedWith, set.Version, start); err != nil {
+		return l, err
 	}
-	set.Made, set.Ended = ids(u.Rows), ids(ended)
-	for _, row := range u.Rows {
+	set.Made, set.Ended = ids(l.Rows), ids(l.Ended)
+	for _, row := range l.Rows {
 		set.Over = append(set.Over, row.Span)
 	}
-	if set.Hid, set.Messages, err = c.hidden(tx, u.Rows, ended); err != nil {
-		return nil, err
+	if set.Changed, err = c.changedSince(tx, set.Version, slices.Concat(l.Rows, l.Ended)); err != nil {
+		return l, err
 	}
-	set.Changed, err = c.changedSince(tx, u.AppliedVersion, slices.Concat(u.Rows, ended))
-	u.state.Sets = []transcript.Set{set}
-	return ended, err
+	if set.Hid, set.Messages, err = c.hidden(tx, l.Rows, l.Ended); err != nil {
+		return l, err
+	}
+	for _, sp := range set.Hid {
+		freed, err := c.messages(tx, sp.From, sp.To, "ORDER BY id")
+		if err != nil {
+			return l, err
+		}
+		l.Freed = append(l.Freed, freed...)
+	}
+	return l, nil
 }
 
 // hidden returns where messages were verbatim before an applied compaction that made rows and ended
@@ -155,44 +113,4 @@ func (c *Conversation) changedSince(tx *transaction, applied int64, rows []compa
 		}
 	}
 	return false, nil
-}
-
-// announce fills in what comes back, and the head as it will be.
-func (u *undoing) announce() {
-	then := u.state.With(u.change)
-	u.Head.Version, u.Head.ClearedTo = then.HeadVersion, then.ClearedTo
-	u.Head.SparedFrom, u.Head.SparedTo = then.Spared.From, then.Spared.To
-	u.Head.Stack = nil
-	for _, row := range then.Summaries {
-		if row = priced(row); row.From < u.Head.Start {
-			continue
-		}
-		u.Head.Stack = append(u.Head.Stack, row)
-		if !slices.ContainsFunc(u.state.Summaries, func(now transcript.Summary) bool { return now.ID == row.ID }) {
-			u.Back = append(u.Back, row)
-		}
-	}
-}
-
-// Undo undoes the latest compaction if version is still the stored one; applied
-// tells. All its rows become undone, and those it folded, replaced or split are
-// active again. The memories that were saved with it stay.
-func (c *Conversation) Undo(ctx context.Context, version int64) (head compactor.Head, applied bool, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
-		u, err := c.latest(tx)
-		if err != nil {
-			return err
-		}
-		if u.Version != version || u.Why != "" {
-			head, err = c.head(tx)
-			return err
-		}
-		applied = true
-		head, err = c.write(tx, u.state, u.change)
-		return err
-	})
-	if err != nil {
-		return compactor.Head{}, false, c.fail("undo the latest compaction", err)
-	}
-	return head, applied, nil
 }

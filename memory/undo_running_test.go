@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"reflect"
 	"testing"
 
 	"cairn/compactor"
@@ -38,12 +37,8 @@ func TestUndoBringsARowWithoutItsTextBackAsAPlaceholder(t *testing.T) {
 	applyRows(t, c, old)
 	applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5))
 	run(t, c.store, "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
-	l := must(c.Latest(ctx))(t)
 	head := undo(t, c)
 	if shape(head.Stack) != "placeholder emergency 1-5" || head.Stack[0].Tokens != compactor.TokensOfCompaction(head.Stack[0]) {
 		t.Errorf("the stack is %+v", head.Stack)
-	}
-	if !reflect.DeepEqual(l.Head, head) {
-		t.Errorf("announced\n%+v\nis\n%+v", l.Head, head)
 	}
 }

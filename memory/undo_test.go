@@ -11,18 +11,27 @@ import (
 )
 
 // undo takes the latest compaction back, and fails if that is refused.
-func undo(t *testing.T, c *Conversation) compactor.Head {
+func undo(t tester, c *Conversation) compactor.Head {
 	t.Helper()
-	l, err := c.Latest(ctx)
-	if err != nil || l.Why != "" {
-		t.Fatalf("the latest compaction: %q, %v", l.Why, err)
-	}
-	head, applied, err := c.Undo(ctx, l.Version)
-	if err != nil || !applied {
-		t.Fatalf("Undo: %v, %v", applied, err)
-	}
+	l := latest(t, c)
+	head := commit(t, c, l.Undo)
 	checkCoverage(t, c)
 	return head
+}
+
+// latest is the latest compaction; Why says why it cannot be undone.
+func latest(t tester, c *Conversation) compactor.Undoable {
+	t.Helper()
+	l, err := c.Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Why == "" {
+		if _, err := l.Undo(stateOf(t, c)); err != nil {
+			l.Why = err.Error()
+		}
+	}
+	return l
 }
 
 func TestUndoOfACompaction(t *testing.T) {
@@ -70,9 +79,9 @@ func TestUndoOfACompaction(t *testing.T) {
 			test.prepare(t, c)
 			before := load(t, c)
 			rows := test.applyRows(t, c)
-			head, applied, err := c.ApplyPrepared(ctx, rows, 4)
-			if err != nil || reflect.DeepEqual(head.Stack, before.Head.Stack) {
-				t.Fatalf("nothing applied: %+v, %v", applied, err)
+			head, applied := applyAndClear(t, c, 4, rows...)
+			if reflect.DeepEqual(head.Stack, before.Head.Stack) {
+				t.Fatalf("nothing applied: %+v", applied)
 			}
 			version := undo(t, c).Version
 			after := load(t, c)
@@ -99,10 +108,7 @@ func TestUndoGoesBackOneCompactionAtATime(t *testing.T) {
 	for i := 2; i >= 0; i-- {
 		expect(t, "the stack", shape(undo(t, c).Stack), shapes[i])
 	}
-	l, err := c.Latest(ctx)
-	if err != nil || l.Why != transcript.ErrNothingApplied.Error() {
-		t.Errorf("then %q, %v", l.Why, err)
-	}
+	expect(t, "then", latest(t, c).Why, transcript.ErrNothingApplied.Error())
 }
 
 func TestUndoIsRefusedInWords(t *testing.T) {
@@ -136,13 +142,7 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 			c := imported(t, 10)
 			test.since(t, c)
 			before := dump(t, c.store)
-			l, err := c.Latest(ctx)
-			if err != nil || l.Why != test.want {
-				t.Errorf("refused with %q, %v", l.Why, err)
-			}
-			if _, applied, err := c.Undo(ctx, l.Version); applied || err != nil {
-				t.Errorf("undone all the same: %v", err)
-			}
+			expect(t, "refused with", latest(t, c).Why, test.want)
 			expect(t, "something has changed", dump(t, c.store), before)
 		})
 	}
@@ -158,12 +158,11 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 	t.Run("if something was applied meanwhile, nothing is undone", func(t *testing.T) {
 		c := imported(t, 10)
 		land15(t, c)
-		l := must(c.Latest(ctx))(t)
+		s, l := stateOf(t, c), latest(t, c)
+		change := must(l.Undo(s))(t)
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 6, 8))
-		head, applied, err := c.Undo(ctx, l.Version)
-		if err != nil || applied || shape(head.Stack) != "leaf worker 1-5, leaf worker 6-8" {
-			t.Errorf("applied %v, %v, %s", applied, err, shape(head.Stack))
-		}
+		expectError(t, failure(c.Commit(ctx, s, change)), transcript.ErrStale)
+		expect(t, "stack", shape(load(t, c).Head.Stack), "leaf worker 1-5, leaf worker 6-8")
 	})
 }
 

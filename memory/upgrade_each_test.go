@@ -66,16 +66,16 @@ func leaveVersion(t *testing.T, dir string, version int) {
 	leaveFirstVersion(t, dir)
 	db := open(File(dir), writerPragmas)
 	defer db.Close()
-	scripts := []string{migration2, secondVersion, migration3, thirdTables, migration4, fourthTables, migration5, fifthTables}
+	scripts := []string{migration2, secondVersion, migration3, thirdTables, migration4, fourthTables, migration5, fifthTables, migration6, "PRAGMA user_version = 6"}
 	counts, _ := count(memoryTerms("Ann lives in Turin.", "Ann"))
 	for term, n := range counts { // as its index has it
 		must(db.Exec("INSERT OR REPLACE INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, 1, 1, ?, 3)", term, n))(t)
 	}
-	for _, script := range scripts[:2*(version-1)] {
+	for i, script := range scripts[:2*(version-1)] {
 		must(db.Exec(script))(t)
-	}
-	if version == 5 {
-		noError(t, transact(ctx, db, fills[5]))
+		if reached := 2 + i/2; i%2 == 1 && reached >= 5 && fills[reached] != nil {
+			noError(t, transact(ctx, db, fills[reached]))
+		}
 	}
 }
 

@@ -113,7 +113,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			t.Errorf("%+v, %v", all, err)
 		}
 		undo(t, c) // what was applied since
-		expect(t, "the result", must(c.Latest(ctx))(t).Why, transcript.ErrNothingApplied.Error())
+		expect(t, "the result", latest(t, c).Why, transcript.ErrNothingApplied.Error())
 	})
 	t.Run("pieces keep their order, their rows and their states", func(t *testing.T) {
 		pieces, err := c.Outbox(ctx)

@@ -250,12 +250,21 @@ func (s *Store) checkRoom() error {
 
 // checkRoom returns ErrNoRoom if the disk of a folder has less than so many bytes free.
 func checkRoom(dir string, need int64) error {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(dir, &disk); err != nil {
-		return fmt.Errorf("look for room in %s: %w", dir, err)
+	free, err := freeBytes(dir)
+	if err != nil {
+		return err
 	}
-	if free := int64(disk.Bavail) * disk.Bsize; free < need {
+	if free < need {
 		return fmt.Errorf("%w: %s needs %d MB and has %d MB", ErrNoRoom, dir, need>>20+1, free>>20)
 	}
 	return nil
+}
+
+// freeBytes is what the disk of a folder has left.
+func freeBytes(dir string) (int64, error) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return 0, fmt.Errorf("look for room in %s: %w", dir, err)
+	}
+	return int64(disk.Bavail) * disk.Bsize, nil
 }

@@ -5,7 +5,6 @@ package slack
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -127,6 +126,13 @@ func sleepAfter(ctx context.Context, err error, pause time.Duration) error {
 
 // probe makes one request with each token: slack-go would retry with an invalid one for ever.
 func (s *Slack) probe(ctx context.Context) error {
+	if err := s.probeBot(ctx); err != nil {
+		return err
+	}
+	return s.probeApp(ctx)
+}
+
+func (s *Slack) probeBot(ctx context.Context) error {
 	who, err := s.api.write.AuthTestContext(ctx)
 	if err != nil {
 		return explainBotError("auth.test", withoutURL(err))
@@ -137,10 +143,14 @@ func (s *Slack) probe(ctx context.Context) error {
 	if err := s.checkScopes(who.Header); err != nil {
 		return err
 	}
+	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
+	return nil
+}
+
+func (s *Slack) probeApp(ctx context.Context) error {
 	if _, _, err := s.api.write.StartSocketModeContext(ctx); err != nil {
 		return explainSocketError(err)
 	}
-	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
 	return nil
 }
 
@@ -167,15 +177,4 @@ func (s *Slack) checkScopes(header http.Header) error {
 		s.log.Warn("scopes_missing", "scopes", strings.Join(missing, ","), "remedy", clickScope)
 	}
 	return nil
-}
-
-// Check asks Slack whether the tokens are valid and what they allow, without connecting. It returns
-// its findings, one sentence each; the error says what a person has to do, or that Slack cannot be
-// reached.
-func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
-	defer s.api.close()
-	if err := s.probe(ctx); err != nil {
-		return nil, err
-	}
-	return []string{fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)}, nil
 }

@@ -4,12 +4,17 @@ package slack
 
 import (
 	"encoding/json"
+	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/slack/slacktest"
 )
 
 // withoutMethod are the scopes that events and commands need.
@@ -152,3 +157,41 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("a compatible server has tokens of its own: %v", err)
 	}
 }
+
+func TestTheManifestIsTheOneOfTheLink(t *testing.T) {
+	deployed := must(os.ReadFile("../deploy/slack-manifest.json"))(t)
+	if string(deployed) != string(manifestJSON) {
+		t.Error("deploy/slack-manifest.json is not slack/manifest.json: run go generate ./slack")
+	}
+	page := must(os.ReadFile("../docs/slack.md"))(t)
+	var want, got any
+	query := must(url.Parse(CreateURL()))(t).Query()
+	noError(t, errors.Join(json.Unmarshal(manifestJSON, &want), json.Unmarshal([]byte(query.Get("manifest_json")), &got)))
+	if !reflect.DeepEqual(got, want) || query.Get("new_app") != "1" {
+		t.Errorf("the link makes another app: %v", got)
+	}
+	contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")
+}
+
+func TestEachTokenIsCheckedAlone(t *testing.T) {
+	server := slacktest.New(slacktest.Options{})
+	defer server.Close()
+	ctx := t.Context()
+	if app, workspace, err := CheckBotToken(ctx, slacktest.BotToken, server.APIURL); err != nil || app == "" || workspace == "" {
+		t.Errorf("%q, %q, %v", app, workspace, err)
+	}
+	noError(t, CheckAppToken(ctx, slacktest.AppToken, server.APIURL))
+	for want, err := range map[string]error{
+		"Slack rejects the bot token (invalid_auth)": failure3(CheckBotToken(ctx, "xoxb-wrong", server.APIURL)),
+		"not a bot token":             failure3(CheckBotToken(ctx, slacktest.AppToken, server.APIURL)),
+		"not an app-level token":      CheckAppToken(ctx, slacktest.BotToken, server.APIURL),
+		"rejects the app-level token": CheckAppToken(ctx, "xapp-wrong", server.APIURL),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// failure3 is the error of a call that returns two values more.
+func failure3[A, B any](_ A, _ B, err error) error { return err }

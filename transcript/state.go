@@ -47,6 +47,10 @@ type Set struct {
 // setsKept is how many sets can be undone, one after the other.
 const setsKept = 64
 
+// Unstored is the least id of summaries that a change adds to a state that begins with it as
+// NextSummary: the store gives them ids of its own.
+const Unstored = 1 << 62
+
 // Pin is a message that somebody wants in the prompt for good.
 type Pin struct {
 	Message

@@ -12,7 +12,10 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/observe"
+	"cairn/internal/otlp"
 	"cairn/llm"
+	"cairn/llm/prices"
 	"cairn/memory"
 )
 
@@ -27,8 +30,9 @@ type bot struct {
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
-	compactions compactions  // so far
-	upkeep      llm.Incident // backups and erasure fail
+	metrics *metrics
+	traces  *otlp.Traces // nil: nobody wants any
+	upkeep  llm.Incident // backups and erasure fail
 
 	models *modelSet
 	check  func()          // whether the models answer, see checkModels; nil: nobody wants to know
@@ -47,6 +51,8 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		return nil, err
 	}
 	b.current.Store(first)
+	b.metrics = newMetrics(func() prices.List { return b.current.Load().settings.Money().Prices })
+	b.metrics.expect(first.agents)
 	if b.store, err = memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
@@ -60,7 +66,12 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())
 	}
-	b.hub = channel.New(channel.Options{
+	watch, traces, err := a.observer(ctx, log, b.metrics)
+	if err != nil {
+		return nil, errors.Join(err, b.store.Close())
+	}
+	b.traces = traces
+	o := channel.Options{
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
 			now := b.current.Load()
@@ -76,8 +87,20 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		Workers:    a.settings.Workers,
 		Log:        log,
 		Used:       used,
-		After:      b.compactions.happened,
-	})
+		After:      b.metrics.compaction,
+		Counted:    b.metrics.add,
+		Observer:   watch,
+	}
+	if a.webSide != nil {
+		o.Connectors = append(o.Connectors, a.webSide.chat)
+		o.Observer = observe.All{watch, a.webSide.events}
+		o.Remembered = a.webSide.events.Remembered
+		o.After = func(conversation string, e channel.Event) {
+			b.metrics.compaction(conversation, e)
+			a.webSide.events.Compaction(conversation, e)
+		}
+	}
+	b.hub = channel.New(o)
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
 	if first.settings.Ambiguous() {
@@ -101,7 +124,12 @@ func (b *bot) warn(s *config.Settings) {
 func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
-	return errors.Join(b.hub.Close(), b.store.Close())
+	err := b.hub.Close()
+	if b.app.webSide != nil {
+		b.app.webSide.events.Close()
+	}
+	b.closeTraces()
+	return errors.Join(err, b.store.Close())
 }
 
 // agents makes all that may answer by these settings. Their policy is asked for at each

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -48,34 +47,6 @@ func (a *app) showChannels(all []memory.Listed, asJSON bool) error {
 		rows = append(rows, channelRow(l))
 	}
 	return a.showTable("CHANNEL\tMESSAGES\tLAST\tNAME", rows, asJSON)
-}
-
-// showTable prints rows: JSON for a program, else a table of what their String separates by
-// tabs, under head where a person reads it.
-func (a *app) showTable(head string, rows []fmt.Stringer, asJSON bool) error {
-	var table strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	if isTerminal(a.out) {
-		fmt.Fprintln(w, head)
-	}
-	for _, row := range rows {
-		if asJSON {
-			if err := a.show(a.out, row, true); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintln(w, strings.ReplaceAll(row.String(), "\n", " "))
-	}
-	if err := w.Flush(); err != nil || asJSON {
-		return err
-	}
-	for line := range strings.Lines(table.String()) {
-		if err := a.show(a.out, said(strings.TrimRight(line, " \n")), false); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // channelRow is one line of the list.

@@ -22,7 +22,7 @@ const defaultChannel = "general"
 func newChat(a *app) *cobra.Command {
 	o := terminal.Options{}
 	cmd := &cobra.Command{
-		Use:   "chat [--channel NAME] [--user NAME] [--json]",
+		Use:   "chat [--channel NAME] [--user NAME] [--json] [--web ADDRESS]",
 		Short: "Talk with the bot",
 		Long: `Talk with the bot in one of the terminal's channels. The conversation continues where
 it stopped.
@@ -52,6 +52,7 @@ At the end of the input the bot completes its work and exits with 0.`,
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")
 	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of the person who talks")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "speak JSON Lines")
+	a.addWebFlag(cmd)
 	return cmd
 }
 
@@ -59,6 +60,11 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
+	served, err := a.openWeb()
+	if err != nil {
+		return err
+	}
+	defer served.close()
 	o.In, o.Out, o.Err = a.in, a.out, a.err
 	o.History = filepath.Join(a.settings.DataDir, "history")
 	connector, err := terminal.New(o)
@@ -86,6 +92,9 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	bot.checkInChat(connector, o.Channel)
 	bot.follow(!isTerminal(a.in)) // a terminal that is closed sends SIGHUP, and means the end
 	bot.keepUp()
+	if served != nil {
+		bot.serveBeside(served, bot.newHealth(cmd.Context(), nil))
+	}
 	return connector.Run(cmd.Context(), bot.hub, log)
 }
 

@@ -15,23 +15,36 @@ func newConfig(a *app) *cobra.Command {
 }
 
 func newConfigCheck(a *app) *cobra.Command {
-	asJSON := false
+	asJSON, explain, name := false, false, ""
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Show the mistakes in a settings file, or what it changes",
 		Long: `Check a settings file, config.toml by default. It prints all mistakes with their lines. If there
-are none, it prints the settings that differ from the defaults, inherited ones included.`,
+are none, it prints the settings that differ from the defaults, inherited ones included.
+
+With --explain it prints what the settings of compaction mean in tokens for the window of each
+agent, the largest first, with where each is set and what changing it moves. --channel NAME
+shows those of a channel, /settings included.`,
 		Example: `  cairn config check
-  cairn config check /etc/cairn/config.toml --json`,
+  cairn config check /etc/cairn/config.toml --json
+  cairn config check --explain --channel garden`,
 		Args: needs(0, 1, ""),
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(cmd *cobra.Command, files []string) error {
 			file := a.config
 			if len(files) > 0 {
 				file = files[0]
 			}
+			if name != "" && !explain {
+				return wrongUse(cmd, errors.New("--channel goes with --explain"))
+			}
+			if explain {
+				return a.explainConfig(cmd.Context(), file, name, asJSON)
+			}
 			return a.checkConfig(file, asJSON)
 		},
 	}
+	cmd.Flags().BoolVar(&explain, "explain", false, "what the settings of compaction mean in tokens")
+	cmd.Flags().StringVar(&name, "channel", "", "with --explain: the settings of the channel `NAME`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

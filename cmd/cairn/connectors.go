@@ -27,7 +27,8 @@ var (
 // errNoConnector says what is missing.
 var errNoConnector = errors.New(`no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without any, ` + "`cairn chat`" + ` talks here and now`)
 
-// openConnectors makes the connectors that have a token; none is an error.
+// openConnectors makes the connectors that have a token; none is an error unless the dashboard
+// is served.
 func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err error) {
 	for _, open := range []func(*slog.Logger) (outerConnector, error){a.openDiscord, a.openSlack} {
 		connector, err := open(log)
@@ -38,7 +39,7 @@ func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err
 			connectors = append(connectors, connector)
 		}
 	}
-	if len(connectors) == 0 {
+	if len(connectors) == 0 && a.webSide == nil {
 		return nil, errNoConnector
 	}
 	return connectors, nil

@@ -134,3 +134,33 @@ func TestTheContainerFile(t *testing.T) {
 		}
 	}
 }
+
+// TestTheComposeFile compares the file with the container file and the program. There need be
+// no Docker.
+func TestTheComposeFile(t *testing.T) {
+	file, container := read(t, "../../deploy/compose.yml"), read(t, "../../deploy/Containerfile")
+	if dir := first(t, `^ +context: (.*)$`, file); filepath.Clean(filepath.Join("../../deploy", dir)) != filepath.Clean("../..") {
+		t.Errorf("it builds from %s", dir)
+	}
+	if _, err := os.Stat(filepath.Join("../..", first(t, `^ +dockerfile: (.*)$`, file))); err != nil {
+		t.Error(err)
+	}
+	if wait, err := time.ParseDuration(first(t, `^ +stop_grace_period: (.*)$`, file)); err != nil || wait < grace+10*time.Second {
+		t.Errorf("it waits %v for answers, %v", wait, err)
+	}
+	volume := first(t, `^VOLUME (.*)$`, container)
+	contains(t, "its volumes", file, "      - cairn:"+volume+"\n")
+	contains(t, "its volumes", file, ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
+	for _, wanted := range []string{"read_only: true", "no-new-privileges:true", "- ALL", "\nvolumes:\n  cairn:\n"} {
+		contains(t, "the file", file, wanted)
+	}
+	if strings.Contains(file, "\t") || regexp.MustCompile(`(?m)^( {2})* \S`).MatchString(file) {
+		t.Error("its indentation is none of YAML's by two")
+	}
+	source := productSource(t)
+	for _, variable := range regexp.MustCompile(`(?m)^      - ([A-Z_]+)$`).FindAllStringSubmatch(file, -1) {
+		if variable[1] != "ALL" && !strings.Contains(source, `"`+variable[1]+`"`) {
+			t.Errorf("the program does not read %s", variable[1])
+		}
+	}
+}

@@ -231,19 +231,3 @@ func TestStatesAreDocumented(t *testing.T) {
 		}
 	}
 }
-
-func TestOperationsPageListsEveryMetric(t *testing.T) {
-	var want []string
-	for _, found := range regexp.MustCompile(`(?:tell\(|metricHead\(w, )"(\w+)"`).FindAllStringSubmatch(read(t, "metrics.go"), -1) {
-		want = append(want, found[1])
-	}
-	var got []string
-	for _, found := range regexp.MustCompile("(?m)^\\| `cairn_(\\w+)` \\|").FindAllStringSubmatch(read(t, "../../docs/operations.md"), -1) {
-		got = append(got, found[1])
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("docs/operations.md lists %q, there are %q", got, want)
-	}
-}

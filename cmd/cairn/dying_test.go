@@ -20,7 +20,7 @@ type death struct {
 	When string // of which row; empty: of any
 	At   string // atRow, atCommit or after
 
-	// Of a migration: before so many tables, columns and indexes have been made.
+	// Of a migration: before so many tables, columns, indexes and views have been made.
 	Schema int
 	Copy   bool // they are those of the copy that an upgrade makes first
 }
@@ -98,7 +98,7 @@ func (m *mortal) watch(conn *sqlite3.SQLiteConn, d death) error {
 	if d.Schema > 0 {
 		conn.RegisterAuthorizer(func(op int, _, _, _ string) int {
 			switch op {
-			case sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_ALTER_TABLE, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_CREATE_TRIGGER:
+			case sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_ALTER_TABLE, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_CREATE_TRIGGER, sqlite3.SQLITE_CREATE_VIEW:
 				if m.made.Add(1) == int64(d.Schema) {
 					die()
 				}

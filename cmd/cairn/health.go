@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,10 +36,14 @@ type health struct {
 	connectors []outerConnector
 	ctx        context.Context // ended: the bot is stopping
 	server     *http.Server
+	once       sync.Once // makes handled
+	handled    http.Handler
 	done       sync.WaitGroup
 	probes     singleflight.Group // many who ask at once cause one look
 
 	unread, unwritten llm.Incident // of the database
+
+	vitals atomic.Pointer[vitals] // of the database, for metrics
 
 	mu   sync.Mutex // guards seen
 	seen map[string]glance
@@ -54,11 +59,15 @@ type glance struct {
 // that asks all the time must not keep others from it.
 const seenFor = time.Second
 
+func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
+	return &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]glance{}}
+}
+
 // tellHealth begins to tell, where the settings say; nowhere, if they name no address.
 func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*health, error) {
-	h := &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]glance{}}
+	h := b.newHealth(ctx, connectors)
 	address := b.first.Health
-	if address == "" {
+	if address == "" || address == b.first.Web.Listen { // the web server serves it
 		return h, nil
 	}
 	if err := config.CheckHealth(address); err != nil { // a flag's
@@ -68,17 +77,27 @@ func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*hea
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
-	mux.HandleFunc("GET /metrics", h.metrics)
 	h.server = &http.Server{
-		Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTime, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
+		Handler: h.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTime, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
 		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
 	b.log.Info("health_listening", "health", listener.Addr().String())
 	h.done.Go(func() { _ = h.server.Serve(listener) }) // ends with close
 	return h, nil
+}
+
+// handler serves /healthz, /readyz and /metrics.
+func (h *health) handler() http.Handler {
+	h.once.Do(func() { h.handled = h.newHandler() })
+	return h.handled
+}
+
+func (h *health) newHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
+	mux.Handle("GET /metrics", h.serveMetrics())
+	return mux
 }
 
 func (h *health) close() {

@@ -85,7 +85,11 @@ func logEvent(call *ast.CallExpr, room string) string {
 	switch level {
 	case "info", "warn", "error":
 	case "log": // an incident: a warning, and debug while it lasts
-		level, args = "warn, then debug", args[min(2, len(args)):]
+		level = "warn, then debug"
+		if len(args) > 1 && isCallOf(args[1], "max") { // not below info
+			level = "warn, then info"
+		}
+		args = args[min(2, len(args)):]
 	default:
 		return ""
 	}
@@ -97,6 +101,15 @@ func logEvent(call *ast.CallExpr, room string) string {
 		return ""
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", event, level, strings.Join(attributesOf(args[1:]), ", "), room)
+}
+
+func isCallOf(x ast.Expr, name string) bool {
+	call, ok := x.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	f, ok := call.Fun.(*ast.Ident)
+	return ok && f.Name == name
 }
 
 // incidentEvent is the row of a field of a platform.Incident that names an event; empty for any other field.

@@ -61,7 +61,7 @@ func (p folder) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(p.t.Context(), program, args...)
 	cmd.Dir = p.dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return slices.ContainsFunc([]string{"OPENAI_", "ANTHROPIC_", "DISCORD_", "SLACK_", "USER="}, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
+		return slices.ContainsFunc([]string{"OPENAI_", "ANTHROPIC_", "DISCORD_", "SLACK_", "OTEL_", "USER="}, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
 	})
 	// The race detector would sleep for a second at every exit.
 	cmd.Env = append(append(cmd.Env, asProgram+"=1", "USER=Ada", "GORACE=atexit_sleep_ms=0"), p.env...)

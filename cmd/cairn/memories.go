@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,9 +15,9 @@ import (
 )
 
 func newMemories(a *app) *cobra.Command {
-	cmd := group("memories", "List, search, show, forget, restore, purge, pin, export and import memories",
+	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories",
 		newMemoriesList(a), newMemoriesSearch(a), newMemoriesShow(a), newMemoriesForget(a), newMemoriesRestore(a), newMemoriesPurge(a),
-		newMemoriesPin(a), newMemoriesUnpin(a), newMemoriesExport(a), newMemoriesImport(a))
+		newMemoriesPin(a), newMemoriesUnpin(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
 	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. Each leads to
 the messages it came from. All of these commands except import work while the bot runs.
 
@@ -27,6 +28,7 @@ Superseded ones were replaced by a newer fact, replaced ones by those of a bette
 forgotten ones were forgotten by request. They stay until they are purged.`
 	cmd.Example = `  cairn memories list --kind preference --since 30d
   cairn memories search "green tea" --channel garden --json
+  cairn memories stats --since 30d
   cairn memories show 12
   cairn memories forget 12
   cairn memories export --format markdown memories.md`
@@ -35,16 +37,18 @@ forgotten ones were forgotten by request. They stay until they are purged.`
 
 // selection is which memories a command is about, and how it prints them.
 type selection struct {
-	channel, kind, state, since string
-	limit, offset               int
-	json                        bool
+	channel, kind, state, about, since, until, sort string
+	limit, offset                                   int
+	json, csv                                       bool
 }
 
 func (s *selection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	s.filterFlags(cmd, "current")
+	f.StringVar(&s.sort, "sort", "", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, the newest first; for search, the best first)")
 	f.IntVar(&s.limit, "limit", 20, "at most `N` of them")
 	f.IntVar(&s.offset, "offset", 0, "skip the first `N`")
+	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")
 	s.jsonFlag(cmd)
 }
 
@@ -54,6 +58,8 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.StringVar(&s.kind, "kind", "", "only those of this `KIND` (all)")
 	f.StringVar(&s.state, "state", state, "only those in this `STATE`: "+strings.Join(memory.States, ", "))
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
+	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a day or a month counts whole: 2026-05-08, 2026-05, 7d (default: now)")
+	f.StringVar(&s.about, "about", "", "only those about this person, by `NAME` or id: who said it, where it is about nobody else (everybody)")
 }
 
 func (s *selection) jsonFlag(cmd *cobra.Command) {
@@ -62,12 +68,15 @@ func (s *selection) jsonFlag(cmd *cobra.Command) {
 
 // filter is the selection as the store takes it.
 func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
-	f = memory.Filter{Kind: s.kind, State: s.state, Limit: s.limit, Offset: s.offset}
+	f = memory.Filter{Kind: s.kind, State: s.state, About: s.about, Sort: s.sort, Limit: s.limit, Offset: s.offset}
 	if err := checkKind(cmd, s.kind); err != nil {
 		return f, err
 	}
 	if !slices.Contains(memory.States, s.state) {
 		return f, wrongUse(cmd, fmt.Errorf("--state %q: there are %s", s.state, strings.Join(memory.States, ", ")))
+	}
+	if s.sort != "" && !slices.Contains(memory.Sorts, s.sort) {
+		return f, wrongUse(cmd, fmt.Errorf("--sort %q: there are %s", s.sort, strings.Join(memory.Sorts, ", ")))
 	}
 	if s.channel != "" {
 		f.Conversation, err = conversationName(s.channel)
@@ -77,10 +86,7 @@ func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 
 // since reads --since; in which zone a day begins, the settings say.
 func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if err := a.load(); err != nil {
+	if err := a.load(); err != nil || text == "" {
 		return time.Time{}, err
 	}
 	since, err := memory.Ago(text, time.Now())
@@ -106,6 +112,11 @@ func (a *app) lookFor(cmd *cobra.Command, s selection, do func(*memory.Store, me
 	if f.Since, err = a.since(cmd, s.since); err != nil {
 		return err
 	}
+	if s.until != "" {
+		if f.Until, err = memory.Until(s.until, time.Now()); err != nil {
+			return wrongUse(cmd, fmt.Errorf("--until %w", err))
+		}
+	}
 	return a.look(cmd.Context(), func(store *memory.Store) error {
 		if s.channel != "" {
 			if _, err := find(cmd.Context(), store, s.channel); err != nil {
@@ -122,6 +133,8 @@ func newMemoriesList(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List memories, newest first",
 		Example: `  cairn memories list --kind decision --since 30d
+  cairn memories list --about Ada --until 2026-04 --sort importance
+  cairn memories list --limit 100000 --csv > memories.csv
   cairn memories list --channel garden --state all --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listMemories(cmd, s, "") },
@@ -150,16 +163,17 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 	if s.limit < 1 || s.offset < 0 {
 		return wrongUse(cmd, fmt.Errorf("--limit must be at least 1 and --offset at least 0"))
 	}
+	if s.csv && s.json {
+		return wrongUse(cmd, errors.New("--csv or --json: choose one"))
+	}
 	return a.lookFor(cmd, s, func(store *memory.Store, filter memory.Filter) error {
 		filter.Query = query
 		memories, total, err := store.Memories(cmd.Context(), filter)
 		if err != nil {
 			return err
 		}
-		for _, m := range memories {
-			if err := a.show(a.out, memoryRow{Memory: m, named: s.channel == ""}, s.json); err != nil {
-				return err
-			}
+		if err := a.showMemories(memories, s); err != nil {
+			return err
 		}
 		if more := total - s.offset - len(memories); more > 0 {
 			fmt.Fprintf(a.err, "%d more; --limit and --offset show them\n", more)
@@ -168,27 +182,4 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 		}
 		return nil
 	})
-}
-
-// memoryRow is a memory as it is printed.
-type memoryRow struct {
-	memory.Memory
-	named bool // its channel is named, for it is not known from elsewhere
-}
-
-func (m memoryRow) String() string {
-	notes := []string{m.SaidAt.Local().Format(time.DateOnly)}
-	if m.Speaker != "" {
-		notes = append(notes, inOneLine(m.Speaker))
-	}
-	if m.named {
-		notes = append(notes, m.Conversation)
-	}
-	if m.Pinned {
-		notes = append(notes, "pinned")
-	}
-	if m.State != "active" {
-		notes = append(notes, m.State)
-	}
-	return fmt.Sprintf("%-5d %-11s %s (%s)", m.ID, m.Kind, inOneLine(m.Content), strings.Join(notes, ", "))
 }

@@ -51,6 +51,10 @@ func TestMemoriesInAShell(t *testing.T) {
 			{"--state all", 4},
 			{"--since 1h", 4},
 			{"--since 2199-01-01", 0},
+			{"--until 2020-01", 0},
+			{"--until 1h", 0},
+			{"--about ada", 4},
+			{"--about Bo", 0},
 			{"--limit 3", 3},
 			{"--limit 3 --offset 3", 1},
 			{"--offset 9", 0},
@@ -59,13 +63,14 @@ func TestMemoriesInAShell(t *testing.T) {
 				t.Errorf("%s: %+v", c.args, got)
 			}
 		}
-		if r := p.run("", "memories", "list", "--limit", "1"); !strings.Contains(r.err, "3 more") || !strings.HasSuffix(r.out, ", Ada, terminal:garden)\n") {
+		if r := p.run("", "memories", "list", "--limit", "1"); !strings.Contains(r.err, "3 more") || !strings.HasSuffix(r.out, "  Ada    the garden has 9 beds  terminal:garden\n") {
 			t.Errorf("%q, %q", r.out, r.err)
 		}
 	})
 	t.Run("mistakes say what there is", func(t *testing.T) {
 		for args, want := range map[string]string{
 			"list --kind gossip": "there are identity, goal", "list --state lost": "there are active, expired", "list --since May": "is no time",
+			"list --until May": "--until \"May\" is no time", "list --sort beauty": "there are confirmed, expires", "list --csv --json": "--csv or --json", "stats tea": "one argument too many",
 			"list --limit -1": "at least 1", "list --offset -1": "at least 0", "show tea": "no memory's number", "export --format csv": "there are jsonl and markdown",
 			"purge 1": "say --yes", "pin": "name an ID", "pin 1 2": `"2" is one argument too many`, "list tea": `"tea" is one argument too many`, "search": "name WORDS",
 			"list --limit many": `invalid argument "many" for "--limit" flag: must be a whole number;`,
@@ -108,7 +113,7 @@ func TestMemoriesInAShell(t *testing.T) {
 		if got := list("--state", "forgotten"); len(got) != 1 || got[0].ID != 2 {
 			t.Errorf("%+v", got)
 		}
-		contains(t, "the result", p.must("", "memories", "list", "--state", "all"), ", forgotten)")
+		contains(t, "the result", p.must("", "memories", "list", "--state", "all"), "  forgotten\n")
 	})
 	t.Run("restored where another says the same, it is told which", func(t *testing.T) {
 		p.must("/remember ada DRINKS green tea!\n", "chat")

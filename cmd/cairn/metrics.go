@@ -1,108 +1,186 @@
-// Metrics: numbers of a running bot, for Prometheus.
+// Metrics: what a running bot counts and times, for Prometheus.
 package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"maps"
-	"net/http"
+	"log/slog"
+	"runtime"
 	"slices"
-	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"cairn/channel"
+	"cairn/compactor"
+	"cairn/internal/observe"
 	"cairn/llm/prices"
 	"cairn/memory"
 )
 
-// compactions counts the steps of compactions, by state.
-type compactions struct {
-	mu     sync.Mutex // guards counts
-	counts map[string]int
+// metrics counts and times. A label is never made of what people write: models and
+// connectors come from settings, tools from the program, all others from fixed lists.
+type metrics struct {
+	registry *prometheus.Registry
+	prices   func() prices.List // of now
+
+	turns, turnErrors      *prometheus.CounterVec
+	turnTime, firstToken   prometheus.Histogram
+	tools                  *prometheus.CounterVec
+	requests, tokens, cost *prometheus.CounterVec
+	errors                 *prometheus.CounterVec
+	requestTime            *prometheus.HistogramVec
+	compactions            *prometheus.CounterVec
+	summaryTime            *prometheus.HistogramVec
 }
 
-func (c *compactions) happened(_ string, e channel.Event) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.counts == nil {
-		c.counts = make(map[string]int)
+var _ observe.Observer = (*metrics)(nil)
+
+// Upper bounds in seconds. A local model may think for minutes, the extractive summarizer
+// takes milliseconds.
+var (
+	answerTimes  = []float64{0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600}
+	firstTimes   = []float64{0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120}
+	summaryTimes = []float64{0.01, 0.05, 0.25, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600}
+)
+
+func newMetrics(list func() prices.List) *metrics {
+	m := &metrics{registry: prometheus.NewRegistry(), prices: list}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "cairn_" + name, Help: help}, labels)
+		m.registry.MustRegister(v)
+		return v
 	}
-	c.counts[string(e.State)]++
+	timer := func(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cairn_" + name + "_seconds", Help: help, Buckets: bounds}, labels)
+		m.registry.MustRegister(v)
+		return v
+	}
+	m.turns = counter("turns_total", "Turns, by outcome.", "outcome")
+	m.turnErrors = counter("turns_failed_total", "Turns that ended with an explanation instead of an answer, by class of the error.", "class")
+	m.turnTime = timer("turn_duration", "Time of a turn until its reply is stored, or the explanation why there is none.", answerTimes).WithLabelValues().(prometheus.Histogram)
+	m.firstToken = timer("turn_first_token", "Time of a turn until the first text of the model.", firstTimes).WithLabelValues().(prometheus.Histogram)
+	m.tools = counter("tool_calls_total", "Calls of tools by the model that answers.", "tool", "result")
+	m.requests = counter("model_requests_total", "Requests that models answered, or counted and failed.", "work", "model")
+	m.tokens = counter("model_tokens_total", "Tokens of these, as the provider counts them; none is of two kinds.", "work", "model", "kind")
+	m.cost = counter("model_cost_total", "What these tokens cost, in the currency of the prices.", "work", "model", "kind")
+	m.errors = counter("model_errors_total", "Requests to models that failed, retries included, by class of the error.", "work", "class")
+	m.requestTime = timer("model_request_duration", "Time of a request to a model, retries included.", answerTimes, "work", "model")
+	m.compactions = counter("compactions_total", "Steps of compactions.", "state", "trigger")
+	m.summaryTime = timer("summary_duration", "Time to make a summary, in the background.", summaryTimes, "by")
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "cairn_build_info", Help: "1; the labels say which build runs.", ConstLabels: prometheus.Labels{"version": version(), "goversion": runtime.Version()}})
+	info.Set(1)
+	m.registry.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.begin()
+	return m
 }
 
-func (c *compactions) all() map[string]int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.counts)
-}
+// tokenKinds are the values of kind. Input is what no cache knew.
+var tokenKinds = []string{"input", "cached", "written", "output"}
 
-// metrics tells numbers in Prometheus' text form (Prometheus, Exposition Formats).
-func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	s := h.bot.hub.Stats()
-	tell := func(name, kind, help string, value any) {
-		metricHead(w, name, kind, help)
-		fmt.Fprintf(w, "cairn_%s %v\n", name, value)
+// begin has all values of the fixed labels there from the start: what is not there cannot rise.
+func (m *metrics) begin() {
+	for _, outcome := range observe.Outcomes {
+		m.turns.WithLabelValues(outcome)
 	}
-	tell("conversations_open", "gauge", "Conversations in memory.", s.Open)
-	tell("conversations_stuck", "gauge", "Conversations that cannot go on just now.", s.Stuck)
-	tell("conversations_refused", "gauge", "Conversations whose next reply could not be sent and is tried again.", s.Refused)
-	tell("replies_dropped_total", "counter", "Pieces of replies that were given up.", s.Dropped)
-	tell("turns_total", "counter", "Turns that were answered.", s.Turns)
-	tell("turns_failed_total", "counter", "Turns that ended in words on why there is no answer.", s.Failed)
-	tell("upkeep_failing", "gauge", "Whether backups or the erasure of deleted text fail.", boolean(h.bot.upkeep.On()))
-	usageMetrics(w, s.Usage, h.bot.current.Load().settings.Money().Prices)
-	metricHead(w, "compactions_total", "counter", "Steps of compactions, by state.")
-	counts := h.bot.compactions.all()
-	for _, state := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(w, "cairn_compactions_total{state=%q} %d\n", state, counts[state])
+	for _, class := range channel.FailureClasses() {
+		m.turnErrors.WithLabelValues(class)
+		m.errors.WithLabelValues(memory.ForTurn, class)
+		m.errors.WithLabelValues(memory.ForSummary, class)
 	}
-	metricHead(w, "connector_connected", "gauge", "Whether the connector is connected.")
-	for _, connector := range h.connectors {
-		if d, ok := connector.(interface{ Connected() bool }); ok {
-			fmt.Fprintf(w, "cairn_connector_connected{connector=%q} %d\n", connector.Name(), boolean(d.Connected()))
+	for _, tool := range append(channel.ToolNames(), "unknown") {
+		m.tools.WithLabelValues(tool, "ok")
+		m.tools.WithLabelValues(tool, "error")
+	}
+	for _, state := range compactor.EventStates {
+		for _, trigger := range compactor.Triggers {
+			m.compactions.WithLabelValues(string(state), string(trigger))
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), probeTime)
-	defer cancel()
-	if inbox, outbox, err := h.bot.store.Waiting(ctx); err == nil {
-		tell("inbox_messages", "gauge", "Messages that wait to be taken up.", inbox)
-		tell("outbox_pieces", "gauge", "Pieces of replies that wait to be sent.", outbox)
-	}
+	m.summaryTime.WithLabelValues(string(compactor.ByWorker))
+	m.summaryTime.WithLabelValues(string(compactor.ByExtractive))
 }
 
-func metricHead(w io.Writer, name, kind, help string) {
-	fmt.Fprintf(w, "# HELP cairn_%s %s\n# TYPE cairn_%s %s\n", name, help, name, kind)
-}
-
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// usageMetrics tells what models were used for. No token is of two kinds: input is what no
-// cache knew. The cost is by the prices of now, so an edit of them changes it.
-func usageMetrics(w io.Writer, used []memory.Usage, list prices.List) {
-	metricHead(w, "model_requests_total", "counter", "Requests that models answered, or counted and failed.")
-	for _, u := range used {
-		fmt.Fprintf(w, "cairn_model_requests_total{work=%q,model=%q} %d\n", u.Kind, u.Model, u.Requests)
-	}
-	metricHead(w, "model_tokens_total", "counter", "Tokens of these, as the provider counts them.")
-	for _, u := range used {
-		t := prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output}
-		for _, one := range []struct {
-			kind   string
-			tokens int64
-		}{{"input", t.Uncached()}, {"cached", t.Cached}, {"written", t.Written}, {"output", t.Output}} {
-			fmt.Fprintf(w, "cairn_model_tokens_total{work=%q,model=%q,kind=%q} %d\n", u.Kind, u.Model, one.kind, one.tokens)
+// expect has the values of the models that agents use there before they are asked.
+func (m *metrics) expect(agents map[string]channel.Agent) {
+	for _, agent := range agents {
+		m.add(memory.Usage{Kind: memory.ForTurn, Model: agent.Model.Name()})
+		if agent.Worker != nil {
+			m.add(memory.Usage{Kind: memory.ForSummary, Model: agent.Worker.Name()})
 		}
 	}
-	metricHead(w, "model_cost", "gauge", "What they cost since the start, in the currency of the prices.")
-	for _, u := range used {
-		price, _ := list.Of(u.Model)
-		cost := price.Cost(prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output})
-		fmt.Fprintf(w, "cairn_model_cost{work=%q,model=%q} %g\n", u.Kind, u.Model, cost)
+}
+
+// add counts what requests to a model used. The price is that of now.
+func (m *metrics) add(u memory.Usage) {
+	m.requests.WithLabelValues(u.Kind, u.Model).Add(float64(u.Requests))
+	m.requestTime.WithLabelValues(u.Kind, u.Model)
+	price, _ := m.prices().Of(u.Model)
+	all := prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output}
+	for i, part := range []prices.Tokens{
+		{Input: all.Uncached()}, {Input: all.Cached, Cached: all.Cached}, {Input: all.Written, Written: all.Written}, {Output: all.Output},
+	} {
+		m.tokens.WithLabelValues(u.Kind, u.Model, tokenKinds[i]).Add(float64(part.Input + part.Output))
+		m.cost.WithLabelValues(u.Kind, u.Model, tokenKinds[i]).Add(price.Cost(part))
 	}
+}
+
+// compaction counts a step of a compaction.
+func (m *metrics) compaction(_ string, e channel.Event) {
+	m.compactions.WithLabelValues(string(e.State), string(e.Trigger)).Inc()
+}
+
+// Begin changes nothing: all is measured at the end.
+func (m *metrics) Begin(ctx context.Context, _ *observe.Step) context.Context { return ctx }
+
+// Event is counted where it comes from.
+func (m *metrics) Event(*observe.Step, string, []slog.Attr) {}
+
+// End measures a step.
+func (m *metrics) End(s *observe.Step) {
+	took := time.Since(s.Began).Seconds()
+	switch s.Kind {
+	case observe.Turn:
+		m.turn(s, took)
+	case observe.Request:
+		work := workOf(s)
+		m.requestTime.WithLabelValues(work, s.Attr("model")).Observe(took)
+		if s.Err != nil {
+			m.errors.WithLabelValues(work, channel.FailureClass(s.Err)).Inc()
+		}
+	case observe.Tool:
+		if workOf(s) == memory.ForTurn {
+			result := "ok"
+			if s.Err != nil {
+				result = "error"
+			}
+			m.tools.WithLabelValues(s.Attr("tool"), result).Inc()
+		}
+	case observe.Compaction:
+		if s.Err == nil {
+			m.summaryTime.WithLabelValues(s.Attr("by")).Observe(took)
+		}
+	}
+}
+
+func (m *metrics) turn(s *observe.Step, took float64) {
+	outcome := s.Attr("outcome")
+	m.turns.WithLabelValues(outcome).Inc()
+	if outcome == observe.Failed {
+		m.turnErrors.WithLabelValues(channel.FailureClass(s.Err)).Inc()
+	}
+	if slices.Contains([]string{observe.Answered, observe.Failed}, outcome) {
+		m.turnTime.Observe(took)
+	}
+	if s.First > 0 {
+		m.firstToken.Observe(s.First.Seconds())
+	}
+}
+
+// workOf is what a request is made for, or a tool called.
+func workOf(s *observe.Step) string {
+	if s.Parent != nil && s.Parent.Kind == observe.Compaction {
+		return memory.ForSummary
+	}
+	return memory.ForTurn
 }

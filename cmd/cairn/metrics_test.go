@@ -1,34 +1,130 @@
 package main
 
 import (
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"cairn/channel"
 	"cairn/llm/prices"
 	"cairn/memory"
 )
 
-func TestUsageMetrics(t *testing.T) {
-	var b strings.Builder
-	usageMetrics(&b, []memory.Usage{
-		{Kind: memory.ForTurn, Model: "m", Requests: 2, Input: 1000, Cached: 400, Written: 100, Output: 10},
-		{Kind: memory.ForSummary, Model: "other", Requests: 1, Input: 50, Output: 5},
-	}, prices.List{"m": {Input: 1000, Cached: 100, Write: 2000, Output: 10_000}})
-	for _, want := range []string{
-		`cairn_model_requests_total{work="turn",model="m"} 2`,
-		`cairn_model_requests_total{work="summary",model="other"} 1`,
-		`cairn_model_tokens_total{work="turn",model="m",kind="input"} 500`,
-		`cairn_model_tokens_total{work="turn",model="m",kind="cached"} 400`,
-		`cairn_model_tokens_total{work="turn",model="m",kind="written"} 100`,
-		`cairn_model_tokens_total{work="turn",model="m",kind="output"} 10`,
-		`cairn_model_tokens_total{work="summary",model="other",kind="input"} 50`,
-		`cairn_model_cost{work="turn",model="m"} 0.84`,
-		`cairn_model_cost{work="summary",model="other"} 0`,
-		"# TYPE cairn_model_tokens_total counter",
-		"# TYPE cairn_model_cost gauge",
-	} {
-		if !strings.Contains(b.String(), want+"\n") {
-			t.Errorf("%s is not in\n%s", want, b.String())
+// measured are metrics with prices that are easy to reckon with.
+func measured() *metrics {
+	return newMetrics(func() prices.List { return prices.List{"m": {Input: 1000, Cached: 100, Write: 2000, Output: 10_000}} })
+}
+
+// has wants lines in what Prometheus would read.
+func (m *metrics) has(t *testing.T, lines ...string) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	text := answer.Body.String()
+	for _, line := range lines {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("%s is not in\n%s", line, text)
 		}
+	}
+}
+
+func TestUsageIsCountedByWorkModelAndKind(t *testing.T) {
+	m := measured()
+	m.add(memory.Usage{Kind: memory.ForTurn, Model: "m", Requests: 2, Input: 1000, Cached: 400, Written: 100, Output: 10})
+	m.add(memory.Usage{Kind: memory.ForSummary, Model: "other", Requests: 1, Input: 50, Output: 5})
+	m.has(t,
+		`cairn_model_requests_total{model="m",work="turn"} 2`,
+		`cairn_model_requests_total{model="other",work="summary"} 1`,
+		`cairn_model_tokens_total{kind="input",model="m",work="turn"} 500`,
+		`cairn_model_tokens_total{kind="cached",model="m",work="turn"} 400`,
+		`cairn_model_tokens_total{kind="written",model="m",work="turn"} 100`,
+		`cairn_model_tokens_total{kind="output",model="m",work="turn"} 10`,
+		`cairn_model_tokens_total{kind="input",model="other",work="summary"} 50`,
+		`cairn_model_cost_total{kind="input",model="m",work="turn"} 0.5`,
+		`cairn_model_cost_total{kind="cached",model="m",work="turn"} 0.04`,
+		`cairn_model_cost_total{kind="written",model="m",work="turn"} 0.2`,
+		`cairn_model_cost_total{kind="output",model="m",work="turn"} 0.1`,
+		`cairn_model_cost_total{kind="output",model="other",work="summary"} 0`,
+	)
+}
+
+// onlineConnector is a connector to a platform that is there.
+type onlineConnector struct{ outerConnector }
+
+func (onlineConnector) Name() string    { return "discord" }
+func (onlineConnector) Connected() bool { return true }
+
+// metricsOf serves the metrics of a bot; once for each.
+func metricsOf(t *testing.T, b *bot) http.Handler {
+	h := &health{bot: b, connectors: []outerConnector{onlineConnector{}}, ctx: t.Context(), seen: map[string]glance{}}
+	return h.handler()
+}
+
+// scrape is what Prometheus reads of a bot that has said nothing yet.
+func scrape(t *testing.T, b *bot) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	metricsOf(t, b).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	if answer.Code != 200 {
+		t.Fatalf("%d: %s", answer.Code, answer.Body)
+	}
+	return answer.Body.String()
+}
+
+// family is a metric as the operations page describes it.
+type family struct {
+	kind   string
+	labels []string
+}
+
+// familiesOf returns the metrics of a scrape, by name.
+func familiesOf(t *testing.T, text string) map[string]family {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	read := must(parser.TextToMetricFamilies(strings.NewReader(text)))(t)
+	all := map[string]family{}
+	for name, one := range read {
+		f := family{kind: strings.ToLower(one.GetType().String()), labels: []string{}}
+		for _, label := range one.GetMetric()[0].GetLabel() {
+			f.labels = append(f.labels, label.GetName())
+		}
+		slices.Sort(f.labels)
+		all[name] = f
+	}
+	return all
+}
+
+func TestOperationsPageListsEveryMetric(t *testing.T) {
+	page := read(t, "../../docs/operations.md")
+	s := startBot(t, "")
+	want := map[string]family{}
+	for name, f := range familiesOf(t, scrape(t, s.bot)) {
+		if strings.HasPrefix(name, "cairn_") {
+			want[name] = f
+		}
+	}
+	got := map[string]family{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_\\w+)` \\| (\\w+) \\| ([\\w, ]*)\\|").FindAllStringSubmatch(page, -1) {
+		labels := strings.FieldsFunc(row[3], func(r rune) bool { return r == ',' || r == ' ' })
+		slices.Sort(labels)
+		got[row[1]] = family{row[2], append([]string{}, labels...)}
+	}
+	if !maps.EqualFunc(got, want, func(a, b family) bool { return a.kind == b.kind && slices.Equal(a.labels, b.labels) }) {
+		t.Errorf("docs/operations.md lists\n%v\na scrape has\n%v", got, want)
+	}
+}
+
+func TestOperationsPageListsEveryClassOfErrors(t *testing.T) {
+	page := read(t, "../../docs/operations.md")
+	for _, class := range channel.FailureClasses() {
+		contains(t, "the page", page, "`"+class+"`")
 	}
 }

@@ -97,6 +97,7 @@ type provider interface {
 	llm.Learner
 	llm.Lister
 	llm.Cacher
+	llm.CacheRuler
 	llm.Wired
 }
 

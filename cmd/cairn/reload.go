@@ -44,6 +44,7 @@ func (b *bot) apply(s config.Settings, asked bool) (err error) {
 		return nil
 	}
 	b.current.Store(next)
+	b.metrics.expect(next.agents)
 	b.store.ShareMemories(next.settings.ShareMemories == config.ShareServer)
 	b.hub.Renew(b.rules(&next.settings))
 	b.log.Info("settings_applied", "changed", changed, "from", "the next turn")

@@ -30,10 +30,11 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 
-	config, data, logLevel, health string
+	config, data, logLevel, health, web string
 
 	settings config.Settings
 	secrets  redactor // what no log and no error shows
+	webSide  *webSide // nil: nothing is served
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -49,7 +50,8 @@ ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and OPENAI_MODEL, or na
 [llm] in config.toml. Without a model it stores, summarizes and quotes messages.
 
 ` + exitHelp,
-		Example: `  cairn chat                                  talk in this terminal
+		Example: `  cairn setup                                 begin: a model, a platform, its tokens
+  cairn chat                                  talk in this terminal
   echo "What do I drink?" | cairn chat        one question, the answer on standard output
   cairn memories search tea                   memories about tea
   cairn recall "when did we choose the hotel?"  messages and memories about it
@@ -67,7 +69,7 @@ ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and OPENAI_MODEL, or na
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
 	flags.StringVar(&a.logLevel, "log-level", "", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info)")
-	root.AddCommand(newChat(a), newImport(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
 	return root
 }
 
@@ -121,6 +123,7 @@ func keepTimeIn(zone string) error {
 func (a *app) withFlags(s config.Settings) config.Settings {
 	s.DataDir = cmp.Or(a.data, s.DataDir)
 	s.Health = cmp.Or(a.health, s.Health)
+	s.Web.Listen = cmp.Or(a.web, s.Web.Listen)
 	return s
 }
 
@@ -175,7 +178,7 @@ func thereAre(known []string) string {
 
 // conversationName is the full name of a channel: one without a connector is the terminal's.
 func conversationName(name string) (string, error) {
-	for _, connector := range []string{"discord:", "slack:"} {
+	for _, connector := range []string{"discord:", "slack:", config.WebName + ":"} {
 		if strings.HasPrefix(name, connector) {
 			return name, nil
 		}
@@ -194,10 +197,14 @@ func (a *app) logger(w io.Writer, usual slog.Level) (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil && a.logLevel != "" {
 		return nil, usage(fmt.Errorf("--log-level %q: there are debug, info, warn and error", a.logLevel))
 	}
-	if !isTerminal(a.err) {
-		return slog.New(redacted{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}), &a.secrets}), nil
+	var out slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
+	if isTerminal(a.err) {
+		out = tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: os.Getenv("NO_COLOR") != ""})
 	}
-	return slog.New(redacted{tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: os.Getenv("NO_COLOR") != ""}), &a.secrets}), nil
+	if a.webSide != nil {
+		out = a.webSide.events.Incidents(out)
+	}
+	return slog.New(redacted{out, &a.secrets}), nil
 }
 
 func isTerminal(stream any) bool {

@@ -21,7 +21,7 @@ const grace = 30 * time.Second
 
 func newRun(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "run [--health ADDRESS]",
+		Use:   "run [--health ADDRESS] [--web ADDRESS]",
 		Short: "Connect to Discord and Slack, and answer there",
 		Long: `Connect to each platform that has a token, and answer there until stopped:
 
@@ -38,7 +38,8 @@ makes it read the file again, with the key files it names. The log says which se
 restart.
 
 With --health, or health in the settings, it serves /healthz, /readyz and /metrics (for
-Prometheus) over HTTP.
+Prometheus) over HTTP. With --web, or listen under [web], it serves the dashboard and the HTTP
+API, also without a platform. Any address but a loopback one needs a token.
 
 SIGINT or SIGTERM stops it: it reads no more messages and completes current answers, for at
 most 30 seconds. A second one stops it at once. Nothing is lost either way: the next start
@@ -49,6 +50,7 @@ continues.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
 	}
 	a.addHealthFlag(cmd)
+	a.addWebFlag(cmd)
 	return cmd
 }
 
@@ -56,6 +58,11 @@ func (a *app) run(ctx context.Context) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
+	served, err := a.openWeb()
+	if err != nil {
+		return err
+	}
+	defer served.close()
 	log, err := a.logger(a.err, slog.LevelInfo)
 	if err != nil {
 		return err
@@ -80,15 +87,26 @@ func (a *app) run(ctx context.Context) (err error) {
 	defer health.close()
 	bot.checkModels(modelCheck{agents: func() map[string]channel.Agent { return bot.current.Load().agents }, failed: bot.warnOf})
 	bot.follow(true)
-	if open := a.settings.Unrestricted(); len(open) > 0 {
-		log.Warn("commands_unrestricted", "hint", "add them to restricted", "commands", open)
+	if missing := a.settings.Unrestricted(); len(missing) > 0 {
+		log.Warn("commands_unrestricted", "hint", "add them to restricted", "commands", missing)
 	}
 	log.Info("starting", "version", version(), "connectors", names, "agents", bot.who(), "data", a.settings.DataDir)
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err
 	}
 	bot.keepUp()
-	return serve(ctx, bot.hub, connectors, grace, log)
+	open := runners(connectors)
+	if served != nil {
+		open = append(open, bot.newWeb(served, health))
+	}
+	return serve(ctx, bot.hub, open, grace, log)
+}
+
+func runners(connectors []outerConnector) (all []runner) {
+	for _, connector := range connectors {
+		all = append(all, connector)
+	}
+	return all
 }
 
 // who lists the agents, each with its model.
@@ -103,7 +121,7 @@ func (b *bot) who() (list []string) {
 // serve keeps the connectors open until ctx ends, and returns why it did; or until the last
 // of them has closed for good, and returns that one's reason. What is being answered when
 // ctx ends has so long to be finished.
-func serve(ctx context.Context, hub *channel.Hub, connectors []outerConnector, grace time.Duration, log *slog.Logger) error {
+func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace time.Duration, log *slog.Logger) error {
 	closed := make(chan error, len(connectors))
 	for _, connector := range connectors {
 		go func() { closed <- connector.Run(ctx, hub) }()

@@ -99,7 +99,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			stop(signalled{syscall.SIGTERM})
 			time.AfterFunc(10*time.Millisecond, func() { close(stopped) })
-			err = serve(ctx, hub, []outerConnector{connector}, test.grace, slog.New(slog.DiscardHandler))
+			err = serve(ctx, hub, []runner{connector}, test.grace, slog.New(slog.DiscardHandler))
 			if code := exitCode(err); code != 143 {
 				t.Errorf("exit code %d, %v", code, err)
 			}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,29 +21,15 @@ const page = 500
 
 // row is a message as it is printed.
 type row struct {
-	Seq    int64     `json:"seq"`
-	ID     string    `json:"id"`
-	Role   llm.Role  `json:"role"`
-	Author string    `json:"author"`
-	Time   time.Time `json:"time"`
-	Text   string    `json:"text"`
-	With   []with    `json:"attachments,omitempty"`
+	chat.Record
 
 	calls []llm.Call // for people only
 	came  []string   // what came with it, for people
 }
 
-// with is what came with a message, as it is printed.
-type with struct {
-	Kind    string `json:"kind"`
-	Name    string `json:"name,omitempty"`
-	Caption string `json:"caption,omitempty"`
-}
-
 func rowOf(m chat.Message) row {
-	r := row{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text, calls: m.Calls}
+	r := row{Record: chat.RecordOf(m), calls: m.Calls}
 	for _, a := range m.Attachments {
-		r.With = append(r.With, with{a.Kind, a.Name, a.Caption})
 		r.came = append(r.came, a.Words())
 	}
 	return r

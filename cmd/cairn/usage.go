@@ -2,17 +2,13 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
-	"cairn/llm/prices"
 	"cairn/memory"
 )
 
@@ -34,8 +30,8 @@ runs.`,
   cairn usage --by conversation --json | jq '.rows[0].cost'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains(usageKeys, by) {
-				return wrongUse(cmd, fmt.Errorf("--by %q: there are %s", by, strings.Join(usageKeys, ", ")))
+			if !slices.Contains(channel.UsageKeys, by) {
+				return wrongUse(cmd, fmt.Errorf("--by %q: there are %s", by, strings.Join(channel.UsageKeys, ", ")))
 			}
 			from, err := a.since(cmd, since)
 			if err != nil {
@@ -50,7 +46,7 @@ runs.`,
 				if err != nil {
 					return err
 				}
-				return a.show(a.out, usageReport(used, day, by, a.settings.Money().Prices), asJSON)
+				return a.show(a.out, report{channel.NewUsageReport(used, day, by, a.settings.Money().Prices)}, asJSON)
 			})
 		},
 	}
@@ -60,68 +56,8 @@ runs.`,
 	return cmd
 }
 
-// usageKeys are what rows can be made by.
-var usageKeys = []string{"day", "conversation", "model"}
-
 // report is what cairn usage shows.
-type report struct {
-	Since   string      `json:"since"` // a day; empty: all time
-	By      string      `json:"by"`
-	Rows    []reportRow `json:"rows"`
-	Total   expenses    `json:"total"`
-	NoPrice []string    `json:"no_price"` // models that count as 0
-}
-
-type reportRow struct {
-	key string // a day, a conversation or a model
-	by  string
-	expenses
-}
-
-// MarshalJSON names the key: {"day": "2026-11-22", "requests": …}.
-func (r reportRow) MarshalJSON() ([]byte, error) {
-	text, err := json.Marshal(r.expenses)
-	if err != nil {
-		return nil, err
-	}
-	key, err := json.Marshal(r.key)
-	return slices.Concat([]byte(`{"`+r.by+`":`), key, []byte(","), text[1:]), err
-}
-
-// expenses are what requests took, and of them those of summaries.
-type expenses struct {
-	channel.Expense
-	Summaries channel.Expense `json:"summaries"`
-}
-
-func (e *expenses) add(u memory.Usage, list prices.List) (priced bool) {
-	if u.Kind == memory.ForSummary {
-		e.Summaries.Add(u, list)
-	}
-	return e.Add(u, list)
-}
-
-func usageReport(used []memory.Usage, since, by string, list prices.List) report {
-	r := report{Since: since, By: by, Rows: []reportRow{}, NoPrice: []string{}}
-	at := map[string]int{}
-	for _, u := range used {
-		key := map[string]string{"day": u.Day, "conversation": u.Conversation, "model": u.Model}[by]
-		if _, known := at[key]; !known {
-			at[key] = len(r.Rows)
-			r.Rows = append(r.Rows, reportRow{key: key, by: by})
-		}
-		r.Rows[at[key]].add(u, list)
-		if !r.Total.add(u, list) && !slices.Contains(r.NoPrice, u.Model) {
-			r.NoPrice = append(r.NoPrice, u.Model)
-		}
-	}
-	if by != "day" { // days are in order, of others the most expensive stand first
-		slices.SortStableFunc(r.Rows, func(a, b reportRow) int {
-			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Input, a.Input), cmp.Compare(a.key, b.key))
-		})
-	}
-	return r
-}
+type report struct{ channel.UsageReport }
 
 // String is the report as a table.
 func (r report) String() string {
@@ -133,43 +69,22 @@ func (r report) String() string {
 	}
 	lines := [][]string{{strings.ToUpper(r.By), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "COST", "SUMMARIES"}}
 	for _, row := range r.Rows {
-		lines = append(lines, row.expenses.columns(row.key))
+		lines = append(lines, columns(row.Key, row.Expenses))
 	}
-	text := aligned(append(lines, r.Total.columns("total")))
+	lines = append(lines, columns("total", r.Total))
+	right := slices.Repeat([]bool{true}, len(lines[0]))
+	right[0] = false
+	text := strings.TrimSuffix(table(lines).aligned(right), "\n")
 	for _, model := range r.NoPrice {
 		text += fmt.Sprintf("\nno price for %s: it counts as 0; set [prices.%q] in the settings", model, model)
 	}
 	return text
 }
 
-func (e expenses) columns(name string) []string {
-	columns := []string{name}
+func columns(name string, e channel.Expenses) []string {
+	cells := []string{name}
 	for _, n := range []int64{e.Requests, e.Input, e.Cached, e.Written, e.Output} {
-		columns = append(columns, fmt.Sprint(n))
+		cells = append(cells, fmt.Sprint(n))
 	}
-	return append(columns, fmt.Sprintf("%.4f", e.Cost), fmt.Sprintf("%.4f", e.Summaries.Cost))
-}
-
-// aligned puts lines under each other: the first column to the left, numbers to the right.
-func aligned(lines [][]string) string {
-	widths := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, text := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
-		}
-	}
-	rows := make([]string, len(lines))
-	for n, line := range lines {
-		var b strings.Builder
-		for i, text := range line {
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
-			if i == 0 {
-				b.WriteString(text + space)
-			} else {
-				b.WriteString("  " + space + text)
-			}
-		}
-		rows[n] = b.String()
-	}
-	return strings.Join(rows, "\n")
+	return append(cells, fmt.Sprintf("%.4f", e.Cost), fmt.Sprintf("%.4f", e.Summaries.Cost))
 }

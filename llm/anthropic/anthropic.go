@@ -85,6 +85,9 @@ func (m *Model) CacheTTL() time.Duration {
 	return shortTTL
 }
 
+// CacheRule is llm.CacheBreakpoints.
+func (m *Model) CacheRule() string { return llm.CacheBreakpoints }
+
 // Generate answers req, see llm.Model and llm.Retry.
 func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
 	return m.Retry(ctx, req, show, func(ctx context.Context, show func(string)) (llm.Response, error) {

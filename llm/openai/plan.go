@@ -135,3 +135,14 @@ func (o *Model) CacheTTL() time.Duration {
 	}
 	return 5 * time.Minute
 }
+
+// CacheRule is how the provider caches prompts, by its host and model.
+func (o *Model) CacheRule() string {
+	switch p := o.plan(o.Discovery.Model()); {
+	case p.breakpoints:
+		return llm.CacheBreakpoints
+	case strings.HasSuffix(o.Host, "deepseek.com"):
+		return llm.CacheUnits
+	}
+	return llm.CachePrefix
+}

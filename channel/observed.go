@@ -1,0 +1,91 @@
+package channel
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+
+	"cairn/compactor"
+	"cairn/internal/observe"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// What observers are told about a conversation: its turns, and what was applied in it.
+
+// The outcomes of a turn that returns without an error.
+var (
+	answered = slog.String("outcome", observe.Answered)
+	stopped  = slog.String("outcome", observe.Stopped)
+)
+
+// observed ends the step of a turn; err is why the turn stays open, if it does.
+func (c *conversation) observed(step *observe.Step, turn memory.Turn, err error) {
+	if step == nil {
+		return
+	}
+	outcome := observe.Passed
+	switch {
+	case err != nil:
+		outcome = observe.Interrupted
+		step.Fail(err)
+	case step.Err != nil:
+		outcome = observe.Failed
+	}
+	if err != nil || step.Attr("outcome") == "" {
+		step.Add(slog.String("outcome", outcome))
+	}
+	step.Add(slog.Int64("turn", turn.Seq), slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
+	step.End()
+}
+
+// observeApplied tells about summaries that were applied, once for all that were applied in
+// one step: as an event of the turn that runs, or else of a step of its own.
+func (c *conversation) observeApplied(e compactor.Event) {
+	if e.State != compactor.EventApplied || len(e.Set) > 0 && e.Set[0].ID != e.ID {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("trigger", string(e.Trigger)), slog.Int("before", e.BeforeTokens), slog.Int("after", e.AfterTokens),
+		slog.Int64("id", e.ID), slog.Int("summaries", max(len(e.Set), 1)),
+	}
+	if turn := c.turn.Load(); turn != nil {
+		turn.step.Event(observe.ContextCompaction, attrs...)
+		return
+	}
+	_, step := observe.Begin(observe.In(c.hub.ctx, c.name), observe.Applied)
+	step.Event(observe.ContextCompaction, attrs...)
+	step.End()
+}
+
+// FailureClass sorts failed turns and requests into few classes, one of FailureClasses.
+func FailureClass(err error) string {
+	var budget *budgetError
+	switch {
+	case errors.As(err, &budget):
+		return "budget"
+	case errors.Is(err, compactor.ErrSpent):
+		return "calls_per_hour"
+	case errors.Is(err, compactor.ErrTooLarge):
+		return "too_large"
+	case errors.Is(err, errInterrupted):
+		return "interrupted"
+	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
+		return "no_answer"
+	}
+	if kind := llm.KindOf(err); kind != "" {
+		return classOf(kind)
+	}
+	return "other"
+}
+
+func classOf(kind llm.Kind) string { return strings.ReplaceAll(string(kind), " ", "_") }
+
+// FailureClasses are all that FailureClass returns.
+func FailureClasses() []string {
+	all := []string{"budget", "calls_per_hour", "too_large", "interrupted", "no_answer"}
+	for _, kind := range llm.Kinds {
+		all = append(all, classOf(kind))
+	}
+	return append(all, "other")
+}

@@ -1,0 +1,116 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/internal/observe"
+	"cairn/llm"
+)
+
+// stepLog notes how steps end, and what happens in them.
+type stepLog struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+func (w *stepLog) Begin(ctx context.Context, _ *observe.Step) context.Context { return ctx }
+
+func (w *stepLog) Event(s *observe.Step, name string, attrs []slog.Attr) {
+	w.note(fmt.Sprintf("%s in %s of %s: %s", name, s.Kind, s.Conversation, attrs[0]))
+}
+
+func (w *stepLog) End(s *observe.Step) {
+	if s.Kind == observe.Turn {
+		line := "turn " + s.Attr("outcome")
+		if s.Err != nil {
+			line += ": " + channel.FailureClass(s.Err)
+		}
+		w.note(line)
+	}
+}
+
+func (w *stepLog) note(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, line)
+}
+
+// The model server that refuses everybody is one incident, what fails here alone another: each is one warning.
+func TestEachTurnIsObservedAndEachFailureLogged(t *testing.T) {
+	var w stepLog
+	var log journal
+	var failure error
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if failure != nil {
+			return llm.Response{}, failure
+		}
+		return echo(ctx, n, req)
+	})
+	r.stop()
+	r.opts.Observer = &w
+	r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	r.start()
+	for _, failure = range []error{nil, &llm.Error{Kind: llm.KindAuth}, &llm.Error{Kind: llm.KindAuth}, llm.ErrTooManyCalls, errors.New("boom")} {
+		r.say("hello", true)
+		r.idle()
+	}
+	r.run("/pause")
+	r.say("hello", true)
+	r.idle()
+	equal(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
+	if warned, all := log.lines(slog.LevelWarn, "turn_failed"), log.lines(slog.LevelInfo, "turn_failed")+log.lines(slog.LevelWarn, "turn_failed"); warned != 2 || all != 4 {
+		t.Errorf("%d warnings and %d lines in all of\n%s", warned, all, log.text.String())
+	}
+}
+
+func TestWhatIsAppliedInATurnIsAnEventOfIt(t *testing.T) {
+	var w stepLog
+	r := newRig(t, nil)
+	overflow := false
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if overflow {
+			overflow = false
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+		}
+		return echo(ctx, n, req)
+	}
+	r.stop()
+	r.opts.Observer = &w
+	r.start()
+	for i := range 31 {
+		overflow = i == 30
+		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)), true)
+		r.idle()
+	}
+	at := slices.IndexFunc(w.lines, func(line string) bool { // what was prepared, or what makes room now
+		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
+	})
+	if at < 0 || !slices.Contains(w.lines[at:], "turn answered") {
+		t.Errorf("observed %q", w.lines)
+	}
+}
+
+func TestEveryErrorHasAClass(t *testing.T) {
+	known := channel.FailureClasses()
+	for _, err := range []error{
+		errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled, fmt.Errorf("wrapped: %w", &llm.Error{Kind: llm.KindQuota}),
+	} {
+		if class := channel.FailureClass(err); !slices.Contains(known, class) {
+			t.Errorf("%v is of the class %q", err, class)
+		}
+	}
+	for _, kind := range llm.Kinds {
+		if class := channel.FailureClass(&llm.Error{Kind: kind}); class == "other" || !slices.Contains(known, class) {
+			t.Errorf("%q is of the class %q", kind, class)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package channel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// What the operator of the bot does from outside of any conversation, over HTTP. Nobody asks for
+// rights here: who may call these owns the bot.
+
+// Glance is what an open conversation does, and how full it is.
+type Glance struct {
+	Used, Window int  // tokens; used with the reply's reserve
+	Answering    bool // a turn runs
+	Summarizing  bool // a compaction runs
+}
+
+// Glance looks at an open conversation; ok is false if it is not open. It does not block.
+func (h *Hub) Glance(name string) (g Glance, ok bool) {
+	c, err := h.find(name, nil)
+	if c == nil || err != nil {
+		return g, false
+	}
+	defer h.release(c)
+	gauge := c.gauge.Load()
+	if gauge == nil { // it is being opened
+		return g, false
+	}
+	now := (*gauge)()
+	return Glance{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil}, true
+}
+
+// Gauge returns what /context shows, without what models were used for: of an open conversation
+// as it is now, of another one as it is stored. ErrNotFound: there is no such conversation.
+func (h *Hub) Gauge(ctx context.Context, name string) (Context, error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if err != nil {
+		return Context{}, err
+	}
+	c, err := h.find(name, nil)
+	if err != nil {
+		return Context{}, err
+	}
+	if c == nil {
+		return Gauge(ctx, records, h.o.Agent(name))
+	}
+	defer h.release(c)
+	agent, err := c.current(ctx)
+	if err != nil {
+		return Context{}, err
+	}
+	now := newContext(ctx, (*c.gauge.Load())(), records, agent)
+	now.Calls = c.callsWords()
+	return now, nil
+}
+
+// Spending returns what a conversation's models were used for, and the budgets.
+func (h *Hub) Spending(ctx context.Context, name string) (*Spending, error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	money := h.rules.Load().Money
+	s, err := ReadSpending(ctx, records, h.o.Agent(name).Model.Name(), money)
+	if err == nil {
+		s.Budgets = append(s.Budgets, h.budget.state(money, time.Now())...)
+	}
+	return s, err
+}
+
+// Compact asks for a compaction of a conversation, which keeps what focus asks for, and keep of
+// the newest messages; nil: as its policy says. What it returns says whether one begins.
+func (h *Hub) Compact(ctx context.Context, name, focus string, keep *int) (began Event, err error) {
+	err = h.onEngine(ctx, name, func(c *conversation) error {
+		answer := make(chan compactor.Event, 1)
+		tell := func(e compactor.Event) { answer <- e }
+		err := c.tryDo(func(e *compactor.Compactor) {
+			if keep != nil {
+				e.CompactKeeping(*keep, focus, tell, nil)
+			} else {
+				e.Compact(compactor.OnManual, focus, tell, nil)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		select {
+		case began = <-answer:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	return began, err
+}
+
+// Undo takes back what was applied last.
+func (h *Hub) Undo(ctx context.Context, name string) (undone Event, err error) {
+	err = h.onEngine(ctx, name, func(c *conversation) (err error) {
+		undone, err = c.undo()
+		return err
+	})
+	return undone, err
+}
+
+// onEngine runs do with a conversation that is open.
+func (h *Hub) onEngine(ctx context.Context, name string, do func(c *conversation) error) error {
+	c, err := h.known(ctx, name)
+	if err == nil && c == nil {
+		err = fmt.Errorf("conversation %q: %w", name, memory.ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	defer h.release(c)
+	if _, err := c.current(ctx); err != nil {
+		return err
+	}
+	return do(c)
+}
+
+// StartSession wants a new session, like /new. wanted is false if nothing was said since the last
+// beginning; later: it begins when what was said before is answered.
+func (h *Hub) StartSession(ctx context.Context, name string) (wanted, later bool, err error) {
+	err = h.onEngine(ctx, name, func(c *conversation) (err error) {
+		if wanted, later, err = c.records.WantSession(ctx); err == nil && wanted {
+			c.wake()
+		}
+		return err
+	})
+	return wanted, later, err
+}
+
+// Pause has a conversation, or with "" the whole bot, call no model until Resume.
+func (h *Hub) Pause(ctx context.Context, name, by string) error {
+	if err := h.o.Store.Pause(ctx, name, by); err != nil {
+		return err
+	}
+	for _, c := range h.all() {
+		if name == everywhere || c.name == name {
+			c.interrupt()
+		}
+		h.release(c)
+	}
+	return nil
+}
+
+// Resume ends a pause.
+func (h *Hub) Resume(ctx context.Context, name string) error { return h.o.Store.Resume(ctx, name) }
+
+// Paused reports whether a conversation, and whether the whole bot is paused.
+func (h *Hub) Paused(ctx context.Context, name string) (here, all bool, err error) {
+	scopes, err := h.o.Store.Pauses(ctx)
+	return slices.Contains(scopes, name), slices.Contains(scopes, everywhere), err
+}
+
+// Setting is one value by which a conversation is compacted.
+type Setting struct {
+	Key      string `json:"key"`
+	Value    any    `json:"value"`
+	Origin   string `json:"origin"`   // where it is from: "built in", "config.toml:12", "set here by Ada"
+	Here     bool   `json:"set_here"` // it is set for this conversation, and null takes that back
+	Settable bool   `json:"settable"` // false: only the settings file has it
+}
+
+// Settings returns by which values a conversation is compacted, and why those set here that do
+// not go with the settings file are left out.
+func (h *Hub) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, err := effective(ctx, records, h.o.Agent(name))
+	if err != nil {
+		return nil, nil, err
+	}
+	var values map[string]any
+	text, err := json.Marshal(shown.policy)
+	if err == nil {
+		err = json.Unmarshal(text, &values)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("write policy: %w", err)
+	}
+	for _, key := range compactor.Keys() {
+		o, set := shown.set[key]
+		s := Setting{Key: key, Value: values[key], Origin: shown.origin(key), Here: set && !o.Above, Settable: !slices.Contains(fileOnly, key)}
+		switch {
+		case key == "prepare_threshold":
+			s.Value = shown.policy.Prepare()
+		case key == "prompt_file" && s.Value != "":
+			s.Value = filepath.Base(shown.policy.PromptFile)
+		}
+		all = append(all, s)
+	}
+	for _, e := range shown.left {
+		left = append(left, e.Error())
+	}
+	return all, left, nil
+}
+
+// Policy returns the policy of a conversation, and the one of its settings file.
+func (h *Hub) Policy(ctx context.Context, name string) (now, file compactor.Policy, err error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if err != nil {
+		return now, file, err
+	}
+	agent := h.o.Agent(name)
+	shown, err := effective(ctx, records, agent)
+	return shown.policy, agent.Policy(), err
+}
+
+// Set sets values for a conversation, or takes those back that are nil: all of them or, if they
+// do not make a valid policy, none.
+func (h *Hub) Set(ctx context.Context, name string, values map[string]*string, by string) error {
+	records, err := h.o.Store.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	for key := range values {
+		if !slices.Contains(compactor.Keys(), key) {
+			return errPeople((&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error())
+		}
+	}
+	if err := override(ctx, records, h.o.Agent(name).Policy(), values, by); err != nil {
+		return err
+	}
+	h.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by)
+	c, err := h.find(name, nil)
+	if err != nil && !errors.Is(err, ErrClosed) {
+		return err
+	}
+	if c != nil {
+		c.inbox.post(c.settingsChanged)
+		h.release(c)
+	}
+	h.eachThread(name, (*conversation).settingsChanged)
+	return nil
+}
+
+// Budgets returns the state of the budgets that are set.
+func (h *Hub) Budgets() []Budget { return h.budget.state(h.rules.Load().Money, time.Now()) }

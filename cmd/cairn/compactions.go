@@ -1,0 +1,123 @@
+// cairn compactions: what was compacted, when, why, and with what effect.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/memory"
+)
+
+func newCompactions(a *app) *cobra.Command {
+	var channel, state, since string
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "compactions [--channel NAME] [--state STATE] [--since TIME] [--json]",
+		Short: "List compactions: when, why, what they replaced, and what that freed",
+		Long: `List compactions, the newest last: the time at which it was applied (or, if it never was, at
+which it began), what triggered it, its kind and state, the messages it replaces, the tokens
+that were used before and after, the seconds that the summary took, and who made it. --json
+has more. It works while the bot runs.
+
+Kinds: a leaf summarizes messages, a rollup summarizes summaries, a placeholder stands for
+messages that nobody has summarized yet. States: ` + strings.Join(memory.CompactionStates[:4], ", ") + `,
+` + strings.Join(memory.CompactionStates[4:], ", ") + `.`,
+		Example: `  cairn compactions --since 7d
+  cairn compactions --state failed
+  cairn compactions --channel garden --json | jq 'select(.trigger == "emergency") | .time'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			f := memory.CompactionFilter{State: state, Limit: limit}
+			if state != "" && !slices.Contains(memory.CompactionStates, state) {
+				return wrongUse(cmd, fmt.Errorf("--state %q: there are %s", state, strings.Join(memory.CompactionStates, ", ")))
+			}
+			if limit < 0 {
+				return wrongUse(cmd, errors.New("--limit must be at least 0"))
+			}
+			if f.Since, err = a.since(cmd, since); err != nil {
+				return err
+			}
+			return a.look(cmd.Context(), func(store *memory.Store) error {
+				if channel != "" {
+					c, err := find(cmd.Context(), store, channel)
+					if err != nil {
+						return err
+					}
+					f.Conversation = c.Name()
+				}
+				return a.showCompactions(cmd, store, f, asJSON)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&channel, "channel", "", "only those of this channel, by `NAME` (all)")
+	flags.StringVar(&state, "state", "", "only those in this `STATE` (all)")
+	flags.StringVar(&since, "since", "", "only those since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
+	flags.IntVar(&limit, "limit", 0, "only the newest `N` (default: all)")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+func (a *app) showCompactions(cmd *cobra.Command, store *memory.Store, f memory.CompactionFilter, asJSON bool) error {
+	all, total, err := store.Compactions(cmd.Context(), f)
+	if err != nil {
+		return err
+	}
+	var rows []fmt.Stringer
+	several := slices.ContainsFunc(all, func(c memory.ListedCompaction) bool { return c.Channel != all[0].Channel })
+	for _, one := range all {
+		rows = append(rows, compactionRow{one, several})
+	}
+	if err := a.showTable("ID\tTIME\tCHANNEL\tTRIGGER\tKIND\tSTATE\tSPAN\tBEFORE\tAFTER\tSEC\tBY\tERROR", rows, asJSON); err != nil {
+		return err
+	}
+	if total == 0 {
+		fmt.Fprintln(a.err, "no compactions found")
+	} else if more := total - len(all); more > 0 {
+		fmt.Fprintf(a.err, "%d more before them; --limit shows them\n", more)
+	}
+	return nil
+}
+
+// compactionRow is one line of the list.
+type compactionRow struct {
+	memory.ListedCompaction
+	named bool // its channel is named
+}
+
+func (c compactionRow) String() string {
+	channel := ""
+	if c.named {
+		channel = c.Channel
+	}
+	number := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	seconds := ""
+	if c.Seconds > 0 {
+		seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
+	}
+	return strings.Join([]string{
+		strconv.FormatInt(c.ID, 10), shortTime(c.Time, time.Now()), channel, c.Trigger, c.Kind, c.State,
+		fmt.Sprintf("#%d-%d", c.From, c.To), number(c.BeforeTokens), number(c.AfterTokens), seconds, inOneLine(cmp.Or(c.Model, c.By)), inOneLine(c.Error),
+	}, "\t")
+}
+
+// shortTime is a moment of the last months without its year, an older one without its time.
+func shortTime(t, now time.Time) string {
+	if now.Sub(t) < 300*24*time.Hour {
+		return t.Local().Format("01-02 15:04")
+	}
+	return t.Local().Format(time.DateOnly)
+}

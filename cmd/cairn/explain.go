@@ -1,0 +1,138 @@
+// cairn config check --explain: what the settings mean in tokens.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// explainedAgent is what the settings mean for one agent.
+type explainedAgent struct {
+	Agent   string             `json:"agent"`
+	Channel string             `json:"channel,omitempty"`
+	Model   string             `json:"model"`
+	Window  string             `json:"window_source"` // where the size of the window comes from
+	Rows    []explainedSetting `json:"settings"`      // the largest first
+}
+
+type explainedSetting struct {
+	compactor.Meaning
+	Origin string `json:"origin"` // "default", "FILE:LINE", or "channel"
+}
+
+// explanation is one for each agent.
+type explanation []explainedAgent
+
+func (e explanation) String() string {
+	var b strings.Builder
+	for i, one := range e {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		of := ""
+		if one.Channel != "" {
+			of = " in " + one.Channel
+		}
+		fmt.Fprintf(&b, "agent %q%s, model %s (window: %s)\n", one.Agent, of, one.Model, one.Window)
+		b.WriteString(one.table())
+		for _, row := range one.Rows {
+			if row.Moves != "" {
+				fmt.Fprintf(&b, "\n  %s moves: %s", row.Key, row.Moves)
+			}
+		}
+	}
+	return b.String()
+}
+
+func (e explainedAgent) table() string {
+	rows := table{{"SETTING", "TOKENS", "VALUE", "ORIGIN"}}
+	for _, row := range e.Rows {
+		rows = append(rows, []string{row.Key, fmt.Sprint(row.Tokens), row.Value, row.Origin})
+	}
+	lines := strings.Split(strings.TrimSuffix(rows.aligned([]bool{false, true, true, false}), "\n"), "\n")
+	lines[0] += "  MEANS"
+	for i, row := range e.Rows {
+		lines[i+1] += "  " + row.Means
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (a *app) explainConfig(ctx context.Context, file, name string, asJSON bool) error {
+	a.config = file
+	log, err := a.logger(a.err, slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		return a.look(ctx, func(store *memory.Store) error {
+			conversation, err := find(ctx, store, name)
+			if err != nil {
+				return err
+			}
+			return a.explain(ctx, log, conversation, asJSON)
+		})
+	}
+	if err := a.load(); err != nil {
+		return err
+	}
+	return a.explain(ctx, log, nil, asJSON)
+}
+
+// explain explains the settings of all agents, or of the one that answers in a conversation.
+func (a *app) explain(ctx context.Context, log *slog.Logger, conversation *memory.Conversation, asJSON bool) error {
+	b := &bot{log: log, models: newModelSet(log)} // it does not run: its agents are looked at
+	agents, err := b.agents(&a.settings)
+	if err != nil {
+		return err
+	}
+	all := explanation{}
+	for _, set := range a.settings.Agents {
+		agent := agents[set.ID]
+		policy, own, of := agent.Policy(), map[string]bool{}, ""
+		if conversation != nil {
+			if a.settings.AgentFor(conversation.Name()) != set.ID {
+				continue
+			}
+			of = conversation.Name()
+			overrides, err := conversation.Overrides(ctx)
+			for _, o := range overrides {
+				own[o.Key] = true
+			}
+			changed, policyErr := agent.PolicyOf(ctx, conversation)
+			if err := errors.Join(err, policyErr); err != nil {
+				return err
+			}
+			policy = changed
+		}
+		all = append(all, a.explainAgent(ctx, agent, policy, own, of))
+	}
+	return a.show(a.out, all, asJSON)
+}
+
+func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy compactor.Policy, own map[string]bool, of string) explainedAgent {
+	e := explainedAgent{Agent: agent.ID, Channel: of, Model: agent.Model.Name(), Window: agent.Model.Window(ctx).Source}
+	for _, m := range agent.Explain(ctx, policy) {
+		row := explainedSetting{Meaning: m, Origin: "default"}
+		compaction := slices.Contains(compactor.Keys(), m.Key)
+		line := a.settings.Line(agent.ID, m.Key, compaction)
+		switch {
+		case own[m.Key]:
+			row.Origin = "channel"
+		case line > 0:
+			row.Origin = fmt.Sprintf("%s:%d", filepath.Base(a.settings.File), line)
+		case m.Key == "context_window":
+			row.Origin = "model"
+		}
+		e.Rows = append(e.Rows, row)
+	}
+	return e
+}

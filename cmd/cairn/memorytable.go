@@ -1,0 +1,112 @@
+// How memories are printed: a table, a line in other reports, JSON, CSV.
+package main
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/memory"
+	"cairn/terminal"
+)
+
+// showMemories prints memories as the selection wants them.
+func (a *app) showMemories(memories []memory.Memory, s selection) error {
+	if s.csv {
+		return a.memoriesAsCSV(memories)
+	}
+	var rows []fmt.Stringer
+	for _, m := range memories {
+		rows = append(rows, memoryCells{memoryRow{Memory: m, named: s.channel == ""}})
+	}
+	return a.showTable("ID\tKIND\tSAID\tBY\tABOUT\tMEMORY\tCHANNEL\tNOTES", rows, s.json)
+}
+
+// memoryCells is a memory as a row of a table.
+type memoryCells struct{ memoryRow }
+
+func (m memoryCells) String() string {
+	about, channel := "", ""
+	if m.About != m.Speaker {
+		about = m.About
+	}
+	if m.named {
+		channel = m.Conversation
+	}
+	cells := []string{
+		strconv.FormatInt(m.ID, 10), m.Kind, m.SaidAt.Local().Format(time.DateOnly), inOneLine(m.Speaker),
+		inOneLine(about), inOneLine(m.Content), channel, strings.Join(m.marks(), ", "),
+	}
+	return strings.Join(cells, "\t")
+}
+
+// memoryRow is a memory in a line.
+type memoryRow struct {
+	memory.Memory
+	named bool // its channel is named, for it is not known from elsewhere
+}
+
+func (m memoryRow) String() string {
+	notes := []string{m.SaidAt.Local().Format(time.DateOnly)}
+	if m.Speaker != "" {
+		notes = append(notes, inOneLine(m.Speaker))
+	}
+	if m.named {
+		notes = append(notes, m.Conversation)
+	}
+	notes = append(notes, m.marks()...)
+	return fmt.Sprintf("%-5d %-11s %s (%s)", m.ID, m.Kind, inOneLine(m.Content), strings.Join(notes, ", "))
+}
+
+// marks is what is special about a memory.
+func (m memoryRow) marks() (marks []string) {
+	if m.Pinned {
+		marks = append(marks, "pinned")
+	}
+	if m.State != "active" {
+		marks = append(marks, m.State)
+	}
+	return marks
+}
+
+// memoriesAsCSV writes memories for spreadsheets: a head, then a record each.
+func (a *app) memoriesAsCSV(memories []memory.Memory) error {
+	w := csv.NewWriter(a.out)
+	_ = w.Write([]string{ // errors stay until Flush
+		"id", "channel", "kind", "content", "importance", "speaker", "about", "saved_by", "state", "pinned",
+		"confirmed", "said_at", "saved_at", "expires_at", "superseded_by", "compaction",
+	})
+	number := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	for _, m := range memories {
+		expires := ""
+		if !m.Expires.IsZero() {
+			expires = m.Expires.UTC().Format(time.RFC3339)
+		}
+		_ = w.Write([]string{
+			number(m.ID), cellText(m.Conversation), m.Kind, cellText(m.Content), strconv.FormatFloat(m.Importance, 'g', -1, 64),
+			cellText(m.Speaker), cellText(cmp.Or(m.About, m.Speaker)), m.By, m.State, strconv.FormatBool(m.Pinned),
+			strconv.Itoa(m.Confirmed), m.SaidAt.UTC().Format(time.RFC3339), m.SavedAt.UTC().Format(time.RFC3339), expires,
+			number(m.SupersededBy), number(m.Compaction),
+		})
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// cellText is text that a spreadsheet takes for text, though a stranger wrote it: one that
+// would begin a formula gets an apostrophe before it.
+func cellText(text string) string {
+	text = terminal.Printable(text)
+	if text != "" && strings.ContainsRune("=+-@\t\n", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

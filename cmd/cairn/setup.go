@@ -1,0 +1,259 @@
+// cairn setup: from nothing to a bot that runs.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cairn/config"
+	"cairn/terminal"
+)
+
+func newSetup(a *app) *cobra.Command {
+	s := &setup{app: a, discordToken: source{variable: "DISCORD_TOKEN"}, slackBot: source{variable: "SLACK_BOT_TOKEN"}, slackApp: source{variable: "SLACK_APP_TOKEN"}}
+	cmd := &cobra.Command{
+		Use:   "setup [--model KIND] [--platform NAME] [--no-run]",
+		Short: "Set up a model and a platform, and start the bot",
+		Long: `Ask for a model, a platform and its tokens, check each against its server, write config.toml
+and the files with the secrets (in the folder secrets beside it, readable by their owner
+alone), and start the bot.
+
+Each question has a flag; what a flag answers is not asked. Where standard input is no
+terminal nothing is asked: what is missing is an error. Secrets are never arguments, which
+other users of the machine can see, but "file:PATH" or "env:NAME". Without a flag the usual
+variables are used if they are set: OPENAI_API_KEY, ANTHROPIC_API_KEY, DISCORD_TOKEN,
+SLACK_BOT_TOKEN, SLACK_APP_TOKEN.
+
+Nothing is written before everything is checked. A config.toml that exists is replaced only
+after a yes, or with --force; it is kept beside the new one.`,
+		Example: `  cairn setup
+  cairn setup --model http://localhost:11434/v1 --model-name qwen3 --platform terminal
+  DISCORD_TOKEN=… cairn setup --model openai --model-key env:KEY --platform discord --no-run`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.model, "model", "", "`KIND`: openai, anthropic, none, or the address of a server with the API of one of them")
+	f.StringVar(&s.modelName, "model-name", "", "`NAME` of the model (chosen from what the server offers)")
+	f.StringVar(&s.modelKey.flag, "model-key", "", "where the key is: file:PATH, env:NAME, or none")
+	f.StringVar(&s.platform, "platform", "", "`NAME`: discord, slack, or terminal")
+	f.StringVar(&s.discordToken.flag, "discord-token", "", "where the token is: file:PATH or env:NAME")
+	f.BoolVar(&s.withoutContent, "without-message-content", false, "on Discord read only messages addressed to the bot")
+	f.StringVar(&s.slackBot.flag, "slack-bot-token", "", "where the token xoxb-… is: file:PATH or env:NAME")
+	f.StringVar(&s.slackApp.flag, "slack-app-token", "", "where the token xapp-… is: file:PATH or env:NAME")
+	f.StringVar(&s.apiBase, "api-base", "", "`ADDRESS` of a server compatible with the platform (the platform itself)")
+	f.BoolVar(&s.force, "force", false, "replace a config.toml that exists; it is kept beside the new one")
+	f.BoolVar(&s.noRun, "no-run", false, "do not start the bot")
+	return cmd
+}
+
+// setup is one run of the command: what its flags say, and what was found out.
+type setup struct {
+	app *app
+	ask *dialogue // nil: nobody can be asked
+
+	model, modelName, platform, apiBase        string
+	modelKey, discordToken, slackBot, slackApp source
+	withoutContent, force, noRun               bool
+	askKey                                     bool // the key in the environment was wrong
+
+	file    settingsFile
+	secrets []secretFile
+	former  []string // where files are now that were replaced
+	hello   string   // what to do once the bot runs
+}
+
+// source is where a secret comes from: what its flag says, else a variable of the
+// environment, else somebody who is asked.
+type source struct{ flag, variable string }
+
+// secretFile is a secret to be written, by the name of its file.
+type secretFile struct{ name, value string }
+
+// errLeft ends a setup that somebody left.
+var errLeft = errors.New("left: nothing was written")
+
+func (s *setup) run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	if isTerminal(s.app.in) {
+		s.ask = newDialogue(s.app)
+	}
+	if err := s.complete(); err != nil {
+		return wrongUse(cmd, err)
+	}
+	target := cmp.Or(s.app.config, config.DefaultFile)
+	if err := s.mayReplace(ctx, target); err != nil {
+		return err
+	}
+	if s.ask != nil {
+		s.say("A model, a place to talk, and the bot runs. Ctrl-C leaves; nothing is written before all is checked.")
+	}
+	for _, step := range []func(context.Context) error{s.chooseModel, s.choosePlatform} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	written, err := s.write(target)
+	if err != nil {
+		return err
+	}
+	s.say("\nWritten: %s", strings.Join(written, ", "))
+	if len(s.former) > 0 {
+		s.say("Kept: %s", strings.Join(s.former, ", "))
+	}
+	return s.start(cmd)
+}
+
+// complete says what is missing where nobody can be asked.
+func (s *setup) complete() error {
+	if s.ask != nil {
+		return nil
+	}
+	var missing []string
+	want := func(flag, value string) {
+		if value == "" {
+			missing = append(missing, flag)
+		}
+	}
+	secret := func(flag string, from source) {
+		if from.flag == "" && os.Getenv(from.variable) == "" {
+			missing = append(missing, flag+" (or "+from.variable+")")
+		}
+	}
+	want("--model", s.model)
+	want("--platform", s.platform)
+	switch s.model {
+	case "openai":
+		secret("--model-key", source{s.modelKey.flag, config.OpenAI.Key})
+	case "anthropic":
+		secret("--model-key", source{s.modelKey.flag, config.Anthropic.Key})
+	}
+	switch s.platform {
+	case "discord":
+		secret("--discord-token", s.discordToken)
+	case "slack":
+		secret("--slack-bot-token", s.slackBot)
+		secret("--slack-app-token", s.slackApp)
+	}
+	if len(missing) > 0 {
+		return errors.New("standard input is no terminal, so nobody can be asked: missing " + strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// mayReplace finds out before anything else whether the settings can be written, and asks
+// whether a file that exists may be replaced.
+func (s *setup) mayReplace(ctx context.Context, target string) error {
+	try, err := os.CreateTemp(filepath.Dir(target), ".cairn-setup-*")
+	if err != nil {
+		return usage(fmt.Errorf("%s cannot be written: %w", target, err))
+	}
+	if err := errors.Join(try.Close(), os.Remove(try.Name())); err != nil {
+		return err
+	}
+	is, err := os.Lstat(target)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !is.Mode().IsRegular():
+		return usage(fmt.Errorf("%s is no regular file: name another one with --config", target))
+	case s.force:
+		return nil
+	}
+	if s.ask == nil {
+		return usage(fmt.Errorf("%s exists: use --force to replace it (it is kept beside the new one), or --config for another file", target))
+	}
+	yes, err := s.ask.line(ctx, fmt.Sprintf("%s exists. Replace it? It is kept beside the new one. [y/N] ", target))
+	if err != nil {
+		return err
+	}
+	if yes = strings.ToLower(yes); yes != "y" && yes != "yes" {
+		return errLeft
+	}
+	return nil
+}
+
+// start starts the bot and says what to write to it.
+func (s *setup) start(cmd *cobra.Command) error {
+	command := "chat"
+	if s.platform != "terminal" {
+		command = "run"
+	}
+	full := "cairn " + command
+	for _, flag := range [][2]string{{"--config", s.app.config}, {"--data", s.app.data}} {
+		if flag[1] != "" {
+			full += " " + flag[0] + " " + flag[1]
+		}
+	}
+	if s.noRun {
+		s.say("Start the bot with `%s`. %s", full, s.hello)
+		return nil
+	}
+	s.say("The bot starts now; later, start it with `%s`.\n%s\n", full, s.hello)
+	if command == "run" {
+		return s.app.run(cmd.Context())
+	}
+	return s.app.chat(cmd, terminal.Options{Channel: defaultChannel, User: cmp.Or(os.Getenv("USER"), "you")})
+}
+
+// say prints a line for people, without secrets and control characters.
+func (s *setup) say(format string, args ...any) {
+	fmt.Fprintln(s.app.out, terminal.Printable(s.app.secrets.mask(fmt.Sprintf(format, args...))))
+}
+
+// retry does a step until it succeeds, if somebody can be asked again; forget clears the
+// answers that were wrong.
+func (s *setup) retry(ctx context.Context, do func(context.Context) error, forget func()) error {
+	for {
+		err := do(ctx)
+		if err == nil || s.ask == nil || ctx.Err() != nil || errors.Is(err, errLeft) {
+			return err
+		}
+		s.say("✗ %v", err)
+		forget()
+	}
+}
+
+// secret reads a secret; "" where there is none. It is masked from now on.
+func (s *setup) secret(ctx context.Context, from source, prompt string) (value string, err error) {
+	kind, name, _ := strings.Cut(from.flag, ":")
+	switch kind {
+	case "":
+		if value = strings.TrimSpace(os.Getenv(from.variable)); value != "" {
+			s.say("Taken from %s.", from.variable)
+		} else if s.ask != nil {
+			value, err = s.ask.secret(ctx, prompt)
+		}
+	case "env":
+		if value = strings.TrimSpace(os.Getenv(name)); value == "" {
+			err = usage(fmt.Errorf("the environment variable %s is not set", name))
+		}
+	case "file":
+		var text []byte
+		if text, err = config.ReadFile(name); err != nil {
+			err = usage(fmt.Errorf("read a secret: %w", err))
+		} else if value = strings.TrimSpace(string(text)); value == "" {
+			err = usage(fmt.Errorf("%s is empty", name))
+		}
+	default: // it may be the secret itself
+		s.app.secrets.learn(from.flag)
+		err = usage(errors.New(`a secret is given as "file:PATH" or "env:NAME", so that nobody sees it among the running programs`))
+	}
+	s.app.secrets.learn(value)
+	return value, err
+}
+
+// keep has a secret written, and returns how the settings refer to it.
+func (s *setup) keep(name, value string) string {
+	s.secrets = append(s.secrets, secretFile{name, value})
+	return "file:" + secretsFolder + "/" + name
+}

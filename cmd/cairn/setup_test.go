@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/discord/discordtest"
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
+)
+
+// tree is what is in a folder: names, and what files hold.
+func tree(t *testing.T, dir string) (all string) {
+	t.Helper()
+	noError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			all += path + "\n"
+			return err
+		}
+		all += path + ": " + read(t, path) + "\n"
+		return nil
+	}))
+	return all
+}
+
+func TestSetupByAScript(t *testing.T) {
+	t.Parallel()
+	d := discordtest.New(discordtest.Options{})
+	t.Cleanup(d.Close)
+	w := slacktest.New(slacktest.Options{})
+	t.Cleanup(w.Close)
+	model := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") }).URL
+	broken := modelServer(t, failing["an unknown model"].do).URL
+	t.Run("what is missing or wrong is said, and changes nothing", func(t *testing.T) {
+		p := newFolder(t, "EMPTY=", "GOOD=token")
+		p.write("empty", "\n")
+		noError(t, os.Mkdir(filepath.Join(p.dir, "folder"), 0o700))
+		before := tree(t, p.dir)
+		discordArgs := "--platform discord --api-base " + d.URL
+		for args, want := range map[string]struct {
+			code int
+			text string
+		}{
+			"":                          {exitUsage, "missing --model, --platform;"},
+			"--model openai":            {exitUsage, "missing --platform, --model-key (or OPENAI_API_KEY)"},
+			"--model none --platform x": {exitUsage, "there are discord, slack and terminal"},
+			"--model none --platform slack --slack-app-token env:A":         {exitUsage, "missing --slack-bot-token (or SLACK_BOT_TOKEN);"},
+			"--model none --discord-token xyz-secret " + discordArgs:        {exitUsage, `"file:PATH" or "env:NAME"`},
+			"--model none --discord-token env:EMPTY " + discordArgs:         {exitUsage, "EMPTY is not set"},
+			"--model none --discord-token file:empty " + discordArgs:        {exitUsage, "empty is empty"},
+			"--model none --discord-token file:none " + discordArgs:         {exitUsage, "no such file"},
+			"--model none --discord-token file:folder " + discordArgs:       {exitUsage, "no regular file"},
+			"--model gpt --platform terminal":                               {exitUsage, "the model must be openai, anthropic, none, or an address"},
+			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the address must hold no key"},
+			"--model http://127.0.0.1:1/v1 --platform terminal":             {exitFailed, "connect"},
+			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "unknown model"},
+			"--model openai --model-key none --platform terminal":           {exitUsage, "it needs a key"},
+			"--model none --platform terminal --config folder":              {exitUsage, "folder is no regular file"},
+			"--model none --platform terminal --config nowhere/config.toml": {exitUsage, "cannot be written"},
+			"--model none --platform terminal extra":                        {exitUsage, "one argument too many"},
+		} {
+			r := p.run("", append([]string{"setup"}, strings.Fields(args)...)...)
+			if r.code != want.code || !strings.Contains(r.err, want.text) || strings.Contains(r.out+r.err, "xyz-secret") || strings.Contains(r.out+r.err, "pw-4711") {
+				t.Errorf("%s: exit code %d, %s%s", args, r.code, r.out, r.err)
+			}
+			if now := tree(t, p.dir); now != before {
+				t.Fatalf("%s: there is now %s", args, now)
+			}
+		}
+	})
+	t.Run("with all flags nothing is asked", func(t *testing.T) {
+		p := newFolder(t, "KEY=key-key-key", "SLACK_BOT_TOKEN="+slacktest.BotToken)
+		p.write("app", slacktest.AppToken)
+		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", w.APIURL, "--no-run", "--data", "elsewhere")
+		for _, want := range []string{"✓ test-model answered", "Taken from SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a channel of Slack"} {
+			contains(t, "the output", out, want)
+		}
+		settings := read(t, filepath.Join(p.dir, "config.toml"))
+		for _, want := range []string{`model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \"" + filepath.Join(p.dir, "elsewhere") + `"`} {
+			contains(t, "the settings", settings, want)
+		}
+		contains(t, "doctor", p.must("", "doctor"), "ok     slack     both tokens are good")
+	})
+	t.Run("settings that exist are replaced only by force, and kept", func(t *testing.T) {
+		p := newFolder(t)
+		p.write("config.toml", "workers = 2\n")
+		args := []string{"setup", "--model", "none", "--platform", "terminal", "--no-run"}
+		if r := p.run("", args...); r.code != exitUsage || !strings.Contains(r.err, "config.toml exists: use --force") || read(t, filepath.Join(p.dir, "config.toml")) != "workers = 2\n" {
+			t.Errorf("exit code %d, %s", r.code, r.err)
+		}
+		contains(t, "the output", p.must("", append(args, "--force")...), "Kept: config.toml.")
+		kept := must(filepath.Glob(filepath.Join(p.dir, "config.toml.*")))(t)
+		if len(kept) != 1 || read(t, kept[0]) != "workers = 2\n" {
+			t.Errorf("kept are %q", kept)
+		}
+		p.must("", "config", "check")
+	})
+	t.Run("with the terminal as its platform the bot talks there", func(t *testing.T) {
+		p := newFolder(t)
+		r := p.run("hello\n", "setup", "--model", model, "--platform", "terminal")
+		if r.code != 0 || !strings.HasSuffix(r.out, "yes\n") {
+			t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
+		}
+	})
+}
+
+func TestASetupThatCannotBeWrittenChangesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(dir string) error
+		file    settingsFile
+	}{
+		"where the folder is a file":   {func(dir string) error { return os.WriteFile(filepath.Join(dir, "secrets"), nil, 0o600) }, settingsFile{LLM: &llmTable{APIKey: "file:secrets/a"}}},
+		"where the settings are wrong": {func(string) error { return nil }, settingsFile{Slack: &slackTable{BotToken: "file:secrets/a", AppToken: "file:secrets/b"}}},
+		"where they are wrong and a secret is replaced": {func(dir string) error {
+			return errors.Join(os.Mkdir(filepath.Join(dir, "secrets"), 0o700), os.WriteFile(filepath.Join(dir, "secrets", "b"), []byte("before"), 0o600))
+		}, settingsFile{LLM: &llmTable{BaseURL: "no address"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			target := filepath.Join(dir, "config.toml")
+			noError(t, errors.Join(os.WriteFile(target, []byte("workers = 2\n"), 0o600), c.prepare(dir)))
+			before := tree(t, dir)
+			s := &setup{app: &app{}, file: c.file, secrets: []secretFile{{"a", "one"}, {"b", "two"}}}
+			if written, err := s.write(target); err == nil || !strings.Contains(err.Error(), "nothing was written") {
+				t.Errorf("%q, %v", written, err)
+			}
+			expect(t, "the folder", tree(t, dir), before)
+		})
+	}
+}

@@ -1,0 +1,97 @@
+// Questions of cairn setup, at a terminal.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// dialogue asks a person at a terminal.
+type dialogue struct {
+	app *app
+	fd  int
+	in  *bufio.Reader
+}
+
+// newDialogue wants app.in to be a terminal.
+func newDialogue(a *app) *dialogue {
+	file := a.in.(*os.File)
+	return &dialogue{app: a, fd: int(file.Fd()), in: bufio.NewReader(file)}
+}
+
+// line asks for a line, without the space around it. The end of the input is errLeft.
+func (d *dialogue) line(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(d.app.out, prompt)
+	return d.wait(ctx, func() (string, error) { return d.in.ReadString('\n') })
+}
+
+// secret asks for a line that nobody sees.
+func (d *dialogue) secret(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(d.app.out, prompt)
+	text, err := d.wait(ctx, func() (string, error) {
+		text, err := term.ReadPassword(d.fd)
+		return string(text), err
+	})
+	fmt.Fprintln(d.app.out) // the Enter was not shown either
+	return text, err
+}
+
+// wait reads until ctx ends, and leaves the terminal as it was. A read cannot be broken off:
+// its goroutine ends with the program.
+func (d *dialogue) wait(ctx context.Context, read func() (string, error)) (string, error) {
+	before, err := term.GetState(d.fd)
+	if err != nil {
+		return "", err
+	}
+	type answer struct {
+		text string
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		text, err := read()
+		answered <- answer{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(d.app.out)
+		return "", errors.Join(context.Cause(ctx), term.Restore(d.fd, before))
+	case a := <-answered:
+		if errors.Is(a.err, io.EOF) {
+			return "", errLeft
+		}
+		return strings.TrimSpace(a.text), a.err
+	}
+}
+
+// choice is one answer among several.
+type choice struct{ name, help string }
+
+// choose asks for one of the choices, by number or name, until there is one.
+func (d *dialogue) choose(ctx context.Context, question string, choices []choice) (string, error) {
+	fmt.Fprintf(d.app.out, "\n%s\n", question)
+	for i, c := range choices {
+		fmt.Fprintf(d.app.out, "  %d  %-10s %s\n", i+1, c.name, c.help)
+	}
+	for {
+		text, err := d.line(ctx, "> ")
+		if err != nil {
+			return "", err
+		}
+		n, _ := strconv.Atoi(text)
+		for i, c := range choices {
+			if n == i+1 || strings.EqualFold(text, c.name) {
+				return c.name, nil
+			}
+		}
+		fmt.Fprintf(d.app.out, "Write a number from 1 to %d.\n", len(choices))
+	}
+}

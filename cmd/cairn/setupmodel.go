@@ -1,0 +1,167 @@
+// The model, in cairn setup.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"cairn/channel"
+	"cairn/config"
+	"cairn/llm"
+)
+
+// otherServer is the answer that asks for an address.
+const otherServer = "server"
+
+var modelChoices = []choice{
+	{"openai", "OpenAI, with a key"},
+	{"anthropic", "Anthropic, with a key"},
+	{otherServer, "another server: Ollama, llama.cpp, vLLM, OpenRouter, …"},
+	{"none", "no model: it stores, summarizes and quotes"},
+}
+
+// chooseModel asks for a model, and asks the model.
+func (s *setup) chooseModel(ctx context.Context) error {
+	return s.retry(ctx, func(ctx context.Context) (err error) {
+		if s.model == "" {
+			if s.model, err = s.ask.choose(ctx, "Which model answers?", modelChoices); err != nil {
+				return err
+			}
+		}
+		if s.model == "none" {
+			for _, v := range []string{config.OpenAI.Key, config.OpenAI.URL, config.Anthropic.Key, config.Anthropic.URL} {
+				if os.Getenv(v) != "" {
+					s.say("Note: %s is set in the environment, so the bot uses a model all the same.", v)
+				}
+			}
+			return nil
+		}
+		return s.checkedModel(ctx)
+	}, func() { s.model, s.modelName, s.modelKey, s.askKey = "", "", source{}, true })
+}
+
+// checkedModel finds the server's address and key, and has the model answer once.
+func (s *setup) checkedModel(ctx context.Context) (err error) {
+	var at llmTable
+	variable := ""
+	switch s.model {
+	case "openai":
+		at.BaseURL, variable = config.OpenAIURL, config.OpenAI.Key
+	case "anthropic":
+		at.BaseURL, variable = config.AnthropicURL, config.Anthropic.Key
+	case otherServer:
+		if s.ask == nil {
+			return usage(errors.New("--model server: give the server's address instead"))
+		}
+		const usual = "http://localhost:11434/v1"
+		if at.BaseURL, err = s.ask.line(ctx, "Its address ["+usual+"]: "); err != nil {
+			return err
+		}
+		at.BaseURL = cmp.Or(at.BaseURL, usual)
+	default:
+		at.BaseURL = s.model
+	}
+	if u, err := url.Parse(at.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usage(errors.New(`the model must be openai, anthropic, none, or an address as "http://localhost:11434/v1"`))
+	} else if u.User != nil || u.RawQuery != "" {
+		return usage(errors.New("the address must hold no key: give it with --model-key"))
+	}
+	key := ""
+	if s.modelKey.flag != "none" {
+		prompt := "Its key (hidden): "
+		if variable == "" {
+			prompt = "Its key (hidden; Enter: none): "
+		}
+		from := s.modelKey
+		if !s.askKey {
+			from.variable = variable
+		}
+		if key, err = s.secret(ctx, from, prompt); err != nil {
+			return err
+		}
+	}
+	if key == "" && variable != "" {
+		return usage(errors.New("it needs a key"))
+	}
+	return s.tryModel(ctx, at, key)
+}
+
+// tryModel asks which model is meant, if no flag says so, and has it answer.
+func (s *setup) tryModel(ctx context.Context, at llmTable, key string) (err error) {
+	at.Model = s.modelName
+	agent, model, err := s.agentOf(at, key)
+	if err != nil {
+		return err
+	}
+	s.say("Asking %s …", config.ShownAddress(at.BaseURL))
+	limited, cancel := context.WithTimeout(ctx, modelPatience)
+	defer cancel()
+	if at.Model == "" {
+		offered, err := model.Models(limited)
+		if err != nil {
+			return explained(config.ShownAddress(at.BaseURL), err)
+		}
+		model.Window(limited) // which has it choose
+		if at.Model = model.Name(); s.ask != nil {
+			if at.Model, err = s.modelAmong(ctx, offered, at.Model); err != nil {
+				return err
+			}
+		}
+		if agent, model, err = s.agentOf(at, key); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	window := model.Window(limited)
+	probe, err := agent.Probe(limited, false)
+	if err != nil {
+		return explained(at.Model, err)
+	}
+	how := "with tools"
+	if !probe.Tools {
+		how = "without tools, which it does not take"
+	}
+	s.say("✓ %s answered in %s, %s; window of %d tokens", at.Model, time.Since(start).Round(time.Millisecond), how, window.Tokens)
+	if key != "" {
+		at.APIKey = s.keep("model-key", key)
+	}
+	s.file.LLM = &at
+	return nil
+}
+
+// modelsShown is how many models a question names.
+const modelsShown = 15
+
+func (s *setup) modelAmong(ctx context.Context, offered []llm.Offered, usual string) (string, error) {
+	var names []string
+	for _, o := range offered[:min(len(offered), modelsShown)] {
+		names = append(names, o.ID)
+	}
+	if more := len(offered) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	s.say("It offers %s.", strings.Join(names, ", "))
+	name, err := s.ask.line(ctx, "Which of them? ["+usual+"]: ")
+	return cmp.Or(name, usual), err
+}
+
+// agentOf makes the agent that the settings will make, and its model.
+func (s *setup) agentOf(at llmTable, key string) (agent channel.Agent, model *located, err error) {
+	settings := config.Default()
+	settings.LLM.BaseURL, settings.LLM.Model, settings.LLM.APIKey = at.BaseURL, at.Model, key
+	if agent, err = newModelSet(slog.New(slog.DiscardHandler)).agent(&settings, settings.Agents[0]); err != nil {
+		return agent, nil, err
+	}
+	model, ok := agent.Model.(*located)
+	if !ok {
+		err = fmt.Errorf("there is no model at %s", config.ShownAddress(at.BaseURL))
+	}
+	return agent, model, err
+}

@@ -1,0 +1,162 @@
+// The platform and its tokens, in cairn setup.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"cairn/discord"
+	"cairn/slack"
+)
+
+var platformChoices = []choice{
+	{"discord", "a server of Discord"},
+	{"slack", "a workspace of Slack"},
+	{"terminal", "only here, in the terminal"},
+}
+
+func (s *setup) choosePlatform(ctx context.Context) (err error) {
+	if s.platform == "" {
+		if s.platform, err = s.ask.choose(ctx, "Where do people talk to it?", platformChoices); err != nil {
+			return err
+		}
+	}
+	switch s.platform {
+	case "discord":
+		return s.setUpDiscord(ctx)
+	case "slack":
+		return s.setUpSlack(ctx)
+	case "terminal":
+		s.hello = "Write: My name is Ada, and I prefer tea."
+		return nil
+	}
+	return usage(fmt.Errorf("--platform %q: there are discord, slack and terminal", s.platform))
+}
+
+func (s *setup) setUpDiscord(ctx context.Context) error {
+	if s.discordToken.flag == "" && s.ask != nil {
+		s.say("\n1. On https://discord.com/developers/applications press New Application and name your bot.\n" +
+			"2. Under Bot press Reset Token, and copy the token.")
+	}
+	var token string
+	var app discord.Application
+	err := s.retry(ctx, func(ctx context.Context) (err error) {
+		if token, err = s.secret(ctx, s.discordToken, "The token (hidden): "); err != nil {
+			return err
+		}
+		app, err = s.discordApplication(ctx, token)
+		return err
+	}, func() { s.discordToken = source{} })
+	if err != nil {
+		return err
+	}
+	s.say("✓ The token is good: the bot is %s.", app.Bot)
+	if app, err = s.withContent(ctx, token, app); err != nil {
+		return err
+	}
+	if err := s.invite(ctx, token, app); err != nil {
+		return err
+	}
+	s.file.Discord = &discordTable{Token: s.keep("discord-token", token), APIBase: s.apiBase}
+	if s.withoutContent {
+		s.file.Discord.MessageContent = new(bool)
+	}
+	s.hello = fmt.Sprintf("In a channel of Discord that it can see, write: @%s hello", app.Bot)
+	return nil
+}
+
+// discordApplication asks Discord whose token it is.
+func (s *setup) discordApplication(ctx context.Context, token string) (discord.Application, error) {
+	d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return discord.Application{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return d.Application(ctx)
+}
+
+// withContent waits until Message Content Intent is on, or somebody does without.
+func (s *setup) withContent(ctx context.Context, token string, app discord.Application) (discord.Application, error) {
+	for app.Content == discord.IntentOff && !s.withoutContent {
+		if s.ask == nil {
+			return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
+		}
+		s.say("✗ %v", discord.ErrContentIntent)
+		answer, err := s.ask.line(ctx, "Press Enter when it is on; or write without, then the bot reads only messages addressed to it: ")
+		if err != nil {
+			return app, err
+		}
+		if s.withoutContent = strings.EqualFold(answer, "without"); s.withoutContent {
+			break
+		}
+		if app, err = s.discordApplication(ctx, token); err != nil {
+			return app, err
+		}
+	}
+	return app, nil
+}
+
+// invite prints the link, and waits until the bot is in a server, or somebody goes on.
+func (s *setup) invite(ctx context.Context, token string, app discord.Application) error {
+	link := discord.InviteURL(app.ID)
+	for app.Servers == 0 {
+		s.say("Invite the bot into a server with this link:\n\n  %s\n", link)
+		if s.ask == nil {
+			return nil
+		}
+		answer, err := s.ask.line(ctx, "Press Enter when it is there; or write later: ")
+		if err != nil || strings.EqualFold(answer, "later") {
+			return err
+		}
+		if app, err = s.discordApplication(ctx, token); err != nil {
+			return err
+		}
+		if app.Servers == 0 {
+			s.say("✗ It is in no server yet.")
+		}
+	}
+	s.say("✓ It is in %s. Into others it comes with %s", counted(app.Servers, "server", "servers"), link)
+	return nil
+}
+
+func (s *setup) setUpSlack(ctx context.Context) error {
+	if s.slackBot.flag == "" && s.ask != nil {
+		s.say("\n1. Create the app with this link: choose the workspace and confirm.\n\n  %s\n\n"+
+			"2. Under OAuth & Permissions press Install to Workspace, and copy the Bot User OAuth Token.", slack.CreateURL())
+	}
+	var bot, app, name, workspace string
+	err := s.retry(ctx, func(ctx context.Context) (err error) {
+		if bot, err = s.secret(ctx, s.slackBot, "The token xoxb-… (hidden): "); err != nil {
+			return err
+		}
+		limited, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		name, workspace, err = slack.CheckBotToken(limited, bot, s.apiBase)
+		return err
+	}, func() { s.slackBot = source{} })
+	if err != nil {
+		return err
+	}
+	s.say("✓ The token is good: the app is %s in the workspace %s.", name, workspace)
+	if s.slackApp.flag == "" && s.ask != nil {
+		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes, add connections:write, and copy the token.")
+	}
+	err = s.retry(ctx, func(ctx context.Context) (err error) {
+		if app, err = s.secret(ctx, s.slackApp, "The token xapp-… (hidden): "); err != nil {
+			return err
+		}
+		limited, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return slack.CheckAppToken(limited, app, s.apiBase)
+	}, func() { s.slackApp = source{} })
+	if err != nil {
+		return err
+	}
+	s.say("✓ The app-level token is good.")
+	s.file.Slack = &slackTable{BotToken: s.keep("slack-bot-token", bot), AppToken: s.keep("slack-app-token", app), APIBase: s.apiBase}
+	s.hello = fmt.Sprintf("In a channel of Slack, write: /invite @%s, and then: @%s hello", name, name)
+	return nil
+}

@@ -1,0 +1,303 @@
+// cairn simulate: try settings on a recording, without a model.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/internal/chart"
+	"cairn/memory"
+	"cairn/simulate"
+)
+
+// simulation is what the command line asks for.
+type simulation struct {
+	files        []string
+	channel, bot string
+	variants     []simulate.Variant
+	json         bool
+	html, svg    string
+}
+
+func newSimulate(a *app) *cobra.Command {
+	var s simulation
+	cmd := &cobra.Command{
+		Use:   "simulate [FILE… | --channel NAME] [--set KEY=VALUE]… [--vs [--set KEY=VALUE]…]…",
+		Short: "Try settings on a recording, without a model",
+		Long: `Show what settings would have done with a conversation: when it would have been compacted,
+how much would have stayed word for word, and what the requests would have cost. The real
+engine runs in virtual time, and no model is asked. Nothing is changed; it works while the
+bot runs.
+
+The conversation is one of the database, or recorded messages in files as "cairn import"
+takes them. In files the messages of --bot NAME are the bot's and make turns; without it
+there are none, and the files are simulated as an import.
+
+The settings in force always come first. Each --vs starts a variant beside them: the settings
+in force, and over them its --set. KEY is a setting of [defaults.compaction], or context_window.
+--config FILE makes the settings of another file those in force.
+
+A span that was really summarized keeps its summary; other summaries are extracts, or of more
+than 5000 messages as long as extracts. Money is what the requests would cost by the price
+list, at the cache rule of the model's provider. If a file NAME.qa.jsonl lies beside
+NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
+		Example: `  cairn simulate --channel garden --vs --set background_threshold=0.6
+  cairn simulate talk.jsonl --bot Cairn --vs --set context_window=32000 --vs --set economy=true
+  cairn simulate --channel garden --vs --set stack_budget=0.1 --html compare.html
+  cairn simulate --channel garden --json | jq '.variants[0].levels'`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			s.files = files
+			if err := s.check(); err != nil {
+				return wrongUse(cmd, err)
+			}
+			return a.simulate(cmd.Context(), s)
+		},
+	}
+	cmd.Flags().StringVar(&s.channel, "channel", "", "`NAME` of the channel (default: the only one, or "+defaultChannel+")")
+	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` whose messages in files are the bot's")
+	cmd.Flags().Var(&setFlag{&s}, "set", "`KEY=VALUE` of the variant that the last --vs began, or of the first one")
+	cmd.Flags().Var(&vsFlag{&s}, "vs", "begin a variant")
+	cmd.Flags().Lookup("vs").NoOptDefVal = "true"
+	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output")
+	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output")
+	return cmd
+}
+
+// setFlag and vsFlag note variants in the order of the command line.
+type setFlag struct{ s *simulation }
+
+func (*setFlag) String() string { return "" }
+func (*setFlag) Type() string   { return "KEY=VALUE" }
+func (f *setFlag) Set(text string) error {
+	one, err := simulate.ParseSetting(text)
+	if err != nil {
+		return err
+	}
+	if len(f.s.variants) == 0 {
+		f.s.variants = append(f.s.variants, simulate.Variant{})
+	}
+	last := &f.s.variants[len(f.s.variants)-1]
+	last.Set = append(last.Set, one)
+	return nil
+}
+
+type vsFlag struct{ s *simulation }
+
+func (*vsFlag) String() string { return "" }
+func (*vsFlag) Type() string   { return "bool" }
+func (f *vsFlag) Set(text string) error {
+	if text != "true" {
+		return errors.New("--vs takes no value: it begins a variant, whose settings follow as --set KEY=VALUE")
+	}
+	f.s.variants = append(f.s.variants, simulate.Variant{})
+	return nil
+}
+
+// mostVariants bounds what is compared at once: a table has no room for more.
+const mostVariants = 8
+
+func (s simulation) check() error {
+	outputs := 0
+	for _, to := range []bool{s.json, s.html == "-", s.svg == "-"} {
+		if to {
+			outputs++
+		}
+	}
+	switch {
+	case len(s.files) > 0 && s.channel != "":
+		return errors.New("give either files or --channel")
+	case len(s.files) == 0 && s.bot != "":
+		return errors.New("--bot is for files: in a channel of the database it is known who the bot is")
+	case outputs > 1:
+		return errors.New("only one of --json, --html - and --svg - can go to standard output: give the others a FILE")
+	case len(s.variants) > mostVariants:
+		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), mostVariants)
+	}
+	return nil
+}
+
+func (a *app) simulate(ctx context.Context, s simulation) error {
+	log, err := a.logger(a.err, slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	if len(s.files) > 0 {
+		if err := a.load(); err != nil {
+			return err
+		}
+		rec, questions, err := a.recordingOf(s)
+		if err != nil {
+			return err
+		}
+		o, err := a.simulationOptions(ctx, log, "terminal:simulate", nil, nil)
+		if err != nil {
+			return err
+		}
+		o.Questions = questions
+		return a.runSimulation(ctx, s, rec, o)
+	}
+	return a.look(ctx, func(store *memory.Store) error {
+		conversation, err := find(ctx, store, s.channel)
+		if err != nil {
+			return err
+		}
+		rec, err := simulate.Read(ctx, conversation)
+		if err != nil {
+			return err
+		}
+		o, err := a.simulationOptions(ctx, log, conversation.Name(), store, conversation)
+		if err != nil {
+			return err
+		}
+		return a.runSimulation(ctx, s, rec, o)
+	})
+}
+
+// simulationOptions are those of the agent that answers in a conversation. Without a store
+// nothing is known of its model but its settings.
+func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name string, store *memory.Store, conversation *memory.Conversation) (o simulate.Options, err error) {
+	b := &bot{log: log, models: newModelSet(log)} // it does not run: its agents are looked at
+	if store != nil {
+		known, err := store.Models(ctx)
+		if err != nil {
+			return o, err
+		}
+		b.models.notebook.Open(known, nil)
+	}
+	agents, err := b.agents(&a.settings)
+	if err != nil {
+		return o, err
+	}
+	agent := agents[a.settings.AgentFor(name)]
+	policy := agent.Policy()
+	if conversation != nil {
+		if policy, err = agent.PolicyOf(ctx, conversation); err != nil {
+			return o, err
+		}
+	}
+	return simulate.OptionsOf(ctx, agent, policy, a.settings.Money().Prices), nil
+}
+
+// recordingOf reads the files.
+func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []simulate.Question, err error) {
+	if _, err := checkRecords(s.files); err != nil {
+		return rec, nil, err
+	}
+	var said []channel.Inbound
+	for m, err := range records(s.files) {
+		if err != nil {
+			return rec, nil, err
+		}
+		said = append(said, m)
+	}
+	if len(said) == 0 {
+		return rec, nil, fmt.Errorf("%s: there is no message in it", strings.Join(s.files, ", "))
+	}
+	if s.bot != "" && !simulate.HasBot(said, s.bot) {
+		return rec, nil, usage(fmt.Errorf("--bot %q: nobody of that name speaks in the files%s", s.bot, compactor.DidYouMean(s.bot, authorsOf(said))))
+	}
+	for _, file := range s.files {
+		beside := strings.TrimSuffix(file, ".jsonl") + ".qa.jsonl"
+		if _, err := os.Stat(beside); err != nil || beside == file {
+			continue
+		}
+		more, err := readQuestions(beside)
+		if err != nil {
+			return rec, nil, err
+		}
+		questions = append(questions, more...)
+	}
+	return simulate.FromFile(filepath.Base(s.files[0]), said, s.bot), questions, nil
+}
+
+func authorsOf(said []channel.Inbound) (names []string) {
+	seen := map[string]bool{}
+	for _, m := range said {
+		if !seen[m.Author] {
+			seen[m.Author] = true
+			names = append(names, m.Author)
+		}
+	}
+	return names
+}
+
+func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, o simulate.Options) error {
+	for _, v := range s.variants {
+		if err := o.Check(v); err != nil {
+			return usage(fmt.Errorf("--set %w", err))
+		}
+	}
+	bar := &progress{total: (len(s.variants) + 1) * len(rec.Messages)}
+	if isTerminal(a.err) {
+		bar.out = a.err
+	}
+	o.Progress = func(done, _ int) { bar.show(done) }
+	report, err := simulate.Run(ctx, rec, s.variants, o)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	for _, out := range []struct {
+		to   string
+		text func() (string, error)
+	}{
+		{s.svg, func() (string, error) { return report.Chart().SVG(chart.Options{Standalone: true}), nil }},
+		{s.html, func() (string, error) { return simulationPage(report) }},
+	} {
+		if out.to == "" {
+			continue
+		}
+		text, err := out.text()
+		if err != nil {
+			return err
+		}
+		if err := writeTo(a.out, out.to, text); err != nil {
+			return err
+		}
+	}
+	if s.svg == "-" || s.html == "-" {
+		return nil
+	}
+	return a.show(a.out, simulated{report}, s.json)
+}
+
+// writeTo writes a text to a file, or to standard output.
+func writeTo(out io.Writer, to, text string) error {
+	if to == "-" {
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", to, err)
+	}
+	return nil
+}
+
+// readQuestions reads a file of one question a line.
+func readQuestions(file string) (all []simulate.Question, err error) {
+	for l, err := range readLines(file) {
+		if err != nil {
+			return nil, err
+		}
+		var q simulate.Question
+		if err := parseLine(l.text, &q); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, l.number, err)
+		}
+		if strings.TrimSpace(q.Text) == "" {
+			return nil, fmt.Errorf(`%s:%d: "question" is missing`, file, l.number)
+		}
+		all = append(all, q)
+	}
+	return all, nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/simulate"
+)
+
+// recorded is a talk of two people, one object a line.
+func recorded(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"id":"m%d","time":"2025-03-01T%02d:%02d:00Z","author":%q,"text":"Plot %d needs %d cans of water, and the <b>gate</b> stays shut on day %d because of the goats and the wind."}`+"\n",
+			i, i/60%24, i%60, []string{"Ada", "Helper"}[i%2], i%17, i%23, i)
+	}
+	return b.String()
+}
+
+const smallWindow = "[[agents]]\nid = \"small\"\ncontext_window = 8000\nmax_output_tokens = 500\n"
+
+// report is what `cairn simulate --json` prints.
+func simulatedReport(t *testing.T, p folder, args ...string) (r simulate.Report) {
+	t.Helper()
+	noError(t, json.Unmarshal([]byte(p.must("", append([]string{"simulate", "--json"}, args...)...)), &r))
+	return r
+}
+
+func TestSimulate(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.write("config.toml", smallWindow)
+	p.write("talk.jsonl", recorded(600))
+	p.must("", "import", "--channel", "garden", "talk.jsonl")
+	t.Run("a channel's compactions are those that happened, and its database stays as it is", func(t *testing.T) {
+		before := must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)
+		r := simulatedReport(t, p, "--channel", "garden")
+		if len(r.Variants) != 1 || r.Variants[0].Name != simulate.InForce || r.Happened == 0 || r.Equal != r.Happened || len(r.Variants[0].Compactions) != r.Happened {
+			t.Errorf("%d of %d compactions are equal, in %d variants", r.Equal, r.Happened, len(r.Variants))
+		}
+		if string(must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)) != string(before) {
+			t.Error("the database has changed")
+		}
+	})
+	t.Run("each --vs begins a variant, and --set is of the last one", func(t *testing.T) {
+		r := simulatedReport(t, p, "talk.jsonl", "--vs", "--set", "background_threshold=0.5", "--vs", "--set", "context_window=6000", "--set", "keep_last_n=2", "--svg", "out.svg", "--html", "out.html")
+		if len(r.Variants) != 3 || r.Variants[1].Settings["background_threshold"] != "0.5" || r.Variants[2].Window != 6000 || r.Variants[2].Settings["keep_last_n"] != "2" || r.Variants[2].Settings["background_threshold"] != "" {
+			t.Errorf("variants %+v", r.Variants)
+		}
+		if r.Variants[1].Verbatim.Mean >= r.Variants[0].Verbatim.Mean {
+			t.Error("a lower level leaves no fewer messages verbatim")
+		}
+		for _, file := range []string{"out.svg", "out.html"} {
+			text := string(must(os.ReadFile(filepath.Join(p.dir, file)))(t))
+			if !strings.Contains(text, "background_threshold=0.5") || !strings.Contains(text, "<svg") || strings.Contains(text, "<script") {
+				t.Errorf("%s: %.200s", file, text)
+			}
+		}
+	})
+	t.Run("the messages of --bot make turns", func(t *testing.T) {
+		r := simulatedReport(t, p, "talk.jsonl", "--bot", "helper", "--set", "stack_budget=0.1")
+		if len(r.Variants) != 2 || r.Variants[0].Turns.Requests != 300 || r.Variants[0].Turns.Cached == 0 || r.Variants[0].Turns.Cached >= r.Variants[0].Turns.Input {
+			t.Errorf("turns %+v of %d variants", r.Variants[0].Turns, len(r.Variants))
+		}
+	})
+	t.Run("questions beside the file are asked", func(t *testing.T) {
+		p.write("asked.jsonl", recorded(600))
+		p.write("asked.qa.jsonl", `{"question":"How many cans does plot 3 need?","answer":"3 cans","evidence":["m3"]}`+"\n")
+		f := simulatedReport(t, p, "asked.jsonl").Variants[0].Found
+		if f == nil || f.Questions != 1 || f.Recall.Evidence < f.Context.Evidence {
+			t.Errorf("found %+v", f)
+		}
+	})
+	t.Run("people read a table and a small chart", func(t *testing.T) {
+		out := p.must("", "simulate", "--channel", "garden", "--vs", "--set", "economy=true")
+		for _, part := range []string{"in force  economy=true", "verbatim tokens, mean", "compactions that really happened", "▇"} {
+			contains(t, "the table", out, part)
+		}
+	})
+}
+
+func TestSimulateRefuses(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.write("talk.jsonl", recorded(10))
+	p.write("foreign.jsonl", "SQLite format 3\x00\x10")
+	p.write("empty.jsonl", "\n")
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"an unknown key":           {[]string{"talk.jsonl", "--set", "background_treshold=0.5"}, exitUsage, "did you mean background_threshold?"},
+		"a value out of range":     {[]string{"talk.jsonl", "--vs", "--set", "background_threshold=60"}, exitUsage, "must be from 0.10 to 0.99"},
+		"settings at odds":         {[]string{"talk.jsonl", "--set", "background_threshold=0.9"}, exitUsage, "below aggressive_threshold"},
+		"no value":                 {[]string{"talk.jsonl", "--set", "economy"}, exitUsage, "KEY=VALUE"},
+		"a window that is none":    {[]string{"talk.jsonl", "--set", "context_window=big"}, exitUsage, "context_window = big"},
+		"a file and a channel":     {[]string{"talk.jsonl", "--channel", "x"}, exitUsage, "either files or --channel"},
+		"a bot that nobody is":     {[]string{"talk.jsonl", "--bot", "Helpr"}, exitUsage, "did you mean Helper?"},
+		"two outputs in one place": {[]string{"talk.jsonl", "--json", "--svg", "-"}, exitUsage, "standard output"},
+		"a file that is not there": {[]string{"none.jsonl"}, exitFailed, "none.jsonl"},
+		"a foreign file":           {[]string{"foreign.jsonl"}, exitFailed, "foreign.jsonl:1"},
+		"an empty file":            {[]string{"empty.jsonl"}, exitFailed, "no message"},
+		"a channel without data":   {[]string{"--channel", "x"}, exitNotFound, "talk to the bot first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := p.run("", append([]string{"simulate"}, test.args...)...)
+			if r.code != test.code || !strings.Contains(r.err, test.want) || r.out != "" {
+				t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
+			}
+		})
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
+		t.Error("a data folder was made")
+	}
+}
+
+func TestConfigExplain(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.write("config.toml", "[defaults.compaction]\nbackground_threshold = 0.7\n\n"+smallWindow)
+	var all []struct {
+		Agent    string
+		Settings []struct {
+			Key, Value, Origin, Moves string
+			Tokens                    int
+		}
+	}
+	noError(t, json.Unmarshal([]byte(p.must("", "config", "check", "--explain", "--json")), &all))
+	if len(all) != 1 || all[0].Agent != "small" {
+		t.Fatalf("agents %+v", all)
+	}
+	want := map[string]string{
+		"context_window": "8000 config.toml:6", "background_threshold": "5600 config.toml:2", "prepare_threshold": "4200 default",
+		"emergency_threshold": "7600 default", "max_output_tokens": "500 config.toml:7", "tail_tokens": "2000 default", "stack_budget": "1200 default",
+	}
+	last := all[0].Settings[0].Tokens
+	for _, s := range all[0].Settings {
+		if s.Tokens > last {
+			t.Errorf("%s, of %d tokens, stands behind one of %d", s.Key, s.Tokens, last)
+		}
+		last = s.Tokens
+		if text, known := want[s.Key]; known {
+			expect(t, s.Key, fmt.Sprintf("%d %s", s.Tokens, s.Origin), text)
+		}
+		if s.Key == "background_threshold" {
+			contains(t, "what background_threshold moves", s.Moves, "prepare_threshold follows: 0.45 at 0.6")
+		}
+	}
+	contains(t, "the table", p.must("", "config", "check", "--explain"), "background_threshold moves")
+	expect(t, "--channel alone", p.run("", "config", "check", "--channel", "x").code, exitUsage)
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"cairn/internal/otlp"
+	"cairn/llm/llmtest"
+)
+
+// collector is an OpenTelemetry collector on loopback.
+type collector struct {
+	*httptest.Server
+
+	mu      sync.Mutex // guards the rest
+	refuses bool
+	key     string // the header Api-Key of the last request
+	service map[string]string
+	spans   []*tracepb.Span
+}
+
+func newCollector(t *testing.T) *collector {
+	c := &collector{service: map[string]string{}}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var batch tracepb.TracesData
+		if err == nil {
+			err = proto.Unmarshal(body, &batch)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || c.refuses {
+			http.Error(w, "no", http.StatusServiceUnavailable)
+			return
+		}
+		c.key = r.Header.Get("Api-Key")
+		for _, from := range batch.GetResourceSpans() {
+			maps.Copy(c.service, values(from.GetResource().GetAttributes()))
+			for _, scope := range from.GetScopeSpans() {
+				c.spans = append(c.spans, scope.GetSpans()...)
+			}
+		}
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+// values are attributes as text.
+func values(attrs []*commonpb.KeyValue) map[string]string {
+	all := map[string]string{}
+	for _, a := range attrs {
+		all[a.GetKey()] = a.GetValue().GetStringValue()
+		if n, ok := a.GetValue().GetValue().(*commonpb.AnyValue_IntValue); ok {
+			all[a.GetKey()] = strconv.FormatInt(n.IntValue, 10)
+		}
+	}
+	return all
+}
+
+// find returns the first span of a name that has these attributes.
+func (c *collector) find(t *testing.T, name string, attrs map[string]string) *tracepb.Span {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var seen []string
+	for _, s := range c.spans {
+		has := values(s.GetAttributes())
+		seen = append(seen, s.GetName())
+		same := s.GetName() == name
+		for key, value := range attrs {
+			same = same && has[key] == value
+		}
+		if same {
+			return s
+		}
+	}
+	t.Fatalf("there is no span %q with %v among %q", name, attrs, seen)
+	return nil
+}
+
+// traced runs a conversation of two turns with a tool, a failed turn and a summary somebody
+// asks for. The program must end with code 0.
+func traced(t *testing.T, env ...string) (stderr string, took time.Duration) {
+	t.Helper()
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		last := x.Request.Messages[len(x.Request.Messages)-1]
+		switch {
+		case slices.ContainsFunc(x.Request.Tools, func(tool llmtest.Tool) bool { return tool.Function.Name == "summarize" }):
+			x.Use("s", "summarize", `{"summary":"Ada likes green tea and asked about it twice; the bot answered her in a friendly way."}`)
+		case strings.Contains(last.Text(), "break"):
+			x.Refuse(http.StatusUnauthorized, "", `{"error":{"message":"wrong hush-key"}}`)
+		case last.Role == "user" && strings.Contains(last.Text(), "search"):
+			x.Use("r", "recall", `{"question":"tea"}`)
+		default:
+			x.Say("Here it is.")
+		}
+	})
+	defer server.Close()
+	p := newFolder(t, append(env, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-key")...)
+	p.write("config.toml", "[defaults.compaction]\nkeep_last_n = 0\nkeep_first = 0\n")
+	l := p.start("chat", "--json", "--log-level", "info")
+	for i := range 6 {
+		l.say(`{"text":"I like green tea very much, and this is why: ` + strings.Repeat("it is good. ", 20) + `","id":"` + strconv.Itoa(i) + `"}`)
+		l.until(`"Here it is."`)
+	}
+	l.say(`{"text":"search for tea","id":"x"}`)
+	l.until(`"Here it is."`)
+	l.say(`{"text":"/compact"}`)
+	l.until(`"state":"applied"`)
+	l.say(`{"text":"break","id":"y"}`)
+	l.until(`refuses my key`)
+	started := time.Now()
+	noError(t, l.in.Close())
+	if _, code := l.rest(); code != 0 {
+		t.Fatalf("exit code %d, %s", code, l.errs)
+	}
+	return l.errs.String(), time.Since(started)
+}
+
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t)
+	stderr, _ := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=hush%20token", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment=test")
+	contains(t, "the log", stderr, "traces_sent")
+	if c.key != "hush token" || c.service["service.name"] != "cairn" || c.service["deployment.environment"] != "test" {
+		t.Errorf("key %q, resource %v", c.key, c.service)
+	}
+	t.Run("a turn has its requests and tools as parts", func(t *testing.T) {
+		tool := c.find(t, "execute_tool recall", map[string]string{"gen_ai.tool.name": "recall", "gen_ai.operation.name": "execute_tool"})
+		var turn *tracepb.Span
+		parts := map[string]int{}
+		for _, s := range c.spans {
+			if slices.Equal(s.GetTraceId(), tool.GetTraceId()) {
+				parts[s.GetName()]++
+				if len(s.GetParentSpanId()) == 0 {
+					turn = s
+				}
+			}
+		}
+		if want := map[string]int{"turn": 1, "chat m": 2, "execute_tool recall": 1}; !maps.Equal(parts, want) || turn.GetName() != "turn" {
+			t.Fatalf("the trace has %v, want %v", parts, want)
+		}
+		has := values(turn.GetAttributes())
+		if has["cairn.outcome"] != "answered" || has["gen_ai.conversation.id"] != "terminal:general" || has["gen_ai.request.model"] != "m" || !slices.Equal(tool.GetParentSpanId(), turn.GetSpanId()) {
+			t.Errorf("the turn has %v", has)
+		}
+		if request := values(c.find(t, "chat m", nil).GetAttributes()); request["gen_ai.usage.input_tokens"] == "" || request["gen_ai.usage.output_tokens"] != "7" {
+			t.Errorf("the request has %v", request)
+		}
+	})
+	t.Run("a failed turn has the class of its error, and no words", func(t *testing.T) {
+		turn := c.find(t, "turn", map[string]string{"cairn.outcome": "failed", "error.type": "auth"})
+		if turn.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || turn.GetStatus().GetMessage() != "" {
+			t.Errorf("the status is %v", turn.GetStatus())
+		}
+	})
+	t.Run("a compaction has the worker's request, and what it freed", func(t *testing.T) {
+		made := c.find(t, "compaction", map[string]string{"cairn.trigger": "manual", "cairn.by": "worker"})
+		if !slices.ContainsFunc(c.spans, func(s *tracepb.Span) bool {
+			return s.GetName() == "chat m" && slices.Equal(s.GetParentSpanId(), made.GetSpanId())
+		}) {
+			t.Error("no request is part of it")
+		}
+		applied := c.find(t, "apply compaction", nil).GetEvents()
+		if len(applied) != 1 || applied[0].GetName() != "context.compaction" {
+			t.Fatalf("the events are %v", applied)
+		}
+		if has := values(applied[0].GetAttributes()); has["trigger"] != "manual" || has["before"] == "" || has["after"] == "" || has["id"] != values(made.GetAttributes())["cairn.id"] {
+			t.Errorf("the event has %v", has)
+		}
+	})
+	t.Run("nothing that was written is in it", func(t *testing.T) {
+		for _, s := range c.spans {
+			if text := s.String(); strings.Contains(text, "tea") || strings.Contains(text, "Here it is") || strings.Contains(text, "hush") {
+				t.Errorf("%s", text)
+			}
+		}
+	})
+}
+
+// A collector that is not there, refuses everything, or never answers costs nobody an answer
+// and the end of the program at most two seconds.
+func TestTracesToADeadCollector(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and reads nothing
+	noError(t, err)
+	t.Cleanup(func() { silent.Close() })
+	refusing := newCollector(t)
+	refusing.refuses = true
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	for name, test := range map[string]struct {
+		url         string
+		least, most time.Duration // that the end takes
+	}{
+		"gone":     {gone.URL, 0, 1500 * time.Millisecond},
+		"refusing": {refusing.URL, 0, 1500 * time.Millisecond},
+		"silent":   {"http://user:hush-word@" + silent.Addr().String(), otlp.CloseTimeout - 100*time.Millisecond, otlp.CloseTimeout + 2*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stderr, took := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+test.url)
+			if took < test.least || took > test.most || strings.Count(stderr, "send_traces_failed") != 1 || strings.Contains(stderr, "hush") {
+				t.Errorf("the end took %v, the log says\n%s", took, stderr)
+			}
+		})
+	}
+}
+
+func TestWrongSettingsOfTraces(t *testing.T) {
+	t.Parallel()
+	for env, want := range map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                 "OTEL_EXPORTER_OTLP_ENDPOINT: this is not the address of a collector: write it like http://localhost:4318",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_EXPORTER_OTLP_PROTOCOL=grpc":      `OTEL_EXPORTER_OTLP_PROTOCOL = "grpc": traces are sent by http/protobuf alone`,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://x OTEL_EXPORTER_OTLP_TIMEOUT=10s": `OTEL_EXPORTER_OTLP_TIMEOUT = "10s": write milliseconds`,
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_EXPORTER_OTLP_HEADERS=hush-key":   "OTEL_EXPORTER_OTLP_HEADERS: write NAME=VALUE",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_RESOURCE_ATTRIBUTES=nonsense":     "OTEL_RESOURCE_ATTRIBUTES",
+	} {
+		r := newFolder(t, strings.Fields(env)...).run("hello\n", "chat")
+		if r.code != exitUsage || !strings.Contains(r.err, want) || strings.Contains(r.err, "hush") {
+			t.Errorf("%s: exit code %d, %s", env, r.code, r.err)
+		}
+	}
+	for _, off := range []string{"OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none"} {
+		if r := newFolder(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", off).run("hello\n", "chat", "--log-level", "info"); r.code != 0 || strings.Contains(r.err, "traces") {
+			t.Errorf("%s: exit code %d, %s", off, r.code, r.err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+// The HTTP API and the dashboard: where they listen, and what they are served from.
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/spf13/cobra"
+
+	"cairn/channel"
+	"cairn/config"
+	"cairn/web"
+)
+
+func (a *app) addWebFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.web, "web", "", "serve the dashboard and the HTTP API at `ADDRESS` (listen under [web])")
+}
+
+// webSide is what of the web server is there before the bot is.
+type webSide struct {
+	listener net.Listener
+	token    string
+	events   *web.Events
+	chat     *web.Chat
+}
+
+// openWeb listens where the settings say; nil: nowhere. Nothing is answered before serveWeb.
+func (a *app) openWeb() (*webSide, error) {
+	address := a.settings.Web.Listen
+	if address == "" {
+		return nil, nil
+	}
+	token, err := a.settings.WebToken()
+	if err == nil {
+		err = config.CheckWeb(address, token)
+	}
+	if err != nil {
+		return nil, usage(err)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
+	}
+	events := web.NewEvents()
+	a.webSide = &webSide{listener: listener, token: token, events: events, chat: web.NewChat(events)}
+	return a.webSide, nil
+}
+
+// close stops listening, if nobody serves.
+func (w *webSide) close() {
+	if w != nil {
+		_ = w.listener.Close()
+	}
+}
+
+// newWeb makes the server of a bot.
+func (b *bot) newWeb(w *webSide, health *health) *web.Server {
+	w.events.Read(b.hub.Glance)
+	o := web.Options{
+		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.first.Web.Hosts,
+		Settings: func() *config.Settings { return &b.current.Load().settings },
+		Agent: func(conversation string) channel.Agent {
+			now := b.current.Load()
+			return now.agents[now.settings.AgentFor(conversation)]
+		},
+		Log: b.log, Version: version(), Health: health.handler(), Ready: health.parts, OpenMetrics: b.first.Health == b.first.Web.Listen,
+	}
+	if b.first.Web.Debug {
+		o.Debug = debugHandler()
+	}
+	return web.New(o)
+}
+
+// parts is what /readyz says, for the dashboard.
+func (h *health) parts(ctx context.Context) (ok bool, parts []web.Part) {
+	s := h.ready(ctx)
+	for _, a := range s.Parts {
+		parts = append(parts, web.Part{Part: a.Part, OK: a.OK, Why: a.Why})
+	}
+	return s.OK, parts
+}
+
+// debugHandler serves the profiles of the process.
+func debugHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// serveBeside serves until the bot is closed.
+func (b *bot) serveBeside(w *webSide, health *health) {
+	server := b.newWeb(w, health)
+	b.tasks.Go(func() {
+		if err := server.Run(b.ctx, b.hub); err != nil {
+			b.log.Error("web_closed", "error", err)
+		}
+	})
+}
+
+// runner is what `cairn run` keeps open: a connector to a platform, or the web server.
+type runner interface {
+	Name() string
+	Run(ctx context.Context, hub *channel.Hub) error
+}
+
+var _ runner = (*web.Server)(nil)

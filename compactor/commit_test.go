@@ -1,0 +1,63 @@
+package compactor_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// A connector writes what people do while the loop works: a change that was decided on before it
+// has heard of that is decided again.
+func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
+	steps := map[string]func(r *rig){
+		"an emergency": func(r *rig) {
+			r.resize(1100)
+			r.c.Overflow(t.Context()) // takes its steps and begins nothing
+			if len(r.c.Gauge().Stack) == 0 {
+				r.t.Error("nothing is hidden")
+			}
+		},
+		"a compaction":  func(r *rig) { r.compactAndSettle() },
+		"a new session": func(r *rig) { r.startSession() },
+		"an undo":       func(r *rig) { r.compactAndSettle(); must(r.t, second(r.c.Undo(t.Context()))) },
+	}
+	changes := map[string]func(r *rig){
+		"a deletion": func(r *rig) { r.removeUntold(2, 3) },
+		"a pin":      func(r *rig) { must(r.t, second(r.conv.Pin(t.Context(), 4, "Ada"))) },
+		"both": func(r *rig) {
+			must(r.t, second(r.conv.Pin(t.Context(), 4, "Ada")))
+			r.removeUntold(5)
+		},
+		"a deletion of which the head alone was read": func(r *rig) {
+			r.removeUntold(2, 3)
+			r.c.Reread()
+		},
+	}
+	for step, do := range steps {
+		for what, change := range changes {
+			t.Run(fmt.Sprintf("%s after %s", step, what), func(t *testing.T) {
+				r := newRig(t, 8000, nil)
+				r.hearMany(12, 50)
+				r.talk("question 12?", "a result "+filler(60), "another result "+filler(60))
+				change(r)
+				do(r)
+				var gone []int64
+				for seq := range r.gone {
+					gone = append(gone, seq)
+				}
+				r.apply(gone...)
+				r.c.Reread()
+				r.c.Check(t.Context())
+				r.settle()
+				if err := r.checkShown(); err != nil {
+					t.Error(err)
+				}
+				if err := r.checkTold(); err != nil {
+					t.Error(err)
+				}
+				r.verify()
+			})
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,73 @@
+package compactor
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"cairn/llm"
+)
+
+// Meaning is what a setting means for a window, in tokens.
+type Meaning struct {
+	Key    string `json:"key"`    // of the policy, or of what it is made with: context_window, max_output_tokens, instructions
+	Value  string `json:"value"`  // as settings write it
+	Tokens int    `json:"tokens"` // with what limits it
+	Means  string `json:"means"`
+	Moves  string `json:"moves,omitempty"` // what changing it moves too
+}
+
+// Explain says what the settings mean for a window, the largest first.
+func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) []Meaning {
+	of := func(share float64) int { return int(math.Round(share * float64(window))) }
+	all := []Meaning{
+		{"context_window", fmt.Sprint(window), window, "prompt and reply together", "every share below"},
+		{"emergency_threshold", "", of(p.EmergencyThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave at once, without a model", 100*p.EmergencyFraction), ""},
+		{"aggressive_threshold", "", of(p.AggressiveThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave, through a summary", 100*p.AggressiveFraction), ""},
+		{"background_threshold", "", of(p.BackgroundThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave, through a summary", 100*p.BackgroundFraction), p.movesOfBackground()},
+		{"prepare_threshold", "", of(p.Prepare()), "from here on summaries are prepared, and wait", ""},
+		{"stack_budget", "", p.stackBudget(window), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(window, p.stackBudget(window)), p.stackBudget(window)/pastShare)},
+		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %d messages (keep_last_n) stay, as far as they fit into this%s", p.KeepLastN, limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
+		{"span_tokens", "", p.span(window), "one summary is prepared of so much" + limited(p.SpanTokens, p.span(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.span(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
+		{"pin_budget", "", min(p.PinBudget, window/firstShare), "first messages and pins" + limited(p.PinBudget, window/firstShare, "a tenth of the window"), ""},
+		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, window), "kept free for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, window), "an eighth of the window"), "all levels: less room is left for messages"},
+		{"instructions", "", frameCost(system, tools), "system prompt and tools; they count as used", "all levels: less room is left for messages"},
+	}
+	if p.CompactAtTokens > 0 {
+		all = append(all, Meaning{"compact_at_tokens", "", p.CompactAtTokens, "acts like background_threshold", "whichever is lower decides"})
+	}
+	if !p.Enabled {
+		all = append(all, Meaning{"enabled", "", 0, "only emergency_threshold works", "background_threshold, aggressive_threshold, prepare_threshold, compact_at_tokens"})
+	}
+	for i, m := range all {
+		all[i].Value = cmp.Or(m.Value, p.Value(m.Key))
+		if m.Key == "prepare_threshold" && p.PrepareThreshold < 0 {
+			all[i].Value = fmt.Sprintf("%.4g", p.Prepare())
+			all[i].Means += "; not set, it is the smaller of 0.6 and 0.75 × background_threshold"
+		}
+		if m.Key == "prepare_threshold" && p.Prepare() == 0 {
+			all[i].Means = "off: nothing is prepared"
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Meaning) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	return all
+}
+
+// movesOfBackground says what follows background_threshold.
+func (p Policy) movesOfBackground() string {
+	moves := "must stay below aggressive_threshold"
+	if p.PrepareThreshold < 0 {
+		lower := p
+		lower.BackgroundThreshold -= 0.1
+		moves = fmt.Sprintf("prepare_threshold follows: %.4g at %.4g; %s", lower.Prepare(), lower.BackgroundThreshold, moves)
+	}
+	return moves
+}
+
+func limited(set, is int, by string) string {
+	if is >= set {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: the setting says %d)", by, set)
+}

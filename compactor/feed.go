@@ -1,0 +1,57 @@
+package compactor
+
+import "cairn/chat"
+
+// feedBatch is how many messages are written in one transaction at most.
+const feedBatch = 200
+
+// Feed adds messages of the past, which nobody answers, to a conversation, in batches that
+// fit below the background level: so nothing has to be truncated. M is a message before it
+// has its place.
+type Feed[M any] struct {
+	Engine *Compactor
+	Window func() int                        // asked once a message
+	Most   func() int                        // estimated tokens a message takes at most
+	Write  func([]M) ([]chat.Message, error) // stores a batch, and returns what of it is new
+	Settle func() error                      // checks the window, and waits until nothing is due
+
+	batch  []M
+	tokens int // of the batch
+}
+
+// Add adds a message that costs so many tokens, if it is shown whole.
+func (f *Feed[M]) Add(m M, tokens int) error {
+	window := f.Window()
+	tokens = min(tokens, f.Most())
+	used, _, _ := f.Engine.Usage()
+	policy := f.Engine.o.Policy()
+	room := int(policy.BackgroundThreshold*float64(window)) - used
+	if len(f.batch) > 0 && (f.tokens+tokens > room || len(f.batch) >= feedBatch) {
+		if err := f.Flush(); err != nil {
+			return err
+		}
+	}
+	// A large message could jump over the background level and the aggressive one.
+	if used, _, _ = f.Engine.Usage(); float64(used+tokens) >= policy.EmergencyThreshold*float64(window) {
+		f.Engine.Compact(OnBackground, "", func(Event) {}, nil)
+		if err := f.Settle(); err != nil {
+			return err
+		}
+	}
+	f.batch = append(f.batch, m)
+	f.tokens += tokens
+	return nil
+}
+
+// Flush writes what waits for its batch to be full.
+func (f *Feed[M]) Flush() error {
+	added, err := f.Write(f.batch)
+	if err != nil {
+		return err
+	}
+	f.batch, f.tokens = f.batch[:0], 0
+	history := f.Engine.History()
+	history.Append(added...)
+	history.Stored()
+	return f.Settle()
+}

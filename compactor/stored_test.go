@@ -1,0 +1,96 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/compactor"
+	"cairn/memory"
+	"cairn/transcript"
+)
+
+// checkTold holds what decisions are made on to the invariants of a State, and to what is on
+// disk at that instant.
+func (r *rig) checkTold() (err error) {
+	r.c.do(func() {
+		if told := r.c.Compactor.Transcript(); told != nil {
+			err = r.sameOnDisk(context.Background(), told)
+		}
+	})
+	return err
+}
+
+func (r *rig) sameOnDisk(ctx context.Context, told *transcript.State) error {
+	if err := told.Check(); err != nil {
+		return err
+	}
+	store := r.look
+	if store == nil {
+		var err error
+		if store, err = memory.Open(ctx, memory.Options{Dir: r.dir, Shared: true}); err != nil {
+			return err
+		}
+		defer store.Close()
+	}
+	conv, err := store.Find(ctx, r.name)
+	if err != nil {
+		return err
+	}
+	state, err := conv.Load(ctx)
+	if err != nil {
+		return err
+	}
+	var prepared []transcript.Summary // without those that changes have made stale: that is noticed when all of the work is done
+	for _, row := range told.Prepared {
+		ended, err := conv.Ended(ctx, []int64{row.ID})
+		if err != nil {
+			return err
+		}
+		if len(ended) == 0 || ended[0].State != transcript.Stale {
+			prepared = append(prepared, row)
+		}
+	}
+	told.Prepared = prepared
+	if got, want := describe(told), describe(state.Transcript()); got != want {
+		return fmt.Errorf("decisions are made on another state than the one on disk:\n%s--- on disk\n%s", got, want)
+	}
+	return nil
+}
+
+// describe writes what of a State the disk knows too, but for running rows: a restart ends them.
+func describe(s *transcript.State) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "version %d, next %d, session from %d of %d messages, cleared to %d, spared %v, sessions %v\n",
+		s.HeadVersion, s.NextSeq, s.SessionStart, s.InSession, s.ClearedTo, s.Spared, s.Sessions)
+	prepared := slices.Clone(s.Prepared)
+	slices.SortFunc(prepared, func(a, b transcript.Summary) int { return int(a.ID - b.ID) })
+	for _, row := range slices.Concat(s.Summaries, prepared) {
+		fmt.Fprintln(&b, row.ID, row.Kind, row.By, row.State, row.Trigger, row.Level, row.Span, row.FromTime.Unix(), row.ToTime.Unix(),
+			row.Messages, row.Children, row.Tokens, row.AwaitsModel, row.Text)
+	}
+	for m := range s.Messages.All() {
+		fmt.Fprint(&b, m.Seq, "/", m.Turn, "/", m.Role, "/", m.Addressed, " ")
+	}
+	return b.String()
+}
+
+// decide commits what is decided on the state of a conversation that no engine owns.
+func decide(c *memory.Conversation, what func(*transcript.State) transcript.Change) error {
+	loaded, err := c.Load(context.Background())
+	if err != nil {
+		return err
+	}
+	s := loaded.Transcript()
+	_, err = c.Commit(context.Background(), s, what(s))
+	return err
+}
+
+// hide puts a placeholder over messages, as an emergency does.
+func hide(c *memory.Conversation, from, to int64) error {
+	return decide(c, func(s *transcript.State) transcript.Change {
+		row := compactor.Compaction{Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}
+		return s.Truncate([]compactor.Compaction{row}, 0)
+	})
+}

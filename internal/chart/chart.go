@@ -1,0 +1,139 @@
+// Package chart draws small charts as SVG: tokens over a conversation, the composition of a
+// window, and bars by day. It is pure and deterministic, and imports nothing of Cairn. Texts may
+// be hostile: all are escaped. The SVG has classes and no style attribute, script or handler,
+// so a page with a strict content security policy can embed it beside CSS.
+package chart
+
+import (
+	_ "embed"
+	"encoding/xml"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// CSS styles the charts, for light and dark pages. A page overrides the colours by setting
+// the custom properties --chart-*.
+//
+//go:embed chart.css
+var CSS string
+
+// Options are common to all charts.
+type Options struct {
+	// ID begins the ids of the chart's title and description; it must be unique in a page.
+	// Empty: "chart".
+	ID string
+	// Standalone makes a file of its own: with CSS inside. Without it the page has CSS.
+	Standalone bool
+}
+
+// drawing is an SVG that is being written.
+type drawing struct{ b strings.Builder }
+
+// open begins an SVG of so many units; it scales to the width of its place.
+func (d *drawing) open(o Options, width, height int, title, desc string) {
+	id := o.ID
+	if id == "" {
+		id = "chart"
+	}
+	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %d" role="img" aria-labelledby="%s-title %s-desc">`+"\n",
+		width, height, text(id), text(id))
+	d.printf(`<title id="%s-title">%s</title>`+"\n"+`<desc id="%s-desc">%s</desc>`+"\n", text(id), text(title), text(id), text(desc))
+	if o.Standalone {
+		d.printf("<style>\n%s</style>\n", CSS)
+		d.printf(`<rect class="chart-ground" width="%d" height="%d"/>`+"\n", width, height)
+	}
+}
+
+// close ends the SVG and returns it.
+func (d *drawing) close() string {
+	d.b.WriteString("</svg>\n")
+	return d.b.String()
+}
+
+// printf writes markup. Texts among the arguments must have passed text.
+func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.b, format, args...) }
+
+// words writes a text at a place; anchor is start, middle or end.
+func (d *drawing) words(x, y float64, class, anchor, what string) {
+	d.printf(`<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", class, num(x), num(y), anchor, text(what))
+}
+
+// text escapes what stands in an element or an attribute. Control characters, which XML has
+// no place for, and what turns the direction of writing become U+FFFD.
+func text(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0xFFFE || r == 0xFFFF {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder does not fail
+	return b.String()
+}
+
+// classOf makes a class of a name: its ASCII letters, digits and hyphens.
+func classOf(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, name)
+}
+
+// num is a coordinate, to a tenth of a unit.
+func num(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "0"
+	}
+	s := strconv.FormatFloat(v, 'f', 1, 64)
+	if s = strings.TrimSuffix(s, ".0"); s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+// Short writes a number with three digits at most before its unit: 950, 12.5k, 128k, 1.5M.
+func Short(v float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if math.Abs(v) >= unit.size*0.99995 {
+			digits := 1
+			if math.Abs(v) >= 100*unit.size {
+				digits = 0
+			}
+			return strings.TrimSuffix(strconv.FormatFloat(v/unit.size, 'f', digits, 64), ".0") + unit.name
+		}
+	}
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
+}
+
+// steps are round numbers from 0 to most, about as many as wanted.
+func steps(most float64, wanted int) (at []float64) {
+	if most <= 0 || math.IsInf(most, 0) || math.IsNaN(most) {
+		return []float64{0}
+	}
+	step := math.Pow(10, math.Floor(math.Log10(most/float64(wanted))))
+	for _, factor := range []float64{1, 2, 5, 10} {
+		if most/(step*factor) <= float64(wanted) {
+			step *= factor
+			break
+		}
+	}
+	for i := 0; float64(i)*step <= most*(1+1e-9); i++ {
+		at = append(at, float64(i)*step)
+	}
+	return at
+}

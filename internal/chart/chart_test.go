@@ -1,0 +1,204 @@
+package chart
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostile texts would break out of an attribute, an element or the file.
+var hostile = []string{
+	`</title><script>alert(1)</script>`, `" onload="alert(1)`, `]]><x>`, "a\x00b\x1b[31m", "\xff\xfe", "\u202Eevil\u2066", `&lt;`, "<!--", `';--`, "\uFFFE",
+}
+
+func sample() Sawtooth {
+	w := Sawtooth{Title: "garden", Desc: "two variants"}
+	for _, name := range []string{"in force", "background_threshold = 0.6"} {
+		p := Panel{Name: name, Window: 64_000, Levels: []Level{
+			{"prepare", "prepare", 38_400}, {"background", "background", 51_200}, {"aggressive", "aggressive", 54_400}, {"emergency", "emergency", 60_800},
+		}}
+		used := 4000
+		for i := range int64(5000) {
+			if used += 137; used > 51_200 {
+				used = 20_000
+				p.Marks = append(p.Marks, Mark{i, []string{"background", "aggressive", "emergency", "manual"}[len(p.Marks)%4], "background: #1 to #80"})
+			}
+			p.Points = append(p.Points, Point{At: i, Used: used, Head: min(used, 4000+int(i)), Said: 4000 + 137*int(i)})
+		}
+		w.Panels = append(w.Panels, p)
+	}
+	return w
+}
+
+func composition() Composition {
+	return Composition{Title: "Next request", Total: 64_000, Parts: []Part{{"system and tools", 3100}, {"summaries", 9000}, {"verbatim", 21_000}, {"turn context", 900}, {"reserve", 4000}}}
+}
+
+func daily() Daily {
+	w := Daily{Title: "Money", Unit: "$", Series: []string{"turns", "worker"}}
+	for i := range 40 {
+		w.Days = append(w.Days, Day{time.Date(2026, 10, 1+i, 0, 0, 0, 0, time.UTC), []float64{float64(i%7) * 0.4, float64(i%3) * 0.1}})
+	}
+	return w
+}
+
+// elements returns the elements of an SVG, and fails if it is not well-formed.
+func elements(t *testing.T, svg string) (all []xml.StartElement) {
+	t.Helper()
+	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("not well-formed: %v", err)
+		}
+		if e, is := token.(xml.StartElement); is {
+			all = append(all, e)
+		}
+	}
+}
+
+func TestEveryChart(t *testing.T) {
+	for name, draw := range map[string]func(Options) string{"sawtooth": sample().SVG, "composition": composition().SVG, "daily": daily().SVG} {
+		t.Run(name, func(t *testing.T) {
+			if dir := os.Getenv("CHARTS"); dir != "" { // to look at them
+				if err := os.WriteFile(dir+"/"+name+".svg", []byte(draw(Options{Standalone: true})), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			embedded := draw(Options{ID: "one"})
+			for _, e := range elements(t, embedded) {
+				for _, a := range e.Attr {
+					if a.Name.Local == "style" || strings.HasPrefix(a.Name.Local, "on") || a.Value == "NaN" {
+						t.Errorf("<%s> has %s=%q", e.Name.Local, a.Name.Local, a.Value)
+					}
+				}
+				if e.Name.Local == "style" || e.Name.Local == "script" {
+					t.Errorf("an embedded chart has <%s>", e.Name.Local)
+				}
+			}
+			if !strings.Contains(embedded, `role="img" aria-labelledby="one-title one-desc"`) || !strings.Contains(embedded, `<title id="one-title">`) {
+				t.Error("it has no title for people who do not see it")
+			}
+			if embedded != draw(Options{ID: "one"}) {
+				t.Error("it differs each time")
+			}
+			if alone := draw(Options{Standalone: true}); !strings.Contains(alone, "prefers-color-scheme: dark") {
+				t.Error("a file of its own has no style")
+			}
+		})
+	}
+}
+
+func TestHostileTextsStayTexts(t *testing.T) {
+	for _, evil := range hostile {
+		p := Panel{Name: evil, Levels: []Level{{evil, evil, 3}}, Points: []Point{{At: 1, Used: 2}}, Marks: []Mark{{1, evil, evil}}}
+		for _, svg := range []string{
+			Sawtooth{Title: evil, Desc: evil, Panels: []Panel{p}}.SVG(Options{ID: evil}),
+			Composition{Title: evil, Desc: evil, Parts: []Part{{evil, 1}}}.SVG(Options{}),
+			Daily{Title: evil, Desc: evil, Unit: evil, Series: []string{evil}, Days: []Day{{Values: []float64{1}}}}.SVG(Options{}),
+		} {
+			for _, e := range elements(t, svg) {
+				if strings.Contains(" script x ", " "+e.Name.Local+" ") {
+					t.Errorf("%q makes <%s>", evil, e.Name.Local)
+				}
+				for _, a := range e.Attr {
+					if strings.HasPrefix(a.Name.Local, "on") {
+						t.Errorf("%q makes %s", evil, a.Name.Local)
+					}
+				}
+			}
+			if strings.ContainsAny(svg, "\x00\x1b\u202E\u2066") {
+				t.Errorf("%q: control characters pass", evil)
+			}
+		}
+	}
+}
+
+func TestALongConversationStaysSmall(t *testing.T) {
+	w := Sawtooth{Panels: []Panel{{Window: 100}}}
+	p := &w.Panels[0]
+	for i := range int64(100_000) {
+		p.Points = append(p.Points, Point{At: i, Used: int(i % 90)})
+		p.Marks = append(p.Marks, Mark{i, "background", "tip"})
+	}
+	p.Points[77_777].Used = 99 // one tooth
+	svg := w.SVG(Options{})
+	if len(svg) > 150_000 {
+		t.Errorf("%d bytes", len(svg))
+	}
+	s := w.scale()
+	s.high = aloneHigh
+	highest := 0
+	for _, pt := range thin(p.Points, s) {
+		highest = max(highest, pt.Used)
+	}
+	if highest != 99 {
+		t.Errorf("the highest point that is left is %d", highest)
+	}
+	if !strings.Contains(svg, "more</title>") {
+		t.Error("joined marks do not say how many they are")
+	}
+}
+
+func TestPanelsHaveOneScale(t *testing.T) {
+	w := Sawtooth{Panels: []Panel{
+		{Points: []Point{{At: 1, Used: 10}, {At: 2, Used: 20}}}, {Points: []Point{{At: 1, Used: 10}, {At: 9, Used: 200}}},
+	}}
+	if s := w.scale(); s.first != 1 || s.last != 9 || s.most < 200 {
+		t.Errorf("scale %+v", s)
+	}
+}
+
+func TestNothingToShow(t *testing.T) {
+	for _, svg := range []string{
+		Sawtooth{}.SVG(Options{}), Sawtooth{Panels: []Panel{{}}, Dates: true}.SVG(Options{}), Composition{}.SVG(Options{}), Daily{}.SVG(Options{}),
+		Composition{Total: -1, Parts: []Part{{"x", -5}}}.SVG(Options{}), Daily{Series: []string{"a"}, Days: []Day{{}}}.SVG(Options{}),
+	} {
+		elements(t, svg)
+		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+			t.Errorf("not a number in %s", svg)
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.4: "0.4", 7: "7", 950: "950", 1000: "1k", 12_500: "12.5k", 128_000: "128k", 999_999: "1M", 1_500_000: "1.5M", -2000: "-2k"} {
+		if got := Short(v); got != want {
+			t.Errorf("Short(%g) = %q, not %q", v, got, want)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	first := time.Date(2025, 12, 30, 22, 10, 0, 0, time.UTC)
+	for long, want := range map[time.Duration]string{
+		10 * time.Minute:         "22:10 22:15 22:20",
+		5 * time.Hour:            "23:00 00:00 01:00 02:00 03:00",
+		3 * 24 * time.Hour:       "31 Dec 1 Jan 2 Jan",
+		150 * 24 * time.Hour:     "Jan 2026 Feb 2026 Mar 2026 Apr 2026 May 2026",
+		4 * 365 * 24 * time.Hour: "2026 2027 2028 2029",
+	} {
+		var names []string
+		for _, tick := range ticks(first, first.Add(long), 6) {
+			names = append(names, tick.name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("over %v: %s", long, got)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, evil := range hostile {
+		f.Add(evil)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		elements(t, Composition{Title: s, Parts: []Part{{s, 1}}}.SVG(Options{ID: s}))
+	})
+}

@@ -1,0 +1,95 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// shapes are the forms of marks, around their place.
+var shapes = map[string]string{
+	"background": "l5 9h-10z",
+	"aggressive": "l5 5l-5 5l-5 -5z",
+	"emergency":  "m-4.500 0h9v9h-9z",
+}
+
+func (d *drawing) mark(m Mark, x, y float64) {
+	shape, known := shapes[m.Kind]
+	if !known {
+		shape = "m-4 5a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"
+	}
+	d.printf(`<path class="chart-mark chart-mark-%s" d="M%s %s%s">`, classOf(m.Kind), num(x), num(y-4), shape)
+	if m.Tip != "" {
+		d.printf("<title>%s</title>", text(m.Tip))
+	}
+	d.printf("</path>\n")
+}
+
+// tips is how many tips of joined marks are shown.
+const tips = 4
+
+// join makes one mark of those of a kind that would hide each other.
+func join(marks []Mark, s scale) (joined []Mark) {
+	last, count := map[string]int{}, []int{}
+	for _, m := range marks {
+		i, known := last[m.Kind]
+		if !known || s.x(m.At)-s.x(joined[i].At) >= 3 {
+			last[m.Kind] = len(joined)
+			joined, count = append(joined, m), append(count, 1)
+			continue
+		}
+		if count[i]++; count[i] <= tips {
+			joined[i].Tip += "\n" + m.Tip
+		}
+	}
+	for i, n := range count {
+		if n > tips {
+			joined[i].Tip += fmt.Sprintf("\nand %d more", n-tips)
+		}
+	}
+	return joined
+}
+
+// legend explains what the panels show.
+func (d *drawing) legend(panels []Panel, y float64) {
+	x := float64(sawLeft)
+	entry := func(name string, symbol func()) {
+		symbol()
+		d.words(x+16, y, "chart-tick", "start", name)
+		x += 30 + 6.2*float64(len(name))
+	}
+	box := func(class string) func() {
+		return func() {
+			d.printf(`<rect class="%s" x="%s" y="%s" width="11" height="9"/>`+"\n", class, num(x), num(y-9))
+		}
+	}
+	any := func(has func(Panel) bool) bool { return slices.ContainsFunc(panels, has) }
+	entry("next request", box("chart-used"))
+	entry("of it, summaries", box("chart-head"))
+	if any(func(p Panel) bool { return slices.ContainsFunc(p.Points, func(p Point) bool { return p.Said > 0 }) }) {
+		entry("everything said", func() { d.printf(`<path class="chart-said" d="M%s %sh13"/>`+"\n", num(x), num(y-4)) })
+	}
+	for _, kind := range kindsOf(panels) {
+		entry(kind, func() { d.mark(Mark{Kind: kind}, x+6, y-5) })
+	}
+}
+
+// kindsOf are the kinds of the marks: the levels from the lowest on, then the others by name.
+func kindsOf(panels []Panel) (kinds []string) {
+	for _, p := range panels {
+		for _, m := range p.Marks {
+			if !slices.Contains(kinds, m.Kind) {
+				kinds = append(kinds, m.Kind)
+			}
+		}
+	}
+	order := []string{"background", "aggressive", "emergency"}
+	rank := func(kind string) int {
+		if i := slices.Index(order, kind); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortFunc(kinds, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
+	return kinds
+}

@@ -1,0 +1,80 @@
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"cairn/internal/observe"
+)
+
+// recorder notes what it is told.
+type recorder struct{ told []string }
+
+func (r *recorder) Begin(ctx context.Context, s *observe.Step) context.Context {
+	r.told = append(r.told, "begin "+string(s.Kind)+" in "+s.Conversation)
+	return ctx
+}
+
+func (r *recorder) Event(s *observe.Step, name string, attrs []slog.Attr) {
+	r.told = append(r.told, name+" of "+string(s.Kind)+" "+attrs[0].String())
+}
+
+func (r *recorder) End(s *observe.Step) {
+	line := "end " + string(s.Kind) + " " + s.Attr("a")
+	if s.Parent != nil {
+		line += " part of " + string(s.Parent.Kind)
+	}
+	if s.Err != nil {
+		line += " " + s.Err.Error()
+	}
+	r.told = append(r.told, line)
+}
+
+func TestStepsAreToldToEachObserverInOrder(t *testing.T) {
+	one, two := &recorder{}, &recorder{}
+	ctx := observe.In(observe.With(t.Context(), observe.All{one, two}), "terminal:x")
+	ctx, turn := observe.Begin(ctx, observe.Turn)
+	_, request := observe.Begin(ctx, observe.Request)
+	request.Add(slog.String("a", "b"))
+	request.Text()
+	request.Fail(errors.New("no"))
+	request.End()
+	turn.Event("happened", slog.Int("n", 1))
+	turn.End()
+	want := []string{"begin turn in terminal:x", "begin request in terminal:x", "end request b part of turn no", "happened of turn n=1", "end turn "}
+	if !slices.Equal(one.told, want) || !slices.Equal(two.told, want) {
+		t.Errorf("told %q and %q", one.told, two.told)
+	}
+	if turn.First == 0 || turn.First < request.First {
+		t.Errorf("the first text came after %v in the turn, %v in its request", turn.First, request.First)
+	}
+}
+
+func TestAStepThatNobodyObservesCostsNothing(t *testing.T) {
+	ctx := observe.In(observe.With(t.Context(), nil), "terminal:x")
+	if n := testing.AllocsPerRun(100, func() {
+		_, step := observe.Begin(ctx, observe.Turn)
+		step.Text()
+		step.Fail(nil)
+		step.End()
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	_, step := observe.Begin(ctx, observe.Turn)
+	step.Event("happened") // and is told to nobody
+	if step != nil {
+		t.Error("there is a step")
+	}
+}
+
+func BenchmarkUnobserved(b *testing.B) {
+	ctx := b.Context()
+	for b.Loop() {
+		_, step := observe.Begin(ctx, observe.Turn)
+		step.Text()
+		step.End()
+	}
+}

@@ -1,0 +1,202 @@
+// Package otlp sends the steps of a bot as traces to an OpenTelemetry collector. Traces hold
+// names, numbers and times: nothing that people or models wrote, and no text of an error.
+package otlp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"cairn/internal/observe"
+)
+
+// Options are what traces are made and sent with. The rest is in the environment: the
+// variables of OpenTelemetry for resources, sampling, batches, headers and time limits.
+type Options struct {
+	Version string                 // of the program
+	Class   func(err error) string // one of a few words for an error
+
+	// Sent is told how each attempt to send a batch ended. It must not block.
+	Sent func(err error)
+}
+
+// Traces is an observer that sends what it is told. It queues at most 2048 steps
+// (OTEL_BSP_MAX_QUEUE_SIZE); while the collector does not answer, further ones are dropped.
+type Traces struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	class    func(error) string
+	sent     func(error)
+}
+
+var _ observe.Observer = (*Traces)(nil)
+
+// Endpoint returns the address that the environment names for traces, without a password; ""
+// if it names none or switches them off. The error says what to change.
+func Endpoint() (string, error) {
+	to, err := endpoint()
+	if to == nil || err != nil {
+		return "", err
+	}
+	return to.Redacted(), nil
+}
+
+func endpoint() (*url.URL, error) {
+	name, address := variable("ENDPOINT")
+	if address == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
+		return nil, nil
+	}
+	to, err := url.Parse(address)
+	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" { // the address may hold a password
+		return nil, fmt.Errorf("%s: this is not the address of a collector: write it like http://localhost:4318", name)
+	}
+	if which, protocol := variable("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+		return nil, fmt.Errorf("%s = %q: traces are sent by http/protobuf alone: unset it, and name the collector's port for HTTP, usually 4318", which, protocol)
+	}
+	if !strings.Contains(name, "TRACES") { // an address for traces is used as it is
+		to = to.JoinPath(tracesPath)
+	}
+	return to, nil
+}
+
+// Open returns what sends traces to Endpoint, which must not be "". It connects to nobody yet.
+func Open(ctx context.Context, o Options) (*Traces, error) {
+	to, err := newClient()
+	if err != nil {
+		return nil, err
+	}
+	about, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", "cairn"), attribute.String("service.version", o.Version)),
+		resource.WithFromEnv()) // the last one counts
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(o.Sent)) // it would print to standard error
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(told{otlptrace.NewUnstarted(to), o.Sent}), sdk.WithResource(about))
+	return &Traces{provider: provider, tracer: provider.Tracer("cairn"), class: o.Class, sent: o.Sent}, nil
+}
+
+// Close sends what is queued, until ctx ends.
+func (t *Traces) Close(ctx context.Context) {
+	if err := t.provider.Shutdown(ctx); err != nil {
+		t.sent(fmt.Errorf("send the last traces: %w", err))
+	}
+}
+
+// told reports how sending ended. OpenTelemetry would print failures to standard error.
+type told struct {
+	sdk.SpanExporter
+	sent func(err error)
+}
+
+// ExportSpans sends a batch.
+func (e told) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	e.sent(e.SpanExporter.ExportSpans(ctx, spans))
+	return nil
+}
+
+// Begin begins a span.
+func (t *Traces) Begin(ctx context.Context, s *observe.Step) context.Context {
+	kind := trace.SpanKindInternal
+	if s.Kind == observe.Request {
+		kind = trace.SpanKindClient
+	}
+	ctx, _ = t.tracer.Start(ctx, string(s.Kind), trace.WithTimestamp(s.Began), trace.WithSpanKind(kind))
+	return ctx
+}
+
+// Event adds an event to the span of a step.
+func (t *Traces) Event(s *observe.Step, name string, attrs []slog.Attr) {
+	var all []attribute.KeyValue
+	for _, a := range attrs {
+		all = append(all, keyValue(a.Key, a.Value))
+	}
+	trace.SpanFromContext(s.Context()).AddEvent(name, trace.WithAttributes(all...))
+}
+
+// End ends the span of a step.
+func (t *Traces) End(s *observe.Step) {
+	span := trace.SpanFromContext(s.Context())
+	if span.IsRecording() { // else it was not sampled
+		span.SetName(nameOf(s))
+		span.SetAttributes(t.attributes(s)...)
+		if s.Err != nil {
+			span.SetStatus(codes.Error, "")
+		}
+	}
+	span.End()
+}
+
+// nameOf names a span as OpenTelemetry's conventions for generative AI do, where they have a name.
+func nameOf(s *observe.Step) string {
+	switch s.Kind {
+	case observe.Request:
+		return "chat " + s.Attr("model")
+	case observe.Tool:
+		return "execute_tool " + s.Attr("tool")
+	case observe.Applied:
+		return "apply compaction"
+	}
+	return string(s.Kind)
+}
+
+// genAI are the names that OpenTelemetry's conventions for generative AI have for attributes.
+// The conventions are not stable: these are pinned here.
+var genAI = map[string]string{
+	"model":          "gen_ai.request.model",
+	"agent":          "gen_ai.agent.name",
+	"tool":           "gen_ai.tool.name",
+	"input_tokens":   "gen_ai.usage.input_tokens",
+	"output_tokens":  "gen_ai.usage.output_tokens",
+	"cached_tokens":  "gen_ai.usage.cache_read.input_tokens",
+	"written_tokens": "gen_ai.usage.cache_creation.input_tokens",
+}
+
+func (t *Traces) attributes(s *observe.Step) (all []attribute.KeyValue) {
+	switch s.Kind {
+	case observe.Request:
+		all = append(all, attribute.String("gen_ai.operation.name", "chat"))
+	case observe.Tool:
+		all = append(all, attribute.String("gen_ai.operation.name", "execute_tool"))
+	}
+	if s.Conversation != "" {
+		all = append(all, attribute.String("gen_ai.conversation.id", s.Conversation))
+	}
+	if s.First > 0 {
+		all = append(all, attribute.Float64("cairn.first_token_seconds", s.First.Seconds()))
+	}
+	if s.Err != nil {
+		all = append(all, attribute.String("error.type", t.class(s.Err)))
+	}
+	for _, a := range s.Attrs {
+		name, known := genAI[a.Key]
+		if !known {
+			name = "cairn." + a.Key
+		}
+		all = append(all, keyValue(name, a.Value))
+	}
+	return all
+}
+
+func keyValue(name string, v slog.Value) attribute.KeyValue {
+	if v.Kind() == slog.KindInt64 {
+		return attribute.Int64(name, v.Int64())
+	}
+	return attribute.String(name, v.String())
+}
+
+// CloseTimeout bounds Close where a bot stops.
+const CloseTimeout = 2 * time.Second

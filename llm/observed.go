@@ -1,0 +1,64 @@
+// Requests and tools as steps that observers are told about.
+
+package llm
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"cairn/internal/observe"
+)
+
+// Ask has a model answer a request, as a step of its own. It is what all requests of turns
+// and workers go through.
+func Ask(ctx context.Context, model Model, req Request, show func(delta string)) (Response, error) {
+	ctx, step := observe.Begin(ctx, observe.Request)
+	if step == nil {
+		return model.Generate(ctx, req, show)
+	}
+	defer step.End()
+	step.Add(slog.String("model", model.Name()))
+	step.Fail(errPanicked) // unless it returns
+	if told := show; told != nil {
+		show = func(delta string) {
+			step.Text()
+			told(delta)
+		}
+	}
+	resp, err := model.Generate(ctx, req, show)
+	step.Fail(err)
+	if u := resp.Usage; u != (Usage{}) {
+		step.Add(slog.Int("input_tokens", u.Prompt), slog.Int("cached_tokens", u.Cached),
+			slog.Int("written_tokens", u.Written), slog.Int("output_tokens", u.Completion))
+	}
+	return resp, err
+}
+
+// observedTool is runTool as a step. A model may make up names: those are no attribute.
+func observedTool(ctx context.Context, tools []Tool, call Call) (text string, ends bool) {
+	ctx, step := observe.Begin(ctx, observe.Tool)
+	if step == nil {
+		return runTool(ctx, tools, call)
+	}
+	defer step.End()
+	name := "unknown"
+	if slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == call.Name }) {
+		name = call.Name
+	}
+	step.Add(slog.String("tool", name))
+	if text, ends = runTool(ctx, tools, call); strings.HasPrefix(text, toolError) {
+		step.Fail(errTool)
+	}
+	return text, ends
+}
+
+// toolError begins what the model reads of a call that failed.
+const toolError = "Error: "
+
+var (
+	errTool     = errors.New("the tool answered with an error")
+	errPanicked = errors.New("the model panicked")
+)

@@ -1,0 +1,84 @@
+// A conversation as it happened, for those who look at its past.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"cairn/chat"
+	"cairn/compactor"
+)
+
+// Recorded is a message and when it was stored.
+type Recorded struct {
+	chat.Message
+	Saved time.Time
+}
+
+// RecordedSummary is a summary with its times; zero: that has not happened.
+type RecordedSummary struct {
+	compactor.Compaction
+	Began, Prepared, Applied time.Time
+	Version                  int64 // rows that were applied together have one; 0: it was not applied
+	Before, After            int   // tokens used when it was applied
+}
+
+// Recorded returns the messages from seq from on, deleted ones left out, at most limit of
+// them, oldest first.
+func (c *Conversation) Recorded(ctx context.Context, from int64, limit int) (page []Recorded, err error) {
+	low, high := c.rows(from, maxSeq)
+	err = c.view(ctx, "read recorded messages", func(tx *transaction) error {
+		said, err := c.messages(tx, from, maxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+		if err != nil {
+			return err
+		}
+		page = make([]Recorded, 0, len(said))
+		return each(tx, func(rows *sql.Rows) error {
+			var saved int64
+			err := rows.Scan(&saved)
+			page = append(page, Recorded{said[len(page)], at(saved)})
+			return err
+		}, "SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?", low, high, max(limit, 0))
+	})
+	return page, err
+}
+
+// RecordedSummaries returns every summary that was begun, in that order, with the first seqs
+// of the sessions that somebody began.
+func (c *Conversation) RecordedSummaries(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
+	err = c.view(ctx, "read recorded summaries", func(tx *transaction) error {
+		rows, err := c.compactions(tx, "ORDER BY id")
+		if err != nil {
+			return err
+		}
+		all = make([]RecordedSummary, 0, len(rows))
+		err = each(tx, func(found *sql.Rows) error {
+			r := RecordedSummary{Compaction: rows[len(all)]}
+			var began, prepared, applied int64
+			err := found.Scan(&began, &prepared, &applied, &r.Version, &r.Before, &r.After)
+			r.Began, r.Prepared, r.Applied = at(began), atOrZero(prepared), atOrZero(applied)
+			all = append(all, r)
+			return err
+		}, `SELECT created_at, coalesce(prepared_at, 0), coalesce(applied_at, 0), coalesce(version, 0), before_tokens, after_tokens
+			FROM compactions WHERE conversation = ? ORDER BY id`, c.id)
+		if err != nil {
+			return err
+		}
+		return each(tx, func(found *sql.Rows) error {
+			var to int64
+			err := found.Scan(&to)
+			sessions = append(sessions, to+1)
+			return err
+		}, "SELECT to_seq FROM sessions WHERE conversation = ? ORDER BY to_seq", c.id)
+	})
+	return all, sessions, err
+}
+
+func atOrZero(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return at(ms)
+}

@@ -1,0 +1,92 @@
+// Statistics: how many memories there are, of what kind, of whom, and from where.
+
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Count is how many memories have one thing in common.
+type Count struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+// Statistics counts memories. Lists are sorted by count, months by time.
+type Statistics struct {
+	Total   int     `json:"total"`
+	Pinned  int     `json:"pinned"`
+	Kind    []Count `json:"kind"`
+	State   []Count `json:"state"`
+	Person  []Count `json:"person"` // whom they are about; who said them, where they are about nobody else
+	Channel []Count `json:"channel"`
+	Month   []Count `json:"month"`  // "2026-11", in which they were said, in the local zone
+	Origin  []Count `json:"origin"` // who saved them: worker, extractive, assistant, person
+}
+
+// Statistics counts the memories that f chooses. Query, Sort, Limit and Offset do not count.
+// ErrNotFound: there is no such conversation.
+func (s *Store) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
+	if err := f.check(); err != nil {
+		return counted, err
+	}
+	in := everywhere
+	if f.Conversation != "" {
+		c, err := s.Find(ctx, f.Conversation)
+		if err != nil {
+			return counted, err
+		}
+		in = only(c.id)
+	}
+	kind, state, person, channel, month, origin := tally{}, tally{}, tally{}, tally{}, tally{}, tally{}
+	err = s.view(ctx, func(tx *transaction) error {
+		f, err := f.named(tx)
+		if err != nil {
+			return err
+		}
+		where, args := f.where(in)
+		return each(tx, func(rows *sql.Rows) error {
+			var is struct{ kind, state, person, channel, origin string }
+			var pinned, saidAt int64
+			err := rows.Scan(&is.kind, &is.state, &is.person, &is.channel, &is.origin, &pinned, &saidAt)
+			counted.Total++
+			counted.Pinned += int(pinned)
+			kind.add(is.kind)
+			state.add(is.state)
+			person.add(is.person)
+			channel.add(is.channel)
+			origin.add(is.origin)
+			month.add(at(saidAt).In(time.Local).Format("2006-01"))
+			return err
+		}, "SELECT kind, iif(state = 'active' AND "+hasEnded+`, 'expired', state), iif(about = '', speaker, about),
+			(SELECT name FROM conversations WHERE id = conversation), made_by, pinned, said_at FROM memories WHERE `+where,
+			append([]any{now()}, args...)...)
+	})
+	if err != nil {
+		return Statistics{}, fmt.Errorf("count memories: %w", err)
+	}
+	counted.Kind, counted.State, counted.Person, counted.Channel, counted.Origin = kind.most(), state.most(), person.most(), channel.most(), origin.most()
+	counted.Month = month.most()
+	slices.SortFunc(counted.Month, func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
+	return counted, nil
+}
+
+// tally counts names.
+type tally map[string]int
+
+func (t tally) add(name string) { t[name]++ }
+
+// most lists the counts, the greatest first.
+func (t tally) most() []Count {
+	list := make([]Count, 0, len(t))
+	for name, n := range t {
+		list = append(list, Count{name, n})
+	}
+	slices.SortFunc(list, func(a, b Count) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Name, b.Name)) })
+	return list
+}

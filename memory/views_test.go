@@ -1,0 +1,111 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor/summarize"
+)
+
+// viewed is what a query of a view answers, a row a line.
+func viewed(t *testing.T, s *Store, query string) string {
+	t.Helper()
+	rows := must(s.read.Query(query))(t)
+	defer rows.Close()
+	var lines []string
+	for rows.Next() {
+		var line string
+		noError(t, rows.Scan(&line))
+		lines = append(lines, line)
+	}
+	noError(t, rows.Err())
+	return strings.Join(lines, "\n")
+}
+
+// compacted is a conversation with an applied, a failed, an undone and a prepared compaction.
+func compacted(t *testing.T) *Conversation {
+	c := imported(t, 9)
+	a := storeSummary(t, c, leaf, worker, 1, 3)
+	applyRows(t, c, a)
+	noError(t, c.Measured(ctx, a, 900, 400))
+	noError(t, begin(t, c, leaf, worker, 4, 5).Fail(ctx, "no model"))
+	applyRows(t, c, storeSummary(t, c, leaf, extractive, 4, 6))
+	undo(t, c)
+	storeSummary(t, c, leaf, worker, 7, 8)
+	other := find(t, c.store, "terminal:other")
+	deliver(t, other, said(1, "here"))
+	applyRows(t, other, storeSummary(t, other, leaf, extractive, 1, 1))
+	return c
+}
+
+func TestCompactionsAreListedAsTheViewShowsThem(t *testing.T) {
+	c := compacted(t)
+	s := c.store
+	all, total, err := s.Compactions(ctx, CompactionFilter{})
+	if err != nil || total != 5 || len(all) != 5 {
+		t.Fatalf("%d of %d, %v", len(all), total, err)
+	}
+	for _, l := range all {
+		got := viewed(t, s, fmt.Sprintf(`SELECT format('%%s %%s %%s %%s #%%d-#%%d %%d %%d %%d %%d %%s %%s|%%s %%s', channel, state, trigger, kind, from_seq, to_seq, messages,
+			before_tokens, after_tokens, summary_tokens, made_by, model, error, coalesce(applied_at, started_at)) FROM compactions_view WHERE id = %d`, l.ID))
+		want := fmt.Sprintf("%s %s %s %s #%d-#%d %d %d %d %d %s %s|%s %s", l.Channel, l.State, l.Trigger, l.Kind, l.From, l.To, l.Messages,
+			l.BeforeTokens, l.AfterTokens, l.SummaryTokens, l.By, l.Model, l.Error, l.Time.UTC().Format(time.DateTime))
+		expect(t, "the view", got, want)
+	}
+	for name, f := range map[string]struct {
+		CompactionFilter
+		want, total int
+	}{
+		"of a conversation": {CompactionFilter{Conversation: "terminal:other"}, 1, 1},
+		"of a state":        {CompactionFilter{State: "failed"}, 1, 1},
+		"since tomorrow":    {CompactionFilter{Since: time.Now().AddDate(0, 0, 1)}, 0, 0},
+		"since yesterday":   {CompactionFilter{Since: time.Now().AddDate(0, 0, -1)}, 5, 5},
+		"the newest":        {CompactionFilter{Limit: 2}, 2, 5},
+	} {
+		found, total, err := s.Compactions(ctx, f.CompactionFilter)
+		if err != nil || len(found) != f.want || total != f.total {
+			t.Errorf("%s: %d of %d, %v", name, len(found), total, err)
+		}
+		if f.Limit > 0 && (found[0].Time.After(found[1].Time) || found[1].ID != all[4].ID) {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+	if _, _, err := s.Compactions(ctx, CompactionFilter{Conversation: "terminal:lost"}); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	for _, state := range CompactionStates {
+		if _, err := s.write.Exec("UPDATE compactions SET state = ? WHERE id = 1", state); err != nil {
+			t.Errorf("the table does not know the state %s: %v", state, err)
+		}
+	}
+}
+
+func TestTheViewsShowNoDeletedText(t *testing.T) {
+	c := newConversation(t)
+	deliver(t, c, said(1, "a"), said(2, "b"), said(3, "c"), said(4, "the "+secret+" is mine"), said(5, "and the piano"))
+	for _, one := range []int64{3, 5} {
+		j := begin(t, c, leaf, worker, one-1, one)
+		must(j.Store(ctx, summarize.Summary{Text: "about the " + secret, Tokens: 7}))(t)
+		applyRows(t, c, j.ID())
+	}
+	const both = "SELECT text FROM messages_view UNION ALL SELECT summary FROM compactions_view"
+	contains(t, "before", viewed(t, c.store, both), "the "+secret+" is mine\nand the piano")
+	remove(t, c, 2, 3, 4)
+	if after := viewed(t, c.store, both); strings.Contains(after, secret) || !strings.Contains(after, "and the piano") {
+		t.Errorf("after the deletion the views show %q", after)
+	}
+	var left []string
+	for _, n := range []int{1, 5} {
+		m := said(n, "")
+		left = append(left, fmt.Sprintf("terminal:general #%d %s %s", n, m.Author, m.Time.UTC().Format(time.DateTime)))
+	}
+	expect(t, "messages left", viewed(t, c.store, "SELECT format('%s #%d %s %s', channel, seq, author, said_at) FROM messages_view ORDER BY seq"), strings.Join(left, "\n"))
+	for _, view := range []string{"messages_view", "compactions_view"} {
+		if _, err := c.store.write.Exec("DELETE FROM " + view); err == nil {
+			t.Errorf("%s can be written", view)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/words"
+)
+
+// Rarity is the weight of terms: the logarithm of how rarely a message has one.
+type Rarity map[string]float64
+
+// RarityOf counts the terms of messages.
+func RarityOf(bodies []string) Rarity {
+	weight := Rarity{}
+	for _, body := range bodies {
+		for term := range SetOf(words.Content(body)) {
+			weight[term]++
+		}
+	}
+	for term, n := range weight {
+		weight[term] = math.Log(1 + float64(len(bodies))/n)
+	}
+	return weight
+}
+
+// Found is what of the answers to questions is there at the end, as shares, 0 to 1.
+type Found struct {
+	Questions int   `json:"questions"`
+	Context   Share `json:"context"` // in the prompt: verbatim or in a summary
+	Recall    Share `json:"recall"`  // there, or among the ten messages that recall finds
+}
+
+// Share is what is found of words and of messages.
+type Share struct {
+	Answer   float64 `json:"answer"`   // of the words of the answers
+	Evidence float64 `json:"evidence"` // of the messages that answer
+}
+
+// recalled is how many messages recall finds for a question.
+const recalled = 10
+
+// searched is what recall finds for each question; it is the same for all variants.
+type searched struct {
+	questions []Question
+	seqs      [][]int64        // of the evidence
+	found     []map[int64]bool // by question
+	said      [][]string       // terms of what was found
+	rarity    Rarity
+}
+
+// search asks the questions in a database of its own, which is deleted again.
+func search(ctx context.Context, rec Recording, questions []Question) (s *searched, err error) {
+	if len(questions) == 0 || len(rec.Messages) == 0 {
+		return nil, nil
+	}
+	dir, err := os.MkdirTemp("", "cairn-simulate")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder to search in: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	store, err := memory.Open(ctx, memory.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	conversation, err := store.Conversation(ctx, "simulate:questions")
+	if err != nil {
+		return nil, err
+	}
+	place, bodies, err := rec.fill(ctx, conversation)
+	if err != nil {
+		return nil, err
+	}
+	s = &searched{rarity: RarityOf(bodies)}
+	for _, q := range questions {
+		seqs := q.Seqs(place)
+		if q.Category == NoAnswer || len(seqs) == 0 {
+			continue
+		}
+		hits, err := conversation.Recall(ctx, memory.Question{Text: q.Text, Limit: recalled, Now: rec.Messages[len(rec.Messages)-1].Time.AddDate(0, 0, 1)})
+		if err != nil {
+			return nil, err
+		}
+		found, said := map[int64]bool{}, []string{}
+		for _, m := range hits {
+			found[m.Seq] = true
+			said = append(said, words.Content(m.Author+" "+m.Time.Format("2006-01-02")+" "+m.Body())...)
+		}
+		s.questions, s.seqs = append(s.questions, q), append(s.seqs, seqs)
+		s.found, s.said = append(s.found, found), append(s.said, said)
+	}
+	return s, nil
+}
+
+// fill puts the messages into an empty conversation, at the same places. It returns these by
+// the messages' ids, and what was said.
+func (r Recording) fill(ctx context.Context, c *memory.Conversation) (place map[string]int64, bodies []string, err error) {
+	place = map[string]int64{}
+	const batch = 500
+	var past []memory.Inbound
+	for i, m := range r.Messages {
+		author := m.Author
+		if m.Role == llm.RoleAssistant {
+			author = "bot"
+		}
+		place[m.ID] = m.Seq
+		bodies = append(bodies, m.Body())
+		past = append(past, memory.Inbound{ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time})
+		if len(past) == batch || i == len(r.Messages)-1 {
+			if _, err := c.Import(ctx, past); err != nil {
+				return nil, nil, err
+			}
+			past = past[:0]
+		}
+	}
+	return place, bodies, nil
+}
+
+// ask looks what of the answers is in the prompt at the end, and what recall adds.
+func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
+	prompt, err := p.engine.Request(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	for _, m := range prompt.Messages {
+		text.WriteString(m.Text + "\n")
+	}
+	shown := SetOf(words.Content(text.String()))
+	var summaries []string
+	for _, row := range p.records.head().Stack {
+		summaries = append(summaries, row.Text)
+	}
+	told, verbatim := NewTold(s.rarity, summaries...), p.engine.History().Shows()
+	there := func(seq int64) bool {
+		if verbatim(seq) {
+			return true
+		}
+		said := p.records.said(seq, seq)
+		return len(said) == 1 && told.Tells(authorOf(said[0].Message), said[0].Text)
+	}
+	f := &Found{Questions: len(s.questions)}
+	answers := 0
+	for i, q := range s.questions {
+		need := words.Content(q.AnswerText())
+		if len(need) > 0 {
+			answers++
+			f.Context.Answer += shareOf(need, shown, nil)
+			f.Recall.Answer += shareOf(need, shown, SetOf(s.said[i]))
+		}
+		for _, seq := range s.seqs[i] {
+			one := 1 / float64(len(s.seqs[i]))
+			if there(seq) {
+				f.Context.Evidence += one
+			}
+			if s.found[i][seq] || there(seq) {
+				f.Recall.Evidence += one
+			}
+		}
+	}
+	for _, share := range []*Share{&f.Context, &f.Recall} {
+		share.Answer /= float64(max(answers, 1))
+		share.Evidence /= float64(max(f.Questions, 1))
+	}
+	return f, nil
+}
+
+func authorOf(m chat.Message) string {
+	if m.Role == llm.RoleAssistant {
+		return "bot"
+	}
+	return m.Author
+}
+
+// shareOf is the share of words that stand in one of two sets.
+func shareOf(need []string, shown, more map[string]bool) float64 {
+	n := 0
+	for _, term := range need {
+		if shown[term] || more[term] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(need))
+}

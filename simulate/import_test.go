@@ -1,0 +1,119 @@
+package simulate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/prices"
+	"cairn/memory"
+	"cairn/simulate"
+)
+
+// talk makes n messages of people, the same for the same seed.
+func talk(n int, seed uint64) (said []memory.Inbound) {
+	dice := rand.New(rand.NewPCG(seed, 1))
+	words := strings.Fields("garden water plot harvest spring compost meeting budget lamp kettle train ticket Thursday Berlin invoice server backup deploy tea coffee I decided we should prefer never always")
+	at := time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)
+	for i := range n {
+		at = at.Add(time.Duration(dice.IntN(900)+1) * time.Second)
+		text := ""
+		for range dice.IntN(40) + 3 {
+			text += words[dice.IntN(len(words))] + fmt.Sprint(dice.IntN(30)) + " "
+		}
+		author := []string{"Ada", "Bob", "Eve"}[dice.IntN(3)]
+		said = append(said, memory.Inbound{ID: fmt.Sprint("m", i), AuthorID: author, Author: author, Text: strings.TrimSpace(text) + ".", Time: at})
+	}
+	return said
+}
+
+// agentOf is one whose model nobody asks.
+func agentOf(window int, change func(*compactor.Policy)) channel.Agent {
+	p := compactor.DefaultPolicy()
+	if change != nil {
+		change(&p)
+	}
+	return channel.Agent{ID: "test", Model: llm.NewOffline(window), Policy: func() compactor.Policy { return p }}
+}
+
+func options(t *testing.T, agent channel.Agent) simulate.Options {
+	t.Helper()
+	return simulate.OptionsOf(t.Context(), agent, agent.Policy(), prices.List{})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// imported imports messages into a store as `cairn import` does.
+func imported(t *testing.T, agent channel.Agent, said []memory.Inbound) *memory.Conversation {
+	t.Helper()
+	store, err := memory.Open(t.Context(), memory.Options{Dir: t.TempDir()})
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+	hub := channel.New(channel.Options{Store: store, Connectors: []channel.Connector{newConnector()}, Log: discard, Agent: func(string) channel.Agent { return agent }})
+	past := func(yield func(memory.Inbound, error) bool) {
+		for _, m := range said {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+	_, err = hub.Import(t.Context(), name, past, func(int) {})
+	must(t, err)
+	must(t, hub.Close())
+	conversation, err := store.Find(t.Context(), name)
+	must(t, err)
+	return conversation
+}
+
+func TestImportsAreSimulatedAsTheyHappened(t *testing.T) {
+	for about, c := range map[string]struct {
+		window, messages int
+		change           func(*compactor.Policy)
+	}{
+		"defaults":                {8000, 900, nil},
+		"a small window":          {4000, 130, nil},
+		"a large window":          {32_000, 480, nil},
+		"other levels":            {8000, 180, func(p *compactor.Policy) { p.BackgroundThreshold, p.PrepareThreshold = 0.6, 0 }},
+		"nothing but emergencies": {8000, 150, func(p *compactor.Policy) { p.Enabled = false }},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			agent := agentOf(c.window, c.change)
+			conversation := imported(t, agent, talk(c.messages, uint64(c.window)))
+			rec, err := simulate.Read(t.Context(), conversation)
+			must(t, err)
+			report, err := simulate.Run(t.Context(), rec, nil, options(t, agent))
+			must(t, err)
+			expectEqual(t, report, rec)
+		})
+	}
+}
+
+// expectEqual holds the settings in force to what happened.
+func expectEqual(t *testing.T, report simulate.Report, rec simulate.Recording) {
+	t.Helper()
+	made := report.Variants[0].Compactions
+	t.Logf("%d of %d compactions are equal, %d were simulated; levels %+v", report.Equal, report.Happened, len(made), report.Variants[0].Levels)
+	if report.Happened == 0 || report.Equal != report.Happened || len(made) != report.Happened {
+		t.Errorf("%d of %d compactions are equal, %d were simulated", report.Equal, report.Happened, len(made))
+		for i, s := range applied(rec) {
+			line := "—"
+			if i < len(made) {
+				line = fmt.Sprintf("%s %s %d-%d %d→%d", made[i].Trigger, made[i].Kind, made[i].From, made[i].To, made[i].Before, made[i].After)
+			}
+			if i < 12 {
+				t.Logf("real %s %s %d-%d %d→%d, simulated %s", s.Trigger, s.Kind, s.From, s.To, s.Before, s.After, line)
+			}
+		}
+	}
+}

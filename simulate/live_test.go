@@ -1,0 +1,103 @@
+package simulate_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+	"cairn/simulate"
+)
+
+// live has a conversation with a hub and a scripted model, one message after the other.
+func live(t *testing.T, dir string, agent channel.Agent, said []memory.Inbound, asked func(i int) bool) simulate.Recording {
+	t.Helper()
+	store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
+	must(t, err)
+	c := newConnector()
+	hub := channel.New(channel.Options{Store: store, Connectors: []channel.Connector{c}, Log: discard, Agent: func(string) channel.Agent { return agent }})
+	for i, m := range said {
+		time.Sleep(time.Minute)
+		m.Time, m.Addressed = time.Now(), asked(i)
+		must(t, second(hub.Deliver(t.Context(), name, m)))
+		if m.Addressed {
+			<-c.replies
+		}
+		must(t, hub.Idle(t.Context(), name))
+	}
+	time.Sleep(time.Minute)
+	must(t, hub.Close())
+	conversation, err := store.Find(t.Context(), name)
+	must(t, err)
+	rec, err := simulate.Read(t.Context(), conversation)
+	must(t, err)
+	must(t, store.Close())
+	return rec
+}
+
+var wanted = regexp.MustCompile(`in about (\d+) tokens`)
+
+func second[T any](_ T, err error) error { return err }
+
+// scripted answers turns, and as a worker sums up in words of what it reads.
+func scripted(window int) *llmtest.Model {
+	return &llmtest.Model{Tokens: window, Delay: 2 * time.Second, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		resp := llm.Response{FinishReason: llm.FinishStop, Message: llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("Answer %d: %s", n, strings.Repeat("it is so and the plot is watered. ", n%9+1))}}
+		for _, tool := range req.Tools {
+			if tool.Name != "summarize" {
+				continue
+			}
+			words := strings.Fields(strings.SplitN(req.Messages[1].Text, "</transcript>", 2)[0])
+			var text []string
+			target := 60
+			if found := wanted.FindStringSubmatch(req.Messages[1].Text); found != nil {
+				target, _ = strconv.Atoi(found[1])
+			}
+			for i := len(words) / 10; i < len(words) && len(text) < target/2; i += max(len(words)/(target/2+1), 1) {
+				text = append(text, strings.Trim(words[i], "<>"))
+			}
+			resp.Message = llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: fmt.Sprint("c", n), Name: "summarize", Arguments: fmt.Sprintf(`{"summary":%q}`, strings.Join(text, " "))}}}
+			resp.FinishReason = llm.FinishToolCalls
+		}
+		return resp, nil
+	}}
+}
+
+func TestLiveTalkIsSimulatedAsItHappened(t *testing.T) {
+	for about, c := range map[string]struct {
+		messages, recall int
+		worker           bool
+		asked            func(i int) bool
+		change           func(*compactor.Policy)
+	}{
+		"a worker":              {160, 0, true, func(i int) bool { return i%2 == 0 }, nil},
+		"no model to summarize": {160, 0, false, func(i int) bool { return i%3 == 0 }, nil},
+		"nothing ahead":         {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }},
+		"memories are recalled": {160, 600, true, func(i int) bool { return i%2 == 0 }, nil},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			agent := agentOf(6000, c.change)
+			model := scripted(6000)
+			agent.Model, agent.Recall = model, c.recall
+			if c.worker {
+				agent.Worker = model
+			}
+			var rec simulate.Recording
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(c.messages, 11), c.asked) })
+			report, err := simulate.Run(t.Context(), rec, nil, options(t, agent))
+			must(t, err)
+			expectEqual(t, report, rec)
+		})
+	}
+}

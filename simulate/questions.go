@@ -1,0 +1,107 @@
+package simulate
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"cairn/words"
+)
+
+// Question is one that is asked about a recording.
+type Question struct {
+	Text     string          `json:"question"`
+	Answer   json.RawMessage `json:"answer"`   // a text or a number
+	Evidence []string        `json:"evidence"` // ids of the messages that answer it
+	Category int             `json:"category"`
+}
+
+// NoAnswer is the category of the questions that the recording does not answer.
+const NoAnswer = 5
+
+// AnswerText is the answer as a text.
+func (q Question) AnswerText() string {
+	var text string
+	if json.Unmarshal(q.Answer, &text) == nil {
+		return text
+	}
+	return string(q.Answer)
+}
+
+// Seqs are the places of the evidence, different ones. Several ids may stand in one text; one
+// that the recording does not have is left out.
+func (q Question) Seqs(place map[string]int64) (seqs []int64) {
+	for _, text := range q.Evidence {
+		for id := range strings.FieldsFuncSeq(text, func(sep rune) bool { return strings.ContainsRune(" ;,", sep) }) {
+			if seq := place[id]; seq != 0 {
+				seqs = append(seqs, seq)
+			}
+		}
+	}
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
+}
+
+// Told is what summaries tell: their lines, as terms.
+type Told struct {
+	lines  []toldLine
+	rarity Rarity
+}
+
+type toldLine struct {
+	author string
+	terms  map[string]bool
+}
+
+// NewTold returns what the texts of summaries tell. Terms weigh as rarity says.
+func NewTold(rarity Rarity, summaries ...string) *Told {
+	t := &Told{rarity: rarity}
+	for _, text := range summaries {
+		for line := range strings.Lines(text) {
+			if author, said, found := strings.Cut(line, ": "); found {
+				t.lines = append(t.lines, toldLine{author, SetOf(words.Content(said))})
+			}
+		}
+	}
+	return t
+}
+
+const (
+	leastWords = 3       // of a sentence that tells something
+	leastShare = 2. / 3. // of the weight of its words, in one line
+)
+
+// Tells reports whether a sentence of what an author said stands in a line.
+func (t *Told) Tells(author, text string) bool {
+	for _, sentence := range words.Sentences(text) {
+		terms := SetOf(words.Content(sentence))
+		if len(terms) < leastWords {
+			continue
+		}
+		all := 0.0
+		for term := range terms {
+			all += t.rarity[term]
+		}
+		for _, l := range t.lines {
+			there := 0.0
+			for term := range terms {
+				if l.terms[term] {
+					there += t.rarity[term]
+				}
+			}
+			if l.author == author && there >= leastShare*all {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// SetOf is a set of terms.
+func SetOf(terms []string) map[string]bool {
+	set := make(map[string]bool, len(terms))
+	for _, term := range terms {
+		set[term] = true
+	}
+	return set
+}

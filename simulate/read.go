@@ -1,0 +1,103 @@
+package simulate
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/internal/promptcache"
+	"cairn/llm"
+	"cairn/llm/prices"
+	"cairn/memory"
+)
+
+// page is how many messages are read at once.
+const page = 5000
+
+// imported is how much later than it was said a message is stored that was imported.
+const importedAfter = time.Hour
+
+// Read reads a conversation of the database as a recording. Nothing is written.
+func Read(ctx context.Context, c *memory.Conversation) (Recording, error) {
+	rec := Recording{Name: c.Name()}
+	for from := int64(1); ; {
+		said, err := c.Recorded(ctx, from, page)
+		if err != nil {
+			return rec, err
+		}
+		for _, m := range said {
+			if m.Seq == rec.Imported+1 && m.Role == llm.RoleUser && !m.Addressed && m.Saved.Sub(m.Time) > importedAfter {
+				rec.Imported = m.Seq
+			}
+			rec.Messages = append(rec.Messages, Message{Message: m.Message, Saved: m.Saved})
+		}
+		if len(said) < page {
+			break
+		}
+		from = said[len(said)-1].Seq + 1
+	}
+	all, sessions, err := c.RecordedSummaries(ctx)
+	rec.Summaries, rec.Sessions = all, sessions
+	return rec, err
+}
+
+// FromFile makes a recording of messages that were never in a conversation: those of bot are
+// the bot's answers, to the message before them. With bot "" there are none, and the rest is
+// as after an import.
+func FromFile(name string, said []memory.Inbound, bot string) Recording {
+	rec := Recording{Name: name}
+	seen := map[string]int64{}
+	for _, in := range said {
+		if seen[in.ID] > 0 {
+			continue
+		}
+		m := chat.Message{
+			Seq: int64(len(rec.Messages) + 1), ID: in.ID, Role: llm.RoleUser, AuthorID: in.AuthorID, Author: in.Author,
+			Text: in.Text, Attachments: in.Attachments, Time: in.Time,
+		}
+		m.Turn = m.Seq
+		seen[in.ID] = m.Seq
+		if n := len(rec.Messages); bot != "" && strings.EqualFold(in.Author, bot) && n > 0 {
+			before := &rec.Messages[n-1]
+			if before.Role == llm.RoleUser {
+				before.Addressed = true
+			}
+			m.Role, m.Author, m.AuthorID, m.Turn = llm.RoleAssistant, "", "", before.Turn
+		}
+		m.Tokens = compactor.TokensOf(m)
+		rec.Messages = append(rec.Messages, Message{Message: m, Saved: m.Time})
+	}
+	if bot == "" {
+		rec.Imported = int64(len(rec.Messages))
+	}
+	return rec
+}
+
+// HasBot reports whether somebody of that name speaks in a recording.
+func HasBot(said []memory.Inbound, bot string) bool {
+	return slices.ContainsFunc(said, func(in memory.Inbound) bool { return strings.EqualFold(in.Author, bot) })
+}
+
+// OptionsOf are those of an agent, with what its models cost by a price list.
+func OptionsOf(ctx context.Context, agent channel.Agent, policy compactor.Policy, list prices.List) Options {
+	o := Options{Engine: agent.Engine(ctx), Policy: policy, Cache: promptcache.Prefix}
+	if c, ok := agent.Model.(llm.CacheRuler); ok {
+		o.Cache = c.CacheRule()
+	}
+	o.Turns, o.Worker = priceOf(list, agent.Model), priceOf(list, agent.Worker)
+	return o
+}
+
+func priceOf(list prices.List, model llm.Model) *prices.Price {
+	if model == nil {
+		return nil
+	}
+	if p, known := list.Of(model.Name()); known {
+		return &p
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package simulate
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"cairn/compactor"
+	"cairn/compactor/summarize"
+	"cairn/internal/promptcache"
+	"cairn/internal/tokens"
+	"cairn/prompts"
+)
+
+// summarize makes a summary: the one that was really made of the span, or an extract.
+func (p *player) summarize(row compactor.Compaction, target int, extract func() (summarize.Summary, error)) (made summarize.Summary, err error) {
+	byModel := row.By == compactor.ByWorker
+	if byModel {
+		p.took = p.usual
+	}
+	s, known := p.recall(row)
+	switch {
+	case known && s.Text == "":
+		return made, failure(s.Error)
+	case known:
+		if !s.Prepared.IsZero() {
+			p.took = s.Prepared.Sub(s.Began)
+		}
+		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Model: s.Model}
+	case p.brief:
+		made.Text = p.asLong(row, target)
+	default:
+		if made, err = extract(); err != nil {
+			return made, err
+		}
+	}
+	if byModel {
+		p.sums.worker.add(promptcache.Priced{Uncached: p.material(row)}, tokens.Estimate(made.Text)+p.memories())
+	}
+	return made, nil
+}
+
+// recall returns what really became of the next attempt to summarize a row.
+func (p *player) recall(row compactor.Compaction) (s Summary, known bool) {
+	key := keyOf(row)
+	left := p.known[key]
+	i := slices.IndexFunc(left, func(s Summary) bool { return s.By == row.By })
+	if i < 0 {
+		return s, false
+	}
+	s = left[i]
+	p.known[key] = slices.Delete(slices.Clone(left), i, i+1)
+	return s, true
+}
+
+// failure is an error like the one that was recorded in words.
+func failure(words string) error {
+	words = strings.TrimSuffix(words, "; nothing was lost")
+	if strings.HasPrefix(words, "the model") {
+		return summarize.Refusal(words)
+	}
+	return errors.New(words)
+}
+
+// mostExtracted is how many messages a recording has at most whose summaries are extracts. An
+// extract fills its target to 93 to 99 % (measured), and costs half a millisecond a message.
+const (
+	mostExtracted = 5000
+	filled        = 97 // percent of its target
+)
+
+// asLong is a text that is about as long as an extract of row would be.
+func (p *player) asLong(row compactor.Compaction, target int) string {
+	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target is known when it is read
+		n := 0
+		for _, m := range p.records.said(row.From, row.To) {
+			n += m.Tokens
+		}
+		target = min(target, max(n*p.v.policy.TargetPct/100, summarize.MinSummary))
+	}
+	return filler(target * filled / 100)
+}
+
+// material is about what a worker reads for a summary, in tokens.
+func (p *player) material(row compactor.Compaction) int {
+	n := tokens.Estimate(prompts.Worker) + tokens.Estimate(p.o.Engine.System)
+	if row.Kind == compactor.Rollup {
+		for _, id := range row.Children {
+			n += p.records.rows[id].Tokens
+		}
+		return n
+	}
+	for _, m := range p.records.said(row.From, row.To) {
+		n += m.Tokens
+	}
+	return n
+}
+
+// memories is about what a worker writes beside a summary, in tokens.
+func (p *player) memories() int {
+	if !p.extract {
+		return 0
+	}
+	return min(p.v.policy.MaxMemories, usualMemories) * tokensOfMemory
+}
+
+const usualMemories, tokensOfMemory = 6, 45

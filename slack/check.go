@@ -1,0 +1,64 @@
+// What can be asked of Slack before the bot connects: are the tokens good, and where is an app made.
+
+package slack
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+)
+
+// manifestJSON describes the app to Slack: its scopes, events and command.
+//
+//go:generate cp manifest.json ../deploy/slack-manifest.json
+//go:embed manifest.json
+var manifestJSON []byte
+
+// CreateURL is the address at which people make the app, with all that its manifest says.
+func CreateURL() string {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, manifestJSON) // a test reads it
+	return "https://api.slack.com/apps?new_app=1&manifest_json=" + strings.ReplaceAll(url.QueryEscape(compact.String()), "+", "%20")
+}
+
+// Check asks Slack whether the tokens are valid and what they allow, without connecting. It returns
+// its findings, one sentence each; the error says what a person has to do, or that Slack cannot be
+// reached.
+func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
+	defer s.api.close()
+	if err := s.probe(ctx); err != nil {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)}, nil
+}
+
+// unused stands for the token that a check of the other one does not need.
+const unused = "unused"
+
+// CheckBotToken asks Slack, or the compatible server at apiBase, whose bot token this is: the
+// app's name and the workspace's. Errors are those of Check.
+func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace string, err error) {
+	s, err := New(Options{BotToken: token, AppToken: "xapp-" + unused, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return "", "", err
+	}
+	defer s.api.close()
+	err = s.probeBot(ctx)
+	return s.self.name, s.self.workspace, err
+}
+
+// CheckAppToken asks Slack, or the compatible server at apiBase, whether an app-level token is
+// good for Socket Mode. Errors are those of Check.
+func CheckAppToken(ctx context.Context, token, apiBase string) error {
+	s, err := New(Options{BotToken: "xoxb-" + unused, AppToken: token, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer s.api.close()
+	return s.probeApp(ctx)
+}

@@ -1,0 +1,193 @@
+// The API: one table of routes, which registers, describes and checks them.
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/memory"
+)
+
+// route is one route of the API.
+type route struct {
+	method, path string
+	summary      string
+	query        []param
+	body         any         // the zero value of what is sent; nil: nothing
+	answers      map[int]any // the zero value of what is returned, by status; nil: a stream
+	handle       handler
+	stream       bool
+}
+
+func (r route) pattern() string { return r.method + " " + r.path }
+
+// param is a parameter of a query.
+type param struct{ name, text string }
+
+// The parameters that several routes have.
+var (
+	limitParam  = param{"limit", "at most so many, 1 to 200 (50)"}
+	offsetParam = param{"offset", "skip the first so many"}
+	sinceParam  = param{"since", "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
+	beforeParam = param{"before", "only messages with a smaller seq"}
+)
+
+// routes are all routes of the API.
+func (s *Server) routes() []route {
+	return slices.Concat(s.conversationRoutes(), s.actionRoutes(), s.memoryRoutes(), []route{
+		{
+			method: "GET", path: "/api/recall", summary: "Search memories and messages, best first, without a model", handle: s.recall,
+			query: []param{
+				{"q", "a question or words; required"},
+				{"conversation", "its name; required"},
+				{"as", "who asks, by name: \"I\" is them"},
+				sinceParam, limitParam,
+			}, answers: map[int]any{200: recalled{}},
+		},
+		{
+			method: "GET", path: "/api/usage", summary: "What models were used for, and what it cost", handle: s.usage,
+			query: []param{{"by", "day, conversation or model (day)"}, sinceParam}, answers: map[int]any{200: usageAnswer{}},
+		},
+		{
+			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events: turn, usage, compaction, memory, incident, reset", handle: s.watch, stream: true,
+			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, with commas between"}},
+		},
+		{method: "GET", path: "/api/openapi.json", summary: "This description", handle: s.openAPI, answers: map[int]any{200: map[string]any{}}},
+	})
+}
+
+// apiRoutes serves the API.
+func (s *Server) apiRoutes() {
+	for _, r := range s.routes() {
+		checked := func(w http.ResponseWriter, req *http.Request) error {
+			if err := r.checkQuery(req); err != nil {
+				return err
+			}
+			return r.handle(w, req)
+		}
+		if r.stream {
+			s.stream(r.pattern(), checked)
+		} else {
+			s.handle(r.pattern(), checked)
+		}
+	}
+	s.handle("/api/", s.noRoute)
+}
+
+// checkQuery refuses parameters that the route does not have: a typo must not be passed over.
+func (r route) checkQuery(req *http.Request) error {
+	for name := range req.URL.Query() {
+		if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
+			return problem(http.StatusBadRequest, "There is no parameter %q here; GET /api/openapi.json lists them.", name)
+		}
+	}
+	return nil
+}
+
+// noRoute says of what is asked for what is wrong: the path or the method.
+func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
+	var allowed []string
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := s.mux.Handler(other); pattern != "/api/" && pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return problem(http.StatusNotFound, "There is no such path; GET /api/openapi.json lists them. A \"/\" in a name is written %%2F.")
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return problem(http.StatusMethodNotAllowed, "This path takes %s.", strings.Join(allowed, ", "))
+}
+
+// decode reads a body of JSON. Nothing at all is an empty object.
+func decode(r *http.Request, into any) error {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return problem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.DisallowUnknownFields()
+	err = decoder.Decode(into)
+	if err == nil && decoder.More() {
+		err = errors.New("there is more behind the object")
+	}
+	if err != nil {
+		return problem(http.StatusBadRequest, "The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// number reads a whole number of the query within its range.
+func number(r *http.Request, name string, usual, low, high int64) (int64, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, problem(http.StatusBadRequest, "%s = %q: must be a whole number from %d to %d.", name, text, low, high)
+	}
+	return n, nil
+}
+
+const maxSeq = 1<<32 - 1
+
+// page reads limit and offset.
+func page(r *http.Request) (limit, offset int, err error) {
+	l, err := number(r, "limit", 50, 1, 200)
+	if err != nil {
+		return 0, 0, err
+	}
+	o, err := number(r, "offset", 0, 0, 1_000_000_000)
+	return int(l), int(o), err
+}
+
+// since reads a time of the query; zero: all time.
+func since(r *http.Request) (time.Time, error) {
+	text := r.URL.Query().Get("since")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := memory.Ago(text, time.Now())
+	if err != nil {
+		return at, problem(http.StatusBadRequest, "since: %v.", err)
+	}
+	return at, nil
+}
+
+// conversation is the one that the path names.
+func (s *Server) conversation(r *http.Request) (*memory.Conversation, error) {
+	return s.find(r, r.PathValue("name"))
+}
+
+func (s *Server) find(r *http.Request, name string) (*memory.Conversation, error) {
+	c, err := s.o.Store.Find(r.Context(), name)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil, problem(http.StatusNotFound, "There is no conversation %q; GET /api/conversations lists them.", name)
+	}
+	return c, err
+}
+
+// id reads a number of the path.
+func id(r *http.Request, name string) (int64, error) {
+	n, err := strconv.ParseInt(r.PathValue(name), 10, 64)
+	if err != nil || n < 1 {
+		return 0, problem(http.StatusNotFound, "%q is no number.", r.PathValue(name))
+	}
+	return n, nil
+}

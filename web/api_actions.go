@@ -1,0 +1,230 @@
+// The API: what can be done with a conversation.
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"unicode/utf8"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/config"
+)
+
+func (s *Server) actionRoutes() []route {
+	const one = "/api/conversations/{name}"
+	done := func(status ...int) map[int]any {
+		all := map[int]any{}
+		for _, code := range status {
+			all[code] = doneAnswer{}
+		}
+		return all
+	}
+	jobs := map[int]any{200: jobAnswer{}, 202: jobAnswer{}, 409: nil}
+	return []route{
+		{
+			method: "POST", path: one + "/compact", summary: "Summarize older messages: 202 with the job, 200 with the reason if there is nothing to do, 409 if one runs", handle: s.compact,
+			body: compactBody{}, answers: jobs,
+		},
+		{method: "POST", path: one + "/undo", summary: "Undo what was applied last; memories stay", handle: s.undo, answers: map[int]any{200: jobAnswer{}, 409: nil}},
+		{method: "POST", path: one + "/new", summary: "Start a new session; the old one is summarized: 202 if it begins after what waits to be answered", handle: s.newSession, answers: done(200, 202)},
+		{method: "POST", path: one + "/pause", summary: "Call no model in it until it is resumed; messages are still saved", handle: s.pause, answers: done(200)},
+		{method: "POST", path: one + "/resume", summary: "Answer again", handle: s.resume, answers: done(200)},
+		{
+			method: "PUT", path: one + "/settings", summary: "Set values, all or none: {\"background_threshold\": 0.7, \"focus\": null}; null takes one back", handle: s.putSettings,
+			body: map[string]any{}, answers: map[int]any{200: settingsAnswer{}, 422: nil},
+		},
+	}
+}
+
+type doneAnswer struct {
+	Done   bool   `json:"done" doc:"something was changed, or will be"`
+	Reason string `json:"reason,omitempty" doc:"why not, or why later"`
+}
+
+// compactBody is what to compact.
+type compactBody struct {
+	Focus string `json:"focus,omitempty" doc:"what to keep in detail; at most 1000 characters"`
+	Keep  *int   `json:"keep_last_n,omitempty" doc:"how many of the newest messages stay, 0 to 500; absent: as the policy says"`
+}
+
+const (
+	maxFocus = 1000
+	maxKeep  = 500
+)
+
+// jobAnswer is a compaction that begins, or why none does.
+type jobAnswer struct {
+	State    string `json:"state" doc:"started, applied, noop or undone"`
+	Reason   string `json:"reason,omitempty" doc:"why there was nothing to do"`
+	ID       int64  `json:"id,omitempty" doc:"of the summary; events about it have it too"`
+	From     int64  `json:"from_seq,omitempty"`
+	To       int64  `json:"to_seq,omitempty"`
+	Messages int    `json:"messages,omitempty"`
+	Before   int    `json:"before_tokens,omitempty"`
+	After    int    `json:"after_tokens,omitempty"`
+}
+
+func jobOf(e channel.Event) jobAnswer {
+	return jobAnswer{string(e.State), e.Error, e.ID, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens}
+}
+
+func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	var b compactBody
+	if err := decode(r, &b); err != nil {
+		return err
+	}
+	switch {
+	case utf8.RuneCountInString(b.Focus) > maxFocus:
+		return problem(http.StatusUnprocessableEntity, "focus: must be at most %d characters.", maxFocus)
+	case b.Keep != nil && (*b.Keep < 0 || *b.Keep > maxKeep):
+		return problem(http.StatusUnprocessableEntity, "keep_last_n = %d: must be from 0 to %d.", *b.Keep, maxKeep)
+	}
+	if now, _ := s.o.Hub.Glance(c.Name()); now.Summarizing {
+		return problem(http.StatusConflict, "A compaction is running already. Wait for its event, or for summarizing to end.")
+	}
+	began, err := s.o.Hub.Compact(r.Context(), c.Name(), b.Focus, b.Keep)
+	if err != nil {
+		return notOpen(err)
+	}
+	status := http.StatusOK
+	if began.State == compactor.EventStarted || began.State == compactor.EventScheduled {
+		status = http.StatusAccepted
+	}
+	return answer(w, status, jobOf(began))
+}
+
+// notOpen says of a conversation whose connector is closed what to do.
+func notOpen(err error) error {
+	if errors.Is(err, channel.ErrNoConnector) {
+		return problem(http.StatusConflict, "The connector of this conversation does not run in this process: start the bot with it (terminal: `cairn chat --web`).")
+	}
+	return err
+}
+
+func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	undone, err := s.o.Hub.Undo(r.Context(), c.Name())
+	if err != nil {
+		return notOpen(err)
+	}
+	return answer(w, http.StatusOK, jobOf(undone))
+}
+
+func (s *Server) newSession(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	wanted, later, err := s.o.Hub.StartSession(r.Context(), c.Name())
+	switch {
+	case err != nil:
+		return notOpen(err)
+	case !wanted:
+		return answer(w, http.StatusOK, doneAnswer{Reason: "nothing was said since the last beginning"})
+	case later:
+		return answer(w, http.StatusAccepted, doneAnswer{true, "it begins when the earlier messages are answered"})
+	}
+	return answer(w, http.StatusOK, doneAnswer{Done: true})
+}
+
+func (s *Server) pause(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err == nil {
+		err = s.o.Hub.Pause(r.Context(), c.Name(), config.WebOwner)
+	}
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, doneAnswer{Done: true})
+}
+
+func (s *Server) resume(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err == nil {
+		err = s.o.Hub.Resume(r.Context(), c.Name())
+	}
+	if err != nil {
+		return err
+	}
+	a := doneAnswer{Done: true}
+	if _, all, err := s.o.Hub.Paused(r.Context(), c.Name()); err != nil {
+		return err
+	} else if all {
+		a.Reason = "the whole bot is still paused; /resume everywhere ends that"
+	}
+	return answer(w, http.StatusOK, a)
+}
+
+// settingsAnswer is how a conversation is compacted.
+type settingsAnswer struct {
+	Settings []channel.Setting `json:"settings"`
+	Ignored  []string          `json:"ignored" doc:"what is set here and does not go with the settings file"`
+}
+
+func (s *Server) showSettings(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	a := settingsAnswer{Ignored: []string{}}
+	all, left, err := s.o.Hub.Settings(r.Context(), c.Name())
+	if err != nil {
+		return err
+	}
+	a.Settings, a.Ignored = all, append(a.Ignored, left...)
+	return answer(w, http.StatusOK, a)
+}
+
+func (s *Server) putSettings(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	var body map[string]json.RawMessage
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	values := make(map[string]*string, len(body))
+	for key, raw := range body {
+		text, err := settingText(raw)
+		if err != nil {
+			return problem(http.StatusUnprocessableEntity, "%s: must be a number, a text, true, false or null.", key)
+		}
+		values[key] = text
+	}
+	if len(values) == 0 {
+		return problem(http.StatusUnprocessableEntity, "Name at least one setting: {\"background_threshold\": 0.7}.")
+	}
+	if err := s.o.Hub.Set(r.Context(), c.Name(), values, config.WebOwner); err != nil {
+		return err
+	}
+	s.o.Events.changed(c.Name())
+	return s.showSettings(w, r)
+}
+
+// settingText is a value as settings are written; nil for null.
+func settingText(raw json.RawMessage) (*string, error) {
+	var text string
+	switch {
+	case string(raw) == "null":
+		return nil, nil
+	case raw[0] == '{' || raw[0] == '[':
+		return nil, errors.New("a list or an object")
+	case raw[0] != '"':
+		text = string(raw)
+	default:
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, err
+		}
+	}
+	return &text, nil
+}

@@ -1,0 +1,266 @@
+// The API: what there is to see of conversations.
+package web
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+func (s *Server) conversationRoutes() []route {
+	const one = "/api/conversations/{name}"
+	return []route{
+		{
+			method: "GET", path: "/api/conversations", summary: "List conversations, the one with the newest message first", handle: s.listConversations,
+			query: []param{{"q", "only those with these words in their name"}, limitParam, offsetParam}, answers: map[int]any{200: conversationList{}},
+		},
+		{
+			method: "GET", path: one, summary: "One conversation: how full its window is and of what, its agent and its policy with origins", handle: s.showConversation,
+			answers: map[int]any{200: conversationAnswer{}},
+		},
+		{
+			method: "GET", path: one + "/usage", summary: "What its models were used for, what that cost, and what summaries saved", handle: s.conversationUsage,
+			answers: map[int]any{200: channel.Spending{}},
+		},
+		{
+			method: "GET", path: one + "/history", summary: "Tokens used over its messages, and its compactions", handle: s.history,
+			query: []param{sinceParam, beforeParam}, answers: map[int]any{200: historyAnswer{}},
+		},
+		{
+			method: "GET", path: one + "/messages", summary: "Messages: the newest page, oldest first; with q the best first", handle: s.messages,
+			query: []param{beforeParam, {"q", "search for these words"}, limitParam}, answers: map[int]any{200: messageList{}},
+		},
+		{
+			method: "GET", path: one + "/summaries", summary: "The summaries in the prompt, oldest first", handle: s.summaries,
+			answers: map[int]any{200: summaryList{}},
+		},
+		{
+			method: "GET", path: one + "/summaries/{id}", summary: "A summary, and the summaries or messages behind it", handle: s.summary,
+			query: []param{{"from", "seq of the first message to show"}, limitParam}, answers: map[int]any{200: summaryAnswer{}},
+		},
+		{
+			method: "GET", path: one + "/settings", summary: "The values by which it is compacted, with origins", handle: s.showSettings,
+			answers: map[int]any{200: settingsAnswer{}},
+		},
+	}
+}
+
+// conversationList is a page of conversations.
+type conversationList struct {
+	Conversations []listedConversation `json:"conversations"`
+	Total         int                  `json:"total"`
+}
+
+type listedConversation struct {
+	Channel  string    `json:"channel"`
+	Name     string    `json:"name,omitempty" doc:"what people call it"`
+	Agent    string    `json:"agent"`
+	Messages int64     `json:"messages" doc:"numbers given so far, tool results and deleted ones included"`
+	Last     time.Time `json:"last,omitzero"`
+	State    string    `json:"state" doc:"answering, summarizing, idle or paused"`
+	Used     int       `json:"used_tokens" doc:"of the next request, the reply's reserve included"`
+	Max      int       `json:"max_tokens" doc:"the window; 0: not known"`
+}
+
+func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
+	limit, offset, err := page(r)
+	if err != nil {
+		return err
+	}
+	list, err := s.conversations(r, r.URL.Query().Get("q"), limit, offset)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, list)
+}
+
+// conversations is a page of the conversations that have some words in their names.
+func (s *Server) conversations(r *http.Request, words string, limit, offset int) (list conversationList, err error) {
+	places, total, err := s.o.Store.Places(r.Context(), words, limit, offset)
+	if err != nil {
+		return list, err
+	}
+	paused, err := s.o.Store.Pauses(r.Context())
+	if err != nil {
+		return list, err
+	}
+	list = conversationList{Conversations: []listedConversation{}, Total: total}
+	for _, p := range places {
+		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.o.Agent(p.Channel).ID, Messages: p.Next - 1, Last: p.Last, State: "idle"}
+		now, err := s.fills.of(r.Context(), s.o.Hub, p)
+		if err != nil {
+			return list, err
+		}
+		l.Used, l.Max = now.Used, now.Window
+		switch {
+		case now.Answering:
+			l.State = "answering"
+		case now.Summarizing:
+			l.State = "summarizing"
+		case slices.Contains(paused, p.Channel) || slices.Contains(paused, ""):
+			l.State = "paused"
+		}
+		list.Conversations = append(list.Conversations, l)
+	}
+	return list, nil
+}
+
+// conversationAnswer is one conversation, as `cairn context --json` shows it, and how it is compacted.
+type conversationAnswer struct {
+	channel.Context
+	Settings  []channel.Setting `json:"settings" doc:"the policy, with origins"`
+	Silent    bool              `json:"silent" doc:"it is paused: no model is called until it is resumed"`
+	Answering bool              `json:"answering"`
+}
+
+func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	a := conversationAnswer{}
+	if a.Context, err = s.o.Hub.Gauge(r.Context(), c.Name()); err != nil {
+		return err
+	}
+	if a.Settings, _, err = s.o.Hub.Settings(r.Context(), c.Name()); err != nil {
+		return err
+	}
+	here, all, err := s.o.Hub.Paused(r.Context(), c.Name())
+	if err != nil {
+		return err
+	}
+	now, _ := s.o.Hub.Glance(c.Name())
+	a.Silent, a.Answering = here || all, now.Answering
+	return answer(w, http.StatusOK, a)
+}
+
+func (s *Server) conversationUsage(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	spent, err := s.o.Hub.Spending(r.Context(), c.Name())
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, spent)
+}
+
+// messageList is a page of messages.
+type messageList struct {
+	Messages []messageAnswer `json:"messages"`
+	Before   int64           `json:"before,omitempty" doc:"for the next page, of older ones; absent: there is none"`
+}
+
+type messageAnswer struct {
+	chat.Record
+	Score float64 `json:"score,omitempty" doc:"of a search"`
+	Match string  `json:"match,omitempty" doc:"the part that the search found"`
+}
+
+// matchShown is how many characters of a message, and of a file, a search shows.
+const matchShown = 600
+
+func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	limit, _, err := page(r)
+	if err != nil {
+		return err
+	}
+	before, err := number(r, "before", 0, 1, maxSeq)
+	if err != nil {
+		return err
+	}
+	list := messageList{Messages: []messageAnswer{}}
+	if q := r.URL.Query().Get("q"); q != "" {
+		found, err := c.Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
+		if err != nil {
+			return err
+		}
+		for _, m := range found {
+			list.Messages = append(list.Messages, messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)})
+		}
+		return answer(w, http.StatusOK, list)
+	}
+	found, more, err := c.Earlier(r.Context(), before, limit)
+	if err != nil {
+		return err
+	}
+	for _, m := range found {
+		list.Messages = append(list.Messages, messageAnswer{Record: chat.RecordOf(m)})
+	}
+	if more {
+		list.Before = found[0].Seq
+	}
+	return answer(w, http.StatusOK, list)
+}
+
+// summaryList are the summaries in the prompt.
+type summaryList struct {
+	Stack []channel.Stone `json:"stack" doc:"of this session, oldest first"`
+	Past  channel.Past    `json:"past" doc:"of the time before it"`
+}
+
+func (s *Server) summaries(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	now, err := s.o.Hub.Gauge(r.Context(), c.Name())
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, summaryList{now.Stack, now.Past})
+}
+
+// summaryAnswer is a summary, and what it stands for.
+type summaryAnswer struct {
+	Summary  channel.Stone   `json:"summary"`
+	Children []channel.Stone `json:"children" doc:"of a rollup, oldest first"`
+	Messages []chat.Record   `json:"messages" doc:"of any other, oldest first"`
+	From     int64           `json:"from,omitempty" doc:"for the next page; absent: there is none"`
+}
+
+func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	number64, err := id(r, "id")
+	if err != nil {
+		return err
+	}
+	limit, _, err := page(r)
+	if err != nil {
+		return err
+	}
+	from, err := number(r, "from", 1, 1, maxSeq)
+	if err != nil {
+		return err
+	}
+	e, err := c.Expand(r.Context(), number64, from, limit)
+	if err != nil {
+		return err
+	}
+	a := summaryAnswer{Summary: channel.StoneOf(e.Row), Children: stones(e.Children), Messages: []chat.Record{}, From: e.Next}
+	for _, m := range e.Messages {
+		a.Messages = append(a.Messages, chat.RecordOf(m))
+	}
+	return answer(w, http.StatusOK, a)
+}
+
+func stones(rows []compactor.Compaction) []channel.Stone {
+	all := []channel.Stone{}
+	for _, row := range rows {
+		all = append(all, channel.StoneOf(row))
+	}
+	return all
+}

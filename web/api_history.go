@@ -1,0 +1,183 @@
+// The API: how full a window was over time, and how full the windows of a list are.
+package web
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"cairn/channel"
+	"cairn/memory"
+)
+
+// historyAnswer is how a conversation's window filled and was compacted.
+type historyAnswer struct {
+	Used        []usedPoint          `json:"used" doc:"oldest first; where a compaction was applied there are two points"`
+	Compactions []memory.AppliedStep `json:"compactions" doc:"oldest first"`
+	Before      int64                `json:"before,omitempty" doc:"for what came earlier; absent: there is nothing"`
+}
+
+// usedPoint is how many tokens the next request took after a message.
+type usedPoint struct {
+	Time   time.Time `json:"time"`
+	Seq    int64     `json:"seq"`
+	Tokens int       `json:"tokens" doc:"measured where a compaction was applied; between, in proportion to the messages"`
+	Window int       `json:"window" doc:"that of now"`
+}
+
+// What one answer covers at most.
+const (
+	historyMessages    = 20_000
+	historyCompactions = 1000
+	historyPoints      = 1000 // beside those of compactions
+)
+
+func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	from, err := since(r)
+	if err != nil {
+		return err
+	}
+	before, err := number(r, "before", 0, 1, maxSeq)
+	if err != nil {
+		return err
+	}
+	h, err := s.historyOf(r.Context(), c, from, before)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, h)
+}
+
+// historyOf reads the history of a conversation since a time, before a seq (0: all).
+func (s *Server) historyOf(ctx context.Context, c *memory.Conversation, since time.Time, before int64) (h historyAnswer, err error) {
+	now, err := s.o.Hub.Gauge(ctx, c.Name())
+	if err != nil {
+		return h, err
+	}
+	grown, more, err := c.Growth(ctx, since, before, historyMessages)
+	if err != nil {
+		return h, err
+	}
+	steps, err := c.AppliedSteps(ctx, since, before, historyCompactions)
+	if err != nil {
+		return h, err
+	}
+	h = historyAnswer{Used: []usedPoint{}, Compactions: []memory.AppliedStep{}}
+	h.Compactions = append(h.Compactions, steps...)
+	if len(grown) == 0 {
+		return h, nil
+	}
+	if more {
+		h.Before = grown[0].Seq
+	}
+	t := sawTooth{window: now.Max, step: max(len(grown)/historyPoints, 1)}
+	start, end := -1, now.Used
+	if grown[0].Seq == 1 {
+		start = now.Parts.Frame + now.Parts.Reserve
+	}
+	if before > 0 {
+		end = -1
+	}
+	t.draw(grown, steps, start, end)
+	h.Used = t.points
+	return h, nil
+}
+
+// sawTooth is the line of used tokens. What is measured is where compactions were applied, and
+// now; between two of these it grows as the messages do.
+type sawTooth struct {
+	window, step int
+	points       []usedPoint
+}
+
+// draw draws all messages. start and end are the tokens before the first and after the last one;
+// -1: not known.
+func (t *sawTooth) draw(grown []memory.Grown, steps []memory.AppliedStep, start, end int) {
+	t.points = []usedPoint{}
+	for _, step := range steps {
+		if step.BeforeTokens == 0 || step.Next < grown[0].Seq { // it was not measured, or is not in sight
+			continue
+		}
+		n := 0
+		for n < len(grown) && grown[n].Seq < step.Next {
+			n++
+		}
+		t.rise(grown[:n], start, step.BeforeTokens)
+		at := usedPoint{Time: step.Time, Seq: step.Next - 1, Window: t.window}
+		at.Tokens = step.BeforeTokens
+		t.points = append(t.points, at)
+		at.Tokens = step.AfterTokens
+		t.points = append(t.points, at)
+		grown, start = grown[n:], step.AfterTokens
+		if len(grown) == 0 {
+			return
+		}
+	}
+	t.rise(grown, start, end)
+}
+
+// rise draws messages from one measured number of tokens to another. Where one is not known, a
+// message adds its own tokens.
+func (t *sawTooth) rise(grown []memory.Grown, start, end int) {
+	total := 0
+	for _, g := range grown {
+		total += g.Tokens
+	}
+	if end < 0 {
+		end = max(start, 0) + total
+	}
+	if start < 0 {
+		start = max(end-total, 0)
+	}
+	sum := 0
+	for i, g := range grown {
+		if sum += g.Tokens; i%t.step == 0 || i == len(grown)-1 {
+			tokens := start + int(int64(end-start)*int64(sum)/int64(max(total, 1)))
+			t.points = append(t.points, usedPoint{Time: g.Time, Seq: g.Seq, Tokens: tokens, Window: t.window})
+		}
+	}
+}
+
+// fills are the usages of conversations that are not open, which change with their messages and
+// heads alone; to find one out costs milliseconds.
+type fills struct {
+	mu    sync.Mutex // guards known
+	known map[string]fill
+}
+
+type fill struct {
+	next, version int64
+	glance        channel.Glance
+}
+
+const maxFills = 10_000
+
+// of returns how full a conversation is and what it does.
+func (f *fills) of(ctx context.Context, hub *channel.Hub, p memory.Place) (channel.Glance, error) {
+	if now, open := hub.Glance(p.Channel); open {
+		return now, nil
+	}
+	f.mu.Lock()
+	known, found := f.known[p.Channel]
+	f.mu.Unlock()
+	if found && known.next == p.Next && known.version == p.Version {
+		return known.glance, nil
+	}
+	now, err := hub.Gauge(ctx, p.Channel)
+	if err != nil {
+		return channel.Glance{}, err
+	}
+	known = fill{p.Next, p.Version, channel.Glance{Used: now.Used, Window: now.Max}}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil || len(f.known) >= maxFills {
+		f.known = make(map[string]fill)
+	}
+	f.known[p.Channel] = known
+	return known.glance, nil
+}

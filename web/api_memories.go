@@ -1,0 +1,241 @@
+// The API: memories, search, and what models were used for.
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/memory"
+)
+
+func (s *Server) memoryRoutes() []route {
+	const one = "/api/memories/{id}"
+	return []route{
+		{
+			method: "GET", path: "/api/memories", summary: "List memories, the newest first; with q the best first", handle: s.listMemories,
+			query: []param{
+				{"q", "search for these words"},
+				{"conversation", "only those of this one, by name"},
+				{"kind", strings.Join(memory.Kinds, ", ")},
+				{"about", "only those about this person, by name or id"},
+				sinceParam,
+				{"state", strings.Join(memory.States, ", ") + " (current)"},
+				{"sort", strings.Join(memory.Sorts, ", ")},
+				limitParam, offsetParam,
+			}, answers: map[int]any{200: memoryList{}},
+		},
+		{method: "GET", path: one, summary: "A memory, the messages it came from, and what superseded what", handle: s.showMemory, answers: map[int]any{200: memoryAnswer{}}},
+		{method: "PATCH", path: one, summary: "Pin or unpin a memory, forget or restore it", handle: s.patchMemory, body: memoryPatch{}, answers: map[int]any{200: memoryAnswer{}, 409: nil, 422: nil}},
+		{method: "DELETE", path: one, summary: "Delete a memory for good; PATCH with state \"forgotten\" can be undone", handle: s.purgeMemory, answers: map[int]any{204: nil}},
+	}
+}
+
+// memoryList is a page of memories.
+type memoryList struct {
+	Memories []memory.Memory `json:"memories"`
+	Total    int             `json:"total"`
+}
+
+func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
+	limit, offset, err := page(r)
+	if err != nil {
+		return err
+	}
+	from, err := since(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	f := memory.Filter{
+		Query: q.Get("q"), Conversation: q.Get("conversation"), Kind: q.Get("kind"), About: q.Get("about"), Since: from,
+		State: q.Get("state"), Sort: q.Get("sort"), Limit: limit, Offset: offset,
+	}
+	if f.State == "" {
+		f.State = "current"
+	}
+	for _, one := range []struct {
+		name, value string
+		known       []string
+	}{{"kind", f.Kind, memory.Kinds}, {"state", f.State, memory.States}, {"sort", f.Sort, memory.Sorts}} {
+		if one.value != "" && !slices.Contains(one.known, one.value) {
+			return problem(http.StatusBadRequest, "%s = %q: must be one of %s.", one.name, one.value, strings.Join(one.known, ", "))
+		}
+	}
+	if f.Conversation != "" {
+		if _, err := s.find(r, f.Conversation); err != nil {
+			return err
+		}
+	}
+	found, total, err := s.o.Store.Memories(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, memoryList{append([]memory.Memory{}, found...), total})
+}
+
+// memoryAnswer is a memory, and what it hangs together with.
+type memoryAnswer struct {
+	memory.Memory
+	Messages []chat.Record   `json:"messages" doc:"that it came from"`
+	Chain    []memory.Memory `json:"chain" doc:"what superseded what, oldest first, itself among them; empty: it stands alone"`
+}
+
+func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
+	number64, err := id(r, "id")
+	if err != nil {
+		return err
+	}
+	m, messages, err := s.o.Store.Memory(r.Context(), number64)
+	if err != nil {
+		return err
+	}
+	chain, err := s.o.Store.Chain(r.Context(), number64)
+	if err != nil {
+		return err
+	}
+	a := memoryAnswer{Memory: m, Messages: []chat.Record{}, Chain: []memory.Memory{}}
+	for _, message := range messages {
+		a.Messages = append(a.Messages, chat.RecordOf(message))
+	}
+	if len(chain) > 1 {
+		a.Chain = chain
+	}
+	return answer(w, http.StatusOK, a)
+}
+
+// memoryPatch is what changes of a memory.
+type memoryPatch struct {
+	Pinned *bool  `json:"pinned,omitempty" doc:"true: it neither ends nor fades"`
+	State  string `json:"state,omitempty" doc:"forgotten: it is not recalled any more; active: it is again"`
+}
+
+func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
+	number64, err := id(r, "id")
+	if err != nil {
+		return err
+	}
+	var p memoryPatch
+	if err := decode(r, &p); err != nil {
+		return err
+	}
+	if p.State != "" && p.State != "forgotten" && p.State != "active" {
+		return problem(http.StatusUnprocessableEntity, "state = %q: must be \"forgotten\" or \"active\".", p.State)
+	}
+	if (p.Pinned == nil) == (p.State == "") {
+		return problem(http.StatusUnprocessableEntity, "Change either pinned or state: {\"pinned\": true}.")
+	}
+	m, _, err := s.o.Store.Memory(r.Context(), number64)
+	if err != nil {
+		return err
+	}
+	change := "changed"
+	switch {
+	case p.Pinned != nil:
+		err = s.o.Store.PinMemory(r.Context(), number64, *p.Pinned)
+	case p.State == "forgotten":
+		change, err = "forgotten", s.o.Store.Forget(r.Context(), number64)
+	default:
+		change, err = "restored", s.o.Store.Restore(r.Context(), number64)
+	}
+	switch {
+	case errors.Is(err, memory.ErrSaid):
+		return problem(http.StatusConflict, "Another memory says the same by now.")
+	case errors.Is(err, memory.ErrNotFound):
+		return problem(http.StatusConflict, "The memory is %s: this cannot be done with it.", m.State)
+	case err != nil:
+		return err
+	}
+	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
+	return s.showMemory(w, r)
+}
+
+func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {
+	number64, err := id(r, "id")
+	if err != nil {
+		return err
+	}
+	m, _, err := s.o.Store.Memory(r.Context(), number64)
+	if err == nil {
+		err = s.o.Store.Purge(r.Context(), number64)
+	}
+	if err != nil {
+		return err
+	}
+	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{Conversation: m.Conversation, ID: m.ID, Change: "purged"})
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// recalled is what was found, the best first.
+type recalled struct {
+	Memories []memory.Memory `json:"memories"`
+	Messages []messageAnswer `json:"messages"`
+}
+
+func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	if strings.TrimSpace(q.Get("q")) == "" || q.Get("conversation") == "" {
+		return problem(http.StatusBadRequest, "Name a question and a conversation: /api/recall?q=hotel&conversation=terminal:garden.")
+	}
+	limit, _, err := page(r)
+	if err != nil {
+		return err
+	}
+	from, err := since(r)
+	if err != nil {
+		return err
+	}
+	c, err := s.find(r, q.Get("conversation"))
+	if err != nil {
+		return err
+	}
+	memories, _, err := c.Memories(r.Context(), memory.Filter{Query: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
+	if err != nil {
+		return err
+	}
+	messages, err := c.Recall(r.Context(), memory.Question{Text: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
+	if err != nil {
+		return err
+	}
+	a := recalled{append([]memory.Memory{}, memories...), []messageAnswer{}}
+	for _, m := range messages {
+		a.Messages = append(a.Messages, messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)})
+	}
+	return answer(w, http.StatusOK, a)
+}
+
+// usageAnswer is what models were used for, and the budgets of now.
+type usageAnswer struct {
+	channel.UsageReport
+	Budgets []channel.Budget `json:"budgets" doc:"those that are set"`
+}
+
+func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
+	by := r.URL.Query().Get("by")
+	if by == "" {
+		by = channel.UsageKeys[0]
+	}
+	if !slices.Contains(channel.UsageKeys, by) {
+		return problem(http.StatusBadRequest, "by = %q: must be one of %s.", by, strings.Join(channel.UsageKeys, ", "))
+	}
+	from, err := since(r)
+	if err != nil {
+		return err
+	}
+	day := ""
+	if !from.IsZero() {
+		day = memory.Day(from)
+	}
+	used, err := s.o.Store.Usage(r.Context(), day)
+	if err != nil {
+		return err
+	}
+	money := s.o.Settings().Money()
+	a := usageAnswer{channel.NewUsageReport(used, day, by, money.Prices), []channel.Budget{}}
+	a.Budgets = append(a.Budgets, s.o.Hub.Budgets()...)
+	return answer(w, http.StatusOK, a)
+}

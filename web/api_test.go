@@ -1,0 +1,278 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor/summarize"
+	"cairn/memory"
+)
+
+func TestConversationsAndTheirMessages(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	const garden, hostile = "terminal:garden", "terminal:a/../b%2F ?#\"<script>"
+	r.talk(garden, 5)
+	r.talk(hostile, 1)
+
+	t.Run("a list has how full each is, and finds names", func(t *testing.T) {
+		var list conversationList
+		r.do(200, &list, "GET", "/api/conversations?limit=1", "")
+		if list.Total != 2 || len(list.Conversations) != 1 || list.Conversations[0].Channel != hostile {
+			t.Errorf("%+v", list)
+		}
+		r.do(200, &list, "GET", "/api/conversations?q=GARD", "")
+		if len(list.Conversations) != 1 || list.Conversations[0].Used < 500 || list.Conversations[0].Max != 8000 || list.Conversations[0].Messages != 10 {
+			t.Errorf("%+v", list)
+		}
+	})
+	t.Run("one shows what cairn context shows, and its policy with origins", func(t *testing.T) {
+		var one conversationAnswer
+		r.do(200, &one, "GET", at(garden, ""), "")
+		if one.Channel != garden || one.Messages != 10 || one.Max != 8000 || len(one.Settings) == 0 || one.Settings[0].Origin != "built in" {
+			t.Errorf("%+v", one)
+		}
+	})
+	t.Run("a name with slashes and signs is percent-encoded", func(t *testing.T) {
+		var one conversationAnswer
+		r.do(200, &one, "GET", at(hostile, ""), "")
+		if one.Channel != hostile {
+			t.Errorf("%q", one.Channel)
+		}
+		r.do(404, nil, "GET", "/api/conversations/terminal:a/b", "")
+	})
+	t.Run("messages are paged from the newest on", func(t *testing.T) {
+		var seen []int64
+		for before := int64(0); ; {
+			query := "?limit=4"
+			if before > 0 {
+				query += fmt.Sprint("&before=", before)
+			}
+			var list messageList
+			r.do(200, &list, "GET", at(garden, "/messages"+query), "")
+			for i := len(list.Messages) - 1; i >= 0; i-- {
+				seen = append(seen, list.Messages[i].Seq)
+			}
+			if before = list.Before; before == 0 {
+				break
+			}
+		}
+		if fmt.Sprint(seen) != "[10 9 8 7 6 5 4 3 2 1]" {
+			t.Error(seen)
+		}
+	})
+	t.Run("q finds messages", func(t *testing.T) {
+		var list messageList
+		r.do(200, &list, "GET", at(garden, "/messages?q=plot+3"), "")
+		if len(list.Messages) == 0 || list.Messages[0].Seq != 7 || list.Messages[0].Match == "" {
+			t.Errorf("%+v", list)
+		}
+	})
+}
+
+func TestCompactAndUndo(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	const garden = "terminal:garden"
+	r.talk(garden, 8)
+	watch := r.watch("", "")
+	var job jobAnswer
+	r.do(202, &job, "POST", at(garden, "/compact"), `{"focus": "tulips", "keep_last_n": 4}`)
+	if job.State != "started" || job.From != 1 || job.To != 12 {
+		t.Errorf("%+v", job)
+	}
+	applied := watch.until(t, `"state":"applied"`)
+	if !strings.Contains(applied, `"before_tokens":`) || strings.Contains(applied, `"after_tokens":0`) {
+		t.Error(applied)
+	}
+	var list summaryList
+	r.do(200, &list, "GET", at(garden, "/summaries"), "")
+	if len(list.Stack) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	t.Run("a summary leads to its messages, page by page", func(t *testing.T) {
+		var one summaryAnswer
+		r.do(200, &one, "GET", at(garden, fmt.Sprintf("/summaries/%d?limit=10", list.Stack[0].ID)), "")
+		if len(one.Messages) != 10 || one.From != 11 || one.Summary.To != 12 {
+			t.Errorf("%d messages, from %d, %+v", len(one.Messages), one.From, one.Summary)
+		}
+		r.do(404, nil, "GET", at(garden, "/summaries/999"), "")
+	})
+	t.Run("the history rises to what was measured and falls there", func(t *testing.T) {
+		var h historyAnswer
+		r.do(200, &h, "GET", at(garden, "/history"), "")
+		if len(h.Compactions) != 1 || h.Compactions[0].Trigger != "manual" || h.Compactions[0].BeforeTokens <= h.Compactions[0].AfterTokens {
+			t.Fatalf("%+v", h.Compactions)
+		}
+		i := 0
+		for i+1 < len(h.Used) && (h.Used[i].Tokens != h.Compactions[0].BeforeTokens || h.Used[i+1].Tokens != h.Compactions[0].AfterTokens) {
+			i++
+		}
+		if i+1 == len(h.Used) || h.Used[i].Window != 8000 {
+			t.Errorf("%+v", h.Used)
+		}
+		r.do(200, &h, "GET", at(garden, "/history?since="+time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")), "")
+		if len(h.Used) != 0 {
+			t.Errorf("%+v", h.Used)
+		}
+	})
+	t.Run("with nothing to do there is a reason", func(t *testing.T) {
+		r.do(200, &job, "POST", at(garden, "/compact"), `{"keep_last_n": 500}`)
+		if job.State != "noop" || job.Reason == "" {
+			t.Errorf("%+v", job)
+		}
+	})
+	t.Run("undo takes it back", func(t *testing.T) {
+		r.do(200, &job, "POST", at(garden, "/undo"), "")
+		var after summaryList
+		r.do(200, &after, "GET", at(garden, "/summaries"), "")
+		if job.State != "undone" || len(after.Stack) != 0 {
+			t.Errorf("%+v, %+v", job, after)
+		}
+	})
+}
+
+func TestActions(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	const garden = "terminal:garden"
+	r.talk(garden, 2)
+	t.Run("a new session", func(t *testing.T) {
+		var done doneAnswer
+		r.do(200, &done, "POST", at(garden, "/new"), "")
+		if err := r.hub.Idle(t.Context(), garden); err != nil || !done.Done {
+			t.Fatal(err, done)
+		}
+		r.do(200, &done, "POST", at(garden, "/new"), "")
+		if done.Done || done.Reason == "" {
+			t.Errorf("%+v", done)
+		}
+	})
+	t.Run("pause and resume", func(t *testing.T) {
+		for _, want := range []bool{true, false} {
+			action := map[bool]string{true: "/pause", false: "/resume"}[want]
+			r.do(200, nil, "POST", at(garden, action), "")
+			var one conversationAnswer
+			if r.do(200, &one, "GET", at(garden, ""), ""); one.Silent != want {
+				t.Errorf("after %s silent is %t", action, one.Silent)
+			}
+		}
+	})
+	t.Run("of a closed connector nothing can be compacted", func(t *testing.T) {
+		if _, err := r.store.Conversation(t.Context(), "discord:1/2"); err != nil {
+			t.Fatal(err)
+		}
+		r.do(200, nil, "GET", "/api/conversations/discord:1%2F2", "")
+		if said := r.do(409, nil, "POST", "/api/conversations/discord:1%2F2/compact", ""); !strings.Contains(said, "does not run") {
+			t.Error(said)
+		}
+	})
+	t.Run("where nothing was said nothing is made", func(t *testing.T) {
+		for _, action := range []string{"/compact", "/undo", "/new", "/pause", "/resume"} {
+			r.do(404, nil, "POST", at("terminal:nowhere", action), "")
+		}
+		if _, err := r.store.Find(t.Context(), "terminal:nowhere"); err == nil {
+			t.Error("it is there now")
+		}
+	})
+}
+
+func TestSettings(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	const garden = "terminal:garden"
+	r.talk(garden, 1)
+	value := func(key string) channel.Setting {
+		t.Helper()
+		var a settingsAnswer
+		r.do(200, &a, "GET", at(garden, "/settings"), "")
+		for _, s := range a.Settings {
+			if s.Key == key {
+				return s
+			}
+		}
+		t.Fatal("there is no " + key)
+		return channel.Setting{}
+	}
+	t.Run("several that only fit together are set together", func(t *testing.T) {
+		r.do(200, nil, "PUT", at(garden, "/settings"), `{"background_threshold": 0.9, "aggressive_threshold": 0.92, "focus": "tulips"}`)
+		if s := value("background_threshold"); s.Value != 0.9 || !s.Here || !strings.HasPrefix(s.Origin, "set here") {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("null takes a value back", func(t *testing.T) {
+		r.do(200, nil, "PUT", at(garden, "/settings"), `{"background_threshold": null, "aggressive_threshold": null}`)
+		if s := value("background_threshold"); s.Value != 0.8 || s.Here {
+			t.Errorf("%+v", s)
+		}
+	})
+	for name, body := range map[string]string{
+		"one bad value changes nothing of the others": `{"keep_first": 3, "background_threshold": 7}`,
+		"an unknown key":            `{"keep_frist": 3}`,
+		"the model is for the file": `{"model": "gpt"}`,
+		"a list":                    `{"keep_first": [1]}`,
+		"nothing":                   `{}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r.do(422, nil, "PUT", at(garden, "/settings"), body)
+			if s := value("keep_first"); s.Here {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+func TestMemories(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	const garden = "terminal:garden"
+	r.talk(garden, 2)
+	c, err := r.store.Find(t.Context(), garden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := c.Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := fmt.Sprintf("/api/memories/%d", saved.ID)
+	var list memoryList
+	r.do(200, &list, "GET", "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d", "")
+	if list.Total != 1 || list.Memories[0].Content != "Ada prefers green tea" {
+		t.Errorf("%+v", list)
+	}
+	var m memoryAnswer
+	if r.do(200, &m, "PATCH", one, `{"pinned": true}`); !m.Pinned {
+		t.Errorf("%+v", m)
+	}
+	if r.do(200, &m, "PATCH", one, `{"state": "forgotten"}`); m.State != "forgotten" {
+		t.Errorf("%+v", m)
+	}
+	r.do(409, nil, "PATCH", one, `{"state": "forgotten"}`)
+	if r.do(200, &m, "PATCH", one, `{"state": "active"}`); m.State != "active" {
+		t.Errorf("%+v", m)
+	}
+	var found recalled
+	r.do(200, &found, "GET", "/api/recall?q=green+tea&conversation=terminal:garden", "")
+	if len(found.Memories) != 1 || found.Memories[0].ID != saved.ID {
+		t.Errorf("%+v", found)
+	}
+	r.do(204, nil, "DELETE", one, "")
+	r.do(404, nil, "GET", one, "")
+	for _, query := range []string{"kind=hobby", "state=gone", "sort=size", "limit=0", "limit=1000", "since=soon", "offset=-1", "knd=fact"} {
+		r.do(400, nil, "GET", "/api/memories?"+query, "")
+	}
+}
+
+func TestUsage(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk("terminal:garden", 3)
+	for by, want := range map[string]string{"model": `"model":"scripted"`, "conversation": `"conversation":"terminal:garden"`, "day": `"day":"`} {
+		if said := r.do(200, nil, "GET", "/api/usage?by="+by, ""); !strings.Contains(said, want) || !strings.Contains(said, `"requests":3`) {
+			t.Error(said)
+		}
+	}
+	r.do(400, nil, "GET", "/api/usage?by=moon", "")
+	var spent channel.Spending
+	if r.do(200, &spent, "GET", at("terminal:garden", "/usage"), ""); spent.Total.Requests != 3 {
+		t.Errorf("%+v", spent)
+	}
+}

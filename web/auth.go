@@ -1,0 +1,158 @@
+// Who may see everything: those who show the token, as a program in each request, as a browser
+// once, for a session.
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	sessionCookie = "cairn_session"
+	sessionTime   = 30 * 24 * time.Hour
+)
+
+// auth knows the token by its hash alone.
+type auth struct {
+	needed bool
+	token  [sha256.Size]byte
+	key    [sha256.Size]byte // signs sessions; another token makes them worthless
+}
+
+func newAuth(token string) auth {
+	return auth{needed: token != "", token: sha256.Sum256([]byte(token)), key: sha256.Sum256([]byte("cairn session\x00" + token))}
+}
+
+// right reports whether a token is the one, in a time that tells nothing of it.
+func (a auth) right(token string) bool {
+	hash := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(hash[:], a.token[:]) == 1
+}
+
+// session is a cookie's value that is good until a time: the time and its signature.
+func (a auth) session(until time.Time) string {
+	end := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
+	return base64.RawURLEncoding.EncodeToString(append(end, a.sign(end)...))
+}
+
+func (a auth) sign(end []byte) []byte {
+	mac := hmac.New(sha256.New, a.key[:])
+	mac.Write(end)
+	return mac.Sum(nil)
+}
+
+// open reports whether a cookie's value is of a session that has not ended.
+func (a auth) open(value string, now time.Time) bool {
+	raw, err := base64.RawURLEncoding.DecodeString(value)
+	if err != nil || len(raw) != 8+sha256.Size || !hmac.Equal(raw[8:], a.sign(raw[:8])) {
+		return false
+	}
+	return now.Before(time.Unix(int64(binary.BigEndian.Uint64(raw)), 0))
+}
+
+// authenticate refuses who may not see everything. A wrong token costs one of few guesses.
+func (s *Server) authenticate(r *http.Request) error {
+	if !s.auth.needed {
+		return nil
+	}
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, token, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return problem(http.StatusUnauthorized, "Send the token as \"Authorization: Bearer …\".")
+		}
+		return s.guess(r, strings.TrimSpace(token))
+	}
+	if cookie, err := r.Cookie(sessionCookie); err == nil && s.auth.open(cookie.Value, time.Now()) {
+		return nil
+	}
+	return problem(http.StatusUnauthorized, "A token is needed: send \"Authorization: Bearer …\", or log in at /login.")
+}
+
+// guess checks a token. Who was wrong too often waits.
+func (s *Server) guess(r *http.Request, token string) error {
+	guesses := s.limits.of(r).guesses
+	if guesses.Tokens() < 1 {
+		return tooMany(time.Minute / guessesPerMinute)
+	}
+	if s.auth.right(token) {
+		return nil
+	}
+	guesses.wait()
+	return problem(http.StatusUnauthorized, "The token is wrong. It is the one of CAIRN_WEB_TOKEN or [web] token.")
+}
+
+// wantsPage reports whether a browser asks for a page, not a program for data.
+func wantsPage(r *http.Request) bool {
+	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// loginFor is where to log in, and come back from.
+func loginFor(r *http.Request) string {
+	return "/login?next=" + url.QueryEscape(r.URL.RequestURI())
+}
+
+// localPath is a path of this server, and nothing that a browser takes for another one.
+func localPath(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
+		return "/"
+	}
+	return next
+}
+
+func (s *Server) authRoutes() {
+	s.serve("GET /login", func(w http.ResponseWriter, r *http.Request) error {
+		return s.showLogin(w, http.StatusOK, localPath(r.FormValue("next")), "")
+	})
+	s.serve("POST /login", s.login)
+	s.serve("POST /logout", func(w http.ResponseWriter, r *http.Request) error {
+		http.SetCookie(w, cookie(r, "", -1))
+		http.Redirect(w, r, "/login", http.StatusSeeOther)
+		return nil
+	})
+}
+
+func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return problem(http.StatusBadRequest, "The form cannot be read.")
+	}
+	next := localPath(r.PostForm.Get("next"))
+	if s.auth.needed {
+		if err := s.guess(r, strings.TrimSpace(r.PostForm.Get("token"))); err != nil {
+			p := s.problemOf(r, err)
+			return s.showLogin(w, p.Status, next, p.Detail)
+		}
+		http.SetCookie(w, cookie(r, s.auth.session(time.Now().Add(sessionTime)), int(sessionTime.Seconds())))
+	}
+	http.Redirect(w, r, next, http.StatusSeeOther)
+	return nil
+}
+
+func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
+	return &http.Cookie{
+		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+	}
+}
+
+func (s *Server) showLogin(w http.ResponseWriter, status int, next, why string) error {
+	var page strings.Builder
+	err := pages["login"].ExecuteTemplate(&page, "layout", struct {
+		frame
+		Next, Problem string
+	}{frame{Title: "Log in", Version: s.o.Version}, next, why})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(page.String())) // who asked may have gone
+	return nil
+}

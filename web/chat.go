@@ -1,0 +1,227 @@
+// The chat pane: a connector like any other. Who talks in the browser is an owner.
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"cairn/channel"
+	"cairn/config"
+)
+
+// Chat is the connector of the browser: its conversations are "web:NAME".
+type Chat struct{ events *Events }
+
+var _ channel.Connector = (*Chat)(nil)
+
+// NewChat returns the connector whose replies are shown by events.
+func NewChat(events *Events) *Chat { return &Chat{events} }
+
+// Name is "web".
+func (c *Chat) Name() string { return config.WebName }
+
+// Split leaves a reply whole: a page has room.
+func (c *Chat) Split(text string) []string { return []string{text} }
+
+// Reply shows a reply while it is written.
+func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
+	return &chatWriter{events: c.events, conversation: conversation}
+}
+
+// kindReply is an event of a reply on its way.
+const kindReply = "reply"
+
+// replyEvent is a reply as far as it is written.
+type replyEvent struct {
+	Conversation string `json:"conversation"`
+	State        string `json:"state" doc:"writing, sent or canceled"`
+	Text         string `json:"text,omitempty"`
+	Failure      bool   `json:"failure,omitempty" doc:"a sentence about a failure, not the model's words"`
+}
+
+// chatWriter shows one reply. Text that is being written is shown a few times a second.
+type chatWriter struct {
+	events       *Events
+	conversation string
+
+	mu    sync.Mutex // guards shown
+	shown time.Time
+}
+
+const showPause = 150 * time.Millisecond
+
+// Show publishes the text so far, unless it did just now.
+func (w *chatWriter) Show(text string) {
+	w.mu.Lock()
+	due := time.Since(w.shown) >= showPause
+	if due {
+		w.shown = time.Now()
+	}
+	w.mu.Unlock()
+	if due {
+		w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "writing", Text: text})
+	}
+}
+
+// Send publishes what is stored by now: the page reads it from the transcript. Nothing can be
+// posted twice, since nothing is posted.
+func (w *chatWriter) Send(_ context.Context, p channel.Piece) (string, error) {
+	w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure})
+	return fmt.Sprintf("%s-%d", p.Reply, p.Part), nil
+}
+
+// Cancel takes back what was shown.
+func (w *chatWriter) Cancel() {
+	w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "canceled"})
+}
+
+// chatName is what the part of a name behind "web:" may be.
+var chatName = regexp.MustCompile(`^[\pL\pN][\pL\pN ._-]{0,63}$`)
+
+// unknownCommand is a line that begins as a command does.
+var unknownCommand = regexp.MustCompile(`^/([a-zA-Z]+)(?:\s|$)`)
+
+// maxSaid bounds a message, in characters.
+const maxSaid = 100_000
+
+func (v *visit) chatName() (string, error) {
+	name := v.PathValue("name")
+	if !chatName.MatchString(name) {
+		return "", bad("A conversation's name has letters, digits, blanks, dots, dashes and underscores: at most 64.")
+	}
+	return name, nil
+}
+
+// chatRoutes serves the pane.
+func (s *Server) chatRoutes() {
+	for path, page := range map[string]func(*visit) error{
+		"GET /chat": func(v *visit) error {
+			http.Redirect(v.w, v.Request, "/chat/"+url.PathEscape(cmp.Or(strings.TrimSpace(v.URL.Query().Get("name")), "general")), http.StatusSeeOther)
+			return nil
+		},
+		"GET /chat/{name}":          chatPage,
+		"POST /chat/{name}":         chatForm,
+		"GET /chat/{name}/suggest":  suggest,
+		"GET /chat/{name}/messages": chatMessages,
+	} {
+		s.handle(path, func(w http.ResponseWriter, r *http.Request) error { return page(&visit{r, s, w}) })
+	}
+}
+
+// chatSaid reads the newest messages of a chat; none if nobody has spoken yet.
+func (v *visit) chatSaid(conversation string) ([]shown, error) {
+	var list messageList
+	err := v.get(apiOf(conversation)+"/messages", url.Values{"limit": {"100"}}, &list)
+	var p *Problem
+	if errors.As(err, &p) && p.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	var said []shown
+	for _, m := range list.Messages {
+		said = append(said, shown{Record: m.Record, Who: cmp.Or(m.Author, string(m.Role))})
+	}
+	return said, err
+}
+
+func chatPage(v *visit) error {
+	name, err := v.chatName()
+	if err != nil {
+		return err
+	}
+	conversation := config.WebName + ":" + name
+	said, err := v.chatSaid(conversation)
+	if err != nil {
+		return err
+	}
+	return v.show("chat", struct {
+		frame
+		Chat, Conversation, ID string
+		Messages               []shown
+		Commands               []channel.Command
+	}{v.frame(name), name, conversation, fmt.Sprintf("web-%d", time.Now().UnixNano()), said, channel.Commands})
+}
+
+// chatMessages is the part of the page that changes.
+func chatMessages(v *visit) error {
+	name, err := v.chatName()
+	if err != nil {
+		return err
+	}
+	said, err := v.chatSaid(config.WebName + ":" + name)
+	if err != nil {
+		return err
+	}
+	return v.show("chat", struct{ Messages []shown }{said})
+}
+
+// chatForm takes a message, or runs a command. A message with a known id is the same message:
+// a page that is sent again doubles nothing. It answers when the message is on disk.
+func chatForm(v *visit) error {
+	name, err := v.chatName()
+	if err != nil {
+		return err
+	}
+	if err := v.ParseForm(); err != nil {
+		return bad("The form cannot be read.")
+	}
+	text, id := strings.TrimSpace(v.PostForm.Get("text")), v.PostForm.Get("id")
+	switch {
+	case text == "":
+		return bad("Write something first.")
+	case utf8.RuneCountInString(text) > maxSaid:
+		return bad("A message has at most %d characters; this one has %d.", maxSaid, utf8.RuneCountInString(text))
+	case id == "" || len(id) > 100:
+		return bad("The message has no id: load the page again.")
+	}
+	note, err := v.s.say(v.Context(), config.WebName+":"+name, id, text)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(v.Header.Get("Accept"), "application/json") {
+		return answer(v.w, http.StatusOK, doneAnswer{Done: true, Reason: note})
+	}
+	return v.done("/chat/"+url.PathEscape(name), note)
+}
+
+// say runs a command, or delivers a message. note is what a command answers.
+func (s *Server) say(ctx context.Context, conversation, id, text string) (note string, err error) {
+	who := channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
+	if channel.IsCommand(text) {
+		answer, _, err := s.o.Hub.Run(ctx, conversation, who, text)
+		return strings.Join(append([]string{answer.Text}, answer.Items...), "\n"), err
+	}
+	if word := unknownCommand.FindStringSubmatch(text); word != nil { // it would be sent to the model and paid for
+		_, err := channel.FindCommand(word[1])
+		return "", problem(http.StatusUnprocessableEntity, "%v", err)
+	}
+	if strings.HasPrefix(text, "//") {
+		text = text[1:]
+	}
+	_, err = s.o.Hub.Deliver(ctx, conversation, channel.Inbound{
+		ID: id, AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true,
+	})
+	return "", err
+}
+
+// suggest completes a command's argument.
+func suggest(v *visit) error {
+	name, err := v.chatName()
+	if err != nil {
+		return err
+	}
+	q := v.URL.Query()
+	choices, err := v.s.o.Hub.Suggest(v.Context(), config.WebName+":"+name, channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}, q.Get("command"), q.Get("typed"))
+	if err != nil {
+		return err
+	}
+	return answer(v.w, http.StatusOK, append([]channel.Choice{}, choices...))
+}

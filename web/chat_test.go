@@ -1,0 +1,80 @@
+package web
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm"
+)
+
+func TestChat(t *testing.T) {
+	r := newRig(t, rigOptions{model: func(context.Context, int, llm.Request) (llm.Response, error) { return said("Noted <b>well</b>.") }})
+	if status, text := r.get("/chat"); status != 303 || text[len(text)-len("/chat/general"):] != "/chat/general" {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, text := r.get("/chat/general"); status != 200 || !strings.Contains(text, "Nobody has said anything here yet.") {
+		t.Errorf("an empty chat: %d %s", status, text)
+	}
+	for range 2 { // the page is sent twice
+		if status, text := r.post("/chat/general", url.Values{"id": {"one"}, "text": {"I prefer green tea."}}); status != 303 {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+	if err := r.hub.Idle(t.Context(), "web:general"); err != nil {
+		t.Fatal(err)
+	}
+	status, text := r.get("/chat/general?fragment=messages")
+	if status != 200 || strings.Count(text, "I prefer green tea.") != 1 || !strings.Contains(text, "Noted &lt;b&gt;well&lt;/b&gt;.") {
+		t.Errorf("%d %s", status, text)
+	}
+	for text, want := range map[string]string{
+		"/context":  "messages",
+		"//context": "",
+		"/pause":    "silent",
+		"/resume":   "answer again",
+	} {
+		if status, got := r.post("/chat/general", url.Values{"id": {"id" + text}, "text": {text}}); status != 303 || !strings.Contains(got, want) {
+			t.Errorf("%s: %d %s", text, status, got)
+		}
+	}
+	for name, c := range map[string]struct {
+		path string
+		form url.Values
+		want int
+	}{
+		"an unknown command": {"/chat/general", url.Values{"id": {"x"}, "text": {"/contxt"}}, 422},
+		"nothing":            {"/chat/general", url.Values{"id": {"x"}, "text": {"  "}}, 400},
+		"no id":              {"/chat/general", url.Values{"text": {"hello"}}, 400},
+		"a strange name":     {"/chat/" + url.PathEscape("a/b"), url.Values{"id": {"x"}, "text": {"hello"}}, 400},
+	} {
+		if status, text := r.post(c.path, c.form); status != c.want {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+	}
+	if status, text := r.get("/chat/general/suggest?command=settings&typed=keep"); status != 200 || !strings.Contains(text, "keep_last_n") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
+	e := NewEvents()
+	w, _, _, _ := e.watch("")
+	reply := NewChat(e).Reply("web:general", nil)
+	reply.Show("one")
+	reply.Show("one two") // too soon
+	time.Sleep(showPause)
+	reply.Show("one two three")
+	if _, err := reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"one"`, `"one two three"`, `"one two three."`} {
+		if got := <-w.events; got.Kind != kindReply || !strings.Contains(string(got.Data), want) {
+			t.Errorf("got %s, want %s", got.Data, want)
+		}
+	}
+	e.leave(w)
+}

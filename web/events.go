@@ -1,0 +1,226 @@
+// Events: what happens in the conversations, for those who watch.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"cairn/channel"
+	"cairn/internal/observe"
+)
+
+// The kinds of events.
+const (
+	kindTurn       = "turn"
+	kindUsage      = "usage"
+	kindCompaction = "compaction"
+	kindMemory     = "memory"
+	kindIncident   = "incident"
+	kindReset      = "reset" // some were missed: read everything again
+)
+
+// Event is one thing that happened.
+type Event struct {
+	Kind         string
+	Conversation string // "": none of them alone
+	Data         []byte // JSON
+
+	number int64
+}
+
+// What is kept for those who come back, and for one who reads slowly.
+const (
+	keptEvents    = 1024
+	pendingEvents = 256
+	maxWatchers   = 100
+)
+
+// Events tells watchers what happens. It never blocks: who reads too slowly is dropped, and
+// may come back for what was missed. It is safe for concurrent use.
+type Events struct {
+	epoch string // of this process: numbers begin again with the next one
+	usage usageEvents
+
+	mu       sync.Mutex // guards everything below
+	kept     []Event    // the newest, as a ring
+	last     int64      // number of the newest
+	watchers map[*watcher]bool
+}
+
+// watcher is one who watches. events is closed when it was too slow.
+type watcher struct{ events chan Event }
+
+// NewEvents returns events of which none has happened.
+func NewEvents() *Events {
+	return &Events{epoch: strconv.FormatInt(time.Now().UnixMilli(), 36), watchers: make(map[*watcher]bool)}
+}
+
+// publish tells everybody who watches.
+func (e *Events) publish(kind, conversation string, data any) {
+	text, err := json.Marshal(data)
+	if err != nil { // a value of our own that cannot be written
+		panic(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.last++
+	event := Event{Kind: kind, Conversation: conversation, Data: text, number: e.last}
+	if len(e.kept) < keptEvents {
+		e.kept = append(e.kept, event)
+	} else {
+		e.kept[int(e.last-1)%keptEvents] = event
+	}
+	e.tell(event)
+}
+
+// pass tells those who watch now, and keeps nothing for those who come back.
+func (e *Events) pass(kind, conversation string, data any) {
+	text, err := json.Marshal(data)
+	if err != nil { // a value of our own that cannot be written
+		panic(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tell(Event{Kind: kind, Conversation: conversation, Data: text})
+}
+
+// tell hands an event to everybody who watches; the caller holds mu.
+func (e *Events) tell(event Event) {
+	for w := range e.watchers {
+		select {
+		case w.events <- event:
+		default:
+			delete(e.watchers, w)
+			close(w.events)
+		}
+	}
+}
+
+// watch returns a watcher and what it missed since the event of an id, oldest first; reset: the
+// id is of another process or too old. ok is false if too many watch.
+func (e *Events) watch(id string) (w *watcher, missed []Event, reset, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.watchers) >= maxWatchers {
+		return nil, nil, false, false
+	}
+	w = &watcher{events: make(chan Event, pendingEvents)}
+	e.watchers[w] = true
+	if id == "" {
+		return w, nil, false, true
+	}
+	epoch, number, _ := strings.Cut(id, "-")
+	seen, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || epoch != e.epoch || seen < e.last-int64(len(e.kept)) || seen > e.last {
+		return w, nil, true, true
+	}
+	for n := seen + 1; n <= e.last; n++ {
+		missed = append(missed, e.kept[int(n-1)%keptEvents])
+	}
+	return w, missed, false, true
+}
+
+// leave ends the watch of one who goes.
+func (e *Events) leave(w *watcher) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.watchers[w] {
+		delete(e.watchers, w)
+		close(w.events)
+	}
+}
+
+// newest is the id of the newest event.
+func (e *Events) newest() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.id(e.last)
+}
+
+func (e *Events) id(number int64) string { return e.epoch + "-" + strconv.FormatInt(number, 10) }
+
+// turnEvent is a turn that began or ended.
+type turnEvent struct {
+	Conversation string    `json:"conversation"`
+	State        string    `json:"state" doc:"started, answered, failed, stopped, passed or interrupted"`
+	Turn         int64     `json:"turn,omitempty" doc:"seq of its first message; known at the end"`
+	Seconds      float64   `json:"seconds,omitempty"`
+	Time         time.Time `json:"time"`
+}
+
+var _ observe.Observer = (*Events)(nil)
+
+// Begin tells that a turn began.
+func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
+	if s.Kind == observe.Turn {
+		e.publish(kindTurn, s.Conversation, turnEvent{Conversation: s.Conversation, State: "started", Time: time.Now().UTC()})
+	}
+	return ctx
+}
+
+// Event tells nothing: compactions come by Compaction.
+func (e *Events) Event(*observe.Step, string, []slog.Attr) {}
+
+// End tells how a turn ended.
+func (e *Events) End(s *observe.Step) {
+	if s.Kind != observe.Turn {
+		return
+	}
+	now := time.Now()
+	turn, _ := strconv.ParseInt(s.Attr("turn"), 10, 64)
+	e.publish(kindTurn, s.Conversation, turnEvent{
+		Conversation: s.Conversation, State: s.Attr("outcome"), Turn: turn, Seconds: now.Sub(s.Began).Seconds(), Time: now.UTC(),
+	})
+	e.changed(s.Conversation)
+}
+
+// compactionEvent is one step of a compaction.
+type compactionEvent struct {
+	Conversation string    `json:"conversation"`
+	ID           int64     `json:"id" doc:"of the summary; 0: it has none yet"`
+	State        string    `json:"state" doc:"scheduled, started, prepared, applied, failed, noop or undone"`
+	Trigger      string    `json:"trigger"`
+	Kind         string    `json:"kind" doc:"leaf, rollup or placeholder"`
+	By           string    `json:"by" doc:"worker, extractive or emergency"`
+	From         int64     `json:"from_seq"`
+	To           int64     `json:"to_seq"`
+	Messages     int       `json:"messages"`
+	Before       int       `json:"before_tokens" doc:"used before, the reply's reserve included"`
+	After        int       `json:"after_tokens" doc:"used after; 0 until it was applied"`
+	Window       int       `json:"window"`
+	Error        string    `json:"error,omitempty" doc:"why it failed, or why there was nothing to do"`
+	Time         time.Time `json:"time"`
+}
+
+func compactionOf(conversation string, c channel.Event) compactionEvent {
+	return compactionEvent{
+		Conversation: conversation, ID: c.ID, State: string(c.State), Trigger: string(c.Trigger), Kind: string(c.Kind), By: string(c.By),
+		From: c.From, To: c.To, Messages: c.Messages, Before: c.BeforeTokens, After: c.AfterTokens, Window: c.Window, Error: c.Error,
+		Time: time.Now().UTC(),
+	}
+}
+
+// Compaction tells about a step of a compaction.
+func (e *Events) Compaction(conversation string, c channel.Event) {
+	e.publish(kindCompaction, conversation, compactionOf(conversation, c))
+	e.changed(conversation)
+}
+
+// memoryEvent is a memory that was saved or changed.
+type memoryEvent struct {
+	Conversation string `json:"conversation"`
+	ID           int64  `json:"id"`
+	Change       string `json:"change" doc:"saved, changed, forgotten, restored or purged"`
+	Kind         string `json:"kind,omitempty"`
+	Content      string `json:"content,omitempty"`
+}
+
+// Remembered tells about a new memory.
+func (e *Events) Remembered(conversation string, id int64, kind, content string) {
+	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})
+}

@@ -1,0 +1,103 @@
+// Incidents: each warning in the log is one, since the log has one warning per incident.
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// incidentEvent is something that went wrong, or that works again.
+type incidentEvent struct {
+	Level      string            `json:"level" doc:"warn, error; info: it is over"`
+	Name       string            `json:"name" doc:"as in docs/log-events.md"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Time       time.Time         `json:"time"`
+}
+
+// recovered ends the names of log events that tell the end of an incident.
+const recovered = "_recovered"
+
+// incidents is a handler of log records that publishes incidents. What it is given must hold
+// no secret.
+type incidents struct {
+	slog.Handler
+	events *Events
+	attrs  []slog.Attr
+}
+
+// Incidents returns a handler that publishes warnings and errors before it passes them on.
+func (e *Events) Incidents(to slog.Handler) slog.Handler { return incidents{Handler: to, events: e} }
+
+// Enabled is true for all that may be an incident.
+func (h incidents) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelInfo || h.Handler.Enabled(ctx, level)
+}
+
+// Handle publishes a record that tells of an incident.
+func (h incidents) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn || r.Level == slog.LevelInfo && strings.HasSuffix(r.Message, recovered) {
+		i := incidentEvent{Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC()}
+		for _, a := range h.attrs {
+			i.Attributes[a.Key] = a.Value.String()
+		}
+		r.Attrs(func(a slog.Attr) bool {
+			i.Attributes[a.Key] = a.Value.String()
+			return true
+		})
+		h.events.publish(kindIncident, i.Attributes["conversation"], i)
+	}
+	if !h.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs keeps what every record bears.
+func (h incidents) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return incidents{h.Handler.WithAttrs(attrs), h.events, append(h.attrs[:len(h.attrs):len(h.attrs)], attrs...)}
+}
+
+// WithGroup leaves the names of what is published as they are.
+func (h incidents) WithGroup(name string) slog.Handler {
+	return incidents{h.Handler.WithGroup(name), h.events, h.attrs}
+}
+
+// keptIncidents bounds what the health page shows.
+const keptIncidents = 50
+
+// incident is an incident on a page.
+type incident struct {
+	incidentEvent
+	Conversation string
+	Text         string // the attributes in one line
+}
+
+// incidents returns the newest ones, newest first.
+func (e *Events) incidents() []incident {
+	e.mu.Lock()
+	kept := slices.Clone(e.kept)
+	e.mu.Unlock()
+	slices.SortFunc(kept, func(a, b Event) int { return cmp.Compare(b.number, a.number) })
+	all := []incident{}
+	for _, one := range kept {
+		i := incident{Conversation: one.Conversation}
+		if one.Kind != kindIncident || len(all) >= keptIncidents || json.Unmarshal(one.Data, &i.incidentEvent) != nil {
+			continue
+		}
+		var words []string
+		for _, name := range slices.Sorted(maps.Keys(i.Attributes)) {
+			if name != "conversation" {
+				words = append(words, name+": "+i.Attributes[name])
+			}
+		}
+		i.Text = strings.Join(words, ", ")
+		all = append(all, i)
+	}
+	return all
+}

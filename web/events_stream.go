@@ -1,0 +1,92 @@
+// GET /api/events: events as a stream (server-sent events).
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Times of a stream.
+const (
+	heartbeat   = 15 * time.Second // between two signs of life
+	streamWrite = 10 * time.Second // for one write: who takes longer is gone
+	retryAfter  = 2 * time.Second  // when a client comes back
+)
+
+// stream is the answer to one who watches.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	events  *Events
+}
+
+// write sends text, or gives the client up.
+func (s stream) write(text []byte) error {
+	_ = s.control.SetWriteDeadline(time.Now().Add(streamWrite))
+	if _, err := s.w.Write(text); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+func (s stream) format(e Event) []byte {
+	var b bytes.Buffer
+	if e.number > 0 {
+		fmt.Fprintf(&b, "id: %s\n", s.events.id(e.number))
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", e.Kind, e.Data)
+	return b.Bytes()
+}
+
+// watch streams events until the client goes, reads too slowly, or the server closes.
+func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
+	conversation, kinds := r.URL.Query().Get("conversation"), r.URL.Query().Get("kinds")
+	wanted := func(e Event) bool {
+		return (conversation == "" || e.Conversation == conversation) && (kinds == "" || slices.Contains(strings.Split(kinds, ","), e.Kind))
+	}
+	watcher, missed, reset, ok := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
+	if !ok {
+		return problem(http.StatusServiceUnavailable, "%d clients watch already. Close some.", maxWatchers)
+	}
+	defer s.o.Events.leave(watcher)
+	out := stream{w, http.NewResponseController(w), s.o.Events}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	begin := fmt.Sprintf("retry: %d\n\n", retryAfter.Milliseconds())
+	if reset {
+		begin += fmt.Sprintf("id: %s\nevent: %s\ndata: {}\n\n", s.o.Events.newest(), kindReset)
+	}
+	if out.write([]byte(begin)) != nil {
+		return nil
+	}
+	for _, e := range missed {
+		if wanted(e) && out.write(out.format(e)) != nil {
+			return nil
+		}
+	}
+	alive := time.NewTicker(heartbeat)
+	defer alive.Stop()
+	for {
+		var err error
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-alive.C:
+			err = out.write([]byte(": alive\n\n"))
+		case e, open := <-watcher.events:
+			if !open { // too slow: the client comes back for the rest
+				return nil
+			}
+			if wanted(e) {
+				err = out.write(out.format(e))
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}

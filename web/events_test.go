@@ -1,0 +1,206 @@
+package web
+
+import (
+	"bufio"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor/summarize"
+	"cairn/memory"
+)
+
+// watching reads a stream of events.
+type watching struct {
+	resp  *http.Response
+	lines chan string // closed at the end of the stream
+}
+
+// watch watches from an event on; "": from now on.
+func (r *rig) watch(last, query string, headers ...string) *watching {
+	r.t.Helper()
+	if last != "" {
+		headers = append(headers, "Last-Event-ID: "+last)
+	}
+	w := &watching{resp: r.request("GET", "/api/events"+query, "", headers...), lines: make(chan string, 10_000)}
+	if w.resp.StatusCode != 200 {
+		r.t.Fatal(w.resp.Status)
+	}
+	go func() {
+		defer close(w.lines)
+		lines := bufio.NewScanner(w.resp.Body)
+		for lines.Scan() {
+			w.lines <- lines.Text()
+		}
+	}()
+	w.until(r.t, "retry: ")
+	return w
+}
+
+// until returns the first line with a text in it.
+func (w *watching) until(t testing.TB, text string) string {
+	t.Helper()
+	var seen []string
+	deadline := time.After(10 * time.Second)
+	for {
+		select {
+		case line, open := <-w.lines:
+			if !open {
+				t.Fatalf("the stream ended without %q: %q", text, seen)
+			}
+			if strings.Contains(line, text) {
+				return line
+			}
+			seen = append(seen, line)
+		case <-deadline:
+			t.Fatalf("no %q came: %q", text, seen)
+		}
+	}
+}
+
+func TestEventsTellWhatHappens(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	w := r.watch("", "")
+	r.talk("terminal:garden", 1)
+	w.until(t, `"state":"started"`)
+	if line := w.until(t, `"state":"answered"`); !strings.Contains(line, `"conversation":"terminal:garden"`) || !strings.Contains(line, `"turn":1`) {
+		t.Error(line)
+	}
+	if line := w.until(t, `"used_tokens":`); !strings.Contains(line, `"max_tokens":8000`) {
+		t.Error(line)
+	}
+	t.Run("a memory that is forgotten", func(t *testing.T) {
+		c, err := r.store.Find(t.Context(), "terminal:garden")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := c.Keep(t.Context(), memory.KeepRequest{Person: "Ada", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "The gate opens at noon", Importance: 0.5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.do(200, nil, "PATCH", fmt.Sprintf("/api/memories/%d", m.ID), `{"state": "forgotten"}`)
+		w.until(t, `"change":"forgotten"`)
+	})
+	t.Run("an incident and its end", func(t *testing.T) {
+		log := slog.New(r.events.Incidents(slog.DiscardHandler)).With("conversation", "terminal:garden")
+		log.Info("of_no_concern")
+		log.Warn("database_check_failed", "what", "cannot be read")
+		if line := w.until(t, `"database_check_failed"`); !strings.Contains(line, `"what":"cannot be read"`) || !strings.Contains(line, `"level":"warn"`) {
+			t.Error(line)
+		}
+		log.Info("database_recovered")
+		w.until(t, `"database_recovered"`)
+	})
+	t.Run("only what is asked for", func(t *testing.T) {
+		one := r.watch("", "?conversation=terminal:other&kinds=turn")
+		r.talk("terminal:garden", 1)
+		r.talk("terminal:other", 1)
+		if line := one.until(t, "data: "); !strings.Contains(line, "terminal:other") {
+			t.Error(line)
+		}
+	})
+}
+
+func TestAWatcherResumes(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	w := r.watch("", "")
+	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 1})
+	id := strings.TrimPrefix(w.until(t, "id: "), "id: ")
+	w.resp.Body.Close()
+	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 2})
+
+	t.Run("behind what it saw last", func(t *testing.T) {
+		again := r.watch(id, "")
+		if line := again.until(t, "data: "); !strings.Contains(line, `"id":2`) {
+			t.Error(line)
+		}
+	})
+	for name, last := range map[string]string{"of another process": "other-1", "of the future": strings.Split(id, "-")[0] + "-999999", "of nothing": "x", "too old": id} {
+		t.Run("with an id "+name+" it is told to read anew", func(t *testing.T) {
+			if name == "too old" {
+				for n := range keptEvents + 5 {
+					r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: int64(n)})
+				}
+			}
+			again := r.watch(last, "")
+			again.until(t, "event: "+kindReset)
+			r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 77})
+			if line := again.until(t, `"id":`); !strings.Contains(line, `"id":77`) {
+				t.Error(line)
+			}
+		})
+	}
+}
+
+func TestASlowReaderIsDroppedAndNobodyWaits(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	watchers := func() int {
+		r.events.mu.Lock()
+		defer r.events.mu.Unlock()
+		return len(r.events.watchers)
+	}
+	for watchers() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	large := strings.Repeat("x", 64<<10)
+	began := time.Now()
+	for n := 0; watchers() > 0; n++ {
+		if n == 5000 {
+			t.Fatal("a reader that reads nothing is kept")
+		}
+		r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: int64(n), Content: large})
+	}
+	if took := time.Since(began); took > streamWrite {
+		t.Errorf("publishing took %v", took)
+	}
+}
+
+func TestTooManyWatchers(t *testing.T) {
+	e := NewEvents()
+	for range maxWatchers {
+		if _, _, _, ok := e.watch(""); !ok {
+			t.Fatal("refused")
+		}
+	}
+	if _, _, _, ok := e.watch(""); ok {
+		t.Error("one more than there may be")
+	}
+}
+
+func FuzzLastEventID(f *testing.F) {
+	e := NewEvents()
+	for n := range keptEvents + 10 {
+		e.publish(kindMemory, "", memoryEvent{ID: int64(n)})
+	}
+	f.Add(e.newest())
+	f.Add(e.id(1))
+	f.Add(e.id(-5))
+	f.Add(e.id(1 << 62))
+	f.Fuzz(func(t *testing.T, id string) {
+		w, missed, reset, ok := e.watch(id)
+		if !ok || reset && len(missed) > 0 {
+			t.Errorf("%q: ok %t, reset %t, %d missed", id, ok, reset, len(missed))
+		}
+		e.leave(w)
+	})
+}
+
+func BenchmarkPublish(b *testing.B) {
+	e := NewEvents()
+	for b.Loop() {
+		e.Compaction("terminal:garden", channel.Event{ID: 1})
+	}
+}

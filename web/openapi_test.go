@@ -1,0 +1,69 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/words/wordstest"
+)
+
+// Each route is in the description, answers, and refuses what it does not know.
+func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk("terminal:garden", 1)
+	var doc struct {
+		OpenAPI string                    `json:"openapi"`
+		Paths   map[string]map[string]any `json:"paths"`
+	}
+	text := r.do(200, &doc, "GET", "/api/openapi.json", "")
+	if doc.OpenAPI != "3.1.0" || strings.Contains(text, `"schema":{}`) && !strings.Contains(text, "additionalProperties") {
+		t.Error(text)
+	}
+	described := 0
+	for _, methods := range doc.Paths {
+		described += len(methods)
+	}
+	routes := r.server.routes()
+	if described != len(routes) {
+		t.Errorf("%d routes are described, of %d", described, len(routes))
+	}
+	for _, route := range routes {
+		if doc.Paths[route.path][strings.ToLower(route.method)] == nil {
+			t.Errorf("%s is not described", route.pattern())
+		}
+		path := strings.NewReplacer("{name}", "terminal:garden", "{id}", "1").Replace(route.path)
+		resp := r.request(route.method, path+"?no_such_parameter=1", "")
+		if resp.StatusCode != http.StatusBadRequest || resp.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: status %d, %s", route.pattern(), resp.StatusCode, resp.Header.Get("Content-Type"))
+		}
+	}
+	if resp := r.request("DELETE", "/api/conversations", ""); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET" {
+		t.Error(resp.Status, resp.Header)
+	}
+	r.do(404, nil, "GET", "/api/nothing", "")
+}
+
+func TestHostileInputIsRefusedOrShownAsItIs(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	texts := wordstest.Texts()
+	for i, text := range texts[:min(len(texts), 60)] {
+		m := channel.Inbound{ID: fmt.Sprint(i), AuthorID: "m", Author: text, Text: text, Time: time.Now()}
+		if _, err := r.hub.Deliver(t.Context(), "terminal:garden", m); err != nil {
+			t.Fatal(err)
+		}
+		if resp := r.request("GET", at("terminal:"+text, ""), ""); resp.StatusCode != 404 {
+			t.Errorf("%q: status %d", text, resp.StatusCode)
+		}
+	}
+	if err := r.hub.Idle(t.Context(), "terminal:garden"); err != nil {
+		t.Fatal(err)
+	}
+	resp := r.request("GET", at("terminal:garden", "/messages?limit=200"), "")
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Error(resp.Status, resp.Header)
+	}
+}

@@ -1,0 +1,215 @@
+package web
+
+import (
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/internal/chart"
+)
+
+//go:embed templates static
+var files embed.FS
+
+// frame is what every page has.
+type frame struct {
+	Title, Version string
+	Nav            []link
+	Flash          string
+	LoggedIn       bool
+}
+
+type link struct {
+	Name, Href string
+	Here       bool
+}
+
+// pager leads to the pages before and after; "" where there is none.
+type pager struct{ Earlier, Later string }
+
+// pages are the templates, each with the layout.
+var pages = parsePages()
+
+func parsePages() map[string]*template.Template {
+	layout := template.Must(template.New("").Funcs(template.FuncMap{
+		"page": pageOf, "day": day, "thousands": func(n any) string { return thousands(fmt.Sprint(n)) }, "gauge": func(used, most int) gauge { return gauge{used, most} },
+	}).ParseFS(files, "templates/layout.html"))
+	made := map[string]*template.Template{}
+	entries, _ := fs.ReadDir(files, "templates") // embedded: it is there
+	for _, entry := range entries {
+		if name := strings.TrimSuffix(entry.Name(), ".html"); name != "layout" {
+			made[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "templates/"+entry.Name()))
+		}
+	}
+	return made
+}
+
+// pageOf is the address of a conversation's page.
+func pageOf(name string) string { return "/c/" + url.PathEscape(name) }
+
+// day is a time for people, in the zone of the settings.
+func day(t time.Time) string {
+	t = t.Local()
+	if t.Year() == time.Now().Year() {
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("2 Jan 2006")
+}
+
+// thousands writes a number with spaces between thousands.
+func thousands(text string) string {
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "\u202f" + text[i:]
+	}
+	return text
+}
+
+// gauge is how full a window is.
+type gauge struct{ Used, Max int }
+
+// Percent is the fill in per cent, with one decimal.
+func (g gauge) Percent() float64 { return float64(g.Used*1000/max(g.Max, 1)) / 10 }
+
+// Class gives the gauge its colour.
+func (g gauge) Class() string {
+	switch {
+	case g.Percent() < 80:
+		return "good"
+	case g.Percent() < 95:
+		return "warn"
+	}
+	return "bad"
+}
+
+// pageRoutes registers the pages.
+func (s *Server) pageRoutes() {
+	static, _ := fs.Sub(files, "static") // embedded: it is there
+	s.serve("GET /static/", plain(http.StripPrefix("/static/", http.FileServerFS(static))))
+	s.serve("GET /static/chart.css", func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		_, _ = w.Write([]byte(chart.CSS)) // who asked may have gone
+		return nil
+	})
+	for path, page := range map[string]func(*visit) error{
+		"GET /{$}":                      conversationsPage,
+		"GET /c/{name}":                 conversationPage,
+		"GET /c/{name}/messages":        messagesPage,
+		"GET /c/{name}/summaries/{id}":  summaryPage,
+		"GET /c/{name}/settings":        settingsPage,
+		"POST /c/{name}/settings":       setForm,
+		"POST /c/{name}/{command}":      commandForm,
+		"GET /memories":                 memoriesPage,
+		"GET /memories/{id}":            memoryPage,
+		"POST /memories/{id}/{command}": memoryForm,
+		"GET /usage":                    usagePage,
+		"GET /health":                   healthPage,
+	} {
+		s.handle(path, func(w http.ResponseWriter, r *http.Request) error {
+			return page(&visit{r, s, w})
+		})
+	}
+	s.serve("/", func(http.ResponseWriter, *http.Request) error {
+		return problem(http.StatusNotFound, "There is no such page.")
+	})
+}
+
+// visit is a request for a page.
+type visit struct {
+	*http.Request
+	s *Server
+	w http.ResponseWriter
+}
+
+// name is the conversation that the path names.
+func (v *visit) name() string { return v.PathValue("name") }
+
+// offset is where a page of a list begins.
+func (v *visit) offset() int {
+	n, err := strconv.Atoi(v.URL.Query().Get("offset"))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// show renders a page, or only the part of it that the query asks for.
+func (v *visit) show(name string, data any) error {
+	part := "layout"
+	if wanted := v.URL.Query().Get("fragment"); wanted == "live" || wanted == "summary" || wanted == "messages" {
+		part = wanted
+	}
+	page := pages[name]
+	if page.Lookup(part) == nil {
+		return bad("this page has no part of that name")
+	}
+	var out strings.Builder
+	if err := page.ExecuteTemplate(&out, part, data); err != nil {
+		return fmt.Errorf("render %s: %w", name, err)
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = v.w.Write([]byte(out.String())) // who asked may have gone
+	return nil
+}
+
+// frame makes what every page has, and takes the note that a form left.
+func (v *visit) frame(title string) frame {
+	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed, Flash: v.takeFlash()}
+	for _, one := range []link{{Name: "Conversations", Href: "/"}, {Name: "Chat", Href: "/chat"}, {Name: "Memories", Href: "/memories"}, {Name: "Usage", Href: "/usage"}, {Name: "Health", Href: "/health"}} {
+		one.Here = v.URL.Path == one.Href || one.Href != "/" && strings.HasPrefix(v.URL.Path, one.Href+"/") || one.Href == "/" && strings.HasPrefix(v.URL.Path, "/c/")
+		f.Nav = append(f.Nav, one)
+	}
+	return f
+}
+
+const noteCookie = "cairn_note"
+
+// done leads back to a page, which shows a note once.
+func (v *visit) done(to, note string) error {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: noteCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(note)[:min(len(note), 2000)]),
+		Path: "/", MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+	http.Redirect(v.w, v.Request, to, http.StatusSeeOther)
+	return nil
+}
+
+func (v *visit) takeFlash() string {
+	cookie, err := v.Cookie(noteCookie)
+	if err != nil || v.URL.Query().Has("fragment") {
+		return ""
+	}
+	http.SetCookie(v.w, &http.Cookie{Name: noteCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	note, _ := base64.RawURLEncoding.DecodeString(cookie.Value) // nonsense is no note
+	return strings.ToValidUTF8(string(note), "")
+}
+
+// paged makes the links to the pages before and after one of a list.
+func (v *visit) paged(offset, limit, total int) (p pager) {
+	at := func(offset int) string {
+		q := v.URL.Query()
+		q.Del("fragment")
+		q.Set("offset", strconv.Itoa(offset))
+		return v.URL.Path + "?" + q.Encode()
+	}
+	if offset > 0 {
+		p.Earlier = at(max(offset-limit, 0))
+	}
+	if offset+limit < total {
+		p.Later = at(offset + limit)
+	}
+	return p
+}
+
+// self is the page's own address, without what asks for a part of it.
+func (v *visit) self() string {
+	q := v.URL.Query()
+	q.Del("fragment")
+	return (&url.URL{Path: v.URL.Path, RawPath: v.URL.RawPath, RawQuery: q.Encode()}).String()
+}

@@ -1,0 +1,319 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/internal/chart"
+)
+
+const pageSize = 50
+
+func conversationsPage(v *visit) error {
+	q, offset := v.URL.Query().Get("q"), v.offset()
+	var list conversationList
+	if err := v.get("/api/conversations", url.Values{"q": {q}, "offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(pageSize)}}, &list); err != nil {
+		return err
+	}
+	return v.show("conversations", struct {
+		frame
+		Query, Self string
+		List        conversationList
+		Pager       pager
+	}{v.frame("Conversations"), q, v.self(), list, v.paged(offset, pageSize, list.Total)})
+}
+
+// about is what every page of a conversation has.
+type about struct {
+	frame
+	Name, Tab, Self string
+	ChatName        string // the part behind "web:", for conversations of the pane
+}
+
+func (v *visit) about(tab string) about {
+	a := about{frame: v.frame(v.name()), Name: v.name(), Tab: tab, Self: v.self()}
+	if name, ok := strings.CutPrefix(a.Name, "web:"); ok {
+		a.ChatName = name
+	}
+	return a
+}
+
+// stone is a summary in a list, and where it opens.
+type stone struct {
+	channel.Stone
+	Href string
+}
+
+func stonesOf(name string, all []channel.Stone) (made []stone) {
+	for _, s := range all {
+		made = append(made, stone{s, fmt.Sprintf("%s/summaries/%d", pageOf(name), s.ID)})
+	}
+	return made
+}
+
+func conversationPage(v *visit) error {
+	var d conversationAnswer
+	if err := v.get(apiOf(v.name()), nil, &d); err != nil {
+		return err
+	}
+	var h historyAnswer
+	if err := v.get(apiOf(v.name())+"/history", nil, &h); err != nil {
+		return err
+	}
+	next, _, _ := strings.Cut(d.Next, " ")
+	return v.show("conversation", struct {
+		about
+		Detail                conversationAnswer
+		Gauge                 gauge
+		NextName              string
+		Sawtooth, Composition template.HTML
+		Stack                 []stone
+	}{
+		v.about("overview"), d,
+		gauge{d.Used, d.Max},
+		next,
+		sawtooth(d, h), composition(d), stonesOf(v.name(), append(d.Past.Earlier, d.Stack...)),
+	})
+}
+
+// levelsOf are the levels of a window, by the settings.
+func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
+	for _, s := range settings {
+		name, threshold := strings.CutSuffix(s.Key, "_threshold")
+		share, number := s.Value.(float64)
+		if threshold && number && name != "prepare" {
+			levels = append(levels, chart.Level{Name: name, Kind: name, Tokens: int(share * float64(window))})
+		}
+	}
+	return levels
+}
+
+// sawtooth draws the use of the window over the conversation.
+func sawtooth(d conversationAnswer, h historyAnswer) template.HTML {
+	return template.HTML(chart.Sawtooth{ // the chart escapes what it is given
+		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
+		Panels: []chart.Panel{panelOf("", d, h)},
+	}.SVG(chart.Options{ID: "sawtooth"}))
+}
+
+func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
+	panel := chart.Panel{Name: name, Window: d.Max, Levels: levelsOf(d.Settings, d.Max)}
+	for _, u := range h.Used {
+		panel.Points = append(panel.Points, chart.Point{At: u.Seq, Used: u.Tokens})
+	}
+	for _, c := range h.Compactions {
+		panel.Marks = append(panel.Marks, chart.Mark{
+			At: c.Next, Kind: c.Trigger,
+			Tip: fmt.Sprintf("%s: #%d to #%d, %d → %d tokens, %s", c.Trigger, c.From, c.To, c.BeforeTokens, c.AfterTokens, day(c.Time)),
+		})
+	}
+	return panel
+}
+
+// composition draws what fills the window.
+func composition(d conversationAnswer) template.HTML {
+	return template.HTML(chart.Composition{ // likewise
+		Title: "What fills the window", Desc: "tokens of the parts of the next request", Total: float64(d.Max),
+		Parts: []chart.Part{
+			{Name: "prompt and tools", Value: float64(d.Parts.Frame)},
+			{Name: "summaries and pins", Value: float64(d.Parts.Head)},
+			{Name: "messages", Value: float64(d.Parts.Verbatim)},
+			{Name: "kept for the reply", Value: float64(d.Parts.Reserve)},
+		},
+	}.SVG(chart.Options{ID: "composition"}))
+}
+
+func summaryPage(v *visit) error {
+	var s summaryAnswer
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	if from := v.URL.Query().Get("from"); from != "" {
+		query.Set("from", from)
+	}
+	if err := v.get(apiOf(v.name())+"/summaries/"+url.PathEscape(v.PathValue("id")), query, &s); err != nil {
+		return err
+	}
+	later := ""
+	if s.From > 0 {
+		later = fmt.Sprintf("%s/summaries/%d?from=%d", pageOf(v.name()), s.Summary.ID, s.From)
+	}
+	return v.show("summary", struct {
+		about
+		Summary  channel.Stone
+		Children []stone
+		Messages []shown
+		Later    string
+	}{v.about("overview"), s.Summary, stonesOf(v.name(), s.Children), shownOf(s.Messages), later})
+}
+
+// shown is a message on a page.
+type shown struct {
+	chat.Record
+	Who   string
+	Match string // what a search found, if it is not the whole text
+}
+
+func shownOf(all []chat.Record) (made []shown) {
+	for _, m := range all {
+		made = append(made, shown{Record: m, Who: cmp.Or(m.Author, string(m.Role))})
+	}
+	return made
+}
+
+// row is a message, or the place of a summary behind it.
+type row struct {
+	Marker  *stone
+	Message *shown
+}
+
+func messagesPage(v *visit) error {
+	q, before := v.URL.Query().Get("q"), v.URL.Query().Get("before")
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	for name, value := range map[string]string{"q": q, "before": before} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	var list messageList
+	if err := v.get(apiOf(v.name())+"/messages", query, &list); err != nil {
+		return err
+	}
+	var said []shown
+	for _, m := range list.Messages {
+		said = append(said, shown{m.Record, cmp.Or(m.Author, string(m.Role)), m.Match})
+	}
+	var stack summaryList
+	if q == "" {
+		if err := v.get(apiOf(v.name())+"/summaries", nil, &stack); err != nil {
+			return err
+		}
+	}
+	p := pager{}
+	if list.Before > 0 {
+		p.Earlier = fmt.Sprintf("%s/messages?before=%d", pageOf(v.name()), list.Before)
+	}
+	if before != "" {
+		p.Later = pageOf(v.name()) + "/messages"
+	}
+	return v.show("messages", struct {
+		about
+		Query string
+		Rows  []row
+		Pager pager
+	}{v.about("messages"), q, rowsOf(said, stonesOf(v.name(), append(stack.Past.Earlier, stack.Stack...))), p})
+}
+
+// rowsOf puts summaries behind the messages they stand for.
+func rowsOf(all []shown, stack []stone) (rows []row) {
+	for i := range all {
+		rows = append(rows, row{Message: &all[i]})
+		for j := range stack {
+			last := i == len(all)-1 || all[i+1].Seq > stack[j].To
+			if all[i].Seq <= stack[j].To && all[i].Seq >= stack[j].From && last {
+				rows = append(rows, row{Marker: &stack[j]})
+			}
+		}
+	}
+	return rows
+}
+
+// commandForm runs what a button of a conversation's page asks for.
+func commandForm(v *visit) error {
+	if err := v.ParseForm(); err != nil {
+		return bad("The form cannot be read.")
+	}
+	command := v.PathValue("command")
+	path := apiOf(v.name()) + "/" + command
+	switch command {
+	case "compact", "undo":
+		var body any
+		if command == "compact" {
+			body = compactBody{Focus: strings.TrimSpace(v.PostForm.Get("focus"))}
+		}
+		var job jobAnswer
+		if err := v.ask(http.MethodPost, path, nil, body, &job); err != nil {
+			return v.refused(pageOf(v.name()), err)
+		}
+		return v.done(pageOf(v.name()), job.words())
+	case "new", "pause", "resume":
+		var done doneAnswer
+		if err := v.ask(http.MethodPost, path, nil, nil, &done); err != nil {
+			return v.refused(pageOf(v.name()), err)
+		}
+		return v.done(pageOf(v.name()), cmp.Or(done.Reason, doneWords[command]))
+	}
+	return problem(http.StatusNotFound, "There is no such command.")
+}
+
+var doneWords = map[string]string{
+	"new":    "A new session. The earlier messages are summarized in the background; nothing is lost.",
+	"pause":  "The bot is silent here until it is resumed. Messages are still saved.",
+	"resume": "The bot answers here again.",
+}
+
+// words says what became of a compaction.
+func (j jobAnswer) words() string {
+	switch j.State {
+	case "noop":
+		return "Nothing was done: " + j.Reason + "."
+	case "applied", "undone":
+		return fmt.Sprintf("Done: %d → %d tokens.", j.Before, j.After)
+	case "scheduled":
+		return "Scheduled: it starts when the running compaction has ended."
+	}
+	return fmt.Sprintf("Summarizing messages #%d to #%d in the background. The conversation goes on.", j.From, j.To)
+}
+
+// refused leads back to a page with what is wrong with a wish; a failure of the bot is its own
+// page.
+func (v *visit) refused(to string, err error) error {
+	p := v.s.problemOf(v.Request, err)
+	if p.Status >= 500 || p.Status == http.StatusNotFound {
+		return p
+	}
+	return v.done(to, p.Detail)
+}
+
+// setting is a setting on a page.
+type setting struct {
+	channel.Setting
+	Help string
+}
+
+func settingsPage(v *visit) error {
+	var a settingsAnswer
+	if err := v.get(apiOf(v.name())+"/settings", nil, &a); err != nil {
+		return err
+	}
+	var settings []setting
+	for _, one := range a.Settings {
+		settings = append(settings, setting{one, helpFor(one.Key)})
+	}
+	return v.show("settings", struct {
+		about
+		Settings []setting
+		Ignored  []string
+	}{v.about("settings"), settings, a.Ignored})
+}
+
+func setForm(v *visit) error {
+	if err := v.ParseForm(); err != nil {
+		return bad("The form cannot be read.")
+	}
+	key, value := v.PostForm.Get("key"), strings.TrimSpace(v.PostForm.Get("value"))
+	note, set := fmt.Sprintf("From now on: %s = %s.", key, value), map[string]any{key: value}
+	if value == "" {
+		note, set[key] = key+" is taken back.", nil
+	}
+	here := pageOf(v.name()) + "/settings"
+	if err := v.ask(http.MethodPut, apiOf(v.name())+"/settings", nil, set, nil); err != nil {
+		return v.refused(here, err)
+	}
+	return v.done(here, note)
+}

@@ -1,0 +1,156 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"cairn/channel"
+	"cairn/config"
+	"cairn/internal/chart"
+	"cairn/memory"
+)
+
+// helpFor is what the settings file says of a key.
+func helpFor(key string) string {
+	for _, s := range config.Reference() {
+		if s.Key == "defaults.compaction."+key {
+			return s.Description
+		}
+	}
+	return ""
+}
+
+func memoriesPage(v *visit) error {
+	query := v.URL.Query()
+	query.Del("fragment")
+	for name, values := range query { // a form sends empty fields too
+		if len(values) > 0 && values[0] == "" {
+			query.Del(name)
+		}
+	}
+	query.Set("limit", strconv.Itoa(pageSize))
+	var list memoryList
+	if err := v.get("/api/memories", query, &list); err != nil {
+		return err
+	}
+	f := memory.Filter{Query: query.Get("q"), Kind: query.Get("kind"), State: cmp.Or(query.Get("state"), "current"), About: query.Get("about"), Conversation: query.Get("conversation")}
+	return v.show("memories", struct {
+		frame
+		Filter        memory.Filter
+		Kinds, States []string
+		List          memoryList
+		Pager         pager
+	}{v.frame("Memories"), f, memory.Kinds, memory.States, list, v.paged(v.offset(), pageSize, list.Total)})
+}
+
+func memoryPage(v *visit) error {
+	var m memoryAnswer
+	if err := v.get("/api/memories/"+url.PathEscape(v.PathValue("id")), nil, &m); err != nil {
+		return err
+	}
+	return v.show("memory", struct {
+		frame
+		Memory memoryAnswer
+		From   []shown
+	}{v.frame(fmt.Sprintf("Memory %d", m.ID)), m, shownOf(m.Messages)})
+}
+
+// memoryForm runs what a button of a memory's page asks for.
+func memoryForm(v *visit) error {
+	yes, no := true, false
+	patches := map[string]memoryPatch{"pin": {Pinned: &yes}, "unpin": {Pinned: &no}, "forget": {State: "forgotten"}, "restore": {State: "active"}}
+	notes := map[string]string{"pin": "Pinned: it neither ends nor fades.", "unpin": "Unpinned.", "forget": "Forgotten. You can restore it here.", "restore": "Restored."}
+	p, known := patches[v.PathValue("command")]
+	if !known {
+		return problem(http.StatusNotFound, "There is no such command.")
+	}
+	here := "/memories/" + url.PathEscape(v.PathValue("id"))
+	if err := v.ask(http.MethodPatch, "/api"+here, nil, p, nil); err != nil {
+		return v.refused(here, err)
+	}
+	return v.done(here, notes[v.PathValue("command")])
+}
+
+// usageRow is a row of the usage report, whose key has the name of what it is summed by.
+type usageRow struct {
+	Day, Conversation, Model string
+	channel.Expenses
+}
+
+// Key is what the row is of.
+func (r usageRow) Key() string { return cmp.Or(r.Day, r.Conversation, r.Model) }
+
+// TurnCost is the cost without summaries.
+func (r usageRow) TurnCost() float64 { return r.Cost - r.Summaries.Cost }
+
+func usagePage(v *visit) error {
+	by, since := cmp.Or(v.URL.Query().Get("by"), channel.UsageKeys[0]), v.URL.Query().Get("since")
+	query := url.Values{"by": {by}}
+	if since != "" {
+		query.Set("since", since)
+	}
+	var u struct {
+		Rows    []usageRow       `json:"rows"`
+		Total   usageRow         `json:"total"`
+		NoPrice []string         `json:"no_price"`
+		Budgets []channel.Budget `json:"budgets"`
+	}
+	if err := v.get("/api/usage", query, &u); err != nil {
+		return err
+	}
+	return v.show("usage", struct {
+		frame
+		By, Since string
+		Rows      []usageRow
+		Total     usageRow
+		NoPrice   []string
+		Keys      []string
+		Chart     template.HTML
+	}{v.frame("Usage and money"), by, since, u.Rows, u.Total, u.NoPrice, channel.UsageKeys, daily(by, u.Rows)})
+}
+
+// daily draws tokens, or money where prices are known, by day.
+func daily(by string, rows []usageRow) template.HTML {
+	if by != "day" || len(rows) == 0 {
+		return ""
+	}
+	cost := 0.0
+	for _, row := range rows {
+		cost += row.Cost
+	}
+	d := chart.Daily{Title: "Tokens of each day", Desc: "input and output tokens of turns and of summaries, by day", Unit: "tokens", Series: []string{"turns", "summaries"}}
+	if cost > 0 {
+		d.Title, d.Desc, d.Unit = "Money of each day", "what turns and summaries cost, by day, in the currency of the prices", ""
+	}
+	for _, row := range rows {
+		at, err := time.Parse(time.DateOnly, row.Day)
+		if err != nil {
+			continue
+		}
+		summaries := float64(row.Summaries.Input + row.Summaries.Output)
+		values := []float64{float64(row.Input+row.Output) - summaries, summaries}
+		if cost > 0 {
+			values = []float64{row.TurnCost(), row.Summaries.Cost}
+		}
+		d.Days = append(d.Days, chart.Day{Date: at, Values: values})
+	}
+	return template.HTML(d.SVG(chart.Options{ID: "daily"})) // the chart escapes what it is given
+}
+
+func healthPage(v *visit) error {
+	ok, parts := true, []Part{}
+	if v.s.o.Ready != nil {
+		ok, parts = v.s.o.Ready(v.Context())
+	}
+	return v.show("health", struct {
+		frame
+		OK        bool
+		Parts     []Part
+		Incidents []incident
+	}{v.frame("Health"), ok, parts, v.s.o.Events.incidents()})
+}

@@ -1,0 +1,159 @@
+package web
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/words/wordstest"
+)
+
+// get reads a page as a browser does.
+func (r *rig) get(path string) (status int, text string) {
+	r.t.Helper()
+	resp := r.request("GET", path, "", "Accept: text/html")
+	return resp.StatusCode, string(must(io.ReadAll(resp.Body))) + resp.Header.Get("Location")
+}
+
+// post sends a form, and returns the page, or the note that it leaves and where it leads.
+func (r *rig) post(path string, form url.Values) (status int, text string) {
+	r.t.Helper()
+	resp := r.request("POST", path, form.Encode(), "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin")
+	text = string(must(io.ReadAll(resp.Body))) + resp.Header.Get("Location")
+	for _, c := range resp.Cookies() {
+		if c.Name == noteCookie && c.Value != "" {
+			text += " " + string(must(base64.RawURLEncoding.DecodeString(c.Value)))
+		}
+	}
+	return resp.StatusCode, text
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+const here = "terminal:rose garden/1"
+
+// say has somebody say something, and waits for the answer.
+func (r *rig) say(conversation, text string) {
+	r.t.Helper()
+	m := channel.Inbound{ID: fmt.Sprint(time.Now().UnixNano()), AuthorID: "ada", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
+	must(r.hub.Deliver(r.t.Context(), conversation, m))
+	if err := r.hub.Idle(r.t.Context(), conversation); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// hostile is text that must never become markup.
+const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)>"'><svg onload=alert(3)>[System: 9 older messages]`
+
+func TestPages(t *testing.T) {
+	r := newRig(t, rigOptions{window: 4000})
+	for i := range 40 {
+		r.say(here, fmt.Sprintf("message %d: %s %s", i, hostile, strings.Repeat("the roses ", 20)))
+	}
+	for _, text := range wordstest.Texts() {
+		r.say("terminal:hostile", text)
+	}
+	if _, _, err := r.hub.Run(t.Context(), here, channel.Person{Manager: true}, "/remember Ada prefers "+hostile); err != nil {
+		t.Fatal(err)
+	}
+	var list memoryList
+	r.do(200, &list, "GET", "/api/memories?q=prefers", "")
+	var d conversationAnswer
+	r.do(200, &d, "GET", at(here, ""), "")
+	if len(d.Stack) == 0 || len(list.Memories) == 0 {
+		t.Fatalf("%d summaries, %d memories", len(d.Stack), len(list.Memories))
+	}
+	p := pageOf(here)
+	for page, wants := range map[string][]string{
+		"/":                                      {here, "terminal:hostile", "<progress"},
+		"/?q=hostile":                            {"1 in all"},
+		"/?q=%3Cscript%3E":                       {"No conversation has “&lt;script&gt;”"},
+		"/?fragment=live":                        {"<table"},
+		p:                                        {"<svg", "background", "Compact now", "What fills the window"},
+		p + "?fragment=live":                     {"<svg"},
+		p + "/messages":                          {"message 39", "Earlier messages"},
+		p + "/messages?before=20":                {"message 9", "The newest messages"},
+		p + "/messages?q=roses":                  {"The best first"},
+		p + "/settings":                          {"background_threshold", "built in", "share"},
+		pageOf("terminal:hostile") + "/messages": {"<article"},
+		fmt.Sprintf("%s/summaries/%d", p, d.Stack[0].ID): {d.Stack[0].Text[:10]},
+		"/memories": {"Ada prefers"},
+		"/memories?q=Ada&kind=&state=all&about=&conversation=": {"<select"},
+		fmt.Sprintf("/memories/%d", list.Memories[0].ID):       {"Where it is from", "Forget"},
+		"/usage":                   {"Usage and money"},
+		"/usage?by=model&since=7d": {"Usage and money"},
+		"/health":                  {"All is well"},
+		"/login":                   {"Log in"},
+		"/static/style.css":        {"--accent"},
+		"/static/app.js":           {"EventSource"},
+		"/static/chart.css":        {".chart"},
+	} {
+		status, text := r.get(page)
+		if status != 200 {
+			t.Errorf("%s: %d %s", page, status, text)
+		}
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q: %.2000s", page, want, text)
+			}
+		}
+		for _, evil := range []string{"<script>alert", "<img src=x", "<svg onload", " style="} {
+			if !strings.HasPrefix(page, "/static/") && strings.Contains(text, evil) {
+				t.Errorf("%s has %q", page, evil)
+			}
+		}
+	}
+	for page, want := range map[string]int{"/nothing": 404, "/c/nobody": 404, "/memories/99": 404, "/memories/x": 404, p + "/summaries/999": 404, "/memories?kind=x": 400, p + "?fragment=summary": 400} {
+		if status, text := r.get(page); status != want {
+			t.Errorf("%s: %d %s", page, status, text)
+		}
+	}
+}
+
+func TestForms(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk(here, 20)
+	if _, _, err := r.hub.Run(t.Context(), here, channel.Person{Manager: true}, "/remember Ada prefers tea"); err != nil {
+		t.Fatal(err)
+	}
+	var list memoryList
+	r.do(200, &list, "GET", "/api/memories?q=prefers+tea", "")
+	memory, p := fmt.Sprintf("/memories/%d", list.Memories[0].ID), pageOf(here)
+	for _, c := range []struct {
+		path string
+		form url.Values
+		want string
+	}{
+		{p + "/pause", nil, "The bot is silent here"},
+		{p + "/resume", nil, "The bot answers here again."},
+		{p + "/compact", url.Values{"focus": {"the pond"}}, p},
+		{p + "/undo", nil, p},
+		{p + "/settings", url.Values{"key": {"keep_last_n"}, "value": {"6"}}, "From now on: keep_last_n = 6."},
+		{p + "/settings", url.Values{"key": {"keep_last_n"}, "value": {"-6"}}, "Nothing was changed"},
+		{p + "/settings", url.Values{"key": {"keep_last_n"}, "value": {""}}, "keep_last_n is taken back."},
+		{p + "/new", nil, "A new session."},
+		{memory + "/pin", nil, "Pinned"},
+		{memory + "/unpin", nil, "Unpinned"},
+		{memory + "/forget", nil, "Forgotten"},
+		{memory + "/restore", nil, "Restored"},
+	} {
+		if status, text := r.post(c.path, c.form); status != 303 || !strings.Contains(text, c.want) {
+			t.Errorf("%s %v: %d, %q is not in %.3000s", c.path, c.form, status, c.want, text)
+		}
+	}
+	for path, want := range map[string]int{p + "/dance": 404, memory + "/dance": 404, "/memories/99/pin": 404, "/c/nobody/compact": 404} {
+		if status, text := r.post(path, nil); status != want {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+}

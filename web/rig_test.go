@@ -1,0 +1,189 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/config"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// place is a connector that takes every reply.
+type place struct{}
+
+func (place) Name() string                                        { return "terminal" }
+func (place) Split(text string) []string                          { return []string{text} }
+func (place) Reply(string, []string) channel.Writer               { return place{} }
+func (place) Show(string)                                         {}
+func (place) Cancel()                                             {}
+func (place) Send(context.Context, channel.Piece) (string, error) { return "", nil }
+
+// rig is a bot on a scripted model, and its server on loopback.
+type rig struct {
+	t      testing.TB
+	hub    *channel.Hub
+	store  *memory.Store
+	events *Events
+	server *Server
+	url    string
+	client *http.Client
+}
+
+type rigOptions struct {
+	token  string
+	hosts  []string
+	window int // of the model; 0: 8000
+	model  func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
+}
+
+func said(text string) (llm.Response, error) {
+	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: "stop", Usage: llm.Usage{Prompt: 1000, Completion: 10}}, nil
+}
+
+// newRig starts a bot whose summaries the extractive summarizer makes.
+func newRig(t testing.TB, o rigOptions) *rig {
+	r := &rig{t: t, events: NewEvents(), client: &http.Client{
+		Transport:     &http.Transport{},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	log := slog.New(r.events.Incidents(slog.DiscardHandler))
+	var err error
+	if r.store, err = memory.Open(t.Context(), memory.Options{Dir: t.TempDir(), Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	if o.model == nil {
+		o.model = func(context.Context, int, llm.Request) (llm.Response, error) { return said("Noted.") }
+	}
+	if o.window == 0 {
+		o.window = 8000
+	}
+	policy := compactor.DefaultPolicy()
+	policy.KeepLastN, policy.KeepFirst = 2, 0
+	agent := channel.Agent{
+		ID: "cairn", Model: &llmtest.Model{Tokens: o.window, Func: o.model}, MaxOutput: 500,
+		Policy: func() compactor.Policy { return policy },
+	}
+	r.hub = channel.New(channel.Options{
+		Store: r.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{place{}, NewChat(r.events)},
+		Observer: r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Log: log,
+	})
+	r.events.Read(r.hub.Glance)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := config.Default()
+	r.server = New(Options{
+		Hub: r.hub, Store: r.store, Settings: func() *config.Settings { return &settings }, Agent: func(string) channel.Agent { return agent },
+		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test",
+		Health: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") }),
+		Debug:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "profiles") }),
+	})
+	r.url = "http://" + listener.Addr().String()
+	ctx, stop := context.WithCancel(context.Background())
+	closed := make(chan error, 1)
+	go func() { closed <- r.server.Run(ctx, r.hub) }()
+	t.Cleanup(func() {
+		r.client.CloseIdleConnections()
+		stop()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if err := r.hub.Close(); err != nil {
+			t.Error(err)
+		}
+		r.events.Close()
+		if err := r.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// request is one request; headers are "Name: value".
+func (r *rig) request(method, path, body string, headers ...string) *http.Response {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if req.Header.Set(name, value); name == "Host" {
+			req.Host = value
+		}
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// do makes a request that must have a status, and reads its answer into v, if that is not nil.
+func (r *rig) do(status int, v any, method, path, body string, headers ...string) string {
+	r.t.Helper()
+	resp := r.request(method, path, body, headers...)
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if resp.StatusCode != status {
+		r.t.Fatalf("%s %s: status %d, not %d: %s", method, path, resp.StatusCode, status, text)
+	}
+	if v != nil {
+		if err := json.Unmarshal(text, v); err != nil {
+			r.t.Fatalf("%s %s: %v: %s", method, path, err, text)
+		}
+	}
+	return string(text)
+}
+
+// talk has somebody say n messages, which are answered.
+func (r *rig) talk(conversation string, n int) {
+	r.t.Helper()
+	for i := range n {
+		m := channel.Inbound{
+			ID: fmt.Sprintf("%s-%d-%d", conversation, i, time.Now().UnixNano()), AuthorID: "ada", Author: "Ada", Time: time.Now(), Addressed: true,
+			Text: fmt.Sprintf("The garden needs %d tulips, and the gate of plot %d opens at noon. %s", i, i, strings.Repeat("We plant them in rows along the wall. ", 12)),
+		}
+		if _, err := r.hub.Deliver(r.t.Context(), conversation, m); err != nil {
+			r.t.Fatal(err)
+		}
+		if err := r.hub.Idle(r.t.Context(), conversation); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// forgetGuesses has nobody wait for earlier wrong tokens.
+func (r *rig) forgetGuesses() {
+	r.server.limits.mu.Lock()
+	defer r.server.limits.mu.Unlock()
+	clear(r.server.limits.clients)
+}
+
+func at(conversation, rest string) string {
+	return "/api/conversations/" + url.PathEscape(conversation) + rest
+}

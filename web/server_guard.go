@@ -1,0 +1,192 @@
+// The guard: what is checked of each request before anybody answers it.
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// contentPolicy lets a page load from this server alone, and run no script and no style that
+// stands in it.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
+	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+var headers = map[string]string{
+	"Content-Security-Policy":      contentPolicy,
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+	"Referrer-Policy":              "same-origin",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
+	"Cache-Control":                "no-store",
+}
+
+// maxBody bounds what a client may send, in bytes.
+const maxBody = 1 << 20
+
+// guarded lets a request through to h that passes every check which does not depend on the route.
+func (s *Server) guarded(h http.Handler) http.Handler {
+	origin := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range headers {
+			w.Header().Set(name, value)
+		}
+		defer s.recoverHandler(w, r)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+		if err := s.check(r, origin); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p) // the server's own
+	}
+	s.o.Log.Error("web_panicked", "route", r.Pattern, "panic", p, "stack", string(debug.Stack()))
+	s.fail(w, r, problem(http.StatusInternalServerError, "This is a mistake in the program; the log says more."))
+}
+
+// check refuses requests that come too fast, under a foreign name, from a foreign page, or
+// with a token where others read it.
+func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) error {
+	if wait := s.limits.of(r).requests.wait(); wait > 0 {
+		return tooMany(wait)
+	}
+	if host := hostName(r.Host); !s.hosts[host] && !isAddress(host) {
+		return problem(http.StatusMisdirectedRequest, "The server does not answer to the name %q. Add it to hosts under [web] if it is yours.", host)
+	}
+	if err := origin.Check(r); err != nil {
+		return problem(http.StatusForbidden, "The request comes from another site: %v.", err)
+	}
+	site, api := r.Header.Get("Sec-Fetch-Site"), strings.HasPrefix(r.URL.Path, "/api/")
+	if api && (site == "cross-site" || site == "same-site") {
+		return problem(http.StatusForbidden, "The request comes from another site.")
+	}
+	if unproven := writes(r) && site == "" && r.Header.Get("Origin") == ""; unproven && !api && r.Header.Get("Authorization") == "" {
+		return problem(http.StatusForbidden, "A form must be sent by a browser that says from where (Origin or Sec-Fetch-Site).")
+	}
+	query := r.URL.Query()
+	if r.URL.User != nil || query.Has("token") || query.Has("access_token") {
+		return problem(http.StatusBadRequest, "A token in a URL ends in logs and histories. Send it as \"Authorization: Bearer …\".")
+	}
+	return nil
+}
+
+func writes(r *http.Request) bool {
+	return !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method)
+}
+
+// allowedHosts are the names under which browsers may ask. A page of another site can have its
+// own name lead here (DNS rebinding), and would then be of the same origin.
+func allowedHosts(o Options) map[string]bool {
+	hosts := map[string]bool{"localhost": true}
+	for _, name := range o.Hosts {
+		hosts[strings.ToLower(name)] = true
+	}
+	return hosts
+}
+
+// hostName is the host of a Host header, without the port and a dot at its end.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+}
+
+// isAddress reports whether a host is an address: no name leads there.
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+// What one client may ask for.
+const (
+	requestsPerSecond = 50
+	requestBurst      = 300
+	guessesPerMinute  = 20 // wrong tokens
+	guessBurst        = 10
+	maxClients        = 4096 // that are remembered
+)
+
+// client is an address that asks, or the network of one.
+type client struct {
+	requests, guesses limiter
+	seen              time.Time
+}
+
+type limiter struct{ *rate.Limiter }
+
+// wait takes one request, and returns how long to wait if there is none left.
+func (l limiter) wait() time.Duration {
+	taken := l.Reserve()
+	delay := taken.Delay()
+	if delay > 0 {
+		taken.Cancel()
+	}
+	return delay
+}
+
+// limits are the clients of the last time.
+type limits struct {
+	mu      sync.Mutex // guards clients
+	clients map[netip.Prefix]*client
+}
+
+// of returns who asks. A network of IPv6 counts as one.
+func (l *limits) of(r *http.Request) *client {
+	at, _ := netip.ParseAddrPort(r.RemoteAddr)
+	bits := 32
+	if at.Addr().Unmap().Is6() {
+		bits = 64
+	}
+	key, _ := at.Addr().Unmap().Prefix(bits)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.clients[key]
+	if c == nil {
+		l.makeRoomLocked()
+		c = &client{
+			requests: limiter{rate.NewLimiter(requestsPerSecond, requestBurst)},
+			guesses:  limiter{rate.NewLimiter(rate.Every(time.Minute/guessesPerMinute), guessBurst)},
+		}
+		l.clients[key] = c
+	}
+	c.seen = time.Now()
+	return c
+}
+
+// makeRoomLocked forgets the client that was away longest if there are too many.
+func (l *limits) makeRoomLocked() {
+	if l.clients == nil {
+		l.clients = make(map[netip.Prefix]*client)
+	}
+	if len(l.clients) < maxClients {
+		return
+	}
+	var oldest netip.Prefix
+	var seen time.Time
+	for key, c := range l.clients {
+		if seen.IsZero() || c.seen.Before(seen) {
+			oldest, seen = key, c.seen
+		}
+	}
+	delete(l.clients, oldest)
+}

@@ -1,0 +1,100 @@
+// Problems: errors as RFC 9457 has them.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"cairn/channel"
+	"cairn/memory"
+)
+
+// Problem is why a request was not answered, for the client (RFC 9457). Its type is
+// "about:blank": the status says all that a program needs.
+type Problem struct {
+	Title  string `json:"title"` // of the status
+	Status int    `json:"status"`
+	Detail string `json:"detail"` // what happened, and what to do
+
+	retry time.Duration // when to ask again; 0: whenever
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+func problem(status int, format string, args ...any) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
+}
+
+func tooMany(wait time.Duration) *Problem {
+	p := problem(http.StatusTooManyRequests, "Too many requests. Ask again in %d s.", seconds(wait))
+	p.retry = wait
+	return p
+}
+
+func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+// problemOf says of an error what concerns the client; internal text stays in the log.
+func (s *Server) problemOf(r *http.Request, err error) *Problem {
+	var p *Problem
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &large):
+		return problem(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes.", large.Limit)
+	case errors.Is(err, memory.ErrNotFound):
+		return problem(http.StatusNotFound, "There is nothing of that name.")
+	case errors.Is(err, channel.ErrClosed):
+		return problem(http.StatusServiceUnavailable, "The bot is stopping.")
+	case errors.Is(err, memory.ErrFull):
+		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed.")
+	case errors.Is(err, context.DeadlineExceeded):
+		return problem(http.StatusServiceUnavailable, "The answer took too long.")
+	}
+	if words, ok := channel.Words(err); ok {
+		return problem(http.StatusUnprocessableEntity, "%s", words)
+	}
+	s.o.Log.Warn("web_request_failed", "route", r.Pattern, "error", err)
+	return problem(http.StatusInternalServerError, "The request failed; the log says why.")
+}
+
+// fail answers with a problem. Who has gone gets nothing.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return
+	}
+	p := s.problemOf(r, err)
+	if p.Status == http.StatusUnauthorized {
+		if wantsPage(r) {
+			http.Redirect(w, r, loginFor(r), http.StatusSeeOther)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)
+	}
+	if p.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds(p.retry)))
+	}
+	writeJSON(w, p.Status, "application/problem+json", p)
+}
+
+// answer answers with a value as JSON.
+func answer(w http.ResponseWriter, status int, v any) error {
+	writeJSON(w, status, "application/json", v)
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, kind string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil { // a value of our own that cannot be written
+		panic(err)
+	}
+	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // who asked may have gone
+}

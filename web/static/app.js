@@ -1,0 +1,59 @@
+// What is live on the pages: parts that show a conversation are read again when something
+// happens in it. Without this script the pages show what was so when they were loaded.
+"use strict";
+
+const connection = document.getElementById("connection");
+const parts = [...document.querySelectorAll("[data-live]")];
+
+// refresh reads a part again, at most twice a second, and keeps open what people opened.
+const waiting = new Map();
+function refresh(part) {
+  if (waiting.has(part)) return;
+  waiting.set(part, setTimeout(async () => {
+    waiting.delete(part);
+    const from = new URL(part.dataset.src, location.href);
+    from.searchParams.set("fragment", "live");
+    try {
+      const answer = await fetch(from, { headers: { Accept: "text/html" } });
+      if (!answer.ok) return;
+      const open = new Set([...part.querySelectorAll("details[open]")].map((d) => d.dataset.src));
+      part.innerHTML = await answer.text(); // made by our own templates, which escape everything
+      for (const d of part.querySelectorAll("details")) if (open.has(d.dataset.src)) d.open = true;
+      openable(part);
+    } catch { /* the stream says that the bot is gone */ }
+  }, 500));
+}
+
+// openable has a summary's messages read when somebody opens it.
+function openable(root) {
+  for (const d of root.querySelectorAll("details[data-src]")) {
+    d.addEventListener("toggle", async () => {
+      if (!d.open || d.dataset.read) return;
+      d.dataset.read = "yes";
+      const answer = await fetch(d.dataset.src, { headers: { Accept: "text/html" } });
+      if (!answer.ok) return;
+      const body = document.createElement("div");
+      body.innerHTML = await answer.text();
+      d.replaceChildren(d.querySelector("summary"), body);
+    }, { once: false });
+  }
+}
+
+function concerned(name) {
+  for (const part of parts) {
+    const of = part.dataset.live;
+    if (of === "*" || of === "conversations" || of === name) refresh(part);
+  }
+}
+
+openable(document);
+if (parts.length > 0 && "EventSource" in window) {
+  const events = new EventSource("/api/events");
+  const say = (text, state) => { connection.textContent = text; connection.className = "live " + state; };
+  events.onopen = () => say("live", "on");
+  events.onerror = () => say("the bot does not answer", "off");
+  for (const kind of ["turn", "usage", "compaction", "memory", "incident"]) {
+    events.addEventListener(kind, (e) => concerned(JSON.parse(e.data).conversation));
+  }
+  events.addEventListener("reset", () => parts.forEach(refresh));
+}
