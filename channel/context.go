@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -15,10 +16,10 @@ import (
 // The `context` tool: the model sees how full its window is, and may ask for a
 // compaction. It changes no setting.
 
-// toolset is what the model may call: what the conversation remembers, and `context`.
-// The first request and every gauge count the same tools.
-func toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx context.Context, op, focus string) (any, error)) []llm.Tool {
-	return append(records.Tools(o), llm.Tool{
+// toolset is what the model may call: what the conversation remembers, `context`, and the
+// agent's own tools. The first request and every gauge count the same tools.
+func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx context.Context, op, focus string) (any, error)) []llm.Tool {
+	own := llm.Tool{
 		Name:        "context",
 		Description: "Your context window. status: how full it is, and the rules for compacting. compact: have the older messages summarized in the background, keeping focus.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["status","compact"]},"focus":{"type":"string"}},"required":["op"]}`),
@@ -39,7 +40,8 @@ func toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx c
 			text, err := json.Marshal(answer)
 			return string(text), err
 		},
-	})
+	}
+	return slices.Concat(records.Tools(o), []llm.Tool{own}, a.Tools)
 }
 
 // lookAtWindow answers a call of the `context` tool.
@@ -100,9 +102,9 @@ func (c *conversation) requested(e compactor.Event) request {
 	}
 }
 
-// ToolNames are the names of the tools that models are offered in conversations.
+// ToolNames are the names of the tools that every agent has.
 func ToolNames() (names []string) {
-	for _, tool := range toolset(new(memory.Conversation), memory.ToolOptions{}, nil) {
+	for _, tool := range (Agent{}).toolset(new(memory.Conversation), memory.ToolOptions{}, nil) {
 		names = append(names, tool.Name)
 	}
 	return names

@@ -37,7 +37,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error) {
 	}
 	s.policy = &policy{file: s.agent.Policy, log: c.log}
 	s.window = lookAt(ctx, s.agent.Model)
-	s.tools = toolset(c.records, memory.ToolOptions{
+	s.tools = s.agent.toolset(c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },

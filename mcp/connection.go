@@ -25,7 +25,9 @@ const connectTimeout = 2 * time.Minute
 type connection struct {
 	Server
 	version string
+	notify  func() // the tools changed
 	log     *slog.Logger
+	end     context.CancelFunc
 	reached chan struct{} // closed when the server was reached once
 	changed chan struct{} // room for one: the list of tools changed
 
@@ -38,11 +40,11 @@ type connection struct {
 	incident llm.Incident
 }
 
-func newConnection(s Server, version string, log *slog.Logger) *connection {
+func newConnection(s Server, version string, notify func(), log *slog.Logger) *connection {
 	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	s.MaxResultTokens = cmp.Or(s.MaxResultTokens, DefaultResultTokens)
 	return &connection{
-		Server: s, version: version, log: log, reached: make(chan struct{}), changed: make(chan struct{}, 1),
+		Server: s, version: version, notify: notify, log: log, reached: make(chan struct{}), changed: make(chan struct{}, 1),
 		err: errors.New("it is being connected"),
 	}
 }
@@ -135,10 +137,14 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	c.mu.Lock()
 	first, before := c.session == nil && c.offered == nil, c.offered
 	c.session, c.err, c.refused = session, nil, refused
-	if first || !slices.EqualFunc(before, offered, offer.equal) {
+	changed := first || !slices.EqualFunc(before, offered, offer.equal)
+	if changed {
 		c.offered, c.tools = offered, c.bind(offered)
 	}
 	c.mu.Unlock()
+	if changed && c.notify != nil {
+		c.notify()
+	}
 	if first {
 		close(c.reached)
 		c.log.Info("tool_server_connected", "tools", names(offered), "refused", refused)

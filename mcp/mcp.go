@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -52,24 +53,49 @@ type Status struct {
 
 // Host keeps the connections to all servers. It is safe for concurrent use.
 type Host struct {
-	servers map[string]*connection
-	order   []string
+	version string
+	changed func()
+	log     *slog.Logger
+	ctx     context.Context // of the connections
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+
+	mu      sync.Mutex // guards servers
+	servers []*connection
 }
 
 // Start connects to servers in the background and keeps the connections until Close. version
-// is what servers learn of the program.
-func Start(servers []Server, version string, log *slog.Logger) *Host {
-	ctx, cancel := context.WithCancel(context.Background())
-	h := &Host{servers: make(map[string]*connection, len(servers)), cancel: cancel}
-	for _, s := range servers {
-		c := newConnection(s, version, log.With("server", s.ID))
-		h.servers[s.ID] = c
-		h.order = append(h.order, s.ID)
-		h.running.Go(func() { c.keep(ctx) })
-	}
+// is what servers learn of the program; changed is called, from any goroutine, when what Tools
+// returns may have changed.
+func Start(servers []Server, version string, changed func(), log *slog.Logger) *Host {
+	h := &Host{version: version, changed: changed, log: log}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.Update(servers)
 	return h
+}
+
+// Update connects to new and changed servers, and ends the connections to those that are gone.
+// The others stay connected.
+func (h *Host) Update(servers []Server) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.servers
+	h.servers = make([]*connection, 0, len(servers))
+	for _, s := range servers {
+		c := newConnection(s, h.version, h.changed, h.log.With("server", s.ID))
+		if i := slices.IndexFunc(before, func(old *connection) bool { return reflect.DeepEqual(old.Server, c.Server) }); i >= 0 {
+			c = before[i]
+			before = slices.Delete(before, i, i+1)
+		} else {
+			var ctx context.Context
+			ctx, c.end = context.WithCancel(h.ctx)
+			h.running.Go(func() { c.keep(ctx) })
+		}
+		h.servers = append(h.servers, c)
+	}
+	for _, gone := range before {
+		gone.end()
+	}
 }
 
 // Close ends the connections, and the programs that were started.
@@ -78,13 +104,20 @@ func (h *Host) Close() {
 	h.running.Wait()
 }
 
+// all returns the connections, in the order of the settings.
+func (h *Host) all() []*connection {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.servers)
+}
+
 // Tools returns the allowed tools of some servers, as far as they are known: none of a server
 // that was not reached yet. The tools of one that was lost stay, and fail with words, so that a
 // model's prompt does not change with each broken connection. It does not wait.
 func (h *Host) Tools(ids []string) []Tool {
 	var tools []Tool
-	for _, id := range h.order {
-		if c := h.servers[id]; slices.Contains(ids, id) {
+	for _, c := range h.all() {
+		if slices.Contains(ids, c.ID) {
 			tools = append(tools, c.allowed()...)
 		}
 	}
@@ -93,18 +126,18 @@ func (h *Host) Tools(ids []string) []Tool {
 
 // Status returns what is known of all servers, in the order of the settings.
 func (h *Host) Status() []Status {
-	all := make([]Status, 0, len(h.order))
-	for _, id := range h.order {
-		all = append(all, h.servers[id].status())
+	all := []Status{}
+	for _, c := range h.all() {
+		all = append(all, c.status())
 	}
 	return all
 }
 
 // Ready returns when each server was reached once, or with an error when ctx ends before.
 func (h *Host) Ready(ctx context.Context) error {
-	for _, id := range h.order {
+	for _, c := range h.all() {
 		select {
-		case <-h.servers[id].reached:
+		case <-c.reached:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,7 +116,7 @@ func (j *journal) String() string {
 func start(t *testing.T, servers ...Server) (*Host, *journal) {
 	t.Helper()
 	log := &journal{}
-	h := Start(servers, "test", slog.New(slog.NewTextHandler(log, nil)))
+	h := Start(servers, "test", nil, slog.New(slog.NewTextHandler(log, nil)))
 	t.Cleanup(h.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -127,7 +128,7 @@ func start(t *testing.T, servers ...Server) (*Host, *journal) {
 
 func (h *Host) run(t *testing.T, tool, arguments string) (string, error) {
 	t.Helper()
-	for _, one := range h.Tools(h.order) {
+	for _, one := range h.Tools(h.ids()) {
 		if one.Name == tool {
 			return one.Run(t.Context(), json.RawMessage(arguments))
 		}
@@ -279,5 +280,48 @@ func TestToolName(t *testing.T) {
 	}
 	if a, b := ToolName("calc", long+"a"), ToolName("calc", long+"b"); a == b || len(a) != maxName || len(b) != maxName {
 		t.Errorf("long names are %q and %q", a, b)
+	}
+}
+
+func (h *Host) ids() (ids []string) {
+	for _, c := range h.all() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func TestUpdateKeepsWhatStays(t *testing.T) {
+	address := overHTTP(t, calculator())
+	one := Server{ID: "one", URL: address, Allow: []string{"add"}}
+	two := Server{ID: "two", URL: address, Allow: []string{"add"}}
+	var changes atomic.Int32
+	h := Start([]Server{one, two}, "test", func() { changes.Add(1) }, slog.New(slog.DiscardHandler))
+	defer h.Close()
+	ready := func() {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := h.Ready(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ready()
+	kept := h.all()[0]
+	two.Allow = []string{"add", "fail"}
+	h.Update([]Server{two, one})
+	ready()
+	if h.all()[1] != kept {
+		t.Error("the connection to a server that stayed was made anew")
+	}
+	var names []string
+	for _, tool := range h.Tools([]string{"one", "two"}) {
+		names = append(names, tool.Name)
+	}
+	if !slices.Equal(names, []string{"two_add", "two_fail", "one_add"}) || changes.Load() != 3 {
+		t.Errorf("tools %v after %d changes", names, changes.Load())
+	}
+	h.Update(nil)
+	if tools := h.Tools([]string{"one", "two"}); len(tools) > 0 {
+		t.Errorf("there are tools of servers that are gone: %v", tools)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/otlp"
 	"cairn/llm"
 	"cairn/llm/prices"
+	"cairn/mcp"
 	"cairn/memory"
 )
 
@@ -35,6 +36,7 @@ type bot struct {
 	upkeep  llm.Incident // backups and erasure fail
 
 	models *modelSet
+	tools  *mcp.Host
 	check  func()          // whether the models answer, see checkModels; nil: nobody wants to know
 	ctx    context.Context // of the tasks
 	cancel context.CancelFunc
@@ -75,7 +77,10 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
 			now := b.current.Load()
-			return now.agents[now.settings.AgentFor(conversation)]
+			id := now.settings.AgentFor(conversation)
+			agent := now.agents[id]
+			agent.Tools = b.toolsFor(&now.settings, id, conversation)
+			return agent
 		},
 		Agents: func(id string) (channel.Agent, bool) {
 			agent, known := b.current.Load().agents[id]
@@ -100,7 +105,12 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 			a.webSide.events.Compaction(conversation, e)
 		}
 	}
+	servers, err := a.settings.ToolServers()
+	if err != nil {
+		return nil, errors.Join(err, b.store.Close())
+	}
 	b.hub = channel.New(o)
+	b.tools = mcp.Start(servers, version(), b.toolsChanged, log)
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
 	if first.settings.Ambiguous() {
@@ -125,6 +135,7 @@ func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
 	err := b.hub.Close()
+	b.tools.Close()
 	if b.app.webSide != nil {
 		b.app.webSide.events.Close()
 	}

@@ -39,12 +39,17 @@ func (b *bot) apply(s config.Settings, asked bool) (err error) {
 	if next.agents, err = b.agents(&next.settings); err != nil {
 		return err
 	}
+	servers, err := next.settings.ToolServers()
+	if err != nil {
+		return err
+	}
 	changed := config.ChangedKeys(&now.settings, &next.settings)
 	if len(changed) == 0 && !asked {
 		return nil
 	}
 	b.current.Store(next)
 	b.metrics.expect(next.agents)
+	b.tools.Update(servers)
 	b.store.ShareMemories(next.settings.ShareMemories == config.ShareServer)
 	b.hub.Renew(b.rules(&next.settings))
 	b.log.Info("settings_applied", "changed", changed, "from", "the next turn")
