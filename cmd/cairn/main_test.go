@@ -28,6 +28,12 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if os.Getenv(asToolServer) != "" {
+		if err := serveTools(); err != nil {
+			panic(err)
+		}
+		return
+	}
 	for _, v := range []config.Variables{config.OpenAI, config.Anthropic} { // no test asks a real server
 		for _, name := range []string{v.Key, v.URL, v.Model} {
 			if err := os.Unsetenv(name); err != nil {
