@@ -4,6 +4,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/mcp"
+	"cairn/mcp/builtin"
 )
 
 // ToolServer is one of [[tools]].
@@ -18,6 +20,8 @@ type ToolServer struct {
 	ID              string             `toml:"id"`
 	Command         Command            `toml:"command"`
 	URL             string             `toml:"url"`
+	Builtin         string             `toml:"builtin"`
+	Folder          string             `toml:"folder"`
 	Allow           []string           `toml:"allow"`
 	Env             map[string]string  `toml:"env"`     // values as an api_key: "file:PATH", "env:NAME", or the text itself
 	Headers         map[string]string  `toml:"headers"` // likewise
@@ -53,7 +57,7 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 			return nil, fmt.Errorf("tools %q: headers: %w", t.ID, err)
 		}
 		servers = append(servers, mcp.Server{
-			ID: t.ID, Command: t.Command, URL: t.URL, Allow: t.Allow, Env: env, Headers: headers,
+			ID: t.ID, Command: t.Command, URL: t.URL, Builtin: t.Builtin, Folder: s.Path(t.Folder), Allow: t.Allow, Env: env, Headers: headers,
 			Timeout: time.Duration(t.Timeout), MaxResultTokens: t.MaxResultTokens,
 		})
 	}
@@ -122,12 +126,19 @@ func (d *decoder) checkTools(s *Settings) {
 }
 
 func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
-	switch u, err := url.Parse(t.URL); {
-	case (len(t.Command) > 0) == (t.URL != ""):
-		d.problem(path+".command", `command, url: one of the two says where the server is: command = ["npx", "-y", "@modelcontextprotocol/server-everything"], or url = "https://example.com/mcp"`)
-	case err == nil && u.User != nil:
+	given := 0
+	for _, set := range []bool{len(t.Command) > 0, t.URL != "", t.Builtin != ""} {
+		if set {
+			given++
+		}
+	}
+	if given != 1 {
+		d.problem(path+".command", `command, url, builtin: one of them says where the server is: command = ["npx", "-y", "@modelcontextprotocol/server-everything"], or url = "https://example.com/mcp", or builtin = "fetch"`)
+	}
+	if u, err := url.Parse(t.URL); err == nil && u.User != nil {
 		d.problem(path+".url", "url: a password does not belong into an address; put it into headers")
 	}
+	d.checkBuiltin(path, s, t)
 	d.checkURL(path+".url", t.URL, "https://example.com/mcp")
 	between(d, path+".timeout", time.Duration(t.Timeout), time.Second, 10*time.Minute)
 	between(d, path+".max_result_tokens", t.MaxResultTokens, 100, 100_000)
@@ -138,6 +149,21 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 		if _, err := s.resolved(values); err != nil {
 			d.problem(path+"."+key, fmt.Sprintf("%s: %v", key, err))
 		}
+	}
+}
+
+func (d *decoder) checkBuiltin(path string, s *Settings, t ToolServer) {
+	if t.Builtin != "" && !slices.Contains(builtin.Names, t.Builtin) {
+		d.problem(path+".builtin", fmt.Sprintf("builtin = %q: must be one of %s", t.Builtin, strings.Join(builtin.Names, ", ")))
+	}
+	switch info, err := os.Stat(s.Path(t.Folder)); {
+	case t.Folder == "" && t.Builtin == "files":
+		d.problem(path+".builtin", `builtin = "files" needs the folder that it reads, as folder = "docs"`)
+	case t.Folder == "":
+	case t.Builtin != "files":
+		d.problem(path+".folder", `folder: only builtin = "files" reads one`)
+	case err != nil || !info.IsDir():
+		d.problem(path+".folder", fmt.Sprintf("folder = %q: there is no such folder", t.Folder))
 	}
 }
 

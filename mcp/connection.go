@@ -92,7 +92,11 @@ func (c *connection) connect(ctx context.Context) error {
 	})
 	first, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	session, err := client.Connect(first, c.transport(), nil)
+	transport, err := c.transport(ctx)
+	if err != nil {
+		return err
+	}
+	session, err := client.Connect(first, transport, nil)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}

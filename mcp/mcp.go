@@ -1,7 +1,8 @@
 // Package mcp gives models the tools of MCP servers: programs that speak the Model Context
 // Protocol over standard input and output, or over streamable HTTP. A tool is called only if
 // the settings allow it by name. What a server answers is data: it is clipped, and a server
-// that hangs, floods or dies harms one call. The package imports llm and internal/tokens.
+// that hangs, floods or dies harms one call. The package
+// imports llm, internal/tokens and mcp/builtin, which has servers of its own.
 package mcp
 
 import (
@@ -16,11 +17,13 @@ import (
 	"cairn/llm"
 )
 
-// Server is an MCP server and what of it may be used. Either Command or URL is set.
+// Server is an MCP server and what of it may be used. One of Command, URL and Builtin is set.
 type Server struct {
 	ID              string            // lower-case letters, digits and dashes; its tools are called ID_NAME
 	Command         []string          // a program and its arguments, run without a shell
 	URL             string            // of a server that speaks streamable HTTP
+	Builtin         string            // one of builtin.Names, which runs in this process
+	Folder          string            // that the built-in server files reads
 	Allow           []string          // the tools that may be called, by the server's names; none: nothing
 	Env             map[string]string // of the program, beside PATH, HOME, LANG and TMPDIR; nothing else is inherited
 	Headers         map[string]string // of each request to URL

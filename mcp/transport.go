@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"cairn/mcp/builtin"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -20,8 +23,17 @@ const (
 	maxLog     = 4 << 10         // bytes of a line of a program's standard error
 )
 
-// transport starts the program, or leads to the address.
-func (c *connection) transport() sdk.Transport {
+// transport starts the program or the built-in server, or leads to the address.
+func (c *connection) transport(ctx context.Context) (sdk.Transport, error) {
+	if c.Builtin != "" {
+		server, err := builtin.New(c.Builtin, c.Folder)
+		if err != nil {
+			return nil, err
+		}
+		ours, its := sdk.NewInMemoryTransports()
+		_, err = server.Connect(ctx, its, nil) // its session ends with ours
+		return ours, err
+	}
 	if c.URL != "" {
 		return &sdk.StreamableClientTransport{
 			Endpoint: c.URL, MaxRetries: 2, MaxEventSize: maxAnswer,
@@ -31,12 +43,12 @@ func (c *connection) transport() sdk.Transport {
 					return http.ErrUseLastResponse
 				},
 			},
-		}
+		}, nil
 	}
 	command := exec.Command(c.Command[0], c.Command[1:]...)
 	command.Env = environment(c.Env)
 	command.Stderr = &lineLog{log: c.log}
-	return &sdk.CommandTransport{Command: command, TerminateDuration: endTimeout}
+	return &sdk.CommandTransport{Command: command, TerminateDuration: endTimeout}, nil
 }
 
 // environment is what a program gets: no secret of the bot's own is among it.

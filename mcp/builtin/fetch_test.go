@@ -1,0 +1,151 @@
+package builtin
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// anywhere lets tests reach servers on loopback.
+func anywhere(string, string, syscall.RawConn) error { return nil }
+
+func serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestOnlyPublicAddressesAreConnectedTo(t *testing.T) {
+	for _, address := range []string{
+		"127.0.0.1:80", "0.0.0.0:80", "10.1.2.3:80", "172.16.0.1:443", "192.168.1.1:80", "169.254.169.254:80", "100.64.0.1:80",
+		"192.0.0.1:80", "198.18.0.1:80", "224.0.0.1:80", "240.0.0.1:80", "255.255.255.255:80",
+		"[::1]:80", "[::]:80", "[fe80::1]:80", "[fc00::1]:80", "[fd12::1]:443", "[ff02::1]:80",
+		"[::ffff:127.0.0.1]:80", "[64:ff9b::7f00:1]:80", "[2001:db8::1]:80", "[2002:7f00:1::]:80", "[2001::1]:80",
+		"93.184.216.34:22", "93.184.216.34:8080", // public, at ports of other services
+	} {
+		network := "tcp4"
+		if strings.HasPrefix(address, "[") {
+			network = "tcp6"
+		}
+		if publicOnly(network, address, nil) == nil {
+			t.Errorf("%s may be read", address)
+		}
+	}
+	for network, address := range map[string]string{"tcp4": "93.184.216.34:443", "tcp6": "[2606:2800:220:1:248:1893:25c8:1946]:80"} {
+		if err := publicOnly(network, address, nil); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestFetchRefusesLocalAddressesInWords(t *testing.T) {
+	address := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a local server was asked") })
+	client := newClient(publicOnly)
+	port := address[strings.LastIndex(address, ":"):]
+	for _, a := range []string{address, "http://localhost" + port, "http://2130706433" + port, "http://[::ffff:127.0.0.1]" + port, "http://127.1" + port} {
+		_, err := fetch(t.Context(), client, a)
+		if err == nil || strings.Contains(err.Error(), "dial") {
+			t.Errorf("%s: %v", a, err)
+		}
+	}
+	for _, a := range []string{"file:///etc/passwd", "gopher://example.com", "example.com", "http://", "http://ada:secret@example.com/", "\x00"} {
+		if _, err := fetch(t.Context(), client, a); err == nil {
+			t.Errorf("%q is read", a)
+		}
+	}
+}
+
+func TestRedirectsAreCheckedAgain(t *testing.T) {
+	inner := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the inner server was asked") })
+	outer := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/inner":
+			http.Redirect(w, r, inner, http.StatusFound)
+		case "/file":
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		default:
+			http.Redirect(w, r, "/again", http.StatusFound)
+		}
+	})
+	first := strings.TrimPrefix(outer, "http://")
+	client := newClient(func(network, address string, c syscall.RawConn) error { // only outer passes for public
+		if address == first {
+			return nil
+		}
+		return publicOnly(network, address, c)
+	})
+	for path, want := range map[string]string{"/inner": "only public addresses", "/file": "must begin with http", "/loop": "more than 5 redirects"} {
+		if _, err := fetch(t.Context(), client, outer+path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestFetchReturnsReadableText(t *testing.T) {
+	paragraph := "<p>" + strings.Repeat("The garden has roses, and the gate was painted green in May. ", 12) + "</p>"
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/article":
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			fmt.Fprint(w, `<html><head><title>The garden</title><script>alert("no")</script></head><body><nav>Home Shop Login</nav><article><h1>The garden</h1>`+strings.Repeat(paragraph, 4)+`</article></body></html>`)
+		case "/latin":
+			w.Header().Set("Content-Type", "text/plain; charset=iso-8859-1")
+			_, _ = w.Write([]byte("caf\xe9"))
+		case "/json":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"roses": 12}`)
+		case "/picture":
+			w.Header().Set("Content-Type", "image/png")
+			_, _ = w.Write([]byte("\x89PNG"))
+		case "/huge":
+			_, _ = w.Write(make([]byte, maxPage+10))
+		case "/bomb":
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			for range 1000 {
+				if _, err := z.Write(make([]byte, 1<<20)); err != nil {
+					return
+				}
+			}
+			_ = z.Close()
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	client := newClient(anywhere)
+	for path, want := range map[string]string{"/article": "painted green", "/latin": "café", "/json": `"roses": 12`} {
+		text, err := fetch(t.Context(), client, address+path)
+		if err != nil || !strings.Contains(text, want) || strings.Contains(text, "alert") || strings.Contains(text, "Shop") {
+			t.Errorf("%s: %v\n%.300s", path, err, text)
+		}
+	}
+	for path, want := range map[string]string{"/picture": "no text but image/png", "/huge": "larger than 4 MiB", "/bomb": "larger than 4 MiB", "/none": "404"} {
+		if _, err := fetch(t.Context(), client, address+path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := fetch(gone, client, address+"/json"); err == nil {
+		t.Error("a fetch goes on after it was stopped")
+	}
+}
+
+func FuzzReadable(f *testing.F) {
+	f.Add("<html><body><p>text</p>", "text/html")
+	f.Add("{}", "application/json; charset=x")
+	f.Add("\xff\xfe<", "text/html; charset=utf-16")
+	f.Fuzz(func(t *testing.T, body, contentType string) {
+		text, err := readable([]byte(body), contentType, nil)
+		if err == nil && strings.HasPrefix(contentType, "text/html") && strings.TrimSpace(text) == "" {
+			t.Error("nothing was read, and no error says so")
+		}
+	})
+}

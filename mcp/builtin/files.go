@@ -1,0 +1,171 @@
+package builtin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Bounds of the files server.
+const (
+	maxFile    = 4 << 20  // bytes of a file that is read
+	maxSearch  = 64 << 20 // bytes that one search reads
+	maxEntries = 500      // of a list
+	maxHits    = 50       // of a search
+	maxLine    = 300      // bytes of a line that a search shows
+)
+
+type listArguments struct {
+	Folder string `json:"folder,omitempty" jsonschema:"a folder, as notes/2026; the top folder without it"`
+}
+
+type readArguments struct {
+	Path   string `json:"path" jsonschema:"a file, as notes/plan.md"`
+	Offset int    `json:"offset,omitempty" jsonschema:"byte to begin at; 0 for the beginning"`
+}
+
+type searchArguments struct {
+	Text string `json:"text" jsonschema:"what to look for; case does not matter"`
+}
+
+// filesServer reads one folder. root confines it: neither .. nor a link leads out.
+func filesServer(root *os.Root) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "files"}, nil)
+	f := files{root}
+	addTool(s, &sdk.Tool{Name: "list", Description: "List a folder of shared files."}, f.list)
+	addTool(s, &sdk.Tool{Name: "read", Description: "Read a shared text file."}, f.read)
+	addTool(s, &sdk.Tool{Name: "search", Description: "Find a text in the shared files: returns paths, line numbers and lines."}, f.search)
+	return s
+}
+
+type files struct{ root *os.Root }
+
+func (f files) list(_ context.Context, in listArguments) (string, error) {
+	folder := cmp.Or(path.Clean(in.Folder), ".")
+	entries, err := fs.ReadDir(f.root.FS(), folder)
+	if err != nil {
+		return "", plain(err, in.Folder)
+	}
+	var b strings.Builder
+	for i, e := range entries {
+		if i == maxEntries {
+			fmt.Fprintf(&b, "[%d more]\n", len(entries)-i)
+			break
+		}
+		switch info, err := f.root.Stat(path.Join(folder, e.Name())); {
+		case err != nil: // a link that leads out
+		case info.IsDir():
+			fmt.Fprintf(&b, "%s/\n", e.Name())
+		default:
+			fmt.Fprintf(&b, "%s  %d bytes\n", e.Name(), info.Size())
+		}
+	}
+	return cmp.Or(b.String(), "The folder is empty."), nil
+}
+
+func (f files) read(_ context.Context, in readArguments) (string, error) {
+	text, err := f.text(path.Clean(in.Path))
+	if err != nil {
+		return "", plain(err, in.Path)
+	}
+	return page(string(text), in.Offset)
+}
+
+// errNoText is returned for files that hold something else than text.
+var errNoText = errors.New("it is not a text file")
+
+// text reads a text file.
+func (f files) text(name string) ([]byte, error) {
+	file, err := f.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a file")
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("it has %d bytes, and at most %d can be read", info.Size(), maxFile)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFile))
+	if err == nil && (!utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0) {
+		err = errNoText
+	}
+	return text, err
+}
+
+func (f files) search(ctx context.Context, in searchArguments) (string, error) {
+	wanted := strings.ToLower(strings.TrimSpace(in.Text))
+	if wanted == "" {
+		return "", errors.New("text is empty: say what to look for")
+	}
+	var b strings.Builder
+	read, hits := 0, 0
+	err := fs.WalkDir(f.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return ctx.Err() // what cannot be read has no hits
+		}
+		text, err := f.text(name)
+		if err != nil {
+			return ctx.Err()
+		}
+		if read += len(text); read > maxSearch {
+			fmt.Fprintf(&b, "[stopped after %d MiB]\n", maxSearch>>20)
+			return fs.SkipAll
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			n++
+			if !strings.Contains(strings.ToLower(line), wanted) {
+				continue
+			}
+			if hits++; hits > maxHits {
+				fmt.Fprintf(&b, "[more than %d lines; look for something rarer]\n", maxHits)
+				return fs.SkipAll
+			}
+			fmt.Fprintf(&b, "%s:%d: %s\n", name, n, clipLine(strings.TrimSpace(line)))
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(b.String(), "No shared file contains this."), nil
+}
+
+// clipLine shortens a line at a rune's border.
+func clipLine(line string) string {
+	if len(line) <= maxLine {
+		return line
+	}
+	end := maxLine
+	for !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return line[:end] + "…"
+}
+
+// plain says what is wrong with a path, without the path of the folder.
+func plain(err error, name string) error {
+	var failed *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no %q", name)
+	case errors.As(err, &failed):
+		return fmt.Errorf("%q cannot be read: %w", name, failed.Err)
+	}
+	return fmt.Errorf("%q cannot be read: %w", name, err)
+}

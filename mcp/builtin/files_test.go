@@ -1,0 +1,102 @@
+package builtin
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func sharedFolder(t *testing.T) files {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"secret.txt":              "the key is under the pot",
+		"shared/plan.md":          "Plan\nPaint the GATE in May\n",
+		"shared/notes/roses.txt":  "Twelve roses by the gate.",
+		"shared/picture.png":      "\x89PNG\x00\x00",
+		"shared/long.txt":         strings.Repeat("ä", 2*pageLength/2+7),
+		"shared/notes/empty.txt":  "",
+		"shared/notes/latin1.txt": "caf\xe9",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{"shared/out": "../secret.txt", "shared/up": "..", "shared/etc": "/etc"} {
+		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(filepath.Join(dir, "shared"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() }) // the folder goes with the test
+	return files{root}
+}
+
+func TestFilesStaysInItsFolder(t *testing.T) {
+	f := sharedFolder(t)
+	for _, name := range []string{"../secret.txt", "/etc/passwd", "out", "up/secret.txt", "notes/../../secret.txt", "etc/passwd", "..", "\x00", ""} {
+		text, err := f.read(t.Context(), readArguments{Path: name})
+		if err == nil || strings.Contains(text+err.Error(), filepath.Dir(f.root.Name())) {
+			t.Errorf("read %q: %q, %v", name, text, err)
+		}
+		if text, err := f.list(t.Context(), listArguments{Folder: name}); err == nil && name != "" {
+			t.Errorf("list %q: %q", name, text)
+		}
+	}
+	found, err := f.search(t.Context(), searchArguments{Text: "pot"})
+	if err != nil || found != "No shared file contains this." {
+		t.Errorf("search reads outside: %q, %v", found, err)
+	}
+}
+
+func TestFilesListsReadsAndSearches(t *testing.T) {
+	f := sharedFolder(t)
+	list, err := f.list(t.Context(), listArguments{})
+	if err != nil || !strings.Contains(list, "notes/\n") || !strings.Contains(list, "plan.md  27 bytes\n") || strings.Contains(list, "out") {
+		t.Errorf("list: %q, %v", list, err)
+	}
+	text, err := f.read(t.Context(), readArguments{Path: "notes/roses.txt"})
+	if err != nil || text != "Twelve roses by the gate." {
+		t.Errorf("read: %q, %v", text, err)
+	}
+	found, err := f.search(t.Context(), searchArguments{Text: "gate"})
+	if err != nil || found != "notes/roses.txt:1: Twelve roses by the gate.\nplan.md:2: Paint the GATE in May\n" {
+		t.Errorf("search: %q, %v", found, err)
+	}
+	for _, name := range []string{"picture.png", "notes/latin1.txt", "notes", "none.txt"} {
+		if text, err := f.read(t.Context(), readArguments{Path: name}); err == nil {
+			t.Errorf("read %s: %q", name, text)
+		}
+	}
+}
+
+func TestLongFilesAreReadInPages(t *testing.T) {
+	f := sharedFolder(t)
+	var whole strings.Builder
+	offset := 0
+	for range 4 {
+		text, err := f.read(t.Context(), readArguments{Path: "long.txt", Offset: offset})
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, _, more := strings.Cut(text, "\n[")
+		whole.WriteString(part)
+		offset += len(part)
+		if !more {
+			break
+		}
+	}
+	if whole.String() != strings.Repeat("ä", 2*pageLength/2+7) {
+		t.Errorf("pages make %d bytes", whole.Len())
+	}
+	if _, err := f.read(t.Context(), readArguments{Path: "long.txt", Offset: -1}); err == nil {
+		t.Error("an offset before the beginning is read")
+	}
+}
