@@ -27,7 +27,9 @@ func allowedImports(t *testing.T) map[string][]string {
 		if len(cells) != 4 {
 			break
 		}
-		allowed[strings.TrimSpace(cells[1])] = strings.Split(strings.TrimSpace(cells[2]), ", ")
+		for pkg := range strings.SplitSeq(strings.TrimSpace(cells[1]), ", ") {
+			allowed[pkg] = strings.Split(strings.TrimSpace(cells[2]), ", ")
+		}
 	}
 	return allowed
 }
