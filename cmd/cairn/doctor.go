@@ -21,11 +21,12 @@ func newDoctor(a *app) *cobra.Command {
 	d := doctor{failed: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:   "doctor [--json]",
-		Short: "Check the settings, the data folder, the model servers and the tokens",
+		Short: "Check the settings, the data folder, the model and tool servers, and the tokens",
 		Long: `Check everything a running bot stands on: the settings; the data folder, whose
 database is read from end to end; the model of each agent, which is asked a turn with
 tools, the same once more, which shows the provider's cache, a picture, and a summary as a
-worker asks it; and what the tokens of Discord and Slack may do. It may run beside the bot.
+worker asks it; the MCP servers and their tools; and what the tokens of Discord and Slack may
+do. It may run beside the bot.
 
 If the database is damaged it says how to restore the newest backup. Exit code 1: something
 is wrong.`,
@@ -54,7 +55,7 @@ type doctor struct {
 
 // check is what became of one check.
 type check struct {
-	Check string `json:"check"` // settings, data, model, worker, discord, slack
+	Check string `json:"check"` // settings, data, model, worker, tools, discord, slack
 	OK    bool   `json:"ok"`
 	Said  string `json:"said"`
 }
@@ -89,7 +90,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	} else if err := d.tell("settings", nil, d.settingsFacts()...); err != nil {
 		return err
 	}
-	for _, look := range []func(context.Context) error{d.data, d.models, d.connectors} {
+	for _, look := range []func(context.Context) error{d.data, d.models, d.tools, d.connectors} {
 		if err := look(ctx); err != nil {
 			return err
 		}

@@ -94,3 +94,17 @@ func TestAModelUsesTheToolsOfAServer(t *testing.T) {
 		t.Errorf("a strict server refuses: %q", refused)
 	}
 }
+
+func TestDoctorConnectsToToolServers(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	settings := strings.Join(toolSettings(t)[1:], "\n")
+	p.write("config.toml", settings)
+	if out := p.must("", "doctor"); !strings.Contains(out, "calc: may be called: add, forge; not allowed: erase") {
+		t.Errorf("got %s", out)
+	}
+	p.write("config.toml", strings.Replace(settings, `"forge"]`, `"subtract"]`, 1))
+	if r := p.run("", "doctor"); r.code != 1 || !strings.Contains(r.out, "tools that the server does not have: subtract") {
+		t.Errorf("a tool that is missing: %d, %s", r.code, r.out)
+	}
+}

@@ -1,0 +1,53 @@
+// cairn doctor: whether the MCP servers of the settings answer, and what their tools are.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"cairn/mcp"
+)
+
+func (d *doctor) tools(ctx context.Context) error {
+	servers, err := d.app.settings.ToolServers()
+	if err != nil {
+		return d.tell("tools", err)
+	}
+	for _, s := range servers {
+		if err := d.toolServer(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toolServer connects to one server, as a bot would.
+func (d *doctor) toolServer(ctx context.Context, s mcp.Server) error {
+	host := mcp.Start([]mcp.Server{s}, version(), nil, slog.New(slog.DiscardHandler))
+	defer host.Close()
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	reached := host.Ready(limited)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	status := host.Status()[0]
+	if reached != nil {
+		return d.tell("tools", fmt.Errorf("%s: not reached within %v: %s", s.ID, patience, status.Error))
+	}
+	fact := fmt.Sprintf("%s: may be called: %s", s.ID, cmp.Or(strings.Join(status.Tools, ", "), "none"))
+	if len(status.Refused) > 0 {
+		fact += "; not allowed: " + strings.Join(status.Refused, ", ")
+	}
+	if len(status.Missing) > 0 {
+		return d.tell("tools", fmt.Errorf("%s: allow names tools that the server does not have: %s", s.ID, strings.Join(status.Missing, ", ")), fact)
+	}
+	if len(status.Tools)+len(status.Refused) == 0 {
+		return d.tell("tools", errors.New(s.ID+": the server has no tools"))
+	}
+	return d.tell("tools", nil, fact)
+}
