@@ -108,3 +108,29 @@ func TestDoctorConnectsToToolServers(t *testing.T) {
 		t.Errorf("a tool that is missing: %d, %s", r.code, r.out)
 	}
 }
+
+func TestEditsOfToolsApplyWhileTheBotRuns(t *testing.T) {
+	settings := "[[agents]]\nid = \"cairn\"\n" + strings.Join(toolSettings(t), "\n")
+	s := startBot(t, settings)
+	names := func() string {
+		now := &s.current.Load().settings
+		var names []string
+		for _, tool := range s.toolsFor(now, now.AgentFor("terminal:x"), "terminal:x") {
+			names = append(names, tool.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	wait := func(want string) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); names() != want; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("the tools are %q, not %q\n%s", names(), want, s.log)
+			}
+		}
+	}
+	wait("calc_add calc_forge")
+	s.edit(strings.Replace(settings, `"add", "forge"`, `"forge"`, 1))
+	wait("calc_forge")
+	s.edit(strings.Replace(settings, `tools = ["calc"]`, "", 1))
+	wait("")
+}
