@@ -23,7 +23,7 @@ type route struct {
 	body         any         // the zero value of what is sent; nil: nothing
 	answers      map[int]any // the zero value of what is returned, by status; nil: a stream
 	handle       handler
-	stream       bool
+	stream       bool // it takes as long as it takes, or has no end
 }
 
 func (r route) pattern() string { return r.method + " " + r.path }
@@ -41,7 +41,7 @@ var (
 
 // routes are all routes of the API.
 func (s *Server) routes() []route {
-	return slices.Concat(s.conversationRoutes(), s.actionRoutes(), s.memoryRoutes(), []route{
+	return slices.Concat(s.conversationRoutes(), s.actionRoutes(), s.memoryRoutes(), s.simulateRoutes(), []route{
 		{
 			method: "GET", path: "/api/recall", summary: "Search memories and messages, best first, without a model", handle: s.recall,
 			query: []param{

@@ -73,7 +73,7 @@ func (all schemas) operation(r route) object {
 		}
 		answers[strconv.Itoa(status)] = one
 	}
-	if r.stream {
+	if r.stream && r.answers == nil {
 		params = append(params, object{"name": "Last-Event-ID", "in": "header", "description": "go on behind this event", "schema": object{"type": "string"}})
 		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": []object{
 			all.of(reflect.TypeFor[turnEvent]()), all.of(reflect.TypeFor[usageEvent]()), all.of(reflect.TypeFor[compactionEvent]()),

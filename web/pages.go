@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,7 +104,7 @@ func (s *Server) pageRoutes() {
 		"GET /c/{name}/messages":        messagesPage,
 		"GET /c/{name}/summaries/{id}":  summaryPage,
 		"GET /c/{name}/settings":        settingsPage,
-		"POST /c/{name}/settings":       setForm,
+		"POST /c/{name}/settings":       settingsForm,
 		"POST /c/{name}/{command}":      commandForm,
 		"GET /memories":                 memoriesPage,
 		"GET /memories/{id}":            memoryPage,
@@ -115,6 +116,9 @@ func (s *Server) pageRoutes() {
 			return page(&visit{r, s, w})
 		})
 	}
+	s.stream("GET /c/{name}/settings/preview", func(w http.ResponseWriter, r *http.Request) error {
+		return previewPage(&visit{r, s, w})
+	})
 	s.serve("/", func(http.ResponseWriter, *http.Request) error {
 		return problem(http.StatusNotFound, "There is no such page.")
 	})
@@ -142,7 +146,7 @@ func (v *visit) offset() int {
 // show renders a page, or only the part of it that the query asks for.
 func (v *visit) show(name string, data any) error {
 	part := "layout"
-	if wanted := v.URL.Query().Get("fragment"); wanted == "live" || wanted == "summary" || wanted == "messages" {
+	if wanted := v.URL.Query().Get("fragment"); slices.Contains([]string{"live", "summary", "messages", "preview"}, wanted) {
 		part = wanted
 	}
 	page := pages[name]

@@ -53,12 +53,14 @@ type Server struct {
 	hosts   map[string]bool
 	handler http.Handler
 	streams context.Context // ended: streams must end
-	running sync.WaitGroup
+
+	simulating chan struct{} // room for one
+	running    sync.WaitGroup
 }
 
 // New returns a server that serves when it runs.
 func New(o Options) *Server {
-	s := &Server{o: o, mux: http.NewServeMux(), auth: newAuth(o.Token), hosts: allowedHosts(o)}
+	s := &Server{o: o, mux: http.NewServeMux(), auth: newAuth(o.Token), hosts: allowedHosts(o), simulating: make(chan struct{}, 1)}
 	s.streams = context.Background()
 	s.handler = s.guarded(s.mux)
 	s.healthRoutes()

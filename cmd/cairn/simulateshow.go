@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"cairn/internal/chart"
-	"cairn/llm/prices"
 	"cairn/simulate"
 )
 
@@ -22,7 +21,7 @@ func (s simulated) MarshalJSON() ([]byte, error) { return json.Marshal(s.Report)
 func (s simulated) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n", s.Name, counted(s.Messages, "message", "messages"))
-	rows := s.table()
+	rows := table(s.Rows())
 	right := make([]bool, len(rows[0]))
 	for i := range right {
 		right[i] = i > 0
@@ -40,52 +39,6 @@ func (s simulated) String() string {
 		fmt.Fprintf(&b, "  %-*s  %s\n", width, v.Name, sparkline(v, 60))
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// table has a row for each figure, and a column for each variant.
-func (s simulated) table() table {
-	rows := table{{""}}
-	for _, v := range s.Variants {
-		rows[0] = append(rows[0], v.Name)
-	}
-	row := func(name string, value func(simulate.Result) string) {
-		line := []string{name}
-		for _, v := range s.Variants {
-			line = append(line, value(v))
-		}
-		rows = append(rows, line)
-	}
-	number := func(value func(simulate.Result) int) func(simulate.Result) string {
-		return func(v simulate.Result) string { return fmt.Sprint(value(v)) }
-	}
-	row("window", number(func(v simulate.Result) int { return v.Window }))
-	row("compactions", number(func(v simulate.Result) int { return len(v.Compactions) }))
-	row("  at background", number(func(v simulate.Result) int { return v.Levels.Background }))
-	row("  at aggressive", number(func(v simulate.Result) int { return v.Levels.Aggressive }))
-	row("  emergencies", number(func(v simulate.Result) int { return v.Levels.Emergency }))
-	row("verbatim tokens, mean", number(func(v simulate.Result) int { return v.Verbatim.Mean }))
-	row("verbatim tokens, least", number(func(v simulate.Result) int { return v.Verbatim.Least }))
-	row("summaries, of what is used", func(v simulate.Result) string { return fmt.Sprintf("%.0f %%", 100*v.Summaries) })
-	spent := func(name string, of func(simulate.Result) simulate.Spent) {
-		row(name+" requests", number(func(v simulate.Result) int { return of(v).Requests }))
-		row("  input tokens", number(func(v simulate.Result) int { return int(of(v).Input) }))
-		row("  output tokens", number(func(v simulate.Result) int { return int(of(v).Output) }))
-	}
-	spent("turn", func(v simulate.Result) simulate.Spent { return v.Turns })
-	row("  input from cache", func(v simulate.Result) string { return fmt.Sprintf("%.0f %%", 100*v.Turns.Share) })
-	spent("worker", func(v simulate.Result) simulate.Spent { return v.Worker })
-	row("money", func(v simulate.Result) string {
-		if v.Money == nil {
-			return "no price"
-		}
-		return prices.Money(*v.Money)
-	})
-	if s.Variants[0].Found != nil {
-		row("questions", number(func(v simulate.Result) int { return v.Found.Questions }))
-		row("  found in context", func(v simulate.Result) string { return fmt.Sprintf("%.0f %%", 100*v.Found.Context.Evidence) })
-		row("  found with recall too", func(v simulate.Result) string { return fmt.Sprintf("%.0f %%", 100*v.Found.Recall.Evidence) })
-	}
-	return rows
 }
 
 var blocks = []rune("▁▂▃▄▅▆▇█")
@@ -120,7 +73,7 @@ var simulationTemplate = template.Must(template.New("simulation").Parse(simulati
 
 // simulationPage is a page of its own, without a script.
 func simulationPage(r simulate.Report) (string, error) {
-	table := simulated{r}.table()
+	table := r.Rows()
 	var b strings.Builder
 	err := simulationTemplate.Execute(&b, struct {
 		simulate.Report

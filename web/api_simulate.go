@@ -1,0 +1,93 @@
+// The API: what other settings would have done with a conversation.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	"cairn/memory"
+	"cairn/simulate"
+)
+
+func (s *Server) simulateRoutes() []route {
+	return []route{{
+		method: "POST", path: "/api/simulate", handle: s.simulate, stream: true,
+		summary: "What other settings would have done with a conversation, without a model; the settings in force come first. One runs at a time, others wait",
+		body:    simulateBody{}, answers: map[int]any{200: simulate.Report{}, 422: nil},
+	}}
+}
+
+// simulateBody is what to try on which conversation.
+type simulateBody struct {
+	Conversation string        `json:"conversation"`
+	Variants     []variantBody `json:"variants" doc:"at most 8; none: the settings in force alone"`
+}
+
+// variantBody is one way to set the conversation.
+type variantBody struct {
+	Name     string                     `json:"name,omitempty" doc:"absent: made of its settings"`
+	Settings map[string]json.RawMessage `json:"settings" doc:"over those in force: {\"background_threshold\": 0.7}; keys of [defaults.compaction], or context_window"`
+}
+
+const mostVariants = 8
+
+func (s *Server) simulate(w http.ResponseWriter, r *http.Request) error {
+	var b simulateBody
+	if err := decode(r, &b); err != nil {
+		return err
+	}
+	if len(b.Variants) > mostVariants {
+		return problem(http.StatusUnprocessableEntity, "variants: at most %d are compared at once.", mostVariants)
+	}
+	c, err := s.find(r, b.Conversation)
+	if err != nil {
+		return err
+	}
+	var variants []simulate.Variant
+	for _, v := range b.Variants {
+		made := simulate.Variant{Name: v.Name}
+		for _, key := range slices.Sorted(maps.Keys(v.Settings)) {
+			text, err := settingText(v.Settings[key])
+			if err != nil || text == nil {
+				return problem(http.StatusUnprocessableEntity, "%s: must be a number, a text, true or false.", key)
+			}
+			made.Set = append(made.Set, simulate.Setting{Key: key, Value: *text})
+		}
+		variants = append(variants, made)
+	}
+	report, err := s.simulation(r.Context(), c, variants)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, report)
+}
+
+// simulation tries variants on a conversation. One runs at a time: it takes a processor and
+// the conversation in memory.
+func (s *Server) simulation(ctx context.Context, c *memory.Conversation, variants []simulate.Variant) (report simulate.Report, err error) {
+	agent := s.o.Agent(c.Name())
+	policy, err := agent.PolicyOf(ctx, c)
+	if err != nil {
+		return report, err
+	}
+	o := simulate.OptionsOf(ctx, agent, policy, s.o.Settings().Money().Prices)
+	for _, v := range variants {
+		if err := o.Check(v); err != nil {
+			return report, problem(http.StatusUnprocessableEntity, "%v.", err)
+		}
+	}
+	select {
+	case s.simulating <- struct{}{}:
+		defer func() { <-s.simulating }()
+	case <-ctx.Done():
+		return report, ctx.Err()
+	}
+	rec, err := simulate.Read(ctx, c)
+	if err != nil {
+		return report, err
+	}
+	return simulate.Run(ctx, rec, variants, o)
+}

@@ -1,0 +1,72 @@
+package web
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"cairn/simulate"
+)
+
+func TestTheAPISimulatesAConversation(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk(here, 30)
+	var report simulate.Report
+	r.do(200, &report, "POST", "/api/simulate", strings.Replace(`{"conversation":"HERE","variants":[{"settings":{"background_threshold":0.5,"economy":true}},{"name":"wide","settings":{"context_window":32000}}]}`, "HERE", here, 1))
+	if len(report.Variants) != 3 || report.Messages == 0 {
+		t.Fatalf("got %+v", report)
+	}
+	inForce, early, wide := report.Variants[0], report.Variants[1], report.Variants[2]
+	if inForce.Name != simulate.InForce || early.Name != "background_threshold=0.5 economy=true" || wide.Name != "wide" || wide.Window != 32000 {
+		t.Errorf("variants %q, %q, %q of window %d", inForce.Name, early.Name, wide.Name, wide.Window)
+	}
+	if early.Verbatim.Mean >= inForce.Verbatim.Mean || len(wide.Compactions) >= len(inForce.Compactions) {
+		t.Errorf("verbatim %d and %d; %d and %d compactions", inForce.Verbatim.Mean, early.Verbatim.Mean, len(inForce.Compactions), len(wide.Compactions))
+	}
+	many := strings.Repeat(`{},`, mostVariants) + `{}`
+	for body, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		`{"conversation":"HERE","variants":[{"settings":{"background_treshold":0.5}}]}`: {422, "did you mean background_threshold"},
+		`{"conversation":"HERE","variants":[{"settings":{"background_threshold":5}}]}`:  {422, "background_threshold"},
+		`{"conversation":"HERE","variants":[{"settings":{"keep_first":null}}]}`:         {422, "keep_first: must be a number"},
+		`{"conversation":"HERE","variants":[` + many + `]}`:                             {422, "at most 8"},
+		`{"conversation":"terminal:nowhere"}`:                                           {404, "terminal:nowhere"},
+		`{"conversation":`:                                                              {400, ""},
+	} {
+		if text := r.do(want.status, nil, "POST", "/api/simulate", strings.Replace(body, "HERE", here, 1)); !strings.Contains(text, want.text) {
+			t.Errorf("%s: %s", body, text)
+		}
+	}
+}
+
+func TestSettingsArePreviewed(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk(here, 30)
+	p := pageOf(here) + "/settings/preview?"
+	for query, wants := range map[string][]string{
+		"background_threshold=0.5":                  {"<svg", "as it happened", "background_threshold=0.5", "in force", "Apply to this conversation", `class="changed"`},
+		"background_threshold=0.5&fragment=preview": {"<svg", "verbatim tokens, mean"},
+		"":                          {"Nothing is changed"},
+		"background_threshold=0.8":  {"Nothing is changed"},
+		"background_threshold=0.99": {"must be below"},
+		"keep_last_n=%3Cscript%3Ealert(1)%3C/script": {"keep_last_n", "&lt;script&gt;"},
+	} {
+		status, text := r.get(p + query)
+		if status != 200 || strings.Contains(text, "<script>alert") {
+			t.Errorf("%s: %d %s", query, status, text)
+		}
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q: %.3000s", query, want, text)
+			}
+		}
+	}
+	if status, text := r.post(pageOf(here)+"/settings", url.Values{"background_threshold": {"0.7"}, "keep_first": {"0"}}); status != 303 || !strings.Contains(text, "From now on: background_threshold = 0.7.") {
+		t.Errorf("apply: %d %.2000s", status, text)
+	}
+	if status, text := r.post(pageOf(here)+"/settings", url.Values{"background_threshold": {"0.7"}}); status != 303 || !strings.Contains(text, "Nothing was changed.") {
+		t.Errorf("apply again: %d %.2000s", status, text)
+	}
+}

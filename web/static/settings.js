@@ -1,0 +1,54 @@
+// The preview follows the controls: what is typed is simulated after a moment, and an older
+// simulation is given up. Without this script the button "Preview" loads the page with it.
+"use strict";
+
+const settings = document.getElementById("settings");
+const preview = document.getElementById("preview");
+let wait = 0;
+let running = null;
+
+function query() {
+  const typed = new URLSearchParams();
+  for (const control of settings.elements) {
+    if (control.name && control.type !== "submit") typed.set(control.name, control.value);
+  }
+  return typed;
+}
+
+async function simulate() {
+  running?.abort();
+  const mine = running = new AbortController();
+  preview.setAttribute("aria-busy", "true");
+  const from = new URL(settings.action, location.href);
+  from.search = query();
+  history.replaceState(null, "", from);
+  from.searchParams.set("fragment", "preview");
+  try {
+    const answer = await fetch(from, { headers: { Accept: "text/html" }, signal: mine.signal });
+    const text = await answer.text();
+    if (answer.ok) preview.innerHTML = text; // made by our own templates, which escape everything
+    else preview.textContent = "The preview failed: " + answer.status;
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    preview.textContent = "The bot does not answer.";
+  }
+  if (running === mine) preview.removeAttribute("aria-busy");
+}
+
+function mark(control) {
+  if (control.nextElementSibling?.tagName === "OUTPUT") control.nextElementSibling.value = control.value;
+  const initial = control.dataset.now ??= control.tagName === "SELECT" ? [...control.options].find((o) => o.defaultSelected)?.value : control.defaultValue;
+  control.closest("tr")?.classList.toggle("changed", control.value !== initial);
+}
+
+settings.addEventListener("input", (e) => {
+  mark(e.target);
+  clearTimeout(wait);
+  wait = setTimeout(simulate, 350);
+});
+settings.addEventListener("submit", (e) => {
+  if (e.submitter?.id !== "try") return; // the others change something
+  e.preventDefault();
+  clearTimeout(wait);
+  simulate();
+});
