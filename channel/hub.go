@@ -239,18 +239,28 @@ func (h *Hub) Close() error {
 
 // use returns a conversation, opened if need be, that stays open until release.
 func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
-	if c, err := h.find(name, nil); c != nil || err != nil {
-		return c, err
-	}
 	connector, known := h.connectors[connectorOf(name)]
 	if !known {
 		return nil, fmt.Errorf("%w for %q", ErrNoConnector, name)
+	}
+	if c, err := h.find(name, nil); c != nil || err != nil {
+		return c, err
 	}
 	records, err := h.o.Store.Conversation(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	return h.find(name, newConversation(h, name, connector, records))
+}
+
+// absent stands for the connector of a conversation that the operator works on while its
+// connector is not open in this process. Nobody is answered there, so no method is called.
+type absent struct{ Connector }
+
+// closed reports whether the conversation's connector is not open.
+func (c *conversation) closed() bool {
+	_, closed := c.connector.(absent)
+	return closed
 }
 
 // find returns the open conversation of that name. If there is none, fresh, when

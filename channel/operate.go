@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/memory"
 )
 
 // What the operator of the bot does from outside of any conversation, over HTTP. Nobody asks for
@@ -112,12 +111,17 @@ func (h *Hub) Undo(ctx context.Context, name string) (undone Event, err error) {
 	return undone, err
 }
 
-// onEngine runs do with a conversation that is open.
+// onEngine runs do with a conversation, opened if need be, also where its connector is not.
 func (h *Hub) onEngine(ctx context.Context, name string, do func(c *conversation) error) error {
-	c, err := h.known(ctx, name)
-	if err == nil && c == nil {
-		err = fmt.Errorf("conversation %q: %w", name, memory.ErrNotFound)
+	records, err := h.o.Store.Find(ctx, name)
+	if err != nil {
+		return err
 	}
+	connector, known := h.connectors[connectorOf(name)]
+	if !known {
+		connector = absent{}
+	}
+	c, err := h.find(name, newConversation(h, name, connector, records))
 	if err != nil {
 		return err
 	}
@@ -132,7 +136,8 @@ func (h *Hub) onEngine(ctx context.Context, name string, do func(c *conversation
 // beginning; later: it begins when what was said before is answered.
 func (h *Hub) StartSession(ctx context.Context, name string) (wanted, later bool, err error) {
 	err = h.onEngine(ctx, name, func(c *conversation) (err error) {
-		if wanted, later, err = c.records.WantSession(ctx); err == nil && wanted {
+		wanted, later, err = c.records.WantSession(ctx)
+		if err == nil && wanted {
 			c.wake()
 		}
 		return err

@@ -24,7 +24,12 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		if _, err := c.load(ctx); err != nil {
 			return err
 		}
-		c.sender.start(ctx) // with what an earlier process left
+		if !c.closed() {
+			c.sender.start(ctx) // with what an earlier process left
+		}
+	}
+	if c.closed() {
+		return c.workClosed(ctx, opens)
 	}
 	if resume {
 		if err := c.renew(ctx); err != nil {
@@ -47,6 +52,18 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// workClosed is work where the connector is not open: what arrived waits for it.
+func (c *conversation) workClosed(ctx context.Context, opened bool) error {
+	if opened {
+		c.check()
+	}
+	due, err := c.records.Due(ctx)
+	if err == nil && due.Session && due.Waiting == 0 {
+		_, err = c.startSession(ctx)
+	}
+	return err
 }
 
 // step takes up what waits, and answers it if anybody asked. Where nothing waits it

@@ -90,21 +90,13 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
 	}
 	began, err := s.o.Hub.Compact(r.Context(), c.Name(), b.Focus, b.Keep)
 	if err != nil {
-		return notOpen(err)
+		return err
 	}
 	status := http.StatusOK
 	if began.State == compactor.EventStarted || began.State == compactor.EventScheduled {
 		status = http.StatusAccepted
 	}
 	return answer(w, status, jobOf(began))
-}
-
-// notOpen says of a conversation whose connector is closed what to do.
-func notOpen(err error) error {
-	if errors.Is(err, channel.ErrNoConnector) {
-		return problem(http.StatusConflict, "The connector of this conversation does not run in this process: start the bot with it (terminal: `cairn chat --web`).")
-	}
-	return err
 }
 
 func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
@@ -114,7 +106,7 @@ func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
 	}
 	undone, err := s.o.Hub.Undo(r.Context(), c.Name())
 	if err != nil {
-		return notOpen(err)
+		return err
 	}
 	return answer(w, http.StatusOK, jobOf(undone))
 }
@@ -127,7 +119,7 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request) error {
 	wanted, later, err := s.o.Hub.StartSession(r.Context(), c.Name())
 	switch {
 	case err != nil:
-		return notOpen(err)
+		return err
 	case !wanted:
 		return answer(w, http.StatusOK, doneAnswer{Reason: "nothing was said since the last beginning"})
 	case later:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/memory"
 )
@@ -158,15 +159,7 @@ func TestActions(t *testing.T) {
 			}
 		}
 	})
-	t.Run("of a closed connector nothing can be compacted", func(t *testing.T) {
-		if _, err := r.store.Conversation(t.Context(), "discord:1/2"); err != nil {
-			t.Fatal(err)
-		}
-		r.do(200, nil, "GET", "/api/conversations/discord:1%2F2", "")
-		if said := r.do(409, nil, "POST", "/api/conversations/discord:1%2F2/compact", ""); !strings.Contains(said, "does not run") {
-			t.Error(said)
-		}
-	})
+	t.Run("a conversation whose connector is closed", func(t *testing.T) { closedConnector(t, r) })
 	t.Run("where nothing was said nothing is made", func(t *testing.T) {
 		for _, action := range []string{"/compact", "/undo", "/new", "/pause", "/resume"} {
 			r.do(404, nil, "POST", at("terminal:nowhere", action), "")
@@ -175,6 +168,50 @@ func TestActions(t *testing.T) {
 			t.Error("it is there now")
 		}
 	})
+}
+
+// closedConnector compacts a conversation of Discord, which is not open, and gives it a new session.
+// Its messages still wait to be answered there.
+func closedConnector(t *testing.T, r *rig) {
+	const name = "discord:1/2"
+	c, err := r.store.Conversation(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var past []memory.Inbound
+	for i := range 40 {
+		past = append(past, memory.Inbound{ID: fmt.Sprint(i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: fmt.Sprintf("Plot %d has roses. %s", i, strings.Repeat("They grow along the wall. ", 8))})
+	}
+	if _, err := c.Import(t.Context(), past); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Deliver(t.Context(), memory.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}); err != nil {
+		t.Fatal(err)
+	}
+	var job jobAnswer
+	r.do(202, &job, "POST", at(name, "/compact"), "")
+	if job.State != string(compactor.EventStarted) && job.State != string(compactor.EventScheduled) {
+		t.Errorf("compact: %+v", job)
+	}
+	applied := func() bool {
+		var d conversationAnswer
+		r.do(200, &d, "GET", at(name, ""), "")
+		return len(d.Stack) > 0 && d.Running == ""
+	}
+	for end := time.Now().Add(20 * time.Second); !applied(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no summary is applied")
+		}
+	}
+	if r.do(200, &job, "POST", at(name, "/undo"), ""); job.State != string(compactor.EventUndone) {
+		t.Errorf("undo: %+v", job)
+	}
+	var done doneAnswer
+	r.do(202, &done, "POST", at(name, "/new"), "")
+	due, err := c.Due(t.Context())
+	if err != nil || due.Waiting != 1 || !due.Session {
+		t.Errorf("%+v waits, %v", due, err)
+	}
 }
 
 func TestSettings(t *testing.T) {
