@@ -84,7 +84,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		c.sender.keep(o.Reply, r.writer) // before the row is there for a sender to find
 	}
 	c.do(func(e *compactor.Compactor) {
-		o.Count = e.Count()
+		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = c.storable(o.Messages)
 		if !o.Failure {
 			o.Context, o.Version = e.History().Context()

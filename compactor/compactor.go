@@ -215,6 +215,7 @@ type Prompt struct {
 	Messages  []llm.Message // the caller may change their pictures, and nothing else
 	Head      int           // how many of them stay the same until the head changes: the system prompt, and what is kept of earlier talk
 	MaxTokens int           // the answer may take
+	Estimate  int           // tokens of the messages and the tools, as estimated
 	Spare     int           // tokens of the window left beside the answer, less the doubt about their estimate: a bound that exceeds the window is refused
 }
 
@@ -234,7 +235,7 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 			c.askedAt = c.o.Now()
 			c.ask(c.h.view)
 			messages := c.rendering.next(c.o.System, c.h.view)
-			return Prompt{messages, c.rendering.headLen, Reserve(c.o.MaxOutput, window), max(c.asked.spare, 1)}, nil
+			return Prompt{messages, c.rendering.headLen, Reserve(c.o.MaxOutput, window), c.asked.estimate, max(c.asked.spare, 1)}, nil
 		}
 	}
 	return Prompt{}, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.view), window, c.real(c.frame()))

@@ -39,6 +39,9 @@ func contextOf(c Context) turnContext {
 	return turnContext{Context: c, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
+// ContextTokens is what the text of a turn context costs in the prompt, estimated.
+func ContextTokens(text string) int { return contextOf(Context{Text: text}).tokens }
+
 // noVersion is the version of no head.
 const noVersion = -1
 

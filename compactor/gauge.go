@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"math"
 
 	"cairn/llm"
@@ -17,6 +18,8 @@ import (
 type asked struct {
 	revision int
 	estimate int // tokens
+	counted  int // tokens, by the provider; 0: it did not say
+	context  int // tokens of the turn context
 	pictures int // how many of them are pictures'
 	reserve  int // for the reply
 	spare    int // of the window
@@ -96,6 +99,9 @@ func (c *Compactor) budget() int { return c.o.Window() * 100 / c.learnt().Scale(
 // ask notes what the request shows that is made of s.
 func (c *Compactor) ask(s view) {
 	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.doubt(s)}
+	if c.h.contextRuns {
+		c.asked.context = c.h.contexts[len(c.h.contexts)-1].tokens
+	}
 	for _, l := range s.lines {
 		c.asked.pictures += l.pictures * pictureTokens
 	}
@@ -117,6 +123,7 @@ func (c *Compactor) Reported(u llm.Usage) {
 	if c.asked.pictures == 0 && words >= leastLesson {
 		c.learnt().Counted(words, prompt)
 	}
+	c.asked.counted = prompt
 	c.h.counted(c.asked.revision, Count{Prompt: prompt, Estimate: c.asked.estimate, Model: c.o.Model})
 }
 
@@ -133,6 +140,28 @@ const (
 // Count returns the count that holds now, to be stored with the turn: so every gauge
 // shows one number, also after a restart and beside a running bot.
 func (c *Compactor) Count() Count { return c.h.anchor }
+
+// Sent is a request as its usage is kept with the turn: for the history of a conversation, and
+// to simulate it with what its provider counted. The zero value is of no request.
+type Sent struct {
+	Window    int     // tokens
+	Used      int     // tokens of the request, with the reply's reserve
+	Counted   int     // tokens of its prompt, by the provider; 0: it reported none
+	Estimated int     // the same, estimated
+	Context   int     // tokens of the turn context among them, estimated; 0: there was none
+	Factor    float64 // real tokens for one estimated, as it is known by now
+}
+
+// Sent returns the last Request since it was called last.
+func (c *Compactor) Sent() (s Sent) {
+	if c.asked.estimate == 0 {
+		return s
+	}
+	s = Sent{Window: c.o.Window(), Counted: c.asked.counted, Estimated: c.asked.estimate, Context: c.asked.context, Factor: c.learnt().Factor()}
+	s.Used = cmp.Or(s.Counted, c.real(s.Estimated)) + c.asked.reserve
+	c.asked = asked{}
+	return s
+}
 
 func (h *History) counted(revision int, count Count) {
 	if h.revision == revision {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor"
 )
 
 // Grown is a message as it adds to the window.
@@ -122,4 +123,40 @@ func (s *Store) Places(ctx context.Context, words string, limit, offset int) (pa
 		ORDER BY m.id DESC LIMIT 1) AS last, count(*) OVER () FROM conversations c
 		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
 	return page, total, err
+}
+
+// TurnUsage is how full the window was at the last request of a turn.
+type TurnUsage struct {
+	Seq  int64 // of the answer
+	Time time.Time
+	compactor.Sent
+}
+
+// keepSent stores how full the window was when the turn was answered.
+func (c *Conversation) keepSent(tx *transaction, o Outcome) error {
+	if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
+		_, err := tx.Exec("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			c.row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
+		return err
+	}
+	return nil
+}
+
+// TurnUsages returns how full the window was at the turns answered from one seq to another,
+// oldest first. Of turns before schema version 8 it is not known.
+func (c *Conversation) TurnUsages(ctx context.Context, from, to int64) (all []TurnUsage, err error) {
+	low, high := c.rows(from, to)
+	err = c.store.look(ctx, func(rows *sql.Rows) error {
+		var u TurnUsage
+		var saidAt int64
+		err := rows.Scan(&u.Seq, &saidAt, &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
+		u.Time = at(saidAt)
+		all = append(all, u)
+		return err
+	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
+		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? ORDER BY u.id`, low, high)
+	if err != nil {
+		return nil, c.fail("read the usage of turns", err)
+	}
+	return all, nil
 }

@@ -110,6 +110,9 @@ func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, c
 		if contextStored, err = c.keepContext(tx, o.Context, o.Version); err != nil {
 			return err
 		}
+		if err := c.keepSent(tx, o); err != nil {
+			return err
+		}
 		if err := c.addUsage(tx, o.Usage); err != nil {
 			return err
 		}

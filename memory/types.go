@@ -65,6 +65,7 @@ type Outcome struct {
 	Pieces   []string        // the reply, cut for the connector
 	Failure  bool            // Pieces are a plain sentence about a failure, not the assistant's words
 	Count    compactor.Count // what the provider counted last; zero: nothing that holds
+	Sent     compactor.Sent  // the last request of the turn; zero: none was made
 	Usage    []Usage         // what models were used for since the last outcome
 
 	Context compactor.Context // what the model was shown with the turn; its Text is empty if that is not kept

@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -49,9 +50,17 @@ var wanted = regexp.MustCompile(`in about (\d+) tokens`)
 func second[T any](_ T, err error) error { return err }
 
 // scripted answers turns, and as a worker sums up in words of what it reads.
-func scripted(window int) *llmtest.Model {
+// It counts a prompt as counts says; nil: it reports no usage.
+func scripted(window int, counts func(n, estimate int) int) *llmtest.Model {
 	return &llmtest.Model{Tokens: window, Delay: 2 * time.Second, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		resp := llm.Response{FinishReason: llm.FinishStop, Message: llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("Answer %d: %s", n, strings.Repeat("it is so and the plot is watered. ", n%9+1))}}
+		if counts != nil {
+			text := ""
+			for _, m := range req.Messages {
+				text += m.Text
+			}
+			resp.Usage = llm.Usage{Prompt: counts(n, tokens.Estimate(text)), Completion: tokens.Estimate(resp.Message.Text)}
+		}
 		for _, tool := range req.Tools {
 			if tool.Name != "summarize" {
 				continue
@@ -78,16 +87,21 @@ func TestLiveTalkIsSimulatedAsItHappened(t *testing.T) {
 		worker           bool
 		asked            func(i int) bool
 		change           func(*compactor.Policy)
+		counts           func(n, estimate int) int
 	}{
-		"a worker":              {160, 0, true, func(i int) bool { return i%2 == 0 }, nil},
-		"no model to summarize": {160, 0, false, func(i int) bool { return i%3 == 0 }, nil},
-		"nothing ahead":         {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }},
-		"memories are recalled": {160, 600, true, func(i int) bool { return i%2 == 0 }, nil},
+		"a worker":               {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, nil},
+		"no model to summarize":  {160, 0, false, func(i int) bool { return i%3 == 0 }, nil, nil},
+		"nothing ahead":          {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, nil},
+		"memories are recalled":  {160, 600, true, func(i int) bool { return i%2 == 0 }, nil, nil},
+		"a provider counts more": {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 13 / 10 }},
+		"a provider counts less": {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 8 / 10 }},
+		"counts vary":            {160, 600, true, func(i int) bool { return i%3 == 0 }, nil, func(n, e int) int { return e * (118 + n*7%5) / 100 }},
+		"counts, nothing ahead":  {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, func(n, e int) int { return e * (105 + n*7%20) / 100 }},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()
 			agent := agentOf(6000, c.change)
-			model := scripted(6000)
+			model := scripted(6000, c.counts)
 			agent.Model, agent.Recall = model, c.recall
 			if c.worker {
 				agent.Worker = model

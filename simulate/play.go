@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -51,7 +52,7 @@ func (p *player) imports(ctx context.Context, past []Message) error {
 	var done int
 	feed := compactor.Feed[Message]{
 		Engine: p.engine, Window: p.v.window,
-		Most: func() int { return compactor.BurstBudget(p.v.window() * 100 / p.learnt().Scale()) },
+		Most: func() int { return compactor.BurstBudget(p.v.window() * 100 / p.learnt.Scale()) },
 		Write: func(batch []Message) ([]chat.Message, error) {
 			list := make([]chat.Message, len(batch))
 			for i, m := range batch {
@@ -78,13 +79,6 @@ func (p *player) imports(ctx context.Context, past []Message) error {
 		return nil
 	}
 	return feed.Flush()
-}
-
-func (p *player) learnt() *llm.Learnt {
-	if p.o.Engine.Learnt == nil {
-		return new(llm.Learnt)
-	}
-	return p.o.Engine.Learnt()
 }
 
 // burstOf are the messages that were taken up together: a turn that was answered, or a
@@ -124,14 +118,18 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 func (p *player) answer(ctx context.Context, question, said []Message) error {
 	history := p.engine.History()
 	if len(question) > 0 {
-		history.Begin(contextOf(question))
+		history.Begin(p.contextOf(question, said))
 	}
 	requests := 0
 	for i, m := range said {
 		last := i == len(said)-1
 		if m.Role == llm.RoleAssistant {
-			if err := p.request(ctx, m); err != nil {
+			estimate, err := p.request(ctx, m)
+			if err != nil {
 				return err
+			}
+			if then, known := p.rec.Requests[said[len(said)-1].Seq]; known && !slices.ContainsFunc(said[i+1:], isAnswer) {
+				p.counted(then, estimate)
 			}
 			requests++
 		}
@@ -156,27 +154,58 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 	return nil
 }
 
+func isAnswer(m Message) bool { return m.Role == llm.RoleAssistant }
+
+// counted has the provider count the request that was just made as it did then. One that shows
+// something else, under other settings, is off by the same share.
+func (p *player) counted(then compactor.Sent, estimate int) {
+	if then.Counted > 0 {
+		p.engine.Reported(llm.Usage{Prompt: int(math.Round(float64(then.Counted) * float64(estimate) / float64(then.Estimated)))})
+	}
+	p.knows(then.Factor)
+}
+
+// knows has the model's factor be the one that was known then.
+func (p *player) knows(factor float64) {
+	facts := p.learnt.Facts()
+	facts.Scale, facts.Factor = p.learnt.Scale(), factor
+	p.learnt = remembering(facts)
+}
+
+// remembering is what is known of a model, for this simulation alone.
+func remembering(facts llm.Facts) *llm.Learnt {
+	var n llm.Notebook
+	n.Open(map[string]llm.Facts{"": facts}, nil)
+	return n.Page("")
+}
+
 // contextOf is the turn context of a question, as it is stored. A context that has ended with
-// its head is stored no more: one that says only the time stands for it.
-func contextOf(question []Message) compactor.Context {
+// its head is stored no more: one of the same length stands for it, or, where that is not known
+// either, one that says only the time.
+func (p *player) contextOf(question, said []Message) compactor.Context {
 	for _, m := range question {
 		if m.Context != "" {
 			return compactor.Context{Text: m.Context}
 		}
 	}
-	return compactor.Context{Text: filler(usualContext)}
+	if len(said) > 0 {
+		if then, known := p.rec.Requests[said[len(said)-1].Seq]; known {
+			return compactor.Context{Text: p.filler(then.Context)}
+		}
+	}
+	return compactor.Context{Text: p.filler(usualContext)}
 }
 
 // usualContext is the tokens of a turn context that says only the time and how full the window is.
-const usualContext = 22
+const usualContext = 34
 
-// request makes the request that m answered.
-func (p *player) request(ctx context.Context, m Message) error {
+// request makes the request that m answered, of so many estimated tokens.
+func (p *player) request(ctx context.Context, m Message) (estimate int, err error) {
 	prompt, err := p.engine.Request(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	req := llm.Request{Messages: prompt.Messages, Tools: p.o.Engine.Tools, Head: prompt.Head}
 	p.sums.turns.add(p.cache.Price(req, p.now, true), m.Tokens)
-	return nil
+	return prompt.Estimate, nil
 }

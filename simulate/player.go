@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/promptcache"
-	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -31,7 +31,9 @@ type player struct {
 	took  time.Duration // by the summary that was just made
 	order int           // of the tasks so far
 
+	learnt    *llm.Learnt           // of the model; as it was recorded, else as it is known today
 	known     map[spanKey][]Summary // what was really summarized, the oldest attempt first
+	fillers   map[int]string        // by their tokens
 	usual     time.Duration         // that a summary took
 	actions   []action              // what people and the model wanted, by time
 	cache     *promptcache.Ledger
@@ -78,7 +80,18 @@ type action struct {
 }
 
 func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*player, error) {
-	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}}
+	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt)}
+	if o.Engine.Learnt != nil {
+		p.learnt = remembering(o.Engine.Learnt().Facts())
+	}
+	for _, m := range rec.Messages {
+		if then, known := rec.Requests[m.Seq]; known {
+			facts := p.learnt.Facts()
+			facts.Scale, facts.Factor = 0, then.Factor
+			p.learnt = remembering(facts)
+			break
+		}
+	}
 	if len(rec.Messages) > 0 {
 		p.now = rec.Messages[0].Saved
 	}
@@ -86,6 +99,7 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 	p.brief = len(rec.Messages) > mostExtracted && len(o.Questions) == 0
 	p.remember()
 	engine := o.Engine
+	engine.Learnt = func() *llm.Learnt { return p.learnt }
 	engine.Records, engine.Now, engine.Log = p.records, func() time.Time { return p.now }, slog.New(slog.DiscardHandler)
 	engine.Policy = func() compactor.Policy { return p.v.policy }
 	p.extract, p.v.policy.ExtractMemories = v.policy.ExtractMemories, false // they change no plan
@@ -244,15 +258,20 @@ func (p *player) act(ctx context.Context, t time.Time, seq int64) error {
 	return nil
 }
 
-// filler is a text of about so many tokens, in place of a turn context that was not kept.
-func filler(n int) string {
-	const word = " context"
-	text := strings.Repeat(word, max(n, 1))
-	if cost := tokens.Estimate(text); cost > 0 && cost != n {
-		text = strings.Repeat(word, max(n*n/cost, 1))
+// filler is the text of a turn context of so many tokens, in place of one that was not kept;
+// "" for none.
+func (p *player) filler(n int) string {
+	if n == 0 {
+		return ""
 	}
-	for tokens.Estimate(text) < n {
-		text += " a"
+	text, made := p.fillers[n]
+	if !made {
+		const word = " context"
+		text = strings.Repeat(word, sort.Search(n, func(i int) bool { return compactor.ContextTokens(strings.Repeat(word, i+1)) > n }))
+		for compactor.ContextTokens(text) < n {
+			text += " a"
+		}
+		p.fillers[n] = text
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -40,8 +41,15 @@ func Read(ctx context.Context, c *memory.Conversation) (Recording, error) {
 		}
 		from = said[len(said)-1].Seq + 1
 	}
-	all, sessions, err := c.RecordedSummaries(ctx)
-	rec.Summaries, rec.Sessions = all, sessions
+	turns, err := c.TurnUsages(ctx, 1, math.MaxUint32)
+	if err != nil {
+		return rec, err
+	}
+	rec.Requests = make(map[int64]compactor.Sent, len(turns))
+	for _, t := range turns {
+		rec.Requests[t.Seq] = t.Sent
+	}
+	rec.Summaries, rec.Sessions, err = c.RecordedSummaries(ctx)
 	return rec, err
 }
 

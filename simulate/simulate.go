@@ -21,10 +21,11 @@ import (
 // Recording is a conversation as it happened.
 type Recording struct {
 	Name      string
-	Messages  []Message // by Seq
-	Summaries []Summary // what was really summarized, in the order in which it was begun; may be empty
-	Sessions  []int64   // the first seqs of the sessions that somebody began with /new
-	Imported  int64     // messages up to this seq were imported: written in batches, and nobody answered them
+	Messages  []Message                // by Seq
+	Summaries []Summary                // what was really summarized, in the order in which it was begun; may be empty
+	Sessions  []int64                  // the first seqs of the sessions that somebody began with /new
+	Requests  map[int64]compactor.Sent // what was counted of the last request of a turn, by the seq of its answer
+	Imported  int64                    // messages up to this seq were imported: written in batches, and nobody answered them
 }
 
 // Message is one message of a recording. Seq and Turn are set, and Tokens.

@@ -78,7 +78,7 @@ func (p *player) asLong(row compactor.Compaction, target int) string {
 		}
 		target = min(target, max(n*p.v.policy.TargetPct/100, summarize.MinSummary))
 	}
-	return filler(target * filled / 100)
+	return p.filler(target*filled/100 + compactor.ContextTokens(""))
 }
 
 // material is about what a worker reads for a summary, in tokens.

@@ -2,8 +2,10 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,15 +24,15 @@ type historyAnswer struct {
 type usedPoint struct {
 	Time   time.Time `json:"time"`
 	Seq    int64     `json:"seq"`
-	Tokens int       `json:"tokens" doc:"measured where a compaction was applied; between, in proportion to the messages"`
-	Window int       `json:"window" doc:"that of now"`
+	Tokens int       `json:"tokens" doc:"measured at each answer and where a compaction was applied; between, in proportion to the messages"`
+	Window int       `json:"window" doc:"that of then, as far as it is known"`
 }
 
 // What one answer covers at most.
 const (
 	historyMessages    = 20_000
 	historyCompactions = 1000
-	historyPoints      = 1000 // beside those of compactions
+	historyPoints      = 1000 // beside those of compactions, and as many of answers
 )
 
 func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
@@ -75,6 +77,10 @@ func (s *Server) historyOf(ctx context.Context, c *memory.Conversation, since ti
 	if more {
 		h.Before = grown[0].Seq
 	}
+	turns, err := c.TurnUsages(ctx, grown[0].Seq, grown[len(grown)-1].Seq)
+	if err != nil {
+		return h, err
+	}
 	t := sawTooth{window: now.Max, step: max(len(grown)/historyPoints, 1)}
 	start, end := -1, now.Used
 	if grown[0].Seq == 1 {
@@ -83,13 +89,39 @@ func (s *Server) historyOf(ctx context.Context, c *memory.Conversation, since ti
 	if before > 0 {
 		end = -1
 	}
-	t.draw(grown, steps, start, end)
+	t.draw(grown, measurements(turns, steps), start, end)
 	h.Used = t.points
 	return h, nil
 }
 
-// sawTooth is the line of used tokens. What is measured is where compactions were applied, and
-// now; between two of these it grows as the messages do.
+// measurement is how many tokens were used before and after something that happened before the
+// message next. An answer changes nothing: both are the same.
+type measurement struct {
+	next          int64
+	time          time.Time
+	before, after int
+	window        int // 0: not known
+}
+
+// measurements are those of answers and of compactions, in order.
+func measurements(turns []memory.TurnUsage, steps []memory.AppliedStep) (all []measurement) {
+	every := len(turns)/historyPoints + 1
+	for i, u := range turns {
+		if i%every == 0 {
+			all = append(all, measurement{next: u.Seq, time: u.Time, before: u.Used, after: u.Used, window: u.Window})
+		}
+	}
+	for _, s := range steps {
+		if s.BeforeTokens > 0 {
+			all = append(all, measurement{next: s.Next, time: s.Time, before: s.BeforeTokens, after: s.AfterTokens})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b measurement) int { return cmp.Compare(a.next, b.next) })
+	return all
+}
+
+// sawTooth is the line of used tokens. What is measured is where answers were given and
+// compactions applied, and now; between two of these it grows as the messages do.
 type sawTooth struct {
 	window, step int
 	points       []usedPoint
@@ -97,27 +129,34 @@ type sawTooth struct {
 
 // draw draws all messages. start and end are the tokens before the first and after the last one;
 // -1: not known.
-func (t *sawTooth) draw(grown []memory.Grown, steps []memory.AppliedStep, start, end int) {
+func (t *sawTooth) draw(grown []memory.Grown, measured []measurement, start, end int) {
 	t.points = []usedPoint{}
-	for _, step := range steps {
-		if step.BeforeTokens == 0 || step.Next < grown[0].Seq { // it was not measured, or is not in sight
+	now := t.window
+	if i := slices.IndexFunc(measured, func(m measurement) bool { return m.window > 0 }); i >= 0 {
+		t.window = measured[i].window
+	}
+	for _, m := range measured {
+		if m.next < grown[0].Seq { // it is not in sight
 			continue
 		}
 		n := 0
-		for n < len(grown) && grown[n].Seq < step.Next {
+		for n < len(grown) && grown[n].Seq < m.next {
 			n++
 		}
-		t.rise(grown[:n], start, step.BeforeTokens)
-		at := usedPoint{Time: step.Time, Seq: step.Next - 1, Window: t.window}
-		at.Tokens = step.BeforeTokens
+		t.window = cmp.Or(m.window, t.window)
+		t.rise(grown[:n], start, m.before)
+		at := usedPoint{Time: m.time, Seq: m.next - 1, Window: t.window, Tokens: m.before}
 		t.points = append(t.points, at)
-		at.Tokens = step.AfterTokens
-		t.points = append(t.points, at)
-		grown, start = grown[n:], step.AfterTokens
+		if m.after != m.before {
+			at.Tokens = m.after
+			t.points = append(t.points, at)
+		}
+		grown, start = grown[n:], m.after
 		if len(grown) == 0 {
 			return
 		}
 	}
+	t.window = now
 	t.rise(grown, start, end)
 }
 

@@ -1,15 +1,20 @@
 package web
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"testing"
 
+	"cairn/compactor"
+	"cairn/llm"
 	"cairn/simulate"
 )
 
 func TestTheAPISimulatesAConversation(t *testing.T) {
-	r := newRig(t, rigOptions{})
+	r := newRig(t, rigOptions{model: func(context.Context, int, llm.Request) (llm.Response, error) { // counts nothing
+		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: "Noted."}, FinishReason: llm.FinishStop}, nil
+	}})
 	r.talk(here, 30)
 	var report simulate.Report
 	r.do(200, &report, "POST", "/api/simulate", strings.Replace(`{"conversation":"HERE","variants":[{"settings":{"background_threshold":0.5,"economy":true}},{"name":"wide","settings":{"context_window":32000}}]}`, "HERE", here, 1))
@@ -68,5 +73,25 @@ func TestSettingsArePreviewed(t *testing.T) {
 	}
 	if status, text := r.post(pageOf(here)+"/settings", url.Values{"background_threshold": {"0.7"}}); status != 303 || !strings.Contains(text, "Nothing was changed.") {
 		t.Errorf("apply again: %d %.2000s", status, text)
+	}
+}
+
+func TestTheHistoryHasWhatTheProviderCounted(t *testing.T) {
+	r := newRig(t, rigOptions{}) // its model counts 1000 tokens for each prompt
+	r.talk(here, 3)
+	var h historyAnswer
+	r.do(200, &h, "GET", at(here, "/history"), "")
+	reserve := compactor.Reserve(500, 8000)
+	counted := 0
+	for _, u := range h.Used {
+		if u.Window != 8000 {
+			t.Errorf("a window of %d tokens", u.Window)
+		}
+		if u.Tokens == 1000+reserve {
+			counted++
+		}
+	}
+	if counted != 3 {
+		t.Errorf("%d of 3 answers are where the provider counted them: %+v", counted, h.Used)
 	}
 }
