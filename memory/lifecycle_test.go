@@ -112,3 +112,30 @@ func TestPurge(t *testing.T) {
 		wantNoBytes(t, dir, word)
 	})
 }
+
+func TestEditedMemories(t *testing.T) {
+	c := imported(t, 4)
+	s := keep(t, c, "Ann", "Ann has a dog called Bello", 2)
+	other := keep(t, c, "Ann", "Ann plays the flute")
+	noError(t, c.store.Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
+	m, from, err := c.store.Memory(ctx, s.ID)
+	noError(t, err)
+	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(from) != 1 || from[0].Seq != 2 {
+		t.Errorf("got %+v from %v", m, from)
+	}
+	expect(t, "found by the new text", len(must(c.SearchMemories(ctx, "Mina cat", 9))(t)), 1)
+	expect(t, "found by the old text", len(must(c.SearchMemories(ctx, "Bello", 9))(t)), 0)
+	var wrong *ContentError
+	for _, text := range []string{"", " \n", strings.Repeat("x", maxContent+1)} {
+		if err := c.store.Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+	expectError(t, c.store.Edit(ctx, other.ID, strings.ToUpper(m.Content)), ErrSaid)
+	expectError(t, c.store.Edit(ctx, 999, "Ann has a cat"), ErrNotFound)
+	noError(t, c.Forget(ctx, other.ID))
+	expectError(t, c.store.Edit(ctx, other.ID, "Ann plays the oboe"), ErrNotFound)
+	if _, err := c.Delete(ctx, []string{from[0].ID}); err != nil || state(t, c, s.ID) != "gone" {
+		t.Errorf("its message is deleted, and it is %s, %v", state(t, c, s.ID), err)
+	}
+}
