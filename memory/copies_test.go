@@ -68,16 +68,16 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 			t.Errorf("the reasoning of a later turn is %s, %v", m.Native, err)
 		}
 	})
-	t.Run("in its own turn the arguments of memory tools and the provider's JSON go too", func(t *testing.T) {
+	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, asking(1, "remember the "+secret))
-		answerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain"})
+		answerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain on the " + secret})
 		run(t, c.store, "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
 		remove(t, c, 1)
 		run(t, c.store, "DELETE FROM message_terms WHERE seq > 1 AND term LIKE 'xyl%'")
 		wantNoSecret(t, c)
 		m, err := c.Message(ctx, 2)
-		if err != nil || len(m.Native) != 0 || len(m.Calls) != 3 || m.Calls[2].Arguments != `{"query":"rain"}` || m.Tokens != compactor.TokensOf(m) {
+		if err != nil || len(m.Native) != 0 || len(m.Calls) != 3 || m.Calls[2].Arguments != "{}" || m.Tokens != compactor.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
