@@ -2,6 +2,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -72,7 +73,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	list, err := s.conversations(r, r.URL.Query().Get("q"), limit, offset)
+	list, err := s.conversations(r.Context(), r.URL.Query().Get("q"), limit, offset)
 	if err != nil {
 		return err
 	}
@@ -80,19 +81,19 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 }
 
 // conversations is a page of the conversations that have some words in their names.
-func (s *Server) conversations(r *http.Request, words string, limit, offset int) (list conversationList, err error) {
-	places, total, err := s.o.Store.Places(r.Context(), words, limit, offset)
+func (s *Server) conversations(ctx context.Context, words string, limit, offset int) (list conversationList, err error) {
+	places, total, err := s.o.Store.Places(ctx, words, limit, offset)
 	if err != nil {
 		return list, err
 	}
-	paused, err := s.o.Store.Pauses(r.Context())
+	paused, err := s.o.Store.Pauses(ctx)
 	if err != nil {
 		return list, err
 	}
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
 		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.o.Agent(p.Channel).ID, Messages: p.Next - 1, Last: p.Last, State: "idle"}
-		now, err := s.fills.of(r.Context(), s.o.Hub, p)
+		now, err := s.fills.of(ctx, s.o.Hub, p)
 		if err != nil {
 			return list, err
 		}

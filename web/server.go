@@ -97,6 +97,9 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
+	s.running.Go(func() { // measured once, the first page of the list is there at once
+		_, _ = s.conversations(streams, "", pageSize, 0) // who asks is told what is wrong
+	})
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)
