@@ -93,7 +93,7 @@ func (s *Server) conversations(ctx context.Context, words string, limit, offset 
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
 		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.o.Agent(p.Channel).ID, Messages: p.Next - 1, Last: p.Last, State: "idle"}
-		now, err := s.fills.of(ctx, s.o.Hub, p)
+		now, err := s.fills.of(ctx, s.operator, p)
 		if err != nil {
 			return list, err
 		}
@@ -125,17 +125,17 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	a := conversationAnswer{}
-	if a.Context, err = s.o.Hub.Gauge(r.Context(), c.Name()); err != nil {
+	if a.Context, err = s.operator.Gauge(r.Context(), c.Name()); err != nil {
 		return err
 	}
-	if a.Settings, _, err = s.o.Hub.Settings(r.Context(), c.Name()); err != nil {
+	if a.Settings, _, err = s.operator.Settings(r.Context(), c.Name()); err != nil {
 		return err
 	}
-	here, all, err := s.o.Hub.Paused(r.Context(), c.Name())
+	here, all, err := s.operator.Paused(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}
-	now, _ := s.o.Hub.Glance(c.Name())
+	now, _ := s.operator.Glance(c.Name())
 	a.Silent, a.Answering = here || all, now.Answering
 	return answer(w, http.StatusOK, a)
 }
@@ -145,7 +145,7 @@ func (s *Server) conversationUsage(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	spent, err := s.o.Hub.Spending(r.Context(), c.Name())
+	spent, err := s.operator.Spending(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (s *Server) summaries(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now, err := s.o.Hub.Gauge(r.Context(), c.Name())
+	now, err := s.operator.Gauge(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}

@@ -251,6 +251,6 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	}
 	money := s.o.Settings().Money()
 	a := usageAnswer{channel.NewUsageReport(used, day, by, money.Prices), []channel.Budget{}}
-	a.Budgets = append(a.Budgets, s.o.Hub.Budgets()...)
+	a.Budgets = append(a.Budgets, s.operator.Budgets()...)
 	return answer(w, http.StatusOK, a)
 }

@@ -48,11 +48,11 @@ func (h *health) registerHub() {
 	h.gauge("conversations_stuck", "Conversations that cannot continue; the log says why.", nil, func() float64 { return float64(hub.Stats().Stuck) })
 	h.gauge("conversations_refused", "Conversations whose next reply was refused and is retried.", nil, func() float64 { return float64(hub.Stats().Refused) })
 	h.gauge("turns_failing", "Turns that failed since the last answer.", nil, func() float64 { return float64(hub.Stats().Failing) })
-	h.gauge("window_fill_ratio", "How full the fullest window of the open conversations is; 1: full.", nil, hub.Fullest)
+	h.gauge("window_fill_ratio", "How full the fullest window of the open conversations is; 1: full.", nil, hub.Operator().Fullest)
 	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {
 		of := func(value func(channel.Budget) float64) func() float64 {
 			return func() float64 {
-				for _, b := range hub.Budgets() {
+				for _, b := range hub.Operator().Budgets() {
 					if b.Setting == setting {
 						return value(b)
 					}
