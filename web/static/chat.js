@@ -139,20 +139,20 @@ box.addEventListener("keydown", (e) => {
   }
 });
 
-const events = new EventSource("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation));
-events.addEventListener("reply", (e) => {
-  const reply = JSON.parse(e.data);
-  const busy = reply.state === "writing";
-  writing.hidden = !busy;
-  stop.hidden = !busy;
-  writing.querySelector(".text").textContent = reply.text || "";
-  if (reply.state === "sent" && reply.failure) tell(reply.text);
-  if (reply.state === "sent") read();
+watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation), {
+  reply: (reply) => {
+    const busy = reply.state === "writing";
+    writing.hidden = !busy;
+    stop.hidden = !busy;
+    writing.querySelector(".text").textContent = reply.text || "";
+    if (reply.state === "sent" && reply.failure) tell(reply.text);
+    if (reply.state === "sent") read();
+  },
+  turn: (turn) => {
+    stop.hidden = turn.state !== "started";
+    if (stop.hidden) { writing.hidden = true; read(); }
+  },
+  reset: read,
 });
-events.addEventListener("turn", (e) => {
-  stop.hidden = JSON.parse(e.data).state !== "started";
-  if (stop.hidden) { writing.hidden = true; read(); }
-});
-events.addEventListener("reset", read);
 form.elements.id.value = newID();
 window.scrollTo(0, document.body.scrollHeight);
