@@ -138,7 +138,7 @@ func stored(head Head, verbatim iter.Seq[chat.Message], jobs []Compaction, next 
 	var messages []transcript.Message
 	for m := range verbatim {
 		messages = append(messages, transcript.Message{
-			Seq: m.Seq, Turn: m.Turn, Role: transcript.Role(m.Role), Time: m.Time, Addressed: m.Addressed, Tokens: m.Tokens,
+			Seq: m.Seq, Turn: m.Turn, Time: m.Time, Tokens: m.Tokens,
 		})
 	}
 	s.Messages = s.Messages.Append(messages...)

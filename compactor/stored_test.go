@@ -71,7 +71,7 @@ func describe(s *transcript.State) string {
 			row.Messages, row.Children, row.Tokens, row.AwaitsModel, row.Text)
 	}
 	for m := range s.Messages.All() {
-		fmt.Fprint(&b, m.Seq, "/", m.Turn, "/", m.Role, "/", m.Addressed, " ")
+		fmt.Fprint(&b, m.Seq, "/", m.Turn, " ")
 	}
 	return b.String()
 }

@@ -58,7 +58,9 @@ func (p *player) imports(ctx context.Context, past []Message) error {
 			for i, m := range batch {
 				list[i] = m.Message
 			}
-			p.records.append(list)
+			if err := p.records.append(list); err != nil {
+				return nil, err
+			}
 			p.said = list[len(list)-1]
 			p.progress(done)
 			return list, nil
@@ -104,7 +106,9 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 			return err
 		}
 		p.until(at)
-		p.appendAll(question)
+		if err := p.appendAll(question); err != nil {
+			return err
+		}
 	}
 	if !slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) && asked == len(burst) {
 		p.engine.Check(ctx)
@@ -141,7 +145,9 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		if last {
 			_, _ = history.Context() // it is stored with the answer
 		}
-		p.records.append([]chat.Message{m.Message})
+		if err := p.records.append([]chat.Message{m.Message}); err != nil {
+			return err
+		}
 		history.Append(m.Message)
 		p.said = m.Message
 	}

@@ -277,13 +277,16 @@ func (p *player) filler(n int) string {
 }
 
 // appendAll appends messages that are on disk.
-func (p *player) appendAll(all []Message) {
+func (p *player) appendAll(all []Message) error {
 	list := make([]chat.Message, len(all))
 	for i, m := range all {
 		list[i] = m.Message
 	}
-	p.records.append(list)
+	if err := p.records.append(list); err != nil {
+		return err
+	}
 	p.said = list[len(list)-1]
 	p.engine.History().Append(list...)
 	p.engine.History().Stored()
+	return nil
 }

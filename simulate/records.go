@@ -62,17 +62,17 @@ func (r *records) commit(c transcript.Change) {
 }
 
 // append adds messages as they were recorded: numbers of deleted ones are left out.
-func (r *records) append(messages []chat.Message) {
-	s := r.state
-	marks := s.Marks
-	marks.Version++
-	var added []transcript.Message
-	for _, m := range messages {
-		added = append(added, transcript.Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time, Tokens: m.Tokens})
-		marks.NextSeq = m.Seq + 1
-		marks.InSession++
+func (r *records) append(messages []chat.Message) error {
+	added := make([]transcript.Message, len(messages))
+	for i, m := range messages {
+		added[i] = transcript.Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time, Tokens: m.Tokens}
 	}
-	r.state = s.With(transcript.Change{Base: s.Version, Appended: added, Marks: marks, Sets: s.Sets, Sessions: s.Sessions, Pins: s.Pins})
+	change, err := r.state.Append(added...)
+	if err != nil {
+		return err
+	}
+	r.commit(change)
+	return nil
 }
 
 // Load returns the state of an empty conversation.

@@ -14,7 +14,6 @@ import (
 type conversation struct {
 	t         testing.TB
 	s         *transcript.State
-	before    []*transcript.State // the states before s, oldest first
 	messages  map[int64]transcript.Message
 	summaries map[int64]transcript.Summary
 }
@@ -33,36 +32,77 @@ func said(t testing.TB, n int) *conversation {
 // apply writes a change into the store and takes the state after it.
 func (c *conversation) apply(change transcript.Change) {
 	c.t.Helper()
-	for _, m := range slices.Concat(change.Appended, change.Edited) {
+	for _, m := range change.Appended {
 		c.messages[m.Seq] = m
 	}
-	known := map[int64]bool{}
 	for _, row := range change.Summaries {
-		known[row.ID] = true
 		c.summaries[row.ID] = row
 	}
-	for id, row := range c.summaries { // those the state does not hold
-		if known[id] {
-			continue
-		}
-		if slices.ContainsFunc(change.Deleted, row.Covers) {
-			row = row.Without(change.Deleted)
-		}
-		for _, m := range change.Edited {
-			if row.Covers(m.Seq) && row.State != transcript.Prepared && row.State != transcript.Running {
-				row = row.Edited()
-			}
-		}
-		c.summaries[id] = row
-	}
-	for _, seq := range change.Deleted {
-		delete(c.messages, seq)
-	}
-	c.before = append(c.before, c.s)
-	c.s = c.s.With(change)
+	c.become(c.s.With(change))
+}
+
+// become takes a state, which must keep the invariants.
+func (c *conversation) become(s *transcript.State) {
+	c.t.Helper()
+	c.s = s
 	if err := c.check(); err != nil {
 		c.t.Fatal(err)
 	}
+}
+
+// edit changes what a message costs, as the store does.
+func (c *conversation) edit(seq int64, tokens int) {
+	c.t.Helper()
+	m := c.messages[seq]
+	m.Tokens = tokens
+	c.messages[seq] = m
+	next := c.revise([]int64{seq}, transcript.Summary.Edited)
+	if n, _ := next.Messages.Count(transcript.Span{From: seq, To: seq}); n > 0 {
+		next.Messages = next.Messages.Without(transcript.Span{From: seq, To: seq}).Insert([]transcript.Message{m})
+	}
+	c.become(next)
+}
+
+// remove deletes messages, as the store does.
+func (c *conversation) remove(seqs ...int64) {
+	c.t.Helper()
+	next := c.revise(seqs, func(row transcript.Summary) transcript.Summary { return row.Without(seqs) })
+	for _, seq := range seqs {
+		delete(c.messages, seq)
+		next.Messages = next.Messages.Without(transcript.Span{From: seq, To: seq})
+		if seq >= next.SessionStart {
+			next.InSession--
+		}
+	}
+	c.become(next)
+}
+
+// revise is the state in which every summary over one of seqs, shown or not, is what as says.
+func (c *conversation) revise(seqs []int64, as func(transcript.Summary) transcript.Summary) *transcript.State {
+	for id, row := range c.summaries {
+		if slices.ContainsFunc(seqs, row.Covers) {
+			c.summaries[id] = as(row)
+		}
+	}
+	next := *c.s
+	next.Version++
+	next.HeadVersion = next.Version
+	for _, rows := range []*[]transcript.Summary{&next.Summaries, &next.Prepared, &next.Running} {
+		var kept []transcript.Summary
+		for _, was := range *rows {
+			if row := c.summaries[was.ID]; row.State == was.State {
+				kept = append(kept, row)
+			}
+		}
+		*rows = kept
+	}
+	next.Sets = slices.Clone(next.Sets)
+	for i, set := range next.Sets {
+		for _, sp := range set.Over {
+			next.Sets[i].Changed = next.Sets[i].Changed || slices.ContainsFunc(seqs, sp.Covers)
+		}
+	}
+	return &next
 }
 
 // check holds the state to its invariants, and the summaries in the store to Provenance:
@@ -78,8 +118,10 @@ func (c *conversation) check() error {
 		}
 	}
 	for _, m := range c.messages {
-		if found, ok := c.s.Messages.Find(m.Seq); ok == c.s.Covered(m.Seq) && m.Seq >= c.s.SessionStart || ok && found != m {
-			return fmt.Errorf("message %d: verbatim %v, behind a summary %v; %+v, stored %+v", m.Seq, ok, c.s.Covered(m.Seq), found, m)
+		found := slices.Collect(c.s.Messages.In(transcript.Span{From: m.Seq, To: m.Seq}))
+		verbatim := len(found) > 0
+		if verbatim == c.s.Covered(m.Seq) && m.Seq >= c.s.SessionStart || verbatim && found[0] != m {
+			return fmt.Errorf("message %d: behind a summary %v; verbatim %+v, stored %+v", m.Seq, c.s.Covered(m.Seq), found, m)
 		}
 	}
 	return nil
@@ -104,39 +146,32 @@ func (c *conversation) expand(row transcript.Summary) (seqs []int64) {
 	return seqs
 }
 
-func message(text string) transcript.Message {
-	return transcript.Message{Role: transcript.User, Tokens: len(text), Time: time.Unix(0, 0), Content: &transcript.Content{Author: "Ada", Text: text}}
-}
-
 // say appends n messages that nobody answers.
 func (c *conversation) say(n int) {
 	c.t.Helper()
-	var messages []transcript.Message
-	for range n {
-		messages = append(messages, message(fmt.Sprint("message ", len(c.messages))))
+	messages := make([]transcript.Message, n)
+	for i := range messages {
+		messages[i] = transcript.Message{Time: time.Unix(0, 0), Tokens: 9 + i%7}
 	}
 	c.must(c.s.Append(messages...))
 }
 
-// ask appends a message addressed to the bot, and returns its turn.
-func (c *conversation) ask() int64 {
+// ask appends a message that waits for its answer.
+func (c *conversation) ask() {
 	c.t.Helper()
-	m := message("a question")
-	m.Addressed = true
-	c.must(c.s.Append(m))
-	return c.s.Open
+	c.say(1)
+	c.s.Open = c.s.NextSeq - 1
 }
 
-// answer ends the open turn with n tool results and a reply.
+// answer ends the open turn with n calls, their results, and a reply.
 func (c *conversation) answer(results int) {
 	c.t.Helper()
-	var rows []transcript.Message
-	for range results {
-		rows = append(rows,
-			transcript.Message{Role: transcript.Assistant, Turn: c.s.Open, Tokens: 3},
-			transcript.Message{Role: transcript.Tool, Turn: c.s.Open, Tokens: 9})
+	rows := make([]transcript.Message, 2*results+1)
+	for i := range rows {
+		rows[i] = transcript.Message{Turn: c.s.Open, Tokens: 5}
 	}
-	c.must(c.s.Answer(append(rows, transcript.Message{Role: transcript.Assistant, Turn: c.s.Open, Tokens: 5})...))
+	c.must(c.s.Append(rows...))
+	c.s.Open = 0
 }
 
 // must applies a change that has to be possible.
@@ -154,14 +189,13 @@ type job struct {
 	by       transcript.By
 	trigger  transcript.Trigger
 	children []int64 // then it is a rollup
-	reads    transcript.Span
 }
 
 // begin starts a job and returns the summary that it is going to make.
 func (c *conversation) begin(j job) transcript.Summary {
 	c.t.Helper()
 	sum := transcript.Summary{
-		Kind: transcript.Leaf, By: transcript.Worker, Trigger: j.trigger, Children: j.children, Reads: j.reads,
+		Kind: transcript.Leaf, By: transcript.Worker, Trigger: j.trigger, Children: j.children,
 		Span: transcript.Span{From: j.from, To: j.to},
 	}
 	if j.by != "" {

@@ -1,23 +1,17 @@
 package transcript
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Change is the difference between a State and the next one: what the store writes, and what
-// With applies. Marks, Sets, Sessions and Pins are as they are afterwards.
+// With applies. Marks, Sets and Sessions are as they are afterwards.
 type Change struct {
 	Base      int64     // the version it was computed from
 	Appended  []Message // new ones
-	Edited    []Message // verbatim or not, as they are now
-	Deleted   []int64   // seqs
 	Restored  []Message // verbatim again: nothing to write
 	Summaries []Summary // new or changed, as they are now
 	Marks     Marks
 	Sets      []Set
 	Sessions  []Span
-	Pins      []Pin
 }
 
 // Empty reports whether the change changes nothing.
@@ -35,14 +29,8 @@ func (s *State) With(c Change) *State {
 	for _, row := range c.Summaries {
 		next.put(row)
 	}
-	for _, m := range c.Edited {
-		next.Messages = next.Messages.Replace(m)
-	}
-	for _, seq := range c.Deleted {
-		next.Messages = next.Messages.Without(Span{seq, seq})
-	}
 	next.Messages = next.Messages.Insert(c.Restored).Append(c.Appended...)
-	next.Marks, next.Sets, next.Sessions, next.Pins = c.Marks, c.Sets, c.Sessions, c.Pins
+	next.Marks, next.Sets, next.Sessions = c.Marks, c.Sets, c.Sessions
 	return &next
 }
 
@@ -73,29 +61,16 @@ func (d *draft) add(row Summary) Summary {
 	return row
 }
 
-// endJobs makes what is prepared or running stale if which says so.
-func (d *draft) endJobs(which func(Summary) bool) {
-	for _, row := range slices.Concat(d.Prepared, d.Running) {
-		if which(row) {
-			d.put(row.ended(Stale))
-		}
-	}
-}
-
 // change ends the draft.
 func (d *draft) change() Change {
 	d.Version++
-	return Change{Base: d.base, Summaries: d.rows, Marks: d.Marks, Sets: d.Sets, Sessions: d.Sessions, Pins: d.Pins}
+	return Change{Base: d.base, Summaries: d.rows, Marks: d.Marks, Sets: d.Sets, Sessions: d.Sessions}
 }
 
-// headChange ends a draft that changes what stands above the verbatim messages, or what of
-// them was sent before: the turn contexts before the open turn are not shown any more.
+// headChange ends a draft that changes the head, or which parts of the verbatim messages are
+// shown: turn contexts of earlier turns are shown only with the head they were sent with.
 func (d *draft) headChange() Change {
 	d.HeadVersion = d.Version + 1
-	d.ContextFrom = d.NextSeq
-	if d.Open != 0 {
-		d.ContextFrom = d.Open
-	}
 	return d.change()
 }
 

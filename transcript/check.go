@@ -28,8 +28,6 @@ func (s *State) checkMarks() error {
 		return fmt.Errorf("the session begins at %d, and the next message is %d", m.SessionStart, m.NextSeq)
 	case m.Open != 0 && (m.Open < m.SessionStart || m.Open >= m.NextSeq):
 		return fmt.Errorf("turn %d is open, in the session from %d, before %d", m.Open, m.SessionStart, m.NextSeq)
-	case m.ContextFrom > m.NextSeq || m.Open != 0 && m.ContextFrom > m.Open:
-		return fmt.Errorf("contexts are shown from %d on, the open turn is %d, the next message %d", m.ContextFrom, m.Open, m.NextSeq)
 	}
 	last := int64(0)
 	for _, session := range s.Sessions {

@@ -18,17 +18,16 @@ func TestCheck(t *testing.T) {
 		{"the head is newer than the state", func(s *transcript.State) { s.HeadVersion = s.Version + 1 }, "the head is of version"},
 		{"the session begins behind the end", func(s *transcript.State) { s.SessionStart = s.NextSeq + 1 }, "the session begins"},
 		{"a message that was never said waits", func(s *transcript.State) { s.Open = s.NextSeq }, "is open"},
-		{"contexts are shown from beyond the end", func(s *transcript.State) { s.ContextFrom = s.NextSeq + 1 }, "contexts are shown"},
 		{"a session reaches into the next", func(s *transcript.State) { s.Sessions = []transcript.Span{{From: 1, To: 9}} }, "a session from"},
-		{"a message is beyond the end", func(s *transcript.State) { s.NextSeq, s.ContextFrom = s.NextSeq-1, 1 }, "is verbatim, and the session"},
+		{"a message is beyond the end", func(s *transcript.State) { s.NextSeq-- }, "is verbatim, and the session"},
 		{"a message is of a later turn", func(s *transcript.State) {
-			s.Messages = s.Messages.Replace(transcript.Message{Seq: 7, Turn: 8})
+			replace(s, transcript.Message{Seq: 7, Turn: 8})
 		}, "is of turn"},
 		{"a message is behind a summary and verbatim", func(s *transcript.State) {
 			s.Messages = s.Messages.Insert([]transcript.Message{{Seq: 1, Turn: 1}})
 		}, "verbatim and behind"},
 		{"a summary cuts a turn", func(s *transcript.State) {
-			s.Messages = s.Messages.Replace(transcript.Message{Seq: 6, Turn: 4})
+			replace(s, transcript.Message{Seq: 6, Turn: 4})
 		}, "cuts turn"},
 		{"summaries overlap", func(s *transcript.State) { s.Summaries[1].From = 2 }, "overlap"},
 		{"an undone summary is shown", func(s *transcript.State) { s.Summaries[0].State = transcript.Undone }, "is undone"},
@@ -36,7 +35,7 @@ func TestCheck(t *testing.T) {
 		{"a summary is of too high a level", func(s *transcript.State) { s.Summaries[0].Level = 13 }, "level"},
 		{"a rollup has no children", func(s *transcript.State) { s.Summaries[0].Kind = transcript.Rollup }, "children"},
 		{"a placeholder has a text", func(s *transcript.State) { s.Summaries[0].Kind = transcript.Placeholder }, "with the text"},
-		{"the open turn is hidden", func(s *transcript.State) { s.Open, s.ContextFrom = 4, 4 }, "covers the open turn"},
+		{"the open turn is hidden", func(s *transcript.State) { s.Open = 4 }, "covers the open turn"},
 		{"a summary reaches over the end of a session", func(s *transcript.State) {
 			s.Sessions, s.SessionStart = []transcript.Span{{From: 1, To: 3}}, 4
 		}, "over the end of a session"},
@@ -60,4 +59,8 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+func replace(s *transcript.State, m transcript.Message) {
+	s.Messages = s.Messages.Without(transcript.Span{From: m.Seq, To: m.Seq}).Insert([]transcript.Message{m})
 }

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -80,7 +81,7 @@ func (s *State) inOrder(ids []int64) (rows []Summary) {
 	slices.SortStableFunc(rows, func(a, b Summary) int {
 		switch {
 		case a.Kind == Leaf && b.Kind == Leaf:
-			return compareTo(a.From, b.From)
+			return cmp.Compare(a.From, b.From)
 		case a.Kind == Leaf:
 			return -1
 		case b.Kind == Leaf:

@@ -92,7 +92,7 @@ func TestCoverRepairs(t *testing.T) {
 	})
 	t.Run("a placeholder is left where all messages were deleted: the others stay neighbours", func(t *testing.T) {
 		c := truncated(t)
-		c.apply(c.s.Delete([]int64{1, 2, 3}, nil))
+		c.remove(1, 2, 3)
 		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
 		c.wants("placeholder 1-3", "leaf 4-6", "7", "8")
 	})

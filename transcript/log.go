@@ -75,14 +75,6 @@ func (l Log) In(sp Span) iter.Seq[Message] {
 	}
 }
 
-// Find returns the message at seq.
-func (l Log) Find(seq int64) (m Message, ok bool) {
-	for m := range l.In(Span{seq, seq}) {
-		return m, true
-	}
-	return m, false
-}
-
 // Count returns how many messages lie in a span, and what they cost.
 func (l Log) Count(sp Span) (messages, tokens int) {
 	for i := l.chunkOf(sp.From); i < len(l.chunks) && l.chunks[i].first() <= sp.To; i++ {
@@ -111,14 +103,6 @@ func (l Log) Without(sp Span) Log {
 		return l
 	}
 	return l.splice(sp, nil)
-}
-
-// Replace returns the log with m in place of the message at its seq, if there is one.
-func (l Log) Replace(m Message) Log {
-	if _, ok := l.Find(m.Seq); !ok {
-		return l
-	}
-	return l.splice(Span{m.Seq, m.Seq}, []Message{m})
 }
 
 // Insert returns the log with messages, which are ordered and not in it, at their places.

@@ -18,7 +18,7 @@ func TestLog(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			from := rapid.Int64Range(1, next).Draw(rt, "from")
 			sp := transcript.Span{From: from, To: rapid.Int64Range(from, next+3).Draw(rt, "to")}
-			switch rapid.IntRange(0, 4).Draw(rt, "step") {
+			switch rapid.IntRange(0, 3).Draw(rt, "step") {
 			case 0, 1:
 				var more []transcript.Message
 				for range rapid.IntRange(0, 150).Draw(rt, "appended") {
@@ -31,12 +31,6 @@ func TestLog(t *testing.T) {
 				out = append(out, slices.DeleteFunc(slices.Clone(plain), func(m transcript.Message) bool { return !sp.Covers(m.Seq) })...)
 				plain = slices.DeleteFunc(slices.Clone(plain), func(m transcript.Message) bool { return sp.Covers(m.Seq) })
 			case 3:
-				m := transcript.Message{Seq: from, Tokens: 99}
-				l = l.Replace(m)
-				if i := slices.IndexFunc(plain, func(p transcript.Message) bool { return p.Seq == from }); i >= 0 {
-					plain[i] = m
-				}
-			case 4:
 				slices.SortFunc(out, bySeq)
 				l = l.Insert(out)
 				plain = append(plain, out...)

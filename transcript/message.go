@@ -5,33 +5,13 @@ import (
 	"time"
 )
 
-// Role says who a message is from.
-type Role string
-
-// The roles.
-const (
-	User      Role = "user"
-	Assistant Role = "assistant"
-	Tool      Role = "tool"
-)
-
-// Message is one row of the transcript.
+// Message is what the rules of summaries need of a row of the transcript; texts stay with
+// the caller.
 type Message struct {
-	Seq       int64 // place in the conversation, from 1
-	Turn      int64 // seq of the first message of its turn; its own for a message nobody answers
-	Role      Role
-	Time      time.Time
-	Addressed bool     // somebody wants an answer to it
-	Tokens    int      // what it costs in the prompt
-	Content   *Content // shared by all states that hold the message: never written to
-}
-
-// Content is what a message says. The algebra never looks at it.
-type Content struct {
-	ID       string // the platform's
-	AuthorID string
-	Author   string
-	Text     string
+	Seq    int64 // place in the conversation, from 1
+	Turn   int64 // seq of the first message of its turn; its own for a message nobody answers
+	Time   time.Time
+	Tokens int // what it costs in the prompt
 }
 
 // Span is a range of seqs, both ends included. The zero value is no span.

@@ -16,7 +16,7 @@ func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &history{conversation: newConversation(t), rt: rt}
 		h.t = failing{t, rt}
-		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, h.undoOne, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession, h.pin}
+		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, h.undoOne, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession}
 		for range rapid.IntRange(10, 60).Draw(rt, "steps") {
 			frozen, was := h.s, h.shown()
 			rapid.SampledFrom(steps).Draw(rt, "step")()
@@ -200,8 +200,7 @@ func (h *history) any() (m transcript.Message, ok bool) {
 
 func (h *history) editOne() {
 	if m, ok := h.any(); ok {
-		m.Tokens = h.number(1, 50, "tokens")
-		h.apply(h.s.Edit(m))
+		h.edit(m.Seq, h.number(1, 50, "tokens"))
 	}
 }
 
@@ -212,7 +211,7 @@ func (h *history) deleteSome() {
 			seqs = append(seqs, m.Seq)
 		}
 	}
-	h.apply(h.s.Delete(seqs, nil))
+	h.remove(seqs...)
 }
 
 // truncateSome hides the oldest turns.
@@ -240,11 +239,5 @@ func (h *history) newSession() {
 	}
 	if change, err := h.s.NewSession(true); err == nil {
 		h.apply(change)
-	}
-}
-
-func (h *history) pin() {
-	if m, ok := h.any(); ok {
-		h.apply(h.s.Pin(transcript.Pin{Message: m, By: "Ada"}))
 	}
 }

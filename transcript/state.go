@@ -1,8 +1,18 @@
 package transcript
 
 import (
+	"cmp"
+	"errors"
 	"slices"
-	"time"
+)
+
+// Errors of operations that the state does not allow.
+var (
+	ErrOrder = errors.New("the message is out of order")
+	ErrSpan  = errors.New("the span cannot be summarized")
+	ErrStale = errors.New("what was read has changed")
+	ErrOpen  = errors.New("a turn waits for its answer")
+	ErrEmpty = errors.New("the session holds no message")
 )
 
 // State is what a conversation's prompt is made of. It is immutable: With returns the next
@@ -15,7 +25,6 @@ type State struct {
 	Running   []Summary // jobs at work
 	Sessions  []Span    // the earlier sessions whose summaries may be shown, oldest first
 	Sets      []Set     // applied in this session and not undone, oldest first
-	Pins      []Pin     // in the order in which they were made
 }
 
 // Marks are the versions and places of a conversation: one row of the store.
@@ -27,7 +36,6 @@ type Marks struct {
 	SessionStart int64 // the first seq of the session
 	InSession    int   // messages of the session that were not deleted
 	Open         int64 // the turn that waits for its answer; 0: none
-	ContextFrom  int64 // turn contexts are shown from this seq on
 	ClearedTo    int64 // tool results up to this seq are shown cleared
 	Spared       Span  // what an undo brought back: left alone until the aggressive level
 }
@@ -51,16 +59,9 @@ const setsKept = 64
 // NextSummary: the store gives them ids of its own.
 const Unstored = 1 << 62
 
-// Pin is a message that somebody wants in the prompt for good.
-type Pin struct {
-	Message
-	By string
-	At time.Time
-}
-
-// New returns the state of a conversation in which nothing was said.
+// New returns the state of an empty conversation.
 func New() *State {
-	return &State{Marks: Marks{NextSeq: 1, NextSummary: 1, SessionStart: 1, ContextFrom: 1}}
+	return &State{Marks: Marks{NextSeq: 1, NextSummary: 1, SessionStart: 1}}
 }
 
 // Covered reports whether an applied summary covers seq.
@@ -68,7 +69,7 @@ func (s *State) Covered(seq int64) bool { return len(s.covering(Span{seq, seq}))
 
 // covering returns the applied summaries that overlap a span.
 func (s *State) covering(sp Span) []Summary {
-	from, _ := slices.BinarySearchFunc(s.Summaries, sp.From, func(row Summary, seq int64) int { return compareTo(row.To, seq) })
+	from, _ := slices.BinarySearchFunc(s.Summaries, sp.From, func(row Summary, seq int64) int { return cmp.Compare(row.To, seq) })
 	to := from
 	for to < len(s.Summaries) && s.Summaries[to].From <= sp.To {
 		to++
@@ -95,7 +96,7 @@ func (s *State) put(row Summary) {
 	s.Prepared = withRow(s.Prepared, row, row.State == Prepared)
 	s.Summaries = withRow(s.Summaries, row, row.State == Applied)
 	if row.State == Applied {
-		slices.SortFunc(s.Summaries, func(a, b Summary) int { return compareTo(a.From, b.From) })
+		slices.SortFunc(s.Summaries, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 		s.Messages = s.Messages.Without(row.Span)
 	}
 }
@@ -118,14 +119,4 @@ func withRow(rows []Summary, row Summary, in bool) []Summary {
 
 func indexOf(rows []Summary, id int64) int {
 	return slices.IndexFunc(rows, func(row Summary) bool { return row.ID == id })
-}
-
-func compareTo(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

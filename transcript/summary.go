@@ -74,7 +74,6 @@ type Summary struct {
 	FromTime, ToTime time.Time // when the first and the last message of the span were said
 	Messages         int       // in the span, deleted ones not counted
 	Children         []int64   // of a rollup, oldest first
-	Reads            Span      // while it runs: all that its worker reads, for reference too; zero: only the span
 	Sources          []int64   // of the extractive summarizer: the messages a rollup of it chooses among; 0 is what workers wrote below it
 
 	Text   string // empty for a placeholder, whose words are made when it is rendered
@@ -105,9 +104,6 @@ func (sum Summary) NeedsRepair() bool { return sum.By != Worker || sum.AwaitsMod
 
 // IsRollup reports whether the summary is one of summaries, with or without its text.
 func (sum Summary) IsRollup() bool { return sum.Kind == Rollup || len(sum.Children) > 0 }
-
-// reads is all that a running summary's worker reads.
-func (sum Summary) reads() Span { return sum.Span.hull(sum.Reads) }
 
 // Edited returns the summary after a message that it reads was edited. A job is stale. A text
 // by a worker stays until it is repaired; the extractive summarizer writes another one. The

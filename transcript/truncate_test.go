@@ -70,7 +70,7 @@ func TestNewSession(t *testing.T) {
 	})
 	t.Run("an empty session is not left", func(t *testing.T) {
 		c := said(t, 1)
-		c.apply(c.s.Delete([]int64{1}, nil))
+		c.remove(1)
 		if _, err := c.s.NewSession(true); !errors.Is(err, transcript.ErrEmpty) {
 			t.Error(err)
 		}

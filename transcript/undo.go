@@ -85,7 +85,11 @@ func (s *State) Undo(l Loaded) (Change, error) {
 	for _, sp := range set.Hid {
 		d.Spared = d.Spared.hull(sp)
 	}
-	d.endJobs(func(row Summary) bool { return slices.ContainsFunc(set.Over, row.Overlaps) })
+	for _, row := range slices.Concat(d.Prepared, d.Running) {
+		if slices.ContainsFunc(set.Over, row.Overlaps) {
+			d.put(row.ended(Stale))
+		}
+	}
 	d.Sets = s.Sets[:len(s.Sets)-1]
 	d.ClearedTo = set.ClearedBefore
 	c := d.headChange()

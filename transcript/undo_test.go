@@ -78,13 +78,13 @@ func TestUndo(t *testing.T) {
 		}
 	})
 	t.Run("not after a message of it was changed", func(t *testing.T) {
-		for _, change := range []func(c *conversation) transcript.Change{
-			func(c *conversation) transcript.Change { return c.s.Edit(c.messages[2]) },
-			func(c *conversation) transcript.Change { return c.s.Delete([]int64{2}, nil) },
+		for _, change := range []func(*conversation){
+			func(c *conversation) { c.edit(2, 5) },
+			func(c *conversation) { c.remove(2) },
 		} {
 			c := said(t, 4)
 			c.summarize(job{from: 1, to: 2})
-			c.apply(change(c))
+			change(c)
 			if err := c.undo(); !errors.Is(err, transcript.ErrChangedSince) {
 				t.Error(err)
 			}

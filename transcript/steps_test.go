@@ -33,29 +33,43 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+func TestAppend(t *testing.T) {
+	for _, a := range []struct {
+		claim string
+		m     transcript.Message
+		err   error
+		turn  int64
+	}{
+		{"a message gets the next place, and is a turn of its own", transcript.Message{}, nil, 3},
+		{"a message may belong to the turn before", transcript.Message{Turn: 2}, nil, 2},
+		{"a place may leave a hole", transcript.Message{Seq: 9}, nil, 9},
+		{"a place that is taken is refused", transcript.Message{Seq: 2}, transcript.ErrOrder, 0},
+		{"a turn that has ended is refused", transcript.Message{Turn: 1}, transcript.ErrOrder, 0},
+		{"a turn of a later message is refused", transcript.Message{Turn: 4}, transcript.ErrOrder, 0},
+	} {
+		t.Run(a.claim, func(t *testing.T) {
+			c := said(t, 2)
+			change, err := c.s.Append(a.m)
+			if !errors.Is(err, a.err) || change.Empty() != (a.err != nil) {
+				t.Fatalf("%v, empty %v", err, change.Empty())
+			}
+			c.apply(change)
+			if m, _ := c.s.Messages.Last(); err == nil && m.Turn != a.turn {
+				t.Errorf("the newest message is %+v", m)
+			}
+		})
+	}
+}
+
 func TestPrepare(t *testing.T) {
 	t.Run("a result of a message that was edited meanwhile is stale", func(t *testing.T) {
 		c := said(t, 4)
 		sum := c.begin(job{from: 1, to: 2})
-		c.apply(c.s.Edit(c.messages[2]))
+		c.edit(2, 5)
 		if _, err := c.s.Prepare(sum); !errors.Is(err, transcript.ErrStale) {
 			t.Error(err)
 		}
 		c.status(sum.ID, transcript.Stale)
-	})
-	t.Run("so is one whose worker read a message for reference that was deleted", func(t *testing.T) {
-		c := said(t, 9)
-		sum := c.begin(job{from: 3, to: 5, reads: transcript.Span{From: 1, To: 9}})
-		c.apply(c.s.Delete([]int64{8}, nil))
-		if _, err := c.s.Prepare(sum); !errors.Is(err, transcript.ErrStale) {
-			t.Error(err)
-		}
-	})
-	t.Run("once prepared, only its own span counts", func(t *testing.T) {
-		c := said(t, 9)
-		id := c.prepare(job{from: 3, to: 5, reads: transcript.Span{From: 1, To: 9}})
-		c.apply(c.s.Delete([]int64{8}, nil))
-		c.status(id, transcript.Prepared)
 	})
 	t.Run("what was begun cannot be changed by its result", func(t *testing.T) {
 		c := said(t, 4)
@@ -77,12 +91,4 @@ func TestFail(t *testing.T) {
 	if !c.s.Fail(sum.ID, "again").Empty() {
 		t.Error("it fails twice")
 	}
-}
-
-func TestDiscard(t *testing.T) {
-	c := said(t, 4)
-	id, other := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
-	c.apply(c.s.Discard([]int64{id}))
-	c.status(id, transcript.Stale)
-	c.status(other, transcript.Prepared)
 }
