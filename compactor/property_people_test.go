@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/chat"
@@ -270,17 +271,29 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 	if err != nil && m.refusing {
 		return
 	}
-	if err != nil || len(got) != len(seqs) {
+	if err != nil || len(got) < len(seqs) {
 		rt.Fatalf("deletion of %v: %v, %v", seqs, got, err)
 	}
 	if r.gone == nil {
 		r.gone = make(map[int64]bool)
 	}
+	turns := map[int64]bool{}
 	for _, seq := range seqs {
 		r.gone[seq] = true
+		turns[r.said[seq-1].Turn] = true
+	}
+	for _, seq := range got {
+		if slices.Contains(seqs, seq) {
+			continue
+		}
+		emptied, err := r.conv.Message(context.Background(), seq) // what a tool was given or answered in the turn
+		if err != nil || !turns[emptied.Turn] || emptied.Role == llm.RoleUser {
+			rt.Fatalf("deletion of %v changed %+v, %v", seqs, emptied, err)
+		}
+		r.said[seq-1] = emptied
 	}
 	m.last = view{}
-	m.apply(rt, seqs...)
+	m.apply(rt, got...)
 	m.shows(rt, texts...)
 	m.levelNone(rt)
 }
