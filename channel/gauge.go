@@ -77,7 +77,7 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 	if err := p.read(ctx, records); err != nil {
 		return Context{}, err
 	}
-	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), records, tools, compactor.Options{Policy: p.get})
+	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), records.Compactions(), tools, compactor.Options{Policy: p.get})
 	if err != nil {
 		return Context{}, err
 	}
@@ -126,7 +126,7 @@ func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversa
 		Parts:    Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
 		Verbatim: g.Lines - g.InPart, InPart: g.InPart, Next: nextLevel(g), Paused: g.Paused, Stack: []Stone{},
 	}
-	if counts, err := records.Counts(ctx); err == nil {
+	if counts, err := records.Transcript().Counts(ctx); err == nil {
 		c.Messages = counts.Messages
 	}
 	for _, s := range g.Stack {

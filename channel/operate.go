@@ -140,7 +140,7 @@ func (o Operator) onEngine(ctx context.Context, name string, do func(c *conversa
 // beginning; later: it begins when what was said before is answered.
 func (o Operator) StartSession(ctx context.Context, name string) (wanted, later bool, err error) {
 	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
-		wanted, later, err = c.records.WantSession(ctx)
+		wanted, later, err = c.records.Compactions().WantSession(ctx)
 		if err == nil && wanted {
 			c.wake()
 		}

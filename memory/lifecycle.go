@@ -15,8 +15,8 @@ import (
 // Forget takes one of the conversation's memories out of all recall. The row stays,
 // as forgotten, until it is purged. ErrNotFound: it has no such memory, or it was
 // forgotten before.
-func (c *Conversation) Forget(ctx context.Context, id int64) error {
-	return c.store.fate(ctx, "forget", id, c.id, forget)
+func (ms Memories) Forget(ctx context.Context, id int64) error {
+	return ms.c.store.fate(ctx, "forget", id, ms.c.id, forget)
 }
 
 // Forget is like that of a conversation, for a memory of any.
@@ -27,8 +27,8 @@ func (s *Store) Forget(ctx context.Context, id int64) error {
 // Restore undoes that one of the conversation's memories was forgotten: it is again
 // what it was before. ErrNotFound: it has no such memory, or it is not forgotten.
 // ErrSaid: another memory says the same by now.
-func (c *Conversation) Restore(ctx context.Context, id int64) error {
-	return c.store.fate(ctx, "restore", id, c.id, restore)
+func (ms Memories) Restore(ctx context.Context, id int64) error {
+	return ms.c.store.fate(ctx, "restore", id, ms.c.id, restore)
 }
 
 // Restore is like that of a conversation, for a memory of any.
@@ -36,10 +36,10 @@ func (s *Store) Restore(ctx context.Context, id int64) error {
 	return s.fate(ctx, "restore", id, 0, restore)
 }
 
-// PinMemory has one of the conversation's memories neither end nor fade, or takes that back.
+// Pin has one of the conversation's memories neither end nor fade, or takes that back.
 // ErrNotFound: it has no such memory, or it is no current one.
-func (c *Conversation) PinMemory(ctx context.Context, id int64, pinned bool) error {
-	return c.store.fate(ctx, "pin", id, c.id, pin(pinned))
+func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
+	return ms.c.store.fate(ctx, "pin", id, ms.c.id, pin(pinned))
 }
 
 // PinMemory is like that of a conversation, for a memory of any.

@@ -191,7 +191,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
 		}
 		return answer(w, http.StatusOK, list)
 	}
-	found, more, err := c.Earlier(r.Context(), before, limit)
+	found, more, err := c.Transcript().Earlier(r.Context(), before, limit)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := c.Expand(r.Context(), number64, from, limit)
+	e, err := c.Transcript().Expand(r.Context(), number64, from, limit)
 	if err != nil {
 		return err
 	}

@@ -61,11 +61,11 @@ func (s *Server) historyOf(ctx context.Context, c *memory.Conversation, since ti
 	if err != nil {
 		return h, err
 	}
-	grown, more, err := c.Growth(ctx, since, before, historyMessages)
+	grown, more, err := c.Transcript().Growth(ctx, since, before, historyMessages)
 	if err != nil {
 		return h, err
 	}
-	steps, err := c.AppliedSteps(ctx, since, before, historyCompactions)
+	steps, err := c.Compactions().Steps(ctx, since, before, historyCompactions)
 	if err != nil {
 		return h, err
 	}
@@ -77,7 +77,7 @@ func (s *Server) historyOf(ctx context.Context, c *memory.Conversation, since ti
 	if more {
 		h.Before = grown[0].Seq
 	}
-	turns, err := c.TurnUsages(ctx, grown[0].Seq, grown[len(grown)-1].Seq)
+	turns, err := c.Turns().Usages(ctx, grown[0].Seq, grown[len(grown)-1].Seq)
 	if err != nil {
 		return h, err
 	}

@@ -208,7 +208,7 @@ func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	memories, _, err := c.Memories(r.Context(), memory.Filter{Query: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
+	memories, _, err := c.Memories().List(r.Context(), memory.Filter{Query: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
 	if err != nil {
 		return err
 	}
