@@ -286,7 +286,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 		if slices.Contains(seqs, seq) {
 			continue
 		}
-		emptied, err := r.conv.Message(context.Background(), seq) // what a tool was given or answered in the turn
+		emptied, err := r.conv.Transcript().Message(context.Background(), seq) // what a tool was given or answered in the turn
 		if err != nil || !turns[emptied.Turn] || emptied.Role == llm.RoleUser {
 			rt.Fatalf("deletion of %v changed %+v, %v", seqs, emptied, err)
 		}
