@@ -122,6 +122,8 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 		case <-steady.C:
 			if k.helloReceived.Load() {
 				connected()
+			} else { // a late hello must be reported too
+				steady.Reset(k.s.times.steady)
 			}
 		case e := <-k.client.Events:
 			if ctx.Err() == nil {

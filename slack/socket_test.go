@@ -247,6 +247,19 @@ func TestSocketModeSwitchedOffAndOn(t *testing.T) {
 	r.ask(general, ann, 1)
 }
 
+// A hello that comes after the time in which a socket proves itself is reported all the same.
+func TestALateHelloIsReported(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	r.hurry = func(t *times) { t.steady = time.Microsecond }
+	r.place()
+	r.begin()
+	r.w.SocketModeOff()
+	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
+	r.w.SocketModeOn()
+	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
+}
+
 func TestTheFirstConnectionIsTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick(), answerN)
