@@ -56,7 +56,7 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	}
 	e.tools = e.conv.Tools(memory.ToolOptions{Turn: func() int64 { return e.turn }})
 	e.c, err = compactor.Open(ctx, compactor.Options{
-		Records: e.conv, Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
+		Records: e.conv.Compactions(), Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
 		System: prompts.System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
 		After: e.notify, Log: silence, Now: e.clock.now,
 		Start: func(slow func() func()) {
@@ -93,10 +93,10 @@ func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]chat.M
 			Time: e.clock.now(), Addressed: addressed,
 		}
 	}
-	if _, err := e.conv.DeliverAll(ctx, in); err != nil {
+	if _, err := e.conv.Inbox().DeliverAll(ctx, in); err != nil {
 		return nil, err
 	}
-	taken, err := e.conv.TakeUp(ctx, memory.All, compactor.BurstBudget(e.c.Reading()().Window), time.Time{})
+	taken, err := e.conv.Inbox().TakeUp(ctx, memory.All, compactor.BurstBudget(e.c.Reading()().Window), time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (e *engine) answer(ctx context.Context, text string) error {
 	e.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := memory.Outcome{Turn: e.turn, Messages: e.rows, Reply: fmt.Sprint("r", e.turn), Pieces: []string{text}}
 	outcome.Context, outcome.Version = e.c.History().Context()
-	if err := e.conv.Finish(ctx, outcome); err != nil {
+	if err := e.conv.Turns().Finish(ctx, outcome); err != nil {
 		return err
 	}
 	e.c.History().Answered()

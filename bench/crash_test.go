@@ -81,15 +81,15 @@ func answered(t *testing.T, dir string, u *remark, statement string) {
 	must(t, err)
 	conv, err := store.Conversation(t.Context(), "terminal:"+u.channel)
 	must(t, err)
-	if _, err := conv.Deliver(t.Context(), memory.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}); err != nil {
+	if _, err := conv.Inbox().Deliver(t.Context(), memory.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conv.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil {
+	if _, err := conv.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	reply := message(2, 1, "reply-2", "Yes.")
-	must(t, conv.Finish(t.Context(), memory.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}))
-	must(t, conv.Sent(t.Context(), 1, "reply-2"))
+	must(t, conv.Turns().Finish(t.Context(), memory.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}))
+	must(t, conv.Outbox().Sent(t.Context(), 1, "reply-2"))
 	must(t, store.Close())
 	change(t, dir, statement)
 }

@@ -160,7 +160,7 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 			}
 			past.Add(int64(len(batch)))
 			s.progress("%d of %d channels have a past", done.Add(1), len(c.members))
-			_, err = conv.Import(within, batch)
+			_, err = conv.Past().Import(within, batch)
 			return err
 		})
 	}

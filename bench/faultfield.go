@@ -92,7 +92,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	for i := range past {
 		past[i] = memory.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: textOf(words, 120, pastWords), Time: time.Unix(int64(i), 0)}
 	}
-	if _, err := conv.Import(ctx, past); err != nil {
+	if _, err := conv.Past().Import(ctx, past); err != nil {
 		return err
 	}
 	ask := func(n int) (reply, error) {
@@ -215,7 +215,7 @@ func (f *faultField) compact(ctx context.Context, name string) (applied bool, er
 
 // check looks at what is left on disk, and at what the log has.
 func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *trial, name string, past, asked int) error {
-	rows, err := conv.Transcript(ctx, 1, 10_000)
+	rows, err := conv.Transcript().Page(ctx, 1, 10_000)
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *tr
 // or as it is after ten.
 func (f *faultField) filled(ctx context.Context, conv *memory.Conversation) ([]compactor.Compaction, error) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		head, _, err := conv.Head(ctx)
+		head, _, err := conv.Compactions().Head(ctx)
 		empty := slices.ContainsFunc(head.Stack, func(row compactor.Compaction) bool { return row.Kind == compactor.Placeholder })
 		if err != nil || !empty || time.Now().After(end) {
 			return head.Stack, err

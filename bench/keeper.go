@@ -28,21 +28,21 @@ func (k *keeper) keep(ctx context.Context, conversation, question, answer string
 	}
 	id, reply := fmt.Sprint("m", k.n), fmt.Sprint("reply-", k.n)
 	in := memory.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: question, Time: time.Now(), Addressed: true}
-	if _, err := conv.Deliver(ctx, in); err != nil {
+	if _, err := conv.Inbox().Deliver(ctx, in); err != nil {
 		return err
 	}
-	taken, err := conv.TakeUp(ctx, memory.All, fullWindow, time.Time{})
+	taken, err := conv.Inbox().TakeUp(ctx, memory.All, fullWindow, time.Time{})
 	if err != nil {
 		return err
 	}
 	seq := taken[0].Seq
 	said := chat.Message{Seq: seq + 1, Turn: seq, ID: reply, Role: llm.RoleAssistant, Text: answer, Time: time.Now()}
 	said.Tokens = compactor.TokensOf(said)
-	if err := conv.Finish(ctx, memory.Outcome{Turn: seq, Messages: []chat.Message{said}, Reply: reply, To: []string{id}, Pieces: []string{answer}}); err != nil {
+	if err := conv.Turns().Finish(ctx, memory.Outcome{Turn: seq, Messages: []chat.Message{said}, Reply: reply, To: []string{id}, Pieces: []string{answer}}); err != nil {
 		return err
 	}
-	if err := conv.Sending(ctx, k.n); err != nil { // each reply has one piece, and these are numbered
+	if err := conv.Outbox().Sending(ctx, k.n); err != nil { // each reply has one piece, and these are numbered
 		return err
 	}
-	return conv.Sent(ctx, k.n, fmt.Sprint("p", k.n))
+	return conv.Outbox().Sent(ctx, k.n, fmt.Sprint("p", k.n))
 }

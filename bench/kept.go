@@ -105,7 +105,7 @@ func look(ctx context.Context, conv *memory.Conversation, agent channel.Agent, r
 // requestOf is what the next request shows of a conversation.
 func requestOf(ctx context.Context, conv *memory.Conversation, window int) (string, error) {
 	c, err := compactor.Open(ctx, compactor.Options{
-		Records: conv, Policy: compactor.DefaultPolicy, Window: func() int { return window }, Log: silence,
+		Records: conv.Compactions(), Policy: compactor.DefaultPolicy, Window: func() int { return window }, Log: silence,
 	})
 	if err != nil {
 		return "", err
@@ -137,7 +137,7 @@ func (v *shown) slide(room int) {
 
 // ask adds to sums what of a question's needs is there.
 func (v *shown) ask(ctx context.Context, conv *memory.Conversation, q asked, k *keeping) error {
-	memories, err := conv.SearchMemories(ctx, q.Text, searched)
+	memories, err := conv.Memories().Search(ctx, q.Text, searched)
 	if err != nil {
 		return err
 	}

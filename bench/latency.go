@@ -93,7 +93,7 @@ func openField(ctx context.Context) (f field, err error) {
 		}
 		conv, err := f.store.Conversation(ctx, name)
 		if err == nil {
-			_, err = conv.Import(ctx, past)
+			_, err = conv.Past().Import(ctx, past)
 		}
 		if err != nil {
 			return f, errors.Join(err, f.close())

@@ -227,7 +227,7 @@ func (b *bout) settle(ctx context.Context) (tried, error) {
 	if err != nil {
 		return b.result, err
 	}
-	usage, err := conv.Usage(ctx)
+	usage, err := conv.Turns().Usage(ctx)
 	if err != nil {
 		return b.result, err
 	}

@@ -102,7 +102,7 @@ func (f *filler) fill(ctx context.Context, n int) (*memory.Conversation, error) 
 		all[i] = memory.Inbound{ID: fmt.Sprint(i), AuthorID: author, Author: author, Text: freshWords(f.random, 4+f.random.IntN(36), f.vocabulary), Time: when}
 	}
 	for batch := range slices.Chunk(all, 1000) {
-		if _, err := c.Import(ctx, batch); err != nil {
+		if _, err := c.Past().Import(ctx, batch); err != nil {
 			return nil, err
 		}
 	}

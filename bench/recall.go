@@ -130,7 +130,7 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 		if err != nil {
 			return result, err
 		}
-		if _, err := conv.Import(ctx, recording.past()); err != nil {
+		if _, err := conv.Past().Import(ctx, recording.past()); err != nil {
 			return result, err
 		}
 		here := quality{Name: recording.name}

@@ -280,8 +280,8 @@ func crash(t *testing.T, r *rig) {
 	conv := must(r.store.Conversation(t.Context(), place))(t)
 	m := r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // what counts is when it arrived
-	must(conv.Deliver(t.Context(), m))(t)
-	if taken, err := conv.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
+	must(conv.Inbox().Deliver(t.Context(), m))(t)
+	if taken, err := conv.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
 		t.Fatalf("took up %d, %v", len(taken), err)
 	}
 }
@@ -299,7 +299,7 @@ func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
 		r := newRig(t, echo)
 		crash(t, r)
 		conv := must(r.store.Conversation(t.Context(), place))(t)
-		must(conv.Deliver(t.Context(), r.inbound("anybody?", true)))(t)
+		must(conv.Inbox().Deliver(t.Context(), r.inbound("anybody?", true)))(t)
 		time.Sleep(2 * time.Hour)
 		r.restart()
 		r.idle()
@@ -315,7 +315,7 @@ func TestATurnHasTwoAttempts(t *testing.T) {
 	r := newRig(t, echo)
 	crash(t, r)
 	conv := must(r.store.Conversation(t.Context(), place))(t)
-	if _, err := conv.Retry(t.Context(), 1); err != nil { // the second attempt died too
+	if _, err := conv.Turns().Retry(t.Context(), 1); err != nil { // the second attempt died too
 		t.Fatal(err)
 	}
 	r.restart()
@@ -329,7 +329,7 @@ func TestWhatWaitsInTheInboxIsTakenUpAtStart(t *testing.T) {
 	r := newRig(t, echo)
 	conv := must(r.store.Conversation(t.Context(), place))(t)
 	for range 3 {
-		must(conv.Deliver(t.Context(), r.inbound("waiting", true)))(t)
+		must(conv.Inbox().Deliver(t.Context(), r.inbound("waiting", true)))(t)
 	}
 	r.restart()
 	r.idle()

@@ -258,12 +258,12 @@ func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answe
 const maxChoices = 25
 
 func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	following, err := c.records.Following(ctx)
+	following, err := c.records.Settings().Following(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
 	if following {
-		if err := c.records.Follow(ctx, false); err != nil {
+		if err := c.records.Settings().Follow(ctx, false); err != nil {
 			return Answer{}, err
 		}
 	}

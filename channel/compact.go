@@ -124,7 +124,7 @@ func summaries(n int) string {
 // runNew wants a new session. It begins behind what waits and what is being
 // answered: that was said before. Nobody waits for it.
 func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	wanted, later, err := c.records.WantSession(ctx)
+	wanted, later, err := c.records.Compactions().WantSession(ctx)
 	switch {
 	case err != nil:
 		return Answer{}, err

@@ -22,7 +22,7 @@ const (
 // complete has the connector fill in what the waiting messages lack.
 func (c *conversation) complete(ctx context.Context) error {
 	for {
-		waiting, err := c.records.Incomplete(ctx)
+		waiting, err := c.records.Inbox().Incomplete(ctx)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
@@ -34,7 +34,7 @@ func (c *conversation) complete(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err := c.records.Complete(ctx, waiting[i], m); err != nil {
+			if err := c.records.Inbox().Complete(ctx, waiting[i], m); err != nil {
 				return err
 			}
 		}
@@ -52,7 +52,7 @@ func (c *conversation) completedWaiting(ctx context.Context, waiting []Inbound) 
 		if i := slices.IndexFunc(next, func(m Inbound) bool { return m.Tries > 0 }); i >= 0 {
 			next = next[:max(i, 1)]
 		}
-		if err := c.records.Try(ctx, next); err != nil {
+		if err := c.records.Inbox().Try(ctx, next); err != nil {
 			return nil, err
 		}
 		done = append(done, c.completed(ctx, next)...)

@@ -40,12 +40,12 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 	c := must(r.store.Conversation(t.Context(), place))(t)
 	killed := func(m ...memory.Inbound) {
 		t.Helper()
-		noError(t, c.Try(t.Context(), m))
-		must(c.TryPast(t.Context()))(t)
+		noError(t, c.Inbox().Try(t.Context(), m))
+		must(c.Inbox().TryPast(t.Context()))(t)
 	}
 	bad, innocent, other := missing("bad", 3*time.Minute, false), missing("innocent", 2*time.Minute, false), missing("other", time.Minute, true)
 	for _, m := range []channel.Inbound{bad, innocent, other} {
-		must(c.Deliver(t.Context(), m))(t)
+		must(c.Inbox().Deliver(t.Context(), m))(t)
 	}
 	killed(bad, innocent, other) // all three at once, then the bad one alone
 	killed(bad)

@@ -36,7 +36,7 @@ func (h *Hub) edit(ctx context.Context, name string, m Inbound) error {
 }
 
 func (c *conversation) edit(ctx context.Context, m Inbound) error {
-	seq, changed, err := c.records.Edit(ctx, m)
+	seq, changed, err := c.records.Transcript().Edit(ctx, m)
 	switch {
 	case err != nil:
 		return err
@@ -64,7 +64,7 @@ func (h *Hub) delete(ctx context.Context, name string, ids []string) error {
 }
 
 func (c *conversation) delete(ctx context.Context, ids []string) error {
-	seqs, err := c.records.Delete(ctx, ids)
+	seqs, err := c.records.Transcript().Delete(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	if records == nil {
 		return false, err
 	}
-	return records.Asked(ctx, id)
+	return records.Inbox().Asked(ctx, id)
 }
 
 // SentAs returns the piece that was sent as a message of the platform, also by an earlier
@@ -101,7 +101,7 @@ func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, er
 	if records == nil {
 		return p, false, err
 	}
-	if p, err = records.SentAs(ctx, id); errors.Is(err, memory.ErrNotFound) {
+	if p, err = records.Outbox().SentAs(ctx, id); errors.Is(err, memory.ErrNotFound) {
 		return p, false, nil
 	}
 	return p, err == nil, err
@@ -144,7 +144,7 @@ func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
 	if after != "" { // before anybody looks
 		records, err := h.o.Store.Conversation(ctx, name)
 		if err == nil {
-			err = records.SetGap(ctx, after)
+			err = records.Past().SetGap(ctx, after)
 		}
 		if err != nil {
 			return err
@@ -165,11 +165,11 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 	if records == nil {
 		return err
 	}
-	after, open, err := records.Gap(ctx)
+	after, open, err := records.Past().Gap(ctx)
 	if err != nil || !open {
 		return err
 	}
-	return records.CloseGap(ctx, after)
+	return records.Past().CloseGap(ctx, after)
 }
 
 // Suggest returns what may be meant by the beginning of a command's argument, for
@@ -225,7 +225,7 @@ func (h *Hub) applyHeld(ctx context.Context, d memory.Delivery) error {
 	if _, known := h.connectors[connectorOf(d.Conversation)]; !known {
 		records, err := h.o.Store.Conversation(ctx, d.Conversation)
 		if err == nil {
-			err = records.ApplyHeld(ctx, d)
+			err = records.Inbox().ApplyHeld(ctx, d)
 		}
 		return err
 	}

@@ -52,7 +52,7 @@ func (c *conversation) refresh(ctx context.Context) error {
 	var gone []int64
 	var failed error
 	for len(c.edits.seqs) > 0 && failed == nil {
-		m, err := c.records.Message(ctx, c.edits.seqs[0])
+		m, err := c.records.Transcript().Message(ctx, c.edits.seqs[0])
 		switch {
 		case errors.Is(err, memory.ErrNotFound):
 			gone = append(gone, c.edits.seqs[0])

@@ -120,7 +120,7 @@ func TestAFloodInManyChannels(t *testing.T) {
 	for n := range channels {
 		noError(t, r.hub.Idle(ctx, name(n)))
 		conv := must(r.store.Conversation(ctx, name(n)))(t)
-		page := must(conv.Transcript(ctx, 1, 1000))(t)
+		page := must(conv.Transcript().Page(ctx, 1, 1000))(t)
 		said := 0
 		for _, m := range page {
 			if m.Role == llm.RoleUser {

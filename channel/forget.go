@@ -36,7 +36,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
 	in, where, again := []*memory.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
-	traces, err := c.records.Traces(ctx, who.ID)
+	traces, err := c.records.Privacy().Traces(ctx, who.ID)
 	if everywhere {
 		where, again = "in all conversations that I have with you", c.sayf("/forget me everywhere yes")
 		in, traces, err = c.hub.o.Store.Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
@@ -161,7 +161,7 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 	}
 	defer h.threadsChanged(name)
 	for h.ctx.Err() == nil {
-		some, err := records.EraseSome(h.ctx, author)
+		some, err := records.Privacy().EraseSome(h.ctx, author)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	case who.ID == "":
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
-	changed, err := c.records.OptOut(ctx, who.ID, who.Name, !off)
+	changed, err := c.records.Privacy().OptOut(ctx, who.ID, who.Name, !off)
 	switch {
 	case err != nil:
 		return Answer{}, err
@@ -216,7 +216,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	case off:
 		return Answer{Text: "What you say may become a memory again from now on."}, nil
 	}
-	traces, err := c.records.Traces(ctx, who.ID)
+	traces, err := c.records.Privacy().Traces(ctx, who.ID)
 	if err != nil {
 		return Answer{}, err
 	}

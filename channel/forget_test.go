@@ -93,7 +93,7 @@ func TestForgetMe(t *testing.T) {
 			t.Errorf("again it says %q", got)
 		}
 		c := must(r.store.Conversation(t.Context(), other))(t)
-		expect(t, "left", len(must(c.Transcript(t.Context(), 1, 10))(t)), 0)
+		expect(t, "left", len(must(c.Transcript().Page(t.Context(), 1, 10))(t)), 0)
 	})
 }
 
@@ -128,8 +128,8 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 			m.ID = fmt.Sprint("old", i+j)
 			page = append(page, m)
 		}
-		must(c.DeliverAll(t.Context(), page))(t)
-		must(c.TakeUp(t.Context(), memory.All, 1<<30, time.Time{}))(t)
+		must(c.Inbox().DeliverAll(t.Context(), page))(t)
+		must(c.Inbox().TakeUp(t.Context(), memory.All, 1<<30, time.Time{}))(t)
 	}
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
 	if err != nil {

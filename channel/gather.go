@@ -35,7 +35,7 @@ type backfill struct {
 // was not looked for. What fails is logged and costs only what could not be had; a gap
 // that could not be read is tried again later.
 func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
-	due, err := c.records.Due(ctx)
+	due, err := c.records.Inbox().Due(ctx)
 	for err == nil {
 		historian, reads := c.connector.(Historian)
 		if reads = reads && (due.Gap || c.early()); !reads && !due.Incomplete {
@@ -53,7 +53,7 @@ func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 			return due, err
 		}
 		was := due.Last
-		if due, err = c.records.Due(ctx); due.Last == was {
+		if due, err = c.records.Inbox().Due(ctx); due.Last == was {
 			break
 		}
 	}
@@ -66,12 +66,12 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	var known []memory.Known // what is still to be compared
 	from := ""               // where that is read on
 	for first := true; ; first = false {
-		after, open, err := c.records.Gap(ctx) // again for each page: the bot may have been away once more
+		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.backfill.gapRest) {
 			return err
 		}
 		if after == "" { // nothing was ever said here: there is no place to read on from
-			return c.records.CloseGap(ctx, after)
+			return c.records.Past().CloseGap(ctx, after)
 		}
 		if first {
 			if known, from, err = c.reviewable(ctx, after); err != nil {
@@ -89,7 +89,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		switch {
 		case errors.Is(err, ErrGone):
 			c.log.Info("backfill_refused", "error", err)
-			return c.records.CloseGap(ctx, after)
+			return c.records.Past().CloseGap(ctx, after)
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
@@ -117,7 +117,7 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []memory.Kno
 	if last == "" || look.After != look.Missed && !newer(last, look.Missed) {
 		last = look.Missed
 	}
-	if _, err := c.records.FillGap(ctx, c.admitted(missed), last, !page.More); err != nil {
+	if _, err := c.records.Past().FillGap(ctx, c.admitted(missed), last, !page.More); err != nil {
 		return err
 	}
 	return c.repeatEdits(ctx)
@@ -158,7 +158,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	if !c.early() {
 		return nil
 	}
-	done, first, err := c.records.ReadBack(ctx)
+	done, first, err := c.records.Past().ReadBack(ctx)
 	if err != nil || done || first == "" {
 		c.backfill.pastDone = done
 		return err
@@ -174,7 +174,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	past, late := c.unanswered(page.Said)
 	if slices.ContainsFunc(past, func(m Inbound) bool { return m.Incomplete }) {
-		tries, err := c.records.TryPast(ctx)
+		tries, err := c.records.Inbox().TryPast(ctx)
 		if err != nil {
 			return err
 		}
@@ -182,10 +182,10 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 			past[i].Tries = tries
 		}
 	}
-	if _, err := c.records.FillGap(ctx, late, "", false); err != nil {
+	if _, err := c.records.Past().FillGap(ctx, late, "", false); err != nil {
 		return err
 	}
-	added, err := c.records.Backfill(ctx, c.fitting(c.completed(ctx, past)))
+	added, err := c.records.Past().Backfill(ctx, c.fitting(c.completed(ctx, past)))
 	if err != nil {
 		return err
 	}

@@ -214,7 +214,7 @@ func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
 	for _, name := range places {
 		r.settled(name)
 		conversation := must(r.store.Find(t.Context(), name))(t)
-		if page, err := conversation.Transcript(t.Context(), 1, 10); err != nil || len(page) != 1 {
+		if page, err := conversation.Transcript().Page(t.Context(), 1, 10); err != nil || len(page) != 1 {
 			t.Errorf("%s: %d messages, %v", name, len(page), err)
 		}
 	}

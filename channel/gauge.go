@@ -77,7 +77,7 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 	if err := p.read(ctx, records); err != nil {
 		return Context{}, err
 	}
-	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), records, tools, compactor.Options{Policy: p.get})
+	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), records.Compactions(), tools, compactor.Options{Policy: p.get})
 	if err != nil {
 		return Context{}, err
 	}
@@ -87,12 +87,12 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 
 // Fill returns which model answers in a conversation, and how full its window is, in
 // per cent. It waits for the conversation to be opened.
-func (h *Hub) Fill(ctx context.Context, name string) (model string, percent float64, err error) {
-	c, err := h.use(ctx, name)
+func (o Operator) Fill(ctx context.Context, name string) (model string, percent float64, err error) {
+	c, err := o.hub.use(ctx, name)
 	if err != nil {
 		return "", 0, err
 	}
-	defer h.release(c)
+	defer o.hub.release(c)
 	agent, err := c.current(ctx)
 	if err != nil {
 		return "", 0, err
@@ -102,13 +102,13 @@ func (h *Hub) Fill(ctx context.Context, name string) (model string, percent floa
 
 // Fullest returns how full the fullest window of the open conversations is, as a share of it:
 // 0 if none is open, above 1 if one is overfull. It waits for nobody.
-func (h *Hub) Fullest() (share float64) {
-	h.mu.Lock()
-	gauges := make([]*func() compactor.Gauge, 0, len(h.open))
-	for _, c := range h.open {
+func (o Operator) Fullest() (share float64) {
+	o.hub.mu.Lock()
+	gauges := make([]*func() compactor.Gauge, 0, len(o.hub.open))
+	for _, c := range o.hub.open {
 		gauges = append(gauges, c.gauge.Load())
 	}
-	h.mu.Unlock()
+	o.hub.mu.Unlock()
 	for _, gauge := range gauges {
 		if gauge != nil { // else it is being opened
 			g := (*gauge)()
@@ -126,7 +126,7 @@ func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversa
 		Parts:    Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
 		Verbatim: g.Lines - g.InPart, InPart: g.InPart, Next: nextLevel(g), Paused: g.Paused, Stack: []Stone{},
 	}
-	if counts, err := records.Counts(ctx); err == nil {
+	if counts, err := records.Transcript().Counts(ctx); err == nil {
 		c.Messages = counts.Messages
 	}
 	for _, s := range g.Stack {

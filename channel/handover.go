@@ -53,7 +53,7 @@ func (c *conversation) handedOver(ctx context.Context, turn memory.Turn) (*hando
 	if c.hub.o.Agents == nil {
 		return nil, nil
 	}
-	said, err := c.records.Said(ctx, turn.Seq)
+	said, err := c.records.Turns().Said(ctx, turn.Seq)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func TestHandingOver(t *testing.T) {
 		}
 	}
 	conv := must(r.store.Conversation(t.Context(), place))(t)
-	if counts, err := conv.Counts(t.Context()); err != nil || counts.Memories != 0 || counts.Messages != 6 {
+	if counts, err := conv.Transcript().Counts(t.Context()); err != nil || counts.Memories != 0 || counts.Messages != 6 {
 		t.Errorf("%+v, %v", counts, err)
 	}
 	if shown := strings.Join(r.connector.shown, "|"); !strings.Contains(shown, "critic: It") || strings.Contains(shown, "|It will") {

@@ -168,7 +168,7 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]m
 	for i := range messages {
 		h.admit(c, &messages[i])
 	}
-	receipts, err := c.records.DeliverAll(ctx, messages)
+	receipts, err := c.records.Inbox().DeliverAll(ctx, messages)
 	if err != nil {
 		return nil, err
 	}

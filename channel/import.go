@@ -8,7 +8,6 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/memory"
 )
 
 // Import teaches a conversation its past, in the order given, without answering
@@ -79,7 +78,7 @@ func newImporter(ctx context.Context, c *conversation, progress func(done int)) 
 		Window: func() int { return c.window.look(ctx) },
 		Most:   c.window.burst,
 		Write: func(batch []Inbound) ([]chat.Message, error) {
-			added, err := c.records.Import(ctx, batch)
+			added, err := c.records.Past().Import(ctx, batch)
 			if err == nil {
 				in.imported += len(added)
 				in.progress(in.done)
@@ -117,5 +116,3 @@ func (in *importer) settle(ctx context.Context) error {
 		}
 	}
 }
-
-var _ compactor.Records = (*memory.Conversation)(nil)

@@ -197,11 +197,11 @@ func (r *rig) elsewhere(where string) string {
 			continue
 		}
 		conv := must(r.store.Conversation(r.t.Context(), place))(r.t)
-		head, _, err := conv.Head(r.t.Context())
+		head, _, err := conv.Compactions().Head(r.t.Context())
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		overrides, err := conv.Overrides(r.t.Context())
+		overrides, err := conv.Settings().Set(r.t.Context())
 		overrides = slices.DeleteFunc(overrides, func(o memory.Override) bool { return o.Above }) // a thread has its channel's
 		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides, err))
 	}

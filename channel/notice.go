@@ -93,7 +93,7 @@ const shortenedPrefix = "shortened-"
 // notify posts a notice: it is marked as no words of the assistant, and the id keeps it from
 // being posted twice.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
-	err := c.records.Post(ctx, memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true})
+	err := c.records.Outbox().Post(ctx, memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true})
 	if err == nil {
 		c.sender.start(c.hub.ctx)
 	}
@@ -166,7 +166,7 @@ func (c *conversation) askedByOwner(ctx context.Context, turn memory.Turn) (bool
 	if !ruled {
 		return true, nil
 	}
-	said, err := c.records.Said(ctx, turn.Seq)
+	said, err := c.records.Turns().Said(ctx, turn.Seq)
 	byOwner := func(m chat.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
 	return slices.ContainsFunc(said, byOwner), err
 }

@@ -46,7 +46,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error) {
 		if err = s.policy.read(ctx, c.records); err != nil {
 			return err
 		}
-		if s.engine, err = s.agent.open(ctx, s.window, c.records, s.tools, c.engineOptions(s.policy)); err == nil {
+		if s.engine, err = s.agent.open(ctx, s.window, c.records.Compactions(), s.tools, c.engineOptions(s.policy)); err == nil {
 			c.service = s
 			c.publish()
 		}
@@ -136,7 +136,7 @@ func (p *policy) set() compactor.Patch {
 
 // read has what is stored take effect.
 func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
-	set, err := records.Overrides(ctx)
+	set, err := records.Settings().Set(ctx)
 	if err != nil {
 		return err
 	}

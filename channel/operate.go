@@ -13,8 +13,12 @@ import (
 	"cairn/compactor"
 )
 
-// What the operator of the bot does from outside of any conversation, over HTTP. Nobody asks for
-// rights here: who may call these owns the bot.
+// Operator is what whoever runs the bot sees and does from outside of any conversation. It asks for
+// no rights: its caller owns the bot.
+type Operator struct{ hub *Hub }
+
+// Operator returns the operator's side of the hub.
+func (h *Hub) Operator() Operator { return Operator{h} }
 
 // Glance is what an open conversation does, and how full it is.
 type Glance struct {
@@ -24,12 +28,12 @@ type Glance struct {
 }
 
 // Glance looks at an open conversation; ok is false if it is not open. It does not block.
-func (h *Hub) Glance(name string) (g Glance, ok bool) {
-	c, err := h.find(name, nil)
+func (o Operator) Glance(name string) (g Glance, ok bool) {
+	c, err := o.hub.find(name, nil)
 	if c == nil || err != nil {
 		return g, false
 	}
-	defer h.release(c)
+	defer o.hub.release(c)
 	gauge := c.gauge.Load()
 	if gauge == nil { // it is being opened
 		return g, false
@@ -40,19 +44,19 @@ func (h *Hub) Glance(name string) (g Glance, ok bool) {
 
 // Gauge returns what /context shows, without what models were used for: of an open conversation
 // as it is now, of another one as it is stored. ErrNotFound: there is no such conversation.
-func (h *Hub) Gauge(ctx context.Context, name string) (Context, error) {
-	records, err := h.o.Store.Find(ctx, name)
+func (o Operator) Gauge(ctx context.Context, name string) (Context, error) {
+	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
 		return Context{}, err
 	}
-	c, err := h.find(name, nil)
+	c, err := o.hub.find(name, nil)
 	if err != nil {
 		return Context{}, err
 	}
 	if c == nil {
-		return Gauge(ctx, records, h.o.Agent(name))
+		return Gauge(ctx, records, o.hub.o.Agent(name))
 	}
-	defer h.release(c)
+	defer o.hub.release(c)
 	agent, err := c.current(ctx)
 	if err != nil {
 		return Context{}, err
@@ -63,23 +67,23 @@ func (h *Hub) Gauge(ctx context.Context, name string) (Context, error) {
 }
 
 // Spending returns what a conversation's models were used for, and the budgets.
-func (h *Hub) Spending(ctx context.Context, name string) (*Spending, error) {
-	records, err := h.o.Store.Find(ctx, name)
+func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) {
+	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	money := h.rules.Load().Money
-	s, err := ReadSpending(ctx, records, h.o.Agent(name).Model.Name(), money)
+	money := o.hub.rules.Load().Money
+	s, err := ReadSpending(ctx, records, o.hub.o.Agent(name).Model.Name(), money)
 	if err == nil {
-		s.Budgets = append(s.Budgets, h.budget.state(money, time.Now())...)
+		s.Budgets = append(s.Budgets, o.hub.budget.state(money, time.Now())...)
 	}
 	return s, err
 }
 
 // Compact asks for a compaction of a conversation, which keeps what focus asks for, and keep of
 // the newest messages; nil: as its policy says. What it returns says whether one begins.
-func (h *Hub) Compact(ctx context.Context, name, focus string, keep *int) (began Event, err error) {
-	err = h.onEngine(ctx, name, func(c *conversation) error {
+func (o Operator) Compact(ctx context.Context, name, focus string, keep *int) (began Event, err error) {
+	err = o.onEngine(ctx, name, func(c *conversation) error {
 		answer := make(chan compactor.Event, 1)
 		tell := func(e compactor.Event) { answer <- e }
 		err := c.tryDo(func(e *compactor.Compactor) {
@@ -99,8 +103,8 @@ func (h *Hub) Compact(ctx context.Context, name, focus string, keep *int) (began
 }
 
 // Undo takes back what was applied last.
-func (h *Hub) Undo(ctx context.Context, name string) (undone Event, err error) {
-	err = h.onEngine(ctx, name, func(c *conversation) (err error) {
+func (o Operator) Undo(ctx context.Context, name string) (undone Event, err error) {
+	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
 		undone, err = c.undo()
 		return err
 	})
@@ -108,20 +112,20 @@ func (h *Hub) Undo(ctx context.Context, name string) (undone Event, err error) {
 }
 
 // onEngine runs do with a conversation, opened if need be, also where its connector is not.
-func (h *Hub) onEngine(ctx context.Context, name string, do func(c *conversation) error) error {
-	records, err := h.o.Store.Find(ctx, name)
+func (o Operator) onEngine(ctx context.Context, name string, do func(c *conversation) error) error {
+	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	connector, known := h.connectors[connectorOf(name)]
+	connector, known := o.hub.connectors[connectorOf(name)]
 	if !known {
 		connector = absent{}
 	}
-	c, err := h.find(name, newConversation(h, name, connector, records))
+	c, err := o.hub.find(name, newConversation(o.hub, name, connector, records))
 	if err != nil {
 		return err
 	}
-	defer h.release(c)
+	defer o.hub.release(c)
 	if _, err := c.current(ctx); err != nil {
 		return err
 	}
@@ -130,9 +134,9 @@ func (h *Hub) onEngine(ctx context.Context, name string, do func(c *conversation
 
 // StartSession wants a new session, like /new. wanted is false if nothing was said since the last
 // beginning; later: it begins when what was said before is answered.
-func (h *Hub) StartSession(ctx context.Context, name string) (wanted, later bool, err error) {
-	err = h.onEngine(ctx, name, func(c *conversation) (err error) {
-		wanted, later, err = c.records.WantSession(ctx)
+func (o Operator) StartSession(ctx context.Context, name string) (wanted, later bool, err error) {
+	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
+		wanted, later, err = c.records.Compactions().WantSession(ctx)
 		if err == nil && wanted {
 			c.wake()
 		}
@@ -142,25 +146,27 @@ func (h *Hub) StartSession(ctx context.Context, name string) (wanted, later bool
 }
 
 // Pause has a conversation, or with "" the whole bot, call no model until Resume.
-func (h *Hub) Pause(ctx context.Context, name, by string) error {
-	if err := h.o.Store.Pause(ctx, name, by); err != nil {
+func (o Operator) Pause(ctx context.Context, name, by string) error {
+	if err := o.hub.o.Store.Pause(ctx, name, by); err != nil {
 		return err
 	}
-	for _, c := range h.all() {
+	for _, c := range o.hub.all() {
 		if name == everywhere || c.name == name {
 			c.interrupt()
 		}
-		h.release(c)
+		o.hub.release(c)
 	}
 	return nil
 }
 
 // Resume ends a pause.
-func (h *Hub) Resume(ctx context.Context, name string) error { return h.o.Store.Resume(ctx, name) }
+func (o Operator) Resume(ctx context.Context, name string) error {
+	return o.hub.o.Store.Resume(ctx, name)
+}
 
 // Paused reports whether a conversation, and whether the whole bot is paused.
-func (h *Hub) Paused(ctx context.Context, name string) (here, all bool, err error) {
-	scopes, err := h.o.Store.Pauses(ctx)
+func (o Operator) Paused(ctx context.Context, name string) (here, all bool, err error) {
+	scopes, err := o.hub.o.Store.Pauses(ctx)
 	return slices.Contains(scopes, name), slices.Contains(scopes, everywhere), err
 }
 
@@ -175,12 +181,12 @@ type Setting struct {
 
 // Settings returns by which values a conversation is compacted, and why those set here that do
 // not go with the settings file are left out.
-func (h *Hub) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
-	records, err := h.o.Store.Find(ctx, name)
+func (o Operator) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
+	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	shown, err := effective(ctx, records, h.o.Agent(name))
+	shown, err := effective(ctx, records, o.hub.o.Agent(name))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -209,21 +215,10 @@ func (h *Hub) Settings(ctx context.Context, name string) (all []Setting, left []
 	return all, left, nil
 }
 
-// Policy returns the policy of a conversation, and the one of its settings file.
-func (h *Hub) Policy(ctx context.Context, name string) (now, file compactor.Policy, err error) {
-	records, err := h.o.Store.Find(ctx, name)
-	if err != nil {
-		return now, file, err
-	}
-	agent := h.o.Agent(name)
-	shown, err := effective(ctx, records, agent)
-	return shown.policy, agent.Policy(), err
-}
-
 // Set sets values for a conversation, or takes those back that are nil: all of them or, if they
 // do not make a valid policy, none.
-func (h *Hub) Set(ctx context.Context, name string, values map[string]*string, by string) error {
-	records, err := h.o.Store.Find(ctx, name)
+func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by string) error {
+	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -232,21 +227,21 @@ func (h *Hub) Set(ctx context.Context, name string, values map[string]*string, b
 			return errPeople((&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error())
 		}
 	}
-	if err := override(ctx, records, h.o.Agent(name).Policy(), values, by); err != nil {
+	if err := override(ctx, records, o.hub.o.Agent(name).Policy(), values, by); err != nil {
 		return err
 	}
-	h.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by)
-	c, err := h.find(name, nil)
+	o.hub.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by)
+	c, err := o.hub.find(name, nil)
 	if err != nil && !errors.Is(err, ErrClosed) {
 		return err
 	}
 	if c != nil {
 		c.inbox.post(c.settingsChanged)
-		h.release(c)
+		o.hub.release(c)
 	}
-	h.eachThread(name, (*conversation).settingsChanged)
+	o.hub.eachThread(name, (*conversation).settingsChanged)
 	return nil
 }
 
 // Budgets returns the state of the budgets that are set.
-func (h *Hub) Budgets() []Budget { return h.budget.state(h.rules.Load().Money, time.Now()) }
+func (o Operator) Budgets() []Budget { return o.hub.budget.state(o.hub.rules.Load().Money, time.Now()) }

@@ -143,7 +143,7 @@ func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []me
 		if try > 0 {
 			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
 		}
-		posted, contextStored, err = c.records.Answer(ctx, o)
+		posted, contextStored, err = c.records.Turns().Answer(ctx, o)
 		if errors.Is(err, memory.ErrNotFound) && try > 0 {
 			return nil, false, err // the try before may have been written after all: nothing is to count twice
 		}

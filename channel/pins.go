@@ -29,7 +29,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if err != nil {
 		return Answer{}, err
 	}
-	head, _, err := c.records.Head(ctx)
+	head, _, err := c.records.Compactions().Head(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -51,7 +51,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens together, %d are taken, and it needs %d. /unpin another one, or set a larger pin_budget.",
 			m.Seq, budget, taken, cost.Whole))
 	}
-	if _, err := c.records.Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err != nil {
+	if _, err := c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err != nil {
 		return Answer{}, err
 	}
 	if err := c.repinned(); err != nil {
@@ -69,14 +69,14 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Message, err error) {
 	missing := errPeople("Nobody has said anything here yet that could be pinned.")
 	if which == "" {
-		m, err = c.records.Newest(ctx)
+		m, err = c.records.Transcript().Newest(ctx)
 	} else {
 		seq, ok := numberOf(which)
 		if !ok {
 			return m, errPeople(c.sayf("Say which message by its number: /pin #12. Without a number I pin the newest one."))
 		}
 		missing = errPeople(fmt.Sprintf("There is no message #%d in this conversation.", seq))
-		m, err = c.records.Message(ctx, seq)
+		m, err = c.records.Transcript().Message(ctx, seq)
 	}
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
@@ -106,7 +106,7 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 	if !ok {
 		return Answer{}, errPeople(c.sayf("Say which message by its number, as /pins shows it: /unpin #12"))
 	}
-	switch err := c.records.Unpin(ctx, seq); {
+	switch err := c.records.Transcript().Unpin(ctx, seq); {
 	case errors.Is(err, memory.ErrNotFound):
 		return Answer{}, errPeople(fmt.Sprintf("Message #%d is not pinned.", seq))
 	case err != nil:
@@ -116,7 +116,7 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 }
 
 func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	head, _, err := c.records.Head(ctx)
+	head, _, err := c.records.Compactions().Head(ctx)
 	if err != nil {
 		return Answer{}, err
 	}

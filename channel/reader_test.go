@@ -275,7 +275,7 @@ func TestOneBadPictureCostsNotTheNext(t *testing.T) {
 		r.idle()
 	}
 	conv := must(r.store.Conversation(t.Context(), place))(t)
-	page := must(conv.Transcript(t.Context(), 1, 10))(t)
+	page := must(conv.Transcript().Page(t.Context(), 1, 10))(t)
 	for _, m := range page {
 		if m.ID == "2" && m.Attachments[0].File == 0 {
 			t.Error("the next picture, which is fine, was thrown away for good")

@@ -92,7 +92,7 @@ func (v visible) memory(id int64, sources []int64) bool {
 
 // askedIn is what the bot was asked in a turn, and who asked last.
 func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who string, err error) {
-	page, err := c.records.Transcript(ctx, turn.Seq, 50)
+	page, err := c.records.Transcript().Page(ctx, turn.Seq, 50)
 	if err != nil {
 		return "", "", err
 	}
@@ -108,7 +108,7 @@ func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who
 }
 
 func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen visible) (lines []recalledLine, err error) {
-	found, _, err := c.records.Memories(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
+	found, _, err := c.records.Memories().List(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
 	for _, m := range found {
 		if m.Conversation != c.name { // the numbers of its messages mean something there alone
 			m.Sources = nil
@@ -184,7 +184,7 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	if question == "" {
 		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))
 	}
-	memories, _, err := c.records.Memories(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
+	memories, _, err := c.records.Memories().List(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
 	if err != nil {
 		return Answer{}, err
 	}

@@ -40,7 +40,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 		words = append(words, word)
 	}
 	f.Query = strings.Join(words, " ")
-	found, total, err := c.records.Memories(ctx, f)
+	found, total, err := c.records.Memories().List(ctx, f)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -90,7 +90,7 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 		return answer, true, err
 	}
 	if what == "restore" {
-		err := c.records.Restore(ctx, id)
+		err := c.records.Memories().Restore(ctx, id)
 		switch {
 		case errors.Is(err, memory.ErrNotFound):
 			return answer, true, errPeople(fmt.Sprintf("Memory %d is not forgotten.", id))
@@ -101,7 +101,7 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 		}
 		return Answer{Text: fmt.Sprintf("I have memory %d in mind again.", id)}, true, nil
 	}
-	switch err := c.records.PinMemory(ctx, id, what == "pin"); {
+	switch err := c.records.Memories().Pin(ctx, id, what == "pin"); {
 	case errors.Is(err, memory.ErrNotFound):
 		return answer, true, errPeople(fmt.Sprintf("Memory %d is not current, so there is nothing to %s.", id, what))
 	case err != nil:
@@ -115,7 +115,7 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 
 // theirs returns a memory of this conversation about which somebody may decide.
 func (c *conversation) theirs(ctx context.Context, who Person, id int64) (memory.Memory, error) {
-	m, err := c.records.Recalled(ctx, id)
+	m, err := c.records.Memories().Recalled(ctx, id)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
 		return m, errPeople(fmt.Sprintf("There is no memory %d in this conversation.", id))
@@ -140,7 +140,7 @@ const forServer = "server:"
 
 func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
 	w := memory.KeepRequest{Person: who.Name, PersonID: who.ID}
-	on, here, err := c.records.SharesMemories(ctx)
+	on, here, err := c.records.Memories().Shared(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -154,7 +154,7 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 		return Answer{}, errPeople(c.sayf("Say what to remember: /remember the standup is at 9:30"))
 	}
 	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
-	s, err := c.records.Keep(ctx, w)
+	s, err := c.records.Memories().Keep(ctx, w)
 	var out *memory.OptedOutError
 	switch {
 	case errors.As(err, &out) && out.ID == who.ID:
@@ -206,7 +206,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 	if err != nil {
 		return Answer{}, err
 	}
-	switch err := c.records.Forget(ctx, id); {
+	switch err := c.records.Memories().Forget(ctx, id); {
 	case errors.Is(err, memory.ErrNotFound):
 		return Answer{}, errPeople(fmt.Sprintf("Memory %d was forgotten before.", id))
 	case err != nil:
@@ -219,7 +219,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 // named finds the memories of this conversation that have all of the words; of those
 // the ones about which somebody may decide, if there are any.
 func (c *conversation) named(ctx context.Context, who Person, words string) ([]memory.Memory, error) {
-	all, err := c.records.Named(ctx, words)
+	all, err := c.records.Memories().Named(ctx, words)
 	if err != nil {
 		return nil, err
 	}
@@ -256,10 +256,10 @@ func suggestMemories(ctx context.Context, records *memory.Conversation, typed st
 	var started []memory.Memory // has words that begin as typed
 	if _, err := strconv.Atoi(typed); err == nil {
 		query = "" // the newest ones, to look for the number among
-	} else if started, err = records.Completed(ctx, typed, maxChoices); err != nil {
+	} else if started, err = records.Memories().Completed(ctx, typed, maxChoices); err != nil {
 		return nil, err
 	}
-	found, _, err := records.Memories(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
+	found, _, err := records.Memories().List(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func TestForgetting(t *testing.T) {
 		r.say("hello", false)
 		r.idle()
 		c := must(r.store.Find(t.Context(), place))(t)
-		s, err := c.Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
+		s, err := c.Memories().Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
 		if err != nil || s.AboutID != "u1" {
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -111,7 +111,7 @@ func TestMemoriesAreListed(t *testing.T) {
 	r.say("I decided to move", false)
 	r.idle()
 	c := must(r.store.Find(t.Context(), place))(t)
-	must(c.Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}))(t)
+	must(c.Memories().Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}))(t)
 	t.Run("with number, kind, who, when, and about whom, in pages", func(t *testing.T) {
 		got := r.as(bo, place, "/memories")
 		if len(got.Items) != 26 || got.Pages() != 3 || !strings.Contains(got.Page(2), "page 3 of 3") {
@@ -153,7 +153,7 @@ func TestMemoriesAreListed(t *testing.T) {
 	})
 	t.Run("where there are more than a list has, it says so", func(t *testing.T) {
 		for i := range 200 {
-			must(c.Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}))(t)
+			must(c.Memories().Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}))(t)
 		}
 		if got := r.as(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2") {
 			t.Errorf("%d items below %q", len(got.Items), got.Text)

@@ -49,7 +49,7 @@ func idBefore(id string) string {
 // are read.
 func (c *conversation) reviewable(ctx context.Context, after string) (known []memory.Known, from string, err error) {
 	now := time.Now()
-	recent, err := c.records.Recent(ctx, now.Add(-reviewBack), now.Add(-reviewAge), reviewMessages)
+	recent, err := c.records.Memories().Recent(ctx, now.Add(-reviewBack), now.Add(-reviewAge), reviewMessages)
 	if err != nil {
 		return nil, "", err
 	}

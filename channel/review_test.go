@@ -205,7 +205,7 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 			r.stop()
 			r.start()
 			conv := must(r.store.Conversation(t.Context(), place))(t)
-			if _, err := conv.Deliver(t.Context(), past("1004", "never mind", 0, true)); err != nil { // and then it dies
+			if _, err := conv.Inbox().Deliver(t.Context(), past("1004", "never mind", 0, true)); err != nil { // and then it dies
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Minute)

@@ -254,7 +254,7 @@ func (r *rig) run(line string) string {
 func (r *rig) transcript() []string {
 	r.t.Helper()
 	conv := must(r.store.Conversation(r.t.Context(), place))(r.t)
-	page := must(conv.Transcript(r.t.Context(), 1, 10_000))(r.t)
+	page := must(conv.Transcript().Page(r.t.Context(), 1, 10_000))(r.t)
 	var lines []string
 	for _, m := range page {
 		lines = append(lines, string(m.Role)+": "+m.Text)

@@ -141,7 +141,7 @@ func (s *sender) next(ctx context.Context) ([]memory.Piece, error) {
 	s.handed, s.look = nil, false
 	s.mu.Unlock()
 	if look {
-		return s.c.records.Outbox(ctx)
+		return s.c.records.Outbox().Unsent(ctx)
 	}
 	return handed, nil
 }
@@ -157,13 +157,13 @@ func (s *sender) sendOne(ctx context.Context, piece memory.Piece) error {
 	}
 	s.mu.Unlock()
 	if !piece.Sending {
-		if err := s.c.records.Sending(ctx, piece.Row); err != nil {
+		if err := s.c.records.Outbox().Sending(ctx, piece.Row); err != nil {
 			return err
 		}
 	}
 	id, err := w.Send(ctx, piece)
 	if err == nil {
-		err = s.c.records.Sent(context.WithoutCancel(ctx), piece.Row, id)
+		err = s.c.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, id)
 	} else {
 		err = s.failed(ctx, piece, err)
 	}
@@ -219,7 +219,7 @@ func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) e
 	if d, ok := s.c.connector.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
 		return failed
 	}
-	times, err := s.c.records.Refused(context.WithoutCancel(ctx), piece.Row)
+	times, err := s.c.records.Outbox().Refused(context.WithoutCancel(ctx), piece.Row)
 	if err != nil {
 		return errors.Join(failed, err)
 	}
@@ -248,7 +248,7 @@ func (s *sender) tellUnsent(ctx context.Context, piece memory.Piece, id, why str
 
 func (s *sender) dropPiece(ctx context.Context, piece memory.Piece, why error) error {
 	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", why)
-	err := s.c.records.Drop(context.WithoutCancel(ctx), piece.Row, why.Error())
+	err := s.c.records.Outbox().Drop(context.WithoutCancel(ctx), piece.Row, why.Error())
 	if err == nil {
 		s.c.hub.metrics.dropped.Add(1)
 	}

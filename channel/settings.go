@@ -99,7 +99,7 @@ func override(ctx context.Context, records *memory.Conversation, file compactor.
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
-	return records.OverrideAll(ctx, values, by, func(set compactor.Patch) error {
+	return records.Settings().OverrideAll(ctx, values, by, func(set compactor.Patch) error {
 		others := compactor.Merge(set)
 		for key := range values {
 			delete(others, key)
@@ -130,7 +130,7 @@ type shownSettings struct {
 }
 
 func effective(ctx context.Context, records *memory.Conversation, agent Agent) (s shownSettings, err error) {
-	set, err := records.Overrides(ctx)
+	set, err := records.Settings().Set(ctx)
 	if err != nil {
 		return s, err
 	}

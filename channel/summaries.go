@@ -72,7 +72,7 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	if !ok {
 		return Answer{}, errPeople(c.sayf("Say which summary by its number, as /summaries shows it: /expand 12"))
 	}
-	e, err := c.records.Expand(ctx, id, from, expandShown)
+	e, err := c.records.Transcript().Expand(ctx, id, from, expandShown)
 	if errors.Is(err, memory.ErrNotFound) {
 		return Answer{}, errPeople(c.sayf("There is no summary %d in this conversation; /summaries shows those there are.", id))
 	}

@@ -126,7 +126,7 @@ func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool
 			if blind || c.unfit[image.File] {
 				continue
 			}
-			kind, data, err := c.records.File(c.hub.ctx, image.File)
+			kind, data, err := c.records.Transcript().File(c.hub.ctx, image.File)
 			if err != nil {
 				c.log.Warn("load_image_failed", "error", err)
 				continue

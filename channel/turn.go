@@ -125,7 +125,7 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 func (c *conversation) tryAgain(r *reply, turn *memory.Turn) (gone bool, err error) {
 	r.writer.Cancel()
 	c.truncate(r.first)
-	turn.Attempts, err = c.records.Retry(c.hub.ctx, turn.Seq)
+	turn.Attempts, err = c.records.Turns().Retry(c.hub.ctx, turn.Seq)
 	if gone = errors.Is(err, memory.ErrNotFound); gone {
 		c.do(func(e *compactor.Compactor) { e.History().Answered() })
 		return true, nil
@@ -135,7 +135,7 @@ func (c *conversation) tryAgain(r *reply, turn *memory.Turn) (gone bool, err err
 
 // pass closes a turn without an answer: it is context.
 func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
-	err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
+	err := c.records.Turns().Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
 	if err != nil && !errors.Is(err, memory.ErrNotFound) { // deleted, which closed it
 		return err
 	}

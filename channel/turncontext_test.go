@@ -44,7 +44,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 	}
 	id := func(r *rig) int64 {
 		conv := must(r.store.Conversation(r.t.Context(), place))(r.t)
-		found, _, err := conv.Memories(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
+		found, _, err := conv.Memories().List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
 		if err != nil || len(found) != 1 {
 			r.t.Fatalf("%v, %v", found, err)
 		}

@@ -164,7 +164,7 @@ func TestThereIsAnEndToPins(t *testing.T) {
 	r.idle()
 	conv := must(r.store.Conversation(t.Context(), place))(t)
 	for seq := range int64(99) {
-		must(conv.Pin(t.Context(), seq+1, "Ada"))(t)
+		must(conv.Transcript().Pin(t.Context(), seq+1, "Ada"))(t)
 	}
 	r.says("/pin #100", "#100 is pinned")
 	r.says("/pin #101", "100 messages are pinned here", "/unpin")

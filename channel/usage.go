@@ -78,7 +78,7 @@ func (c *conversation) flushUsage(ctx context.Context) {
 	if len(all) == 0 {
 		return
 	}
-	if err := c.records.AddUsage(ctx, all); err != nil {
+	if err := c.records.Turns().AddUsage(ctx, all); err != nil {
 		c.usage.putBack(all) // the next answer takes it
 		c.log.Debug("save_usage_failed", "error", err)
 	}
@@ -175,7 +175,7 @@ type Spending struct {
 // ReadSpending reads what a conversation's models were used for; model is the one that
 // answers in it.
 func ReadSpending(ctx context.Context, records *memory.Conversation, model string, m Money) (*Spending, error) {
-	used, err := records.Usage(ctx)
+	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func ReadSpending(ctx context.Context, records *memory.Conversation, model strin
 			s.Summaries.Add(u, m.Prices)
 		}
 	}
-	if s.SavedTokens, err = records.Saved(ctx); err != nil {
+	if s.SavedTokens, err = records.Turns().Saved(ctx); err != nil {
 		return nil, err
 	}
 	price, _ := m.Prices.Of(model)

@@ -47,7 +47,7 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 		}
 		noError(t, r.hub.Drain(t.Context()))
 		conv := must(r.store.Conversation(t.Context(), place))(t)
-		state := must(conv.Load(t.Context()))(t)
+		state := must(conv.Compactions().Load(t.Context()))(t)
 		covered := len(state.Messages)
 		for _, row := range state.Head.Stack {
 			covered += row.Messages

@@ -59,7 +59,7 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 	if opened {
 		c.check()
 	}
-	due, err := c.records.Due(ctx)
+	due, err := c.records.Inbox().Due(ctx)
 	if err == nil && due.Session && due.Waiting == 0 {
 		_, err = c.startSession(ctx)
 	}
@@ -127,7 +127,7 @@ func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]chat.Mess
 		return nil, nil
 	}
 	c.window.look(ctx)
-	return c.records.TakeUp(ctx, due.Last, c.window.burst(), time.Now().Add(-c.hub.o.CatchUp))
+	return c.records.Inbox().TakeUp(ctx, due.Last, c.window.burst(), time.Now().Add(-c.hub.o.CatchUp))
 }
 
 // append shows messages that are on disk. A thread looks at what it inherited: it did so
@@ -143,13 +143,13 @@ func (c *conversation) append(messages []chat.Message) {
 // startSession starts a new session if somebody wants one and all that was said before is
 // dealt with.
 func (c *conversation) startSession(ctx context.Context) (started bool, err error) {
-	due, err := c.records.SessionDue(ctx)
+	due, err := c.records.Compactions().SessionDue(ctx)
 	if err != nil || !due {
 		return false, err
 	}
 	c.do(func(e *compactor.Compactor) { started, err = e.StartSession(ctx) })
 	if err == nil && !started {
-		err = c.records.DropSession(ctx)
+		err = c.records.Compactions().DropSession(ctx)
 	}
 	return err == nil, err
 }
@@ -175,7 +175,7 @@ func turnOf(burst []chat.Message) (turn memory.Turn, authors []string) {
 // because the disk refused the answer. What is too old is left as context.
 func (c *conversation) resume(ctx context.Context) error {
 	for {
-		turn, found, err := c.records.Unanswered(ctx)
+		turn, found, err := c.records.Turns().Unanswered(ctx)
 		if err != nil || !found {
 			return err
 		}
@@ -185,7 +185,7 @@ func (c *conversation) resume(ctx context.Context) error {
 			}
 			continue
 		}
-		if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); err != nil {
+		if turn.Attempts, err = c.records.Turns().Retry(ctx, turn.Seq); err != nil {
 			return err
 		}
 		if err := c.answer(ctx, turn); err != nil {

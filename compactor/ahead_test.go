@@ -213,7 +213,7 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 // state: that would fail the row of a worker that runs.
 func (r *rig) inOrder() {
 	r.t.Helper()
-	head, _, err := r.conv.Head(r.t.Context())
+	head, _, err := r.conv.Compactions().Head(r.t.Context())
 	must(r.t, err)
 	shown := head.Start // the oldest message that no summary covers
 	for _, row := range head.Stack {

@@ -34,7 +34,7 @@ func past(b *testing.B, n int) *rig {
 				Text: fmt.Sprintf("message %d about %s", done+i, filler(80)),
 			}
 		}
-		added, err := r.conv.Import(ctx, batch)
+		added, err := r.conv.Past().Import(ctx, batch)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func BenchmarkHistoryLock(b *testing.B) {
 		for range 10 {
 			batch = append(batch, memory.Inbound{ID: fmt.Sprint("m", int(h.Next())+len(batch)), Author: "Ada", Time: time.Unix(h.Next(), 0), Text: filler(400)})
 		}
-		added, err := r.conv.Import(ctx, batch)
+		added, err := r.conv.Past().Import(ctx, batch)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func BenchmarkIdle(b *testing.B) {
 			b.Fatal(err)
 		}
 		c := openOwner(b, compactor.Options{
-			Records: conv, Policy: compactor.DefaultPolicy, Window: func() int { return 128_000 },
+			Records: conv.Compactions(), Policy: compactor.DefaultPolicy, Window: func() int { return 128_000 },
 		})
 		open = append(open, c)
 	}
@@ -225,7 +225,7 @@ func BenchmarkCheck(b *testing.B) {
 				for len(batch) < window/1000 {
 					batch = append(batch, memory.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
 				}
-				added, err := r.conv.Import(ctx, batch)
+				added, err := r.conv.Past().Import(ctx, batch)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -267,7 +267,7 @@ func BenchmarkThousandConversations(b *testing.B) {
 			b.Fatal(err)
 		}
 		all[i] = openOwner(b, compactor.Options{
-			Records: records[i], Policy: compactor.DefaultPolicy, Window: func() int { return 4_000 },
+			Records: records[i].Compactions(), Policy: compactor.DefaultPolicy, Window: func() int { return 4_000 },
 			MaxOutput: 100, Worker: r.worker, Slots: slots, Log: slog.New(slog.DiscardHandler),
 		})
 		defer all[i].Close()
@@ -283,7 +283,7 @@ func BenchmarkThousandConversations(b *testing.B) {
 					seq := c.History().Next() + int64(len(batch))
 					batch = append(batch, memory.Inbound{ID: fmt.Sprint("m", seq), Author: "Ada", Time: time.Unix(seq, 0), Text: filler(100)})
 				}
-				added, err := records[i].Import(ctx, batch)
+				added, err := records[i].Past().Import(ctx, batch)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -97,7 +97,7 @@ func (r *rig) answerAlone(asked chat.Message) {
 		Turn: asked.Seq, Messages: []chat.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
 	outcome.Context, outcome.Version = r.c.History().Context()
-	must(r.t, r.conv.Finish(context.Background(), outcome))
+	must(r.t, r.conv.Turns().Finish(context.Background(), outcome))
 	r.said = append(r.said, m)
 	r.c.Answered()
 	r.c.Check(context.Background())

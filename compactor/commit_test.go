@@ -22,9 +22,9 @@ func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
 	}
 	changes := map[string]func(r *rig){
 		"a deletion": func(r *rig) { r.removeUntold(2, 3) },
-		"a pin":      func(r *rig) { must(r.t, second(r.conv.Pin(t.Context(), 4, "Ada"))) },
+		"a pin":      func(r *rig) { must(r.t, second(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
 		"both": func(r *rig) {
-			must(r.t, second(r.conv.Pin(t.Context(), 4, "Ada")))
+			must(r.t, second(r.conv.Transcript().Pin(t.Context(), 4, "Ada")))
 			r.removeUntold(5)
 		},
 		"a deletion of which the head alone was read": func(r *rig) {

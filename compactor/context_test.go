@@ -23,7 +23,7 @@ func (r *rig) remembers(tokens int) {
 	h.Append(row)
 	outcome := memory.Outcome{Turn: asked.Seq, Messages: []chat.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
 	outcome.Context, outcome.Version = h.Context()
-	must(r.t, r.conv.Finish(context.Background(), outcome))
+	must(r.t, r.conv.Turns().Finish(context.Background(), outcome))
 	r.said = append(r.said, row)
 	r.c.Answered()
 	r.c.Check(context.Background())

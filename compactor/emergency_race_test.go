@@ -29,7 +29,7 @@ func arrivesLate(t *testing.T, want, refuses bool) {
 	r.policy.PrepareThreshold = 0
 	disk := &refusing{}
 	r.tune = func(o *compactor.Options) {
-		disk.Conversation = r.conv
+		disk.Compactions = r.conv.Compactions()
 		o.Records = disk
 	}
 	r.open()

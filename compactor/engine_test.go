@@ -413,7 +413,7 @@ func TestTheWorkerSavesMemories(t *testing.T) {
 	r.hear("I live in Turin. " + filler(100))
 	r.hearMany(20, 30)
 	r.compactAndSettle()
-	found, err := r.conv.SearchMemories(t.Context(), "Turin", 10)
+	found, err := r.conv.Memories().Search(t.Context(), "Turin", 10)
 	if err != nil || len(found) != 1 || found[0].Speaker != "Ada" || len(found[0].Sources) != 1 || found[0].Sources[0] != 1 {
 		t.Fatalf("found %+v, %v", found, err)
 	}
@@ -437,7 +437,7 @@ func TestAServerWithoutToolsIsAskedForPlainText(t *testing.T) {
 	if n := len(worker.Requests()); n != 3 {
 		t.Errorf("%d requests, want 3: that the server takes no tools is learnt once", n)
 	}
-	if found, err := r.conv.SearchMemories(t.Context(), "Turin", 10); err != nil || len(found) == 0 {
+	if found, err := r.conv.Memories().Search(t.Context(), "Turin", 10); err != nil || len(found) == 0 {
 		t.Errorf("the extractive summarizer saved no memories: %v", err)
 	}
 	r.verify()
@@ -507,7 +507,7 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 
 // refusing is a store whose disk takes no change of the head while it is on.
 type refusing struct {
-	*memory.Conversation
+	memory.Compactions
 	on bool
 }
 
@@ -516,7 +516,7 @@ func (r *rig) refusing() *refusing {
 	r.t.Helper()
 	records := &refusing{on: true}
 	r.tune = func(o *compactor.Options) {
-		records.Conversation = r.conv
+		records.Compactions = r.conv.Compactions()
 		o.Records = records
 	}
 	r.restart()
@@ -527,5 +527,5 @@ func (r *refusing) Commit(ctx context.Context, s *transcript.State, change trans
 	if r.on {
 		return compactor.Head{}, errWorker
 	}
-	return r.Conversation.Commit(ctx, s, change)
+	return r.Compactions.Commit(ctx, s, change)
 }

@@ -107,10 +107,10 @@ func (r *rig) tell(in memory.Inbound) chat.Message {
 	n := len(r.said) + 1
 	in.ID, in.AuthorID, in.Author = fmt.Sprint("m", n), "u1", "Ada"
 	in.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
-	if _, err := r.conv.Deliver(ctx, in); err != nil {
+	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
 		r.t.Fatal(err)
 	}
-	taken, err := r.conv.TakeUp(ctx, memory.All, 100_000, time.Time{})
+	taken, err := r.conv.Inbox().TakeUp(ctx, memory.All, 100_000, time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}
@@ -148,7 +148,7 @@ func (r *rig) recalls(question string, seq int64) {
 		rows[i].Tokens = compactor.TokensOf(rows[i])
 		r.c.History().Append(rows[i])
 	}
-	must(r.t, r.conv.Finish(context.Background(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"I know."}}))
+	must(r.t, r.conv.Turns().Finish(context.Background(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"I know."}}))
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	r.c.Check(context.Background())
@@ -174,7 +174,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	r.answer(one)
 	r.hear("and another machine " + filler(30))
 	r.edit(one.Seq, "I had a "+oddWord+", edited")
-	if _, err := r.conv.Pin(ctx, one.Seq, "Ada"); err != nil {
+	if _, err := r.conv.Transcript().Pin(ctx, one.Seq, "Ada"); err != nil {
 		t.Fatal(err)
 	}
 	r.c.Reread()
@@ -185,13 +185,13 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 		must(t, err)
 		for i := range 2 { // one is taken up, the other waits
 			m := memory.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: one.ID, Quote: "Ada: I had a " + oddWord, Time: time.Now()}
-			if _, err := c.Deliver(ctx, m); err != nil {
+			if _, err := c.Inbox().Deliver(ctx, m); err != nil {
 				t.Fatal(err)
 			}
 			if i > 0 {
 				continue
 			}
-			if _, err := c.TakeUp(ctx, memory.All, 10_000, time.Time{}); err != nil {
+			if _, err := c.Inbox().TakeUp(ctx, memory.All, 10_000, time.Time{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -234,7 +234,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	}
 	waiting := secretly("It waits.")
 	waiting.ID, waiting.AuthorID, waiting.Author, waiting.Time = "w1", "u1", "Ada", time.Now()
-	if _, err := r.conv.Deliver(ctx, waiting); err != nil {
+	if _, err := r.conv.Inbox().Deliver(ctx, waiting); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(t, r.dir, "SELECT count(*) FROM memories WHERE content LIKE '%"+oddWord+"%'"); n == 0 {
@@ -247,11 +247,11 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 		t.Fatal("the files hold nothing of it")
 	}
 
-	seqs, err := r.conv.Delete(ctx, []string{one.ID, two.ID, three.ID, "w1", "elsewhere"})
+	seqs, err := r.conv.Transcript().Delete(ctx, []string{one.ID, two.ID, three.ID, "w1", "elsewhere"})
 	must(t, err)
 	r.gone = map[int64]bool{one.Seq: true, two.Seq: true, three.Seq: true}
 	for i, m := range r.said { // as the disk has them now
-		if now, err := r.conv.Message(ctx, m.Seq); err == nil {
+		if now, err := r.conv.Transcript().Message(ctx, m.Seq); err == nil {
 			r.said[i] = now
 		}
 	}

@@ -24,7 +24,7 @@ func hooked(t *testing.T, window int, worker *llmtest.Model, o compactor.Options
 	t.Helper()
 	r := newRig(t, window, worker)
 	r.c.Close()
-	o.Records, o.Policy, o.Window = r.conv, func() compactor.Policy { return r.policy }, func() int { return r.window }
+	o.Records, o.Policy, o.Window = r.conv.Compactions(), func() compactor.Policy { return r.policy }, func() int { return r.window }
 	o.System, o.MaxOutput = "You are a test.", 100
 	if worker != nil {
 		o.Worker = worker

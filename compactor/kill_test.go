@@ -133,7 +133,7 @@ var acts = map[string]act{
 	"a summary that splits the marker over it": {
 		before: func(l *life) {
 			notes(12, 60)(l)
-			j, err := l.conv.Begin(context.Background(), compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3})
+			j, err := l.conv.Compactions().Begin(context.Background(), compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3})
 			if err == nil {
 				_, err = j.Store(context.Background(), summarize.Summary{Text: "Four to six.", Tokens: 20})
 			}
@@ -168,7 +168,7 @@ var acts = map[string]act{
 		steps: []func(*life){func(l *life) {
 			m := l.said[1]
 			m.Text = "edited 1 it is otherwise"
-			if _, _, err := l.conv.Edit(context.Background(), memory.Inbound{ID: m.ID, Text: m.Text, Time: m.Time.Add(time.Hour)}); err != nil {
+			if _, _, err := l.conv.Transcript().Edit(context.Background(), memory.Inbound{ID: m.ID, Text: m.Text, Time: m.Time.Add(time.Hour)}); err != nil {
 				l.t.Fatal(err)
 			}
 			l.said[1].Text = m.Text
@@ -180,7 +180,7 @@ var acts = map[string]act{
 	"a deletion, and what it makes be done anew": {
 		before: func(l *life) { summedUp(l); pin(l) },
 		steps: []func(*life){func(l *life) {
-			if _, err := l.conv.Delete(context.Background(), []string{"m2"}); err != nil {
+			if _, err := l.conv.Transcript().Delete(context.Background(), []string{"m2"}); err != nil {
 				l.t.Fatal(err)
 			}
 			l.gone = map[int64]bool{2: true}
@@ -208,7 +208,7 @@ var acts = map[string]act{
 }
 
 func pin(l *life) {
-	if _, err := l.conv.Pin(context.Background(), 2, "Ada"); err != nil {
+	if _, err := l.conv.Transcript().Pin(context.Background(), 2, "Ada"); err != nil {
 		l.t.Fatal(err)
 	}
 	l.c.Reread()
@@ -234,9 +234,9 @@ func (a act) begin(t *testing.T, dir string, window int) *life {
 		}
 	}
 	l.open()
-	page, err := l.conv.Transcript(context.Background(), 1, 1<<20)
+	page, err := l.conv.Transcript().Page(context.Background(), 1, 1<<20)
 	must(t, err)
-	state, err := l.conv.Load(context.Background())
+	state, err := l.conv.Compactions().Load(context.Background())
 	must(t, err)
 	l.said, l.gone = make([]chat.Message, state.Next-1), make(map[int64]bool)
 	for i := range l.said {
@@ -269,7 +269,7 @@ func remembers(req llm.Request, words int) llm.Response {
 }
 
 // onlooker has records that nobody writes to: what is prepared stays so.
-type onlooker struct{ *memory.Conversation }
+type onlooker struct{ memory.Compactions }
 
 var errOnlooker = errors.New("it only looks")
 
@@ -299,13 +299,13 @@ func (a act) glance(t *testing.T, dir string) string {
 		a.tune(&p)
 	}
 	c := openOwner(t, compactor.Options{
-		Records: onlooker{conv}, Policy: func() compactor.Policy { return p }, Window: func() int { return spacious },
+		Records: onlooker{conv.Compactions()}, Policy: func() compactor.Policy { return p }, Window: func() int { return spacious },
 		System: "You are a test.", Log: slog.New(slog.DiscardHandler),
 	})
 	defer c.Close()
 	messages, _, err := c.Request(ctx)
 	must(t, err)
-	page, err := conv.Transcript(ctx, 1, 1<<20)
+	page, err := conv.Transcript().Page(ctx, 1, 1<<20)
 	must(t, err)
 	var b strings.Builder
 	for _, m := range messages {

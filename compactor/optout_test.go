@@ -16,7 +16,7 @@ import (
 // those of the extractive summarizer; summaries tell what they said.
 func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 	fill := func(r *rig) {
-		if _, err := r.conv.OptOut(t.Context(), "u1", "Ada", true); err != nil {
+		if _, err := r.conv.Privacy().OptOut(t.Context(), "u1", "Ada", true); err != nil {
 			t.Fatal(err)
 		}
 		for i := 0; len(r.c.Gauge().Stack) == 0; i++ {

@@ -18,12 +18,12 @@ import (
 func (r *rig) show(text string, data []byte) chat.Message {
 	r.t.Helper()
 	n := len(r.said) + 1
-	_, err := r.conv.Deliver(r.t.Context(), memory.Inbound{
+	_, err := r.conv.Inbox().Deliver(r.t.Context(), memory.Inbound{
 		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC),
 		Attachments: []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
 	})
 	must(r.t, err)
-	taken, err := r.conv.TakeUp(r.t.Context(), memory.All, compactor.BurstBudget(r.window), time.Time{})
+	taken, err := r.conv.Inbox().TakeUp(r.t.Context(), memory.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}
@@ -47,7 +47,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		if len(view[1].Images) != 1 || view[1].Images[0].File == 0 || view[1].Images[0].Label != "image of #1: cat.png" {
 			t.Fatalf("got %+v", view[1])
 		}
-		kind, data, err := r.conv.File(t.Context(), view[1].Images[0].File)
+		kind, data, err := r.conv.Transcript().File(t.Context(), view[1].Images[0].File)
 		if err != nil || kind != "image/png" || string(data) != "\x89PNG\r\n\x1a\n" {
 			t.Errorf("it leads to %s, %q, %v", kind, data, err)
 		}
@@ -122,7 +122,7 @@ func TestPicturesLeaveWithTheHead(t *testing.T) {
 		r.deliver("and?", true)
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
 		view := r.request()
-		head, _, err := r.conv.Head(t.Context())
+		head, _, err := r.conv.Compactions().Head(t.Context())
 		must(t, err)
 		if head.Version != version {
 			changes++

@@ -12,7 +12,7 @@ import (
 // pin pins a message, as the command does.
 func (r *rig) pin(seq int64) {
 	r.t.Helper()
-	if fresh, err := r.conv.Pin(r.t.Context(), seq, "Ada"); err != nil || !fresh {
+	if fresh, err := r.conv.Transcript().Pin(r.t.Context(), seq, "Ada"); err != nil || !fresh {
 		r.t.Fatalf("pin %d: %v, %v", seq, fresh, err)
 	}
 	r.c.Reread()
@@ -20,7 +20,7 @@ func (r *rig) pin(seq int64) {
 
 func (r *rig) unpin(seq int64) {
 	r.t.Helper()
-	must(r.t, r.conv.Unpin(r.t.Context(), seq))
+	must(r.t, r.conv.Transcript().Unpin(r.t.Context(), seq))
 	r.c.Reread()
 }
 
@@ -143,7 +143,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	})
 	t.Run("one that does not fit is told with numbers", func(t *testing.T) {
 		r.policy.PinBudget = 600
-		head, _, err := r.conv.Head(t.Context())
+		head, _, err := r.conv.Compactions().Head(t.Context())
 		if err != nil || len(head.Pins) != 2 {
 			t.Fatalf("pinned are %v, %v", head.Pins, err)
 		}
@@ -184,7 +184,7 @@ func TestPinCostsAreThoseOfTheView(t *testing.T) {
 	for i := range 6 {
 		r.talk(fmt.Sprintf("question %d %s", i, filler(100)))
 	}
-	state, err := r.conv.Load(t.Context())
+	state, err := r.conv.Compactions().Load(t.Context())
 	must(t, err)
 	costs, budget := r.c.PinCosts(state.Head.Pins)
 	if want := r.c.Budget() / 10; budget != want || costs[0].Shown > want {

@@ -300,7 +300,7 @@ func (m *machine) recovers(rt *rapid.T) {
 // leadsToMessages: each row in the view expands to exactly the messages it stands
 // for, and the children of a rollup tile it.
 func (m *machine) leadsToMessages(rt *rapid.T) {
-	head, _, err := m.r.conv.Head(context.Background())
+	head, _, err := m.r.conv.Compactions().Head(context.Background())
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func (m *machine) between(from, to int64) (seqs []int64) {
 }
 
 func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
-	e, err := m.r.conv.Expand(context.Background(), id, 0, 10_000)
+	e, err := m.r.conv.Transcript().Expand(context.Background(), id, 0, 10_000)
 	if err != nil {
 		rt.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/chat"
@@ -74,7 +75,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
 	outcome.Context, outcome.Version = h.Context()
-	_, stored, err := r.conv.Answer(context.Background(), outcome)
+	_, stored, err := r.conv.Turns().Answer(context.Background(), outcome)
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 // wished reports whether the latest compaction is of somebody's request, and of nothing that
 // lies before the session: that cannot be undone.
 func (m *machine) queued(rt *rapid.T) (queued bool) {
-	all, err := m.r.conv.AppliedCompactions(context.Background())
+	all, err := m.r.conv.Compactions().Applied(context.Background())
 	if err != nil || len(all) == 0 {
 		rt.Fatal(len(all), err)
 	}
@@ -176,7 +177,7 @@ func (m *machine) queued(rt *rapid.T) (queued bool) {
 
 // applied compactions counts the applied compactions on disk, those that were undone too.
 func (m *machine) appliedSets(rt *rapid.T) int {
-	all, err := m.r.conv.AppliedCompactions(context.Background())
+	all, err := m.r.conv.Compactions().Applied(context.Background())
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -191,9 +192,9 @@ func (m *machine) pin(rt *rapid.T) {
 		return
 	}
 	seq := left[below(rt, len(left), "pinned")].Seq
-	fresh, err := r.conv.Pin(context.Background(), seq, "Ada")
+	fresh, err := r.conv.Transcript().Pin(context.Background(), seq, "Ada")
 	if err == nil && !fresh {
-		err = r.conv.Unpin(context.Background(), seq)
+		err = r.conv.Transcript().Unpin(context.Background(), seq)
 	}
 	if err != nil && !m.refusing {
 		rt.Fatal(err)
@@ -245,7 +246,7 @@ func (m *machine) edit(rt *rapid.T, seq int64) {
 	m.edits++
 	said := &m.r.said[seq-1]
 	text := fmt.Sprintf("edited %d %d %s", seq-1, m.edits, heavy(one(rt, "edited size", 1, 30, 400)))
-	got, changed, err := m.r.conv.Edit(context.Background(), memory.Inbound{ID: said.ID, Text: text, Time: said.Time.Add(time.Duration(m.edits) * time.Hour)})
+	got, changed, err := m.r.conv.Transcript().Edit(context.Background(), memory.Inbound{ID: said.ID, Text: text, Time: said.Time.Add(time.Duration(m.edits) * time.Hour)})
 	if err != nil && m.refusing {
 		return // the transcript is held to what it was
 	}
@@ -266,21 +267,33 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 			texts = append(texts, fmt.Sprintf("%s %d ", word, seq-1))
 		}
 	}
-	got, err := r.conv.Delete(context.Background(), ids)
+	got, err := r.conv.Transcript().Delete(context.Background(), ids)
 	if err != nil && m.refusing {
 		return
 	}
-	if err != nil || len(got) != len(seqs) {
+	if err != nil || len(got) < len(seqs) {
 		rt.Fatalf("deletion of %v: %v, %v", seqs, got, err)
 	}
 	if r.gone == nil {
 		r.gone = make(map[int64]bool)
 	}
+	turns := map[int64]bool{}
 	for _, seq := range seqs {
 		r.gone[seq] = true
+		turns[r.said[seq-1].Turn] = true
+	}
+	for _, seq := range got {
+		if slices.Contains(seqs, seq) {
+			continue
+		}
+		emptied, err := r.conv.Transcript().Message(context.Background(), seq) // what a tool was given or answered in the turn
+		if err != nil || !turns[emptied.Turn] || emptied.Role == llm.RoleUser {
+			rt.Fatalf("deletion of %v changed %+v, %v", seqs, emptied, err)
+		}
+		r.said[seq-1] = emptied
 	}
 	m.last = view{}
-	m.apply(rt, seqs...)
+	m.apply(rt, got...)
 	m.shows(rt, texts...)
 	m.levelNone(rt)
 }
@@ -288,7 +301,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 // apply brings into the view what was changed on disk.
 func (m *machine) apply(rt *rapid.T, seqs ...int64) {
 	for _, seq := range seqs {
-		switch said, err := m.r.conv.Message(context.Background(), seq); {
+		switch said, err := m.r.conv.Transcript().Message(context.Background(), seq); {
 		case errors.Is(err, memory.ErrNotFound):
 			m.r.c.Deleted([]int64{seq})
 		case err != nil:

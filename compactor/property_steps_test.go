@@ -144,7 +144,7 @@ func (m *machine) past(rt *rapid.T) {
 	for i := range n {
 		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, heavy(one(rt, "imported size", 1, 20, 60)))))
 	}
-	taken, err := m.r.conv.Import(context.Background(), said)
+	taken, err := m.r.conv.Past().Import(context.Background(), said)
 	if err != nil || len(taken) != n {
 		rt.Fatalf("%d of %d messages were imported: %v", len(taken), n, err)
 	}
@@ -176,14 +176,14 @@ func (m *machine) burst(rt *rapid.T) {
 	for i := range n {
 		in := m.inbound(first+1+i, fmt.Sprintf("note %d %s", first+i, m.text(rt)))
 		for range 1 + below(rt, 2, "times") {
-			if _, err := r.conv.Deliver(ctx, in); err != nil {
+			if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
 				rt.Fatal(err)
 			}
 		}
 	}
 	m.repeat(rt)
 	for len(r.said) < first+n {
-		taken, err := r.conv.TakeUp(ctx, memory.All, compactor.BurstBudget(r.window), time.Time{})
+		taken, err := r.conv.Inbox().TakeUp(ctx, memory.All, compactor.BurstBudget(r.window), time.Time{})
 		if err != nil || len(taken) == 0 {
 			rt.Fatalf("%d of %d messages were taken up, %v", len(r.said)-first, n, err)
 		}
@@ -201,7 +201,7 @@ func (m *machine) burst(rt *rapid.T) {
 // again delivers messages that are known, in any order; nothing comes of it.
 func (m *machine) again(rt *rapid.T) {
 	m.repeat(rt)
-	taken, err := m.r.conv.TakeUp(context.Background(), memory.All, 1<<30, time.Time{})
+	taken, err := m.r.conv.Inbox().TakeUp(context.Background(), memory.All, 1<<30, time.Time{})
 	if err != nil || len(taken) != 0 {
 		rt.Fatalf("%d messages were taken up twice, %v", len(taken), err)
 	}
@@ -216,7 +216,7 @@ func (m *machine) repeat(rt *rapid.T) {
 		if said.Role != llm.RoleUser {
 			continue
 		}
-		receipt, err := m.r.conv.Deliver(context.Background(), m.inbound(int(said.Seq), "said again"))
+		receipt, err := m.r.conv.Inbox().Deliver(context.Background(), m.inbound(int(said.Seq), "said again"))
 		if err != nil || receipt.Fresh {
 			rt.Fatalf("message %d was delivered again: %+v, %v", said.Seq, receipt, err)
 		}
@@ -308,11 +308,11 @@ func (m *machine) above(rt *rapid.T) {
 	for n := range 9 {
 		past = append(past, memory.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, heavy(one(rt, "size above", 1, 40, 700))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
 	}
-	if _, err := c.Import(ctx, past); err != nil {
+	if _, err := c.Past().Import(ctx, past); err != nil {
 		rt.Fatal(err)
 	}
 	for _, from := range []int64{1, 4} {
-		j, err := c.Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: from, To: from + 2}, Messages: 3})
+		j, err := c.Compactions().Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: from, To: from + 2}, Messages: 3})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func (m *machine) changeAbove(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	n := 1 + below(rt, 9, "message above")
-	if _, err := c.Delete(context.Background(), []string{fmt.Sprint("a", n)}); err != nil {
+	if _, err := c.Transcript().Delete(context.Background(), []string{fmt.Sprint("a", n)}); err != nil {
 		if m.refusing {
 			return
 		}

@@ -47,7 +47,7 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 	if r.render() != before || r.rows() != rows {
 		t.Error("something has changed")
 	}
-	if found, err := r.conv.SearchMemories(t.Context(), "", 10); err != nil || len(found) != 0 {
+	if found, err := r.conv.Memories().Search(t.Context(), "", 10); err != nil || len(found) != 0 {
 		t.Errorf("memories %+v, %v", found, err)
 	}
 	r.verify()

@@ -133,7 +133,7 @@ func (r *rig) open() {
 		r.t.Fatal(err)
 	}
 	o := compactor.Options{
-		Records: r.conv,
+		Records: r.conv.Compactions(),
 		Policy: func() compactor.Policy {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -235,10 +235,10 @@ func (r *rig) deliver(text string, addressed bool) chat.Message {
 		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Addressed: addressed,
 		Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute),
 	}
-	if _, err := r.conv.Deliver(ctx, in); err != nil {
+	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
 		r.t.Fatal(err)
 	}
-	taken, err := r.conv.TakeUp(ctx, memory.All, compactor.BurstBudget(r.window), time.Time{})
+	taken, err := r.conv.Inbox().TakeUp(ctx, memory.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}
@@ -331,7 +331,7 @@ func (x *turn) finish(text string) {
 	x.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := memory.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
 	outcome.Context, outcome.Version = x.r.c.History().Context()
-	must(x.r.t, x.r.conv.Finish(context.Background(), outcome))
+	must(x.r.t, x.r.conv.Turns().Finish(context.Background(), outcome))
 	x.r.said = append(x.r.said, x.rows...)
 	x.r.c.Answered()
 	x.r.c.Check(context.Background())
@@ -342,7 +342,7 @@ func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
 	m := r.said[seq-1]
 	r.edits++
-	got, changed, err := r.conv.Edit(context.Background(), memory.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
+	got, changed, err := r.conv.Transcript().Edit(context.Background(), memory.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
 	if err != nil || !changed || got != seq {
 		r.t.Fatalf("edit of %d: %d, changed %v, %v", seq, got, changed, err)
 	}
@@ -364,7 +364,7 @@ func (r *rig) removeUntold(seqs ...int64) {
 	for _, seq := range seqs {
 		ids = append(ids, r.said[seq-1].ID)
 	}
-	got, err := r.conv.Delete(context.Background(), ids)
+	got, err := r.conv.Transcript().Delete(context.Background(), ids)
 	if err != nil || !slices.Equal(got, seqs) {
 		r.t.Fatalf("deletion of %v: %v, %v", seqs, got, err)
 	}
@@ -380,7 +380,7 @@ func (r *rig) removeUntold(seqs ...int64) {
 func (r *rig) apply(seqs ...int64) {
 	r.t.Helper()
 	for _, seq := range seqs {
-		m, err := r.conv.Message(context.Background(), seq)
+		m, err := r.conv.Transcript().Message(context.Background(), seq)
 		switch {
 		case errors.Is(err, memory.ErrNotFound):
 			r.c.Deleted([]int64{seq})
@@ -521,7 +521,7 @@ func (r *rig) check() error {
 	if err != nil {
 		return err
 	}
-	state, err := conv.Load(ctx)
+	state, err := conv.Compactions().Load(ctx)
 	if err != nil {
 		return err
 	}
@@ -593,7 +593,7 @@ func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err erro
 }
 
 func (r *rig) checkTranscript(ctx context.Context, conv *memory.Conversation) error {
-	page, err := conv.Transcript(ctx, 1, len(r.said)+1)
+	page, err := conv.Transcript().Page(ctx, 1, len(r.said)+1)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 					Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)}, Text: filler(650),
 				}
 				row.Messages = int(row.To - row.From + 1)
-				j, err := r.conv.Begin(context.Background(), row)
+				j, err := r.conv.Compactions().Begin(context.Background(), row)
 				if err == nil {
 					_, err = j.Store(context.Background(), summarize.Summary{Text: row.Text, Tokens: compactor.TokensOfCompaction(row)})
 				}

@@ -260,7 +260,7 @@ func TestANewSessionExtractsNothingTwice(t *testing.T) {
 	r.restart()
 	r.hearNotes(2)
 	r.settle()
-	found, err := r.conv.SearchMemories(t.Context(), "", 100)
+	found, err := r.conv.Memories().Search(t.Context(), "", 100)
 	must(t, err)
 	seen := map[int64]int{}
 	for _, m := range found {

@@ -38,13 +38,13 @@ func (r *rig) sameOnDisk(ctx context.Context, told *transcript.State) error {
 	if err != nil {
 		return err
 	}
-	state, err := conv.Load(ctx)
+	state, err := conv.Compactions().Load(ctx)
 	if err != nil {
 		return err
 	}
 	var prepared []transcript.Summary // without those that changes have made stale: that is noticed when all of the work is done
 	for _, row := range told.Prepared {
-		ended, err := conv.Ended(ctx, []int64{row.ID})
+		ended, err := conv.Compactions().Ended(ctx, []int64{row.ID})
 		if err != nil {
 			return err
 		}
@@ -78,12 +78,12 @@ func describe(s *transcript.State) string {
 
 // decide commits what is decided on the state of a conversation that no engine owns.
 func decide(c *memory.Conversation, what func(*transcript.State) transcript.Change) error {
-	loaded, err := c.Load(context.Background())
+	loaded, err := c.Compactions().Load(context.Background())
 	if err != nil {
 		return err
 	}
 	s := loaded.Transcript()
-	_, err = c.Commit(context.Background(), s, what(s))
+	_, err = c.Compactions().Commit(context.Background(), s, what(s))
 	return err
 }
 

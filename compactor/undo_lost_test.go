@@ -16,7 +16,7 @@ import (
 
 // undoRefuser is a store whose disk fails at an undo.
 type undoRefuser struct {
-	*memory.Conversation
+	memory.Compactions
 	undoes bool // it takes the compaction back, and fails then
 	blind  bool // it does not tell the head
 	works  bool // it fails no more
@@ -27,19 +27,19 @@ func (u *undoRefuser) Head(ctx context.Context) (compactor.Head, []chat.Message,
 	if u.blind {
 		return compactor.Head{}, nil, errWorker
 	}
-	return u.Conversation.Head(ctx)
+	return u.Compactions.Head(ctx)
 }
 
 func (u *undoRefuser) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head compactor.Head, err error) {
 	if !slices.ContainsFunc(change.Summaries, func(row transcript.Summary) bool { return row.State == transcript.Undone }) {
-		return u.Conversation.Commit(ctx, s, change)
+		return u.Compactions.Commit(ctx, s, change)
 	}
 	if u.late > 0 {
 		u.late--
 		return head, transcript.ErrStale
 	}
 	if u.undoes {
-		head, err = u.Conversation.Commit(ctx, s, change)
+		head, err = u.Compactions.Commit(ctx, s, change)
 	}
 	if !u.works {
 		return compactor.Head{}, errWorker
@@ -58,7 +58,7 @@ func lostUndo(t *testing.T, appliedSets int, u *undoRefuser) (r *rig, view strin
 		r.applied()
 	}
 	r.c.Close()
-	u.Conversation = r.conv
+	u.Compactions = r.conv.Compactions()
 	c := openOwner(t, compactor.Options{
 		Records: u, System: "You are a test.", MaxOutput: 100, Worker: r.worker,
 		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),

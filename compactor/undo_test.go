@@ -409,7 +409,7 @@ func TestUndoTakesBackWhatWasAppliedTogetherWithAnEarlierSessionsSummary(t *test
 			r.settle() // what the extractive summarizer made of the session's end is made better, which waits
 			lines := r.c.Gauge().Lines
 			r.applied()
-			all, err := r.conv.AppliedCompactions(t.Context())
+			all, err := r.conv.Compactions().Applied(t.Context())
 			must(t, err)
 			if rows := all[len(all)-1].Rows; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
 				t.Fatalf("the latest compaction is %+v", rows)

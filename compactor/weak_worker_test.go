@@ -26,7 +26,7 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 	}
 	r.chat(20)
 	r.applied()
-	found, err := r.conv.SearchMemories(t.Context(), "", 50)
+	found, err := r.conv.Memories().Search(t.Context(), "", 50)
 	must(t, err)
 	for _, m := range found {
 		contents = append(contents, m.Content)

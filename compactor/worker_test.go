@@ -115,7 +115,7 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 				if row := r.c.Gauge().Stack[0]; row.Model != "large" {
 					t.Errorf("on disk it is by %q", row.Model)
 				}
-				found, err := r.conv.SearchMemories(t.Context(), "", 10)
+				found, err := r.conv.Memories().Search(t.Context(), "", 10)
 				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
 					t.Errorf("memories %+v, %v", found, err)
 				}
@@ -525,7 +525,7 @@ func TestSecretsReachNeitherWorkerNorSummaryNorMemory(t *testing.T) {
 					}
 				}
 			}
-			found, err := r.conv.SearchMemories(t.Context(), "", 50)
+			found, err := r.conv.Memories().Search(t.Context(), "", 50)
 			if err != nil || len(found) == 0 {
 				t.Fatalf("no memories, %v", err)
 			}
@@ -534,7 +534,7 @@ func TestSecretsReachNeitherWorkerNorSummaryNorMemory(t *testing.T) {
 					t.Errorf("a memory holds a secret: %q", m.Content)
 				}
 			}
-			m, err := r.conv.Message(t.Context(), 1)
+			m, err := r.conv.Transcript().Message(t.Context(), 1)
 			if err != nil || m.Text != said {
 				t.Errorf("the transcript has %q, %v", m.Text, err)
 			}
@@ -615,7 +615,7 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 	}
 	r.resize(8000) // room for what was hidden last
 	r.settle()
-	found, err := r.conv.SearchMemories(t.Context(), "", 50)
+	found, err := r.conv.Memories().Search(t.Context(), "", 50)
 	if err != nil || len(found) < 4 {
 		t.Errorf("%d memories, %v", len(found), err)
 	}

@@ -245,7 +245,7 @@ func (r *rig) notice(place, text string) {
 	r.t.Helper()
 	conv, err := r.store.Conversation(r.ctx, r.place(place))
 	if err == nil {
-		err = conv.Post(r.ctx, memory.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
+		err = conv.Outbox().Post(r.ctx, memory.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
 	}
 	if err != nil {
 		r.t.Fatal(err)
@@ -278,7 +278,7 @@ func (r *rig) idle(name string) {
 func (r *rig) transcript(name string) (all []chat.Message) {
 	r.t.Helper()
 	conv := must(r.store.Conversation(r.ctx, name))(r.t)
-	all = must(conv.Transcript(r.ctx, 1, 10_000))(r.t)
+	all = must(conv.Transcript().Page(r.ctx, 1, 10_000))(r.t)
 	return all
 }
 

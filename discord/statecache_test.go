@@ -128,7 +128,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	shares := func(name string) bool {
 		t.Helper()
 		c := must(r.store.Find(t.Context(), name))(t)
-		_, here, err := c.SharesMemories(t.Context())
+		_, here, err := c.Memories().Shared(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

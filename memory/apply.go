@@ -14,12 +14,12 @@ import (
 // Commit writes a change of s, which was made of what was loaded or committed last, and returns the
 // head as committed. transcript.ErrStale: what is stored is not s any more, as far as the
 // change depends on it, and nothing has changed.
-func (c *Conversation) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head compactor.Head, err error) {
-	err = c.update(ctx, "change the head", func(tx *transaction) error {
-		if err := c.current(tx, s, change); err != nil {
+func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head compactor.Head, err error) {
+	err = cs.c.update(ctx, "change the head", func(tx *transaction) error {
+		if err := cs.c.current(tx, s, change); err != nil {
 			return err
 		}
-		head, err = c.write(tx, s, change)
+		head, err = cs.c.write(tx, s, change)
 		return err
 	})
 	return head, err
@@ -65,9 +65,9 @@ func (c *Conversation) current(tx *transaction, s *transcript.State, change tran
 }
 
 // Ended returns those of the rows, which were prepared, that are prepared no longer, as they are now.
-func (c *Conversation) Ended(ctx context.Context, rows []int64) (ended []compactor.Compaction, err error) {
-	err = c.view(ctx, "look for summaries that are prepared no longer", func(tx *transaction) error {
-		if ended, err = c.withIDs(tx, rows); err == nil {
+func (cs Compactions) Ended(ctx context.Context, rows []int64) (ended []compactor.Compaction, err error) {
+	err = cs.c.view(ctx, "look for summaries that are prepared no longer", func(tx *transaction) error {
+		if ended, err = cs.c.withIDs(tx, rows); err == nil {
 			ended = slices.DeleteFunc(ended, func(row compactor.Compaction) bool { return row.State == compactor.Prepared })
 		}
 		return err
@@ -76,10 +76,10 @@ func (c *Conversation) Ended(ctx context.Context, rows []int64) (ended []compact
 }
 
 // Stretches counts the messages of spans, for transcript.State.Cover.
-func (c *Conversation) Stretches(ctx context.Context, spans []transcript.Span) (found []transcript.Stretch, err error) {
-	err = c.view(ctx, "count messages behind summaries", func(tx *transaction) error {
+func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) (found []transcript.Stretch, err error) {
+	err = cs.c.view(ctx, "count messages behind summaries", func(tx *transaction) error {
 		for _, sp := range spans {
-			n, err := c.between(tx, sp)
+			n, err := cs.c.between(tx, sp)
 			if err != nil {
 				return err
 			}

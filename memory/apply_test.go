@@ -144,7 +144,7 @@ func TestApplyAgain(t *testing.T) {
 		t.Errorf("compaction again: %+v, then %+v", first, again)
 	}
 	other := find(t, c.store, "terminal:other")
-	expectError(t, failure(other.Ended(ctx, []int64{id})), ErrNotFound)
+	expectError(t, failure(other.Compactions().Ended(ctx, []int64{id})), ErrNotFound)
 }
 
 func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
@@ -152,7 +152,7 @@ func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
 	a, b := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10)
 	old := storeSummary(t, c, rollup, extractive, 1, 10, a, b)
 	applyRows(t, c, a, b, old)
-	j := must(c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
+	j := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
 	children, err := j.Children(ctx, old)
 	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
 		t.Fatalf("children of the one to repair: %+v, %v", children, err)
@@ -207,7 +207,7 @@ func TestCommitOfAnOldState(t *testing.T) {
 		meanwhile func(t *testing.T, c *Conversation, id int64)
 	}{
 		{"the head has changed", func(t *testing.T, c *Conversation, _ int64) { hide(t, c, 6, 7) }},
-		{"somebody pinned a message", func(t *testing.T, c *Conversation, _ int64) { must(c.Pin(ctx, 6, "Ada"))(t) }},
+		{"somebody pinned a message", func(t *testing.T, c *Conversation, _ int64) { must(c.Transcript().Pin(ctx, 6, "Ada"))(t) }},
 		{"a message that is to be hidden was deleted", func(t *testing.T, c *Conversation, _ int64) {
 			remove(t, c, 2)
 			run(t, c.store, "UPDATE conversations SET version = 0")
@@ -224,7 +224,7 @@ func TestCommitOfAnOldState(t *testing.T) {
 			change, _, _ := s.Cover([]int64{id}, 0, nil)
 			test.meanwhile(t, c, id)
 			before := dump(t, c.store)
-			expectError(t, failure(c.Commit(ctx, s, change)), transcript.ErrStale)
+			expectError(t, failure(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
 			expect(t, "the store", dump(t, c.store), before)
 		})
 	}
@@ -234,7 +234,7 @@ func TestCommitOfAnOldState(t *testing.T) {
 		change := must(s.NewSession(true))(t)
 		deliver(t, c, said(10, "one more"))
 		before := dump(t, c.store)
-		expectError(t, failure(c.Commit(ctx, s, change)), transcript.ErrStale)
+		expectError(t, failure(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
 		expect(t, "the store", dump(t, c.store), before)
 	})
 }
@@ -298,15 +298,15 @@ func TestJobLife(t *testing.T) {
 			Kind: leaf, By: worker, Trigger: compactor.OnManual, Level: 2, Span: compactor.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
 			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
 		}
-		j := must(c.Begin(ctx, row))(t)
+		j := must(c.Compactions().Begin(ctx, row))(t)
 		must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)
-		noError(t, c.Measured(ctx, j.ID(), 100, 60))
+		noError(t, c.Compactions().Measured(ctx, j.ID(), 100, 60))
 		row.ID, row.State, row.Text, row.Tokens = j.ID(), compactor.Applied, "text", 3
 		if head, _ := applyRows(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []compactor.Compaction{row}) {
 			t.Errorf("got %+v, want %+v", head.Stack, row)
 		}
 		expect(t, "measured", number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"), 40)
-		expectError(t, find(t, c.store, "terminal:other").Measured(ctx, j.ID(), 1, 1), ErrNotFound)
+		expectError(t, find(t, c.store, "terminal:other").Compactions().Measured(ctx, j.ID(), 1, 1), ErrNotFound)
 	})
 	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
 		c := imported(t, 9)
@@ -337,7 +337,7 @@ func TestWhatWaitsInOrder(t *testing.T) {
 	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
 		c := imported(t, 20)
 		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
-		repair := must(c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
+		repair := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
 		must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
 		next := storeSummary(t, c, leaf, worker, 6, 10)
 		undo(t, c)

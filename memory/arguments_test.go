@@ -101,7 +101,7 @@ func savedWith(t *testing.T, arguments string) Memory {
 		m.Time = m.Time.AddDate(2999-m.Time.Year(), 0, 0)
 		past = append(past, m)
 	}
-	must(c.Import(ctx, past))(t)
+	must(c.Past().Import(ctx, past))(t)
 	j := begin(t, c, leaf, worker, 2, 6)
 	if answer, err := call(j.Tools(20), "memory_save", arguments); err != nil {
 		t.Fatalf("%q, %v", answer, err)

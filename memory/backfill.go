@@ -12,9 +12,9 @@ import (
 // Import adds messages of the past, which nobody answers, behind those that are
 // there, and returns those that were new. It is one transaction, so it takes a
 // batch at a time. ErrLive: people have talked to the bot here.
-func (c *Conversation) Import(ctx context.Context, past []Inbound) (added []chat.Message, err error) {
-	err = c.update(ctx, "import messages", func(tx *transaction) error {
-		added, err = c.imports(tx, past)
+func (h Past) Import(ctx context.Context, past []Inbound) (added []chat.Message, err error) {
+	err = h.c.update(ctx, "import messages", func(tx *transaction) error {
+		added, err = h.c.imports(tx, past)
 		return err
 	})
 	return added, err
@@ -41,10 +41,10 @@ func (c *Conversation) imports(tx *transaction, past []Inbound) ([]chat.Message,
 // ReadBack reports whether what was said before the bot came has been read, or is
 // not wanted. first is the platform id of the oldest message that waits for an
 // answer, before which to read; empty: none does.
-func (c *Conversation) ReadBack(ctx context.Context) (done bool, first string, err error) {
-	err = c.view(ctx, "look what was read back", func(tx *transaction) error {
+func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
+	err = h.c.view(ctx, "look what was read back", func(tx *transaction) error {
 		return tx.QueryRow(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND addressed ORDER BY id LIMIT 1), '')
-			FROM conversations c WHERE id = ?`, c.id).Scan(&done, &first)
+			FROM conversations c WHERE id = ?`, h.c.id).Scan(&done, &first)
 	})
 	return done, first, err
 }
@@ -52,12 +52,12 @@ func (c *Conversation) ReadBack(ctx context.Context) (done bool, first string, e
 // Backfill writes what was said before the bot was addressed, oldest first, as
 // turns that nobody answers, and returns those that were new. It notes that the
 // past has been read. What waits in the inbox stays there.
-func (c *Conversation) Backfill(ctx context.Context, said []Inbound) (added []chat.Message, err error) {
-	err = c.update(ctx, "write what was said before", func(tx *transaction) error {
-		if added, err = c.writePast(tx, said); err != nil {
+func (h Past) Backfill(ctx context.Context, said []Inbound) (added []chat.Message, err error) {
+	err = h.c.update(ctx, "write what was said before", func(tx *transaction) error {
+		if added, err = h.c.writePast(tx, said); err != nil {
 			return err
 		}
-		_, err := tx.Exec("UPDATE conversations SET read_back = 1, origin = iif(?, 'live', origin) WHERE id = ?", len(added) > 0, c.id)
+		_, err := tx.Exec("UPDATE conversations SET read_back = 1, origin = iif(?, 'live', origin) WHERE id = ?", len(added) > 0, h.c.id)
 		return err
 	})
 	return added, err

@@ -16,7 +16,7 @@ func TestReadBack(t *testing.T) {
 		c := newConversation(t)
 		want := func(wantDone bool, wantFirst string) {
 			t.Helper()
-			if done, first, err := c.ReadBack(ctx); done != wantDone || first != wantFirst || err != nil {
+			if done, first, err := c.Past().ReadBack(ctx); done != wantDone || first != wantFirst || err != nil {
 				t.Errorf("%v, %q, %v", done, first, err)
 			}
 		}
@@ -25,7 +25,7 @@ func TestReadBack(t *testing.T) {
 		want(false, "")
 		deliverOnly(t, c, asked(6), asked(7))
 		want(false, "m6")
-		must(c.Backfill(ctx, nil))(t)
+		must(c.Past().Backfill(ctx, nil))(t)
 		want(true, "m6")
 	})
 	t.Run("what was said before stands before the question, and nobody answers it", func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestReadBack(t *testing.T) {
 		deliverOnly(t, c, said(4, "overheard"), asked(5))
 		m := asked(3)
 		m.ReplyTo, m.Quote = "m2", `Ann: "overheard…"`
-		added, err := c.Backfill(ctx, []Inbound{said(1, "the very first"), said(2, "known"), m, said(4, "waits")})
+		added, err := c.Past().Backfill(ctx, []Inbound{said(1, "the very first"), said(2, "known"), m, said(4, "waits")})
 		if err != nil || !slices.Equal(seqs(added), []int64{2, 3}) || added[0].Turn != 2 || added[1].Turn != 3 {
 			t.Fatalf("%+v, %v", added, err)
 		}
@@ -56,21 +56,21 @@ func TestReadBack(t *testing.T) {
 		deliver(t, c, said(1, "a"))
 		deliverOnly(t, c, said(2, "b"))
 		remove(t, c, 1, 2)
-		if added, err := c.Backfill(ctx, []Inbound{said(1, "a"), said(2, "b")}); len(added) != 0 || err != nil {
+		if added, err := c.Past().Backfill(ctx, []Inbound{said(1, "a"), said(2, "b")}); len(added) != 0 || err != nil {
 			t.Errorf("%+v, %v", added, err)
 		}
 	})
 	t.Run("all of it or nothing", func(t *testing.T) {
 		c := newConversation(t)
 		before := dump(t, c.store)
-		if _, err := c.Backfill(ctx, []Inbound{said(1, "a"), {Text: "no id"}}); err == nil {
+		if _, err := c.Past().Backfill(ctx, []Inbound{said(1, "a"), {Text: "no id"}}); err == nil {
 			t.Error("no error")
 		}
 		expect(t, "something has changed", dump(t, c.store), before)
 	})
 	t.Run("what was imported need not be read back", func(t *testing.T) {
 		c := imported(t, 3)
-		if done, _, err := c.ReadBack(ctx); !done || err != nil {
+		if done, _, err := c.Past().ReadBack(ctx); !done || err != nil {
 			t.Errorf("%v, %v", done, err)
 		}
 	})
@@ -89,7 +89,7 @@ func TestReplies(t *testing.T) {
 		if taken[0].ReplySeq != 1 || taken[1].ReplySeq != 2 || taken[0].Quote != "" || taken[0].ReplyTo != "m1" {
 			t.Errorf("took up %+v", taken)
 		}
-		if page, err := c.Transcript(ctx, 2, 9); err != nil || !reflect.DeepEqual(page, taken) {
+		if page, err := c.Transcript().Page(ctx, 2, 9); err != nil || !reflect.DeepEqual(page, taken) {
 			t.Errorf("stored %+v, %v", page, err)
 		}
 	})
@@ -107,7 +107,7 @@ func TestReplies(t *testing.T) {
 		deliver(t, c, m)
 		finish(t, c, 1, 2, "reply-2", "half past", " nine")
 		for row, id := range []string{"p1", "p2"} {
-			noError(t, c.Sent(ctx, int64(row+1), id))
+			noError(t, c.Outbox().Sent(ctx, int64(row+1), id))
 		}
 		taken := deliver(t, c, reply(2, "p1"), reply(3, "p2"), reply(4, "p3"), reply(5, ""))
 		for i, want := range []int64{2, 2, 0, 0} {
@@ -118,8 +118,8 @@ func TestReplies(t *testing.T) {
 	})
 	t.Run("a notice is no message: a reply to it keeps its quote", func(t *testing.T) {
 		c := newConversation(t)
-		noError(t, c.Post(ctx, Outcome{Reply: "reply-1", Pieces: []string{"sorry"}}))
-		noError(t, c.Sent(ctx, 1, "p1"))
+		noError(t, c.Outbox().Post(ctx, Outcome{Reply: "reply-1", Pieces: []string{"sorry"}}))
+		noError(t, c.Outbox().Sent(ctx, 1, "p1"))
 		if taken := deliver(t, c, reply(1, "p1")); taken[0].ReplySeq != 0 || taken[0].Quote == "" {
 			t.Errorf("took up %+v", taken)
 		}

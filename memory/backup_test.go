@@ -132,12 +132,12 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 				return
 			default:
 			}
-			if _, err := c.Deliver(ctx, said(n, fmt.Sprint("message ", n))); err != nil {
+			if _, err := c.Inbox().Deliver(ctx, said(n, fmt.Sprint("message ", n))); err != nil {
 				done <- err
 				return
 			}
 			accepted.Store(int64(n))
-			if _, err := c.TakeUp(ctx, All, 1<<30, time.Time{}); err != nil {
+			if _, err := c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}); err != nil {
 				done <- err
 				return
 			}
@@ -153,8 +153,8 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 		}
 		restored := openStore(t, dir)
 		taken := find(t, restored, "terminal:general")
-		must(taken.TakeUp(ctx, All, 1<<30, time.Time{}))(t)
-		all, err := taken.Transcript(ctx, 1, 1<<20)
+		must(taken.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
+		all, err := taken.Transcript().Page(ctx, 1, 1<<20)
 		if n := int64(len(all)); err != nil || n < least || n > most {
 			t.Fatalf("%d messages, and %d to %d were accepted, %v", n, least, most, err)
 		}

@@ -32,7 +32,7 @@ func old(b *testing.B, dir string, n int) *Conversation {
 	for len(past) > 0 {
 		batch := past[:min(1000, len(past))]
 		past = past[len(batch):]
-		must(c.Import(ctx, batch))(b)
+		must(c.Past().Import(ctx, batch))(b)
 	}
 	covered := int64(n - 100)
 	for i := range int64(10) {
@@ -62,7 +62,7 @@ func BenchmarkStoreRows(b *testing.B) {
 			for j := range messages {
 				messages[j].ID = fmt.Sprint(i*batch + j)
 			}
-			must(c.Import(ctx, messages))(b)
+			must(c.Past().Import(ctx, messages))(b)
 		}
 		b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "rows/s")
 	})

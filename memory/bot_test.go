@@ -25,17 +25,17 @@ func busyBot(dir string) {
 	for n := 1; ; n++ {
 		m := said(n, fmt.Sprintf("message number %d", n))
 		m.Addressed = true
-		receipt, err := c.Deliver(ctx, m)
+		receipt, err := c.Inbox().Deliver(ctx, m)
 		check(err)
 		fmt.Println(n)
 		if receipt.Seq > 0 {
 			continue // from an earlier life
 		}
-		taken, err := c.TakeUp(ctx, All, 100, time.Time{})
+		taken, err := c.Inbox().TakeUp(ctx, All, 100, time.Time{})
 		check(err)
-		if turn, ok, err := c.Unanswered(ctx); err != nil || ok && len(taken) > 0 {
+		if turn, ok, err := c.Turns().Unanswered(ctx); err != nil || ok && len(taken) > 0 {
 			check(err)
-			check(c.Finish(ctx, Outcome{
+			check(c.Turns().Finish(ctx, Outcome{
 				Turn: turn.Seq, Reply: fmt.Sprintf("r%d", turn.Seq), To: turn.To, Pieces: []string{"yes"},
 				Messages: []chat.Message{{Seq: taken[len(taken)-1].Seq + 1, Turn: turn.Seq, Role: llm.RoleAssistant, Text: "yes", Time: day}},
 			}))

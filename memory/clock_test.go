@@ -27,22 +27,22 @@ func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
 			c := newConversation(t)
 			m := said(1, "are you there?")
 			m.Addressed = true
-			must(c.Deliver(ctx, m))(t)
+			must(c.Inbox().Deliver(ctx, m))(t)
 			set(t, c.store, jump)
-			taken, err := c.TakeUp(ctx, All, 1000, time.Now().Add(-time.Hour))
+			taken, err := c.Inbox().TakeUp(ctx, All, 1000, time.Now().Add(-time.Hour))
 			if err != nil || len(taken) != 1 || !taken[0].Addressed {
 				t.Errorf("one that came just now is not answered: %+v, %v", taken, err)
 			}
 			m = said(2, "and an hour ago?")
 			m.Addressed = true
-			must(c.Deliver(ctx, m))(t)
+			must(c.Inbox().Deliver(ctx, m))(t)
 			set(t, c.store, jump)
-			taken, err = c.TakeUp(ctx, All, 1000, time.Now().Add(time.Second)) // which is as if more time had passed
+			taken, err = c.Inbox().TakeUp(ctx, All, 1000, time.Now().Add(time.Second)) // which is as if more time had passed
 			if err != nil || len(taken) != 1 || taken[0].Addressed {
 				t.Errorf("one that came too long ago is answered: %+v, %v", taken, err)
 			}
-			must(c.Deliver(ctx, said(3, "never mind")))(t)
-			must(c.Delete(ctx, []string{said(3, "").ID}))(t)
+			must(c.Inbox().Deliver(ctx, said(3, "never mind")))(t)
+			must(c.Transcript().Delete(ctx, []string{said(3, "").ID}))(t)
 			expect(t, "the arrivals of messages are kept that wait no more", len(c.store.came.at), 0)
 		})
 	}

@@ -14,7 +14,7 @@ import (
 	"cairn/transcript"
 )
 
-var _ compactor.Records = (*Conversation)(nil)
+var _ compactor.Records = Compactions{}
 
 const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
 	messages, children, sources, text, tokens, model, focus, policy_hash, error, owed, tries, tried_at, tried_with`
@@ -134,16 +134,16 @@ func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 
 // Head returns the head as it was last committed, and the first messages of the
 // session as they are now, of one instant.
-func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []chat.Message, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		if head, err = c.head(tx); err != nil {
+func (cs Compactions) Head(ctx context.Context) (head compactor.Head, first []chat.Message, err error) {
+	err = cs.c.store.view(ctx, func(tx *transaction) error {
+		if head, err = cs.c.head(tx); err != nil {
 			return err
 		}
-		first, err = c.first(tx)
+		first, err = cs.c.first(tx)
 		return err
 	})
 	if err != nil {
-		return compactor.Head{}, nil, c.fail("read the head", err)
+		return compactor.Head{}, nil, cs.c.fail("read the head", err)
 	}
 	return head, first, nil
 }
@@ -160,21 +160,21 @@ func (c *Conversation) first(tx *transaction) ([]chat.Message, error) {
 // Load returns what the view is rebuilt from. It reads the rows of the messages
 // that no compaction covers and of no others, so that the age of a conversation
 // does not matter. Rows found running become failed, unless the store is Shared.
-func (c *Conversation) Load(ctx context.Context) (state compactor.State, err error) {
-	if !c.store.shared {
-		err = c.store.update(ctx, func(tx *transaction) error {
-			_, err := tx.Exec("UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done' WHERE conversation = ? AND state = 'running'", c.id)
+func (cs Compactions) Load(ctx context.Context) (state compactor.State, err error) {
+	if !cs.c.store.shared {
+		err = cs.c.store.update(ctx, func(tx *transaction) error {
+			_, err := tx.Exec("UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done' WHERE conversation = ? AND state = 'running'", cs.c.id)
 			return err
 		})
 	}
 	if err == nil {
-		err = c.store.view(ctx, func(tx *transaction) error {
-			state, err = c.load(tx)
+		err = cs.c.store.view(ctx, func(tx *transaction) error {
+			state, err = cs.c.load(tx)
 			return err
 		})
 	}
 	if err != nil {
-		return compactor.State{}, c.fail("load the state", err)
+		return compactor.State{}, cs.c.fail("load the state", err)
 	}
 	return state, nil
 }
@@ -228,26 +228,26 @@ func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 }
 
 // Begin writes row in state running and returns the job that works on it.
-func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (compactor.Job, error) {
-	j := &job{conversation: c}
+func (cs Compactions) Begin(ctx context.Context, row compactor.Compaction) (compactor.Job, error) {
+	j := &job{conversation: cs.c}
 	row.State = compactor.Running
-	err := c.store.update(ctx, func(tx *transaction) (err error) {
-		j.row, err = c.insert(tx, row, 0)
+	err := cs.c.store.update(ctx, func(tx *transaction) (err error) {
+		j.row, err = cs.c.insert(tx, row, 0)
 		return err
 	})
 	if err != nil {
-		return nil, c.fail("begin compaction", err)
+		return nil, cs.c.fail("begin compaction", err)
 	}
 	return j, nil
 }
 
 // Measured notes the tokens used before and after a row was applied.
-func (c *Conversation) Measured(ctx context.Context, row int64, before, after int) error {
-	err := c.store.update(ctx, func(tx *transaction) error {
-		return changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, c.id)
+func (cs Compactions) Measured(ctx context.Context, row int64, before, after int) error {
+	err := cs.c.store.update(ctx, func(tx *transaction) error {
+		return changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)
 	})
 	if err != nil {
-		return c.fail(fmt.Sprintf("note the effect of compaction %d", row), err)
+		return cs.c.fail(fmt.Sprintf("note the effect of compaction %d", row), err)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func answerUnder(t *testing.T, c *Conversation, asked int64, ctxOf compactor.Con
 	row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: day}
 	row.Tokens = compactor.TokensOf(row)
 	outcome := Outcome{Turn: asked, Messages: []chat.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
-	noError(t, c.Finish(ctx, outcome))
+	noError(t, c.Turns().Finish(ctx, outcome))
 }
 
 // contextsOf are the contexts that a restart shows, by the message they follow.
@@ -35,7 +35,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	setup := func(t *testing.T) (*Conversation, Memory) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
-		kept, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
+		kept, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	t.Run("nor if a memory that it quotes was forgotten while the turn ran", func(t *testing.T) {
 		c, kept := setup(t)
 		deliver(t, c, asking(5, "and you?"))
-		noError(t, c.Forget(ctx, kept.ID))
+		noError(t, c.Memories().Forget(ctx, kept.ID))
 		answerUnder(t, c, 5, compactor.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, load(t, c).Head.Version)
 		gone(t, c)
 	})
@@ -132,7 +132,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			made.Seq = asked
 			row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: day}
 			row.Tokens = compactor.TokensOf(row)
-			_, stored, err := c.Answer(ctx, Outcome{Turn: asked, Messages: []chat.Message{row}, Context: made, Version: version})
+			_, stored, err := c.Turns().Answer(ctx, Outcome{Turn: asked, Messages: []chat.Message{row}, Context: made, Version: version})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	})
 	t.Run("a conversation that is purged leaves none", func(t *testing.T) {
 		c, _ := setup(t)
-		noError(t, c.Purge(ctx))
+		noError(t, c.Privacy().Purge(ctx))
 		gone(t, c)
 	})
 }

@@ -22,8 +22,13 @@ const copyGone = "What was found here has been deleted."
 // copying are the tools that return what was said, or what was made of it.
 var copying = []string{"memory_search", "recall", "expand"}
 
-// noting are the tools whose arguments are made of what was just said.
-var noting = append([]string{"memory_save"}, copying...)
+// noting reports whether the arguments of a tool are made of what was just said. Nobody knows
+// what those of other programs' tools are made of.
+func noting(tool string) bool { return tool != "context" }
+
+// mayRepeat reports whether the answer of a tool may repeat what was said in its turn: what it
+// found, or, of another program's tool, what it was given.
+func mayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
 
 // forgetCopies empties what models found of deleted messages and, in the turns they
 // stood in, what models noted of them: the arguments of memory tools, and what the
@@ -41,7 +46,7 @@ func (c *Conversation) forgetCopies(tx *transaction, deleted []chat.Message) (se
 			which    string
 			args     []any
 		}{
-			{m.Turn, last, "AND (tool IN ('memory_search', 'recall', 'expand') OR role = 'assistant' AND (calls <> '' OR native <> ''))", nil},
+			{m.Turn, last, "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))", nil},
 			{1, maxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", []any{c.row(m.Seq), c.row(0)}},
 		} {
 			copies, err := c.messages(tx, query.from, query.to, query.which, query.args...)
@@ -138,7 +143,7 @@ func withoutCopies(m chat.Message) chat.Message {
 		m.Native = nil
 		m.Calls = slices.Clone(m.Calls)
 		for i := range m.Calls {
-			if slices.Contains(noting, m.Calls[i].Name) {
+			if noting(m.Calls[i].Name) {
 				m.Calls[i].Arguments = "{}"
 			}
 		}
@@ -260,7 +265,7 @@ func (c *Conversation) uncopied(tx *transaction, turn int64, answer []chat.Messa
 	}
 	answer = slices.Clone(answer)
 	for i, m := range answer {
-		blank := near && (m.Role == llm.RoleAssistant || slices.Contains(copying, m.Tool))
+		blank := near && (m.Role == llm.RoleAssistant || mayRepeat(m.Tool))
 		if !blank {
 			blank, err = c.quotesGone(tx, m)
 		}

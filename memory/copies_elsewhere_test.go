@@ -36,7 +36,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		{"deleted in a channel, found in its thread", "discord:1/10", "discord:1/10/100", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
 		{"deleted in a thread, found in its channel", "discord:1/10/100", "discord:1/10", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
 		{"a channel is purged", "discord:1/10", "discord:1/11", func(t *testing.T, c *Conversation) {
-			noError(t, c.Purge(ctx))
+			noError(t, c.Privacy().Purge(ctx))
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 			if want := test.to + "[3]"; told != want || version(t, b) == before {
 				t.Errorf("told %q", told)
 			}
-			expect(t, "the result", must(b.Message(ctx, 3))(t).Text, copyGone)
+			expect(t, "the result", must(b.Transcript().Message(ctx, 3))(t).Text, copyGone)
 		})
 	}
 	t.Run("of another memory nothing changes", func(t *testing.T) {
@@ -58,14 +58,14 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		s.WatchCopies(func(name string, seqs []int64) { t.Error(name, seqs) })
 		a, b := searched(t, s, "discord:1/10", "discord:1/11")
 		remove(t, a, 2)
-		if m, err := b.Message(ctx, 3); err != nil || m.Text == copyGone {
+		if m, err := b.Transcript().Message(ctx, 3); err != nil || m.Text == copyGone {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("an answer that is written later repeats nothing of it", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		a, b := searched(t, s, "discord:1/10", "discord:1/11")
-		found := must(b.Message(ctx, 3))(t)
+		found := must(b.Transcript().Message(ctx, 3))(t)
 		deliver(t, b, asking(2, "again?"))
 		remove(t, a, 1)
 		answerWith(t, b, 5, 6, "", map[string]string{"memory_search": found.Text})
@@ -94,7 +94,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		must(s.Erase(ctx, people["Bob"], c))(t)
-		if e, err := c.EraseSome(ctx, people["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
+		if e, err := c.Privacy().EraseSome(ctx, people["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
 			t.Errorf("%+v, %v", e, err)
 		}
 		wantNoSecret(t, c)

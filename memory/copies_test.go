@@ -31,7 +31,7 @@ func answerWith(t *testing.T, c *Conversation, turn, next int64, native string, 
 		rows[i].Seq, rows[i].Turn = next+int64(i), turn
 		rows[i].Tokens = compactor.TokensOf(rows[i])
 	}
-	noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: rows}))
+	noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows}))
 }
 
 func asking(n int, text string) Inbound {
@@ -54,7 +54,7 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		got := remove(t, c, 1)
 		expectAll(t, "changed", got, []int64{1, 5, 6, 7})
 		wantNoSecret(t, c)
-		if m, err := c.Message(ctx, 5); err != nil || m.Text != copyGone || m.Tokens != compactor.TokensOf(m) {
+		if m, err := c.Transcript().Message(ctx, 5); err != nil || m.Text != copyGone || m.Tokens != compactor.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
@@ -63,21 +63,21 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
 		answerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
 		expectAll(t, "changed", remove(t, c, 1), []int64{1, 4})
-		expect(t, "the result", must(c.Message(ctx, 5))(t).Text, found(2))
-		if m, err := c.Message(ctx, 4); err != nil || len(m.Native) > 0 {
+		expect(t, "the result", must(c.Transcript().Message(ctx, 5))(t).Text, found(2))
+		if m, err := c.Transcript().Message(ctx, 4); err != nil || len(m.Native) > 0 {
 			t.Errorf("the reasoning of a later turn is %s, %v", m.Native, err)
 		}
 	})
-	t.Run("in its own turn the arguments of memory tools and the provider's JSON go too", func(t *testing.T) {
+	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, asking(1, "remember the "+secret))
-		answerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain"})
+		answerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain on the " + secret})
 		run(t, c.store, "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
 		remove(t, c, 1)
 		run(t, c.store, "DELETE FROM message_terms WHERE seq > 1 AND term LIKE 'xyl%'")
 		wantNoSecret(t, c)
-		m, err := c.Message(ctx, 2)
-		if err != nil || len(m.Native) != 0 || len(m.Calls) != 3 || m.Calls[2].Arguments != `{"query":"rain"}` || m.Tokens != compactor.TokensOf(m) {
+		m, err := c.Transcript().Message(ctx, 2)
+		if err != nil || len(m.Native) != 0 || len(m.Calls) != 3 || m.Calls[2].Arguments != "{}" || m.Tokens != compactor.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
@@ -122,7 +122,7 @@ func TestErasing(t *testing.T) {
 	erase := func(t *testing.T, c *Conversation, author string) (all Erased) {
 		t.Helper()
 		for {
-			some := must(c.EraseSome(ctx, author))(t)
+			some := must(c.Privacy().EraseSome(ctx, author))(t)
 			all.Messages += some.Messages
 			all.Memories += some.Memories
 			if some.Done {
@@ -138,7 +138,7 @@ func TestErasing(t *testing.T) {
 	}
 	remember := func(t *testing.T, c *Conversation, content, about string, messages ...int64) int64 {
 		t.Helper()
-		m, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
+		m, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestErasing(t *testing.T) {
 		run(t, c.store, "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
 		applyRows(t, c, id)
 		deliverOnly(t, c, theirs(201, "a", "Ann", secret), theirs(202, "b", "Ann", "I wait"))
-		expect(t, "the result", must(c.Traces(ctx, "a"))(t), (Traces{1, 101, 0}))
+		expect(t, "the result", must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 101, 0}))
 		waiting, err := c.store.Erase(ctx, "a", c)
 		if err != nil || waiting != 1 {
 			t.Errorf("%d waited, %v", waiting, err)
@@ -167,7 +167,7 @@ func TestErasing(t *testing.T) {
 		deliver(t, c, theirs(203, "a", "Ann", "hello again"))
 		expect(t, "the result", erase(t, c, "a").Messages, 100)
 		wantNoSecret(t, c)
-		page, err := c.Transcript(ctx, 1, 500)
+		page, err := c.Transcript().Page(ctx, 1, 500)
 		if err != nil || len(page) != 102 || page[100].Text != "I wait" || page[101].Text != "hello again" {
 			t.Errorf("%d messages are left, %v", len(page), err)
 		}
@@ -181,7 +181,7 @@ func TestErasing(t *testing.T) {
 		if state := load(t, c); !strings.HasPrefix(shape(state.Head.Stack), "placeholder emergency 1-100") {
 			t.Errorf("the stack is %s", shape(state.Head.Stack))
 		}
-		if r, err := c.Deliver(ctx, theirs(1, "a", "Ann", secret)); err != nil || r.Fresh {
+		if r, err := c.Inbox().Deliver(ctx, theirs(1, "a", "Ann", secret)); err != nil || r.Fresh {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 	})
@@ -192,8 +192,8 @@ func TestErasing(t *testing.T) {
 		aboutAnn := remember(t, c, "Ann likes tea", "Ann", 2)
 		confirmed := remember(t, c, "the office moves", "", 2)
 		remember(t, c, "the office moves", "", 1)
-		m := must(c.Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
-		expect(t, "the result", must(c.Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
+		m := must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
+		expect(t, "the result", must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
 		must(c.store.Erase(ctx, "a", c))(t)
 		later := remember(t, c, "Ann likes coffee", "Ann", 3)
 		erase(t, c, "a")
@@ -255,7 +255,7 @@ func TestOptingOut(t *testing.T) {
 	ann, bob := said(2, "I like tea"), said(1, "Ann likes tea")
 	ann.AuthorID, ann.Author, bob.AuthorID, bob.Author = "a", "Ann Lee", "b", "Bob"
 	deliver(t, c, ann, bob)
-	before, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "tea is hot", Messages: []int64{1}}, "")
+	before, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "tea is hot", Messages: []int64{1}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestOptingOut(t *testing.T) {
 	}
 	noError(t, save(`{"content":"tea is for five","kind":"fact","messages":[1]}`))
 	noError(t, save(`{"content":"Bob reads","kind":"fact","messages":[2]}`))
-	if changed, err := c.OptOut(ctx, "a", "Ann Lee", true); err != nil || !changed {
+	if changed, err := c.Privacy().OptOut(ctx, "a", "Ann Lee", true); err != nil || !changed {
 		t.Fatal(changed, err)
 	}
 	var out *OptedOutError
@@ -278,14 +278,14 @@ func TestOptingOut(t *testing.T) {
 			{Kind: "fact", Content: "I heard that ann  LEE's tea is green", Messages: []int64{2}},
 			{Kind: "fact", Content: "I heard of Ann Lee"},
 		} {
-			if _, _, err := c.Remember(ctx, d, "Bob"); !errors.As(err, &out) {
+			if _, _, err := c.Memories().Remember(ctx, d, "Bob"); !errors.As(err, &out) {
 				t.Errorf("%+v: %v", d, err)
 			}
 		}
-		if _, err := c.Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
+		if _, err := c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
 			t.Errorf("their own wish: %v", err)
 		}
-		if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Anna Leed drinks", Messages: []int64{2}}, "Bob"); err != nil {
+		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Anna Leed drinks", Messages: []int64{2}}, "Bob"); err != nil {
 			t.Errorf("somebody else: %v", err)
 		}
 	})
@@ -306,10 +306,10 @@ func TestOptingOut(t *testing.T) {
 		if m, _, err := c.store.Memory(ctx, before.ID); err != nil || m.State != "active" {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if changed, err := c.OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
+		if changed, err := c.Privacy().OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
 			t.Fatal(changed, err)
 		}
-		if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "green tea", Messages: []int64{1}}, ""); err != nil {
+		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "green tea", Messages: []int64{1}}, ""); err != nil {
 			t.Error(err)
 		}
 	})

@@ -39,7 +39,7 @@ func checkCoverage(t tester, c *Conversation) {
 			places[seq]++
 		}
 	}
-	all, err := c.Transcript(ctx, 1, 1<<30)
+	all, err := c.Transcript().Page(ctx, 1, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func tiled(state compactor.State, from, to int64, children []int64) bool {
 func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 	t.Helper()
 	if row.Kind != compactor.Rollup {
-		page, err := c.Transcript(ctx, row.From, int(row.To-row.From+1))
+		page, err := c.Transcript().Page(ctx, row.From, int(row.To-row.From+1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,12 +219,12 @@ func TestCoverage(t *testing.T) {
 					return
 				}
 				n := rapid.IntRange(1, arrived).Draw(rt, "message")
-				if r, err := c.Deliver(ctx, said(n, "text")); err != nil || r.Fresh {
+				if r, err := c.Inbox().Deliver(ctx, said(n, "text")); err != nil || r.Fresh {
 					rt.Fatalf("message %d came again: %+v, %v", n, r, err)
 				}
 			},
 			"take up": func(rt *rapid.T) {
-				some, err := c.TakeUp(ctx, All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
+				some, err := c.Inbox().TakeUp(ctx, All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -325,7 +325,7 @@ func TestCoverage(t *testing.T) {
 				edits++
 				m := said(int(n), fmt.Sprint("text ", edits))
 				m.Time = m.Time.AddDate(0, 0, edits)
-				if seq, changed, err := c.Edit(ctx, m); err != nil || changed == gone[n] || changed && seq != n {
+				if seq, changed, err := c.Transcript().Edit(ctx, m); err != nil || changed == gone[n] || changed && seq != n {
 					rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, gone[n])
 				}
 				appliedSets = nil
@@ -365,7 +365,7 @@ func TestCoverage(t *testing.T) {
 				for _, row := range active(state.Head) {
 					covered += row.Messages
 				}
-				counts, err := c.Counts(ctx)
+				counts, err := c.Transcript().Counts(ctx)
 				if err != nil || counts.Messages != left || counts.Waiting != arrived-int(taken) {
 					rt.Fatalf("%d arrived, %d taken up, counted %+v, %v", arrived, taken, counts, err)
 				}

@@ -11,24 +11,24 @@ import (
 )
 
 // Declined notes that a model declined to summarize what a row stands for.
-func (c *Conversation) Declined(ctx context.Context, row int64, d compactor.Declined) error {
-	return c.update(ctx, fmt.Sprintf("note a refusal of compaction %d", row), func(tx *transaction) error {
-		return changed(tx, "UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, c.id)
+func (cs Compactions) Declined(ctx context.Context, row int64, d compactor.Declined) error {
+	return cs.c.update(ctx, fmt.Sprintf("note a refusal of compaction %d", row), func(tx *transaction) error {
+		return changed(tx, "UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, cs.c.id)
 	})
 }
 
 // Forgive forgets what models declined, so that it is tried again.
-func (c *Conversation) Forgive(ctx context.Context) error {
-	return c.update(ctx, "forget what was declined", func(tx *transaction) error {
-		_, err := tx.Exec("UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", c.id)
+func (cs Compactions) Forgive(ctx context.Context) error {
+	return cs.c.update(ctx, "forget what was declined", func(tx *transaction) error {
+		_, err := tx.Exec("UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", cs.c.id)
 		return err
 	})
 }
 
 // Span returns the messages of [from, to], deleted ones left out, oldest first.
-func (c *Conversation) Span(ctx context.Context, from, to int64) (found []chat.Message, err error) {
-	err = c.view(ctx, "read messages", func(tx *transaction) error {
-		found, err = c.messages(tx, from, to, "ORDER BY id")
+func (cs Compactions) Span(ctx context.Context, from, to int64) (found []chat.Message, err error) {
+	err = cs.c.view(ctx, "read messages", func(tx *transaction) error {
+		found, err = cs.c.messages(tx, from, to, "ORDER BY id")
 		return err
 	})
 	return found, err

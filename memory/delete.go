@@ -22,13 +22,13 @@ import (
 // that waits and that nobody else asked for is closed. It returns the seqs of the
 // messages that are gone or, having quoted one, changed. Ids that are not known
 // are passed over; a deleted one stays known, so that it is not delivered again.
-func (c *Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
-	err = c.store.deleting(ctx, func(tx *transaction) error {
-		seqs, err = c.deleteAll(tx, ids)
+func (tr Transcript) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
+	err = tr.c.store.deleting(ctx, func(tx *transaction) error {
+		seqs, err = tr.c.deleteAll(tx, ids)
 		return err
 	})
 	if err != nil {
-		return nil, c.fail("delete messages", err)
+		return nil, tr.c.fail("delete messages", err)
 	}
 	return seqs, nil
 }

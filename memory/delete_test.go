@@ -38,7 +38,7 @@ func TestDelete(t *testing.T) {
 		}
 		wantNoSecret(t, c)
 		expect(t, "its picture stays", number(t, c.store, "SELECT count(*) FROM files"), 0)
-		if r, err := c.Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 0 {
+		if r, err := c.Inbox().Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 0 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].ID != "m2" {
@@ -58,7 +58,7 @@ func TestDelete(t *testing.T) {
 		if got := recalled(t, c, secret); got != nil {
 			t.Errorf("its words find %v", got)
 		}
-		if page, err := c.Transcript(ctx, 1, 9); err != nil || !slices.Equal(seqs(page), []int64{1, 3}) {
+		if page, err := c.Transcript().Page(ctx, 1, 9); err != nil || !slices.Equal(seqs(page), []int64{1, 3}) {
 			t.Errorf("the transcript has %v, %v", seqs(page), err)
 		}
 		var author, id string
@@ -66,7 +66,7 @@ func TestDelete(t *testing.T) {
 		if err != nil || author != "Ann" || id != "m2" {
 			t.Errorf("the tombstone is of %q, %q, %v", author, id, err)
 		}
-		if r, err := c.Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 2 {
+		if r, err := c.Inbox().Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 2 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 		expect(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
@@ -83,7 +83,7 @@ func TestDelete(t *testing.T) {
 		if got := remove(t, c, 1, 2); got != nil || dump(t, c.store) != before {
 			t.Errorf("seqs %v", got)
 		}
-		if r, err := c.Deliver(ctx, said(1, "a")); err != nil || !r.Fresh {
+		if r, err := c.Inbox().Deliver(ctx, said(1, "a")); err != nil || !r.Fresh {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -100,7 +100,7 @@ func TestDelete(t *testing.T) {
 		other := find(t, c.store, "terminal:other")
 		deliver(t, other, said(1, "mine"))
 		remove(t, c, 1)
-		expect(t, "the result", must(other.Message(ctx, 1))(t).Text, "mine")
+		expect(t, "the result", must(other.Transcript().Message(ctx, 1))(t).Text, "mine")
 	})
 	t.Run("quotes of it go with it, waiting or taken up, and those who quoted are named", func(t *testing.T) {
 		c := newConversation(t)
@@ -111,12 +111,12 @@ func TestDelete(t *testing.T) {
 		}
 		taken := deliver(t, c, quoting(2, "m0"), said(3, "c"))
 		deliverOnly(t, c, quoting(4, "m0"))
-		got, err := c.Delete(ctx, []string{"m0"}) // said before the bot came
+		got, err := c.Transcript().Delete(ctx, []string{"m0"}) // said before the bot came
 		if err != nil || !slices.Equal(got, []int64{1}) {
 			t.Errorf("seqs %v, %v", got, err)
 		}
 		wantNoSecret(t, c)
-		m, err := c.Message(ctx, 1)
+		m, err := c.Transcript().Message(ctx, 1)
 		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != compactor.TokensOf(m) || m.Tokens > taken[0].Tokens {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -139,7 +139,7 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 	}
 	open := func(t *testing.T, c *Conversation) int64 {
 		t.Helper()
-		turn, ok, err := c.Unanswered(ctx)
+		turn, ok, err := c.Turns().Unanswered(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,9 +153,9 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 		deliver(t, c, ask(1), said(2, "by the way"))
 		remove(t, c, 1)
 		expect(t, "the open turn", open(t, c), 0)
-		expectError(t, failure(c.Retry(ctx, 1)), ErrNotFound)
-		expectError(t, c.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), ErrNotFound)
-		if pieces, _ := c.Outbox(ctx); pieces != nil {
+		expectError(t, failure(c.Turns().Retry(ctx, 1)), ErrNotFound)
+		expectError(t, c.Turns().Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), ErrNotFound)
+		if pieces, _ := c.Outbox().Unsent(ctx); pieces != nil {
 			t.Errorf("the outbox has %+v", pieces)
 		}
 	})
@@ -167,7 +167,7 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 			if got := open(t, c); got != 1 {
 				t.Errorf("without message %d turn %d is open", n, got)
 			}
-			turn, _, err := c.Unanswered(ctx)
+			turn, _, err := c.Turns().Unanswered(ctx)
 			if want := fmt.Sprint("m", 4-n); err != nil || !slices.Equal(turn.To, []string{want}) {
 				t.Errorf("without message %d it answers %v, %v", n, turn.To, err)
 			}
@@ -187,7 +187,7 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 		finish(t, c, 1, 2, "reply-2", "nine")
 		remove(t, c, 1)
 		expect(t, "answered", number(t, c.store, "SELECT answered FROM messages WHERE seq = 1"), answered)
-		if page, err := c.Transcript(ctx, 1, 9); err != nil || !slices.Equal(seqs(page), []int64{2}) {
+		if page, err := c.Transcript().Page(ctx, 1, 9); err != nil || !slices.Equal(seqs(page), []int64{2}) {
 			t.Errorf("the transcript has %v, %v", seqs(page), err)
 		}
 	})
@@ -197,7 +197,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 	c := imported(t, 9)
 	remember := func(content string, messages ...int64) int64 {
 		t.Helper()
-		m, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
+		m, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 			}
 		}
 		wantNoSecret(t, c)
-		expect(t, "found", len(must(c.SearchMemories(ctx, secret, 9))(t)), 0)
+		expect(t, "found", len(must(c.Memories().Search(ctx, secret, 9))(t)), 0)
 	})
 	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
 		if m, _, err := c.store.Memory(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {

@@ -25,7 +25,7 @@ func TestWhereAndByWhomIsSetByCode(t *testing.T) {
 		one.AuthorID = id
 		deliver(t, two, one)
 	}
-	must(two.Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}, Person: "Bob", PersonID: "u3"}))(t)
+	must(two.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}, Person: "Bob", PersonID: "u3"}))(t)
 	if m, _, err := two.store.Memory(ctx, 1); err != nil || m.About != "Ann" || m.AboutID != "" {
 		t.Errorf("two bear the name: %+v, %v", m, err)
 	}

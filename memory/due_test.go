@@ -8,7 +8,7 @@ func TestDue(t *testing.T) {
 	other := find(t, c.store, "terminal:other")
 	want := func(what string, is Due) {
 		t.Helper()
-		if got, err := c.Due(ctx); err != nil || got != is {
+		if got, err := c.Inbox().Due(ctx); err != nil || got != is {
 			t.Errorf("%s: %+v, %v, want %+v", what, got, err, is)
 		}
 	}
@@ -16,15 +16,15 @@ func TestDue(t *testing.T) {
 	for n, in := range []*Conversation{other, c, c, other} {
 		m := said(n+1, "hello")
 		m.Incomplete = n == 2 || n == 3
-		must(in.Deliver(ctx, m))(t)
+		must(in.Inbox().Deliver(ctx, m))(t)
 	}
 	want("with two messages, one of them incomplete", Due{Waiting: 2, Last: 3, Incomplete: true})
-	noError(t, c.SetGap(ctx, "m1"))
-	if _, _, err := c.WantSession(ctx); err != nil {
+	noError(t, c.Past().SetGap(ctx, "m1"))
+	if _, _, err := c.Compactions().WantSession(ctx); err != nil {
 		t.Fatal(err)
 	}
 	want("with a gap and a wanted session too", Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Session: true})
-	noError(t, c.CloseGap(ctx, "m1"))
+	noError(t, c.Past().CloseGap(ctx, "m1"))
 	deliver(t, c)
 	want("with the first taken up", Due{Waiting: 1, Last: 3, Incomplete: true, Session: true})
 }

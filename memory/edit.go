@@ -18,19 +18,19 @@ import (
 // the message if it has been taken up, 0 if it waits, and whether it is another one
 // now: nothing has changed if it says the same as before, if a later edit is known,
 // or if the message is not known. Summaries over it are to be repaired, see revise.
-func (c *Conversation) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
+func (tr Transcript) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
 	m, err = clean(m)
 	if err == nil {
-		err = c.store.deleting(ctx, func(tx *transaction) error {
-			if changed, err = c.editWaiting(tx, m); err != nil || changed {
+		err = tr.c.store.deleting(ctx, func(tx *transaction) error {
+			if changed, err = tr.c.editWaiting(tx, m); err != nil || changed {
 				return err
 			}
-			seq, changed, err = c.editTakenUp(tx, m)
+			seq, changed, err = tr.c.editTakenUp(tx, m)
 			return err
 		})
 	}
 	if err != nil {
-		return 0, false, c.fail("edit message "+m.ID, err)
+		return 0, false, tr.c.fail("edit message "+m.ID, err)
 	}
 	return seq, changed, nil
 }

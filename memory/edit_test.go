@@ -12,7 +12,7 @@ import (
 // version is that of the conversation as stored.
 func version(t *testing.T, c *Conversation) int64 {
 	t.Helper()
-	head, _, err := c.Head(ctx)
+	head, _, err := c.Compactions().Head(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestEdit(t *testing.T) {
 		want := taken[0]
 		want.Text = "the meeting is on Tuesday, in the large room"
 		want.Tokens = compactor.TokensOf(want)
-		if m, err := c.Message(ctx, 1); err != nil || !reflect.DeepEqual(m, want) {
+		if m, err := c.Transcript().Message(ctx, 1); err != nil || !reflect.DeepEqual(m, want) {
 			t.Errorf("%+v, %v", m, err)
 		}
 		if got := recalled(t, c, "Monday"); got != nil {
@@ -79,12 +79,12 @@ func TestEdit(t *testing.T) {
 				m    Inbound
 				want bool
 			}{{after(1, "third", 3), true}, {after(1, "second", 2), false}, {after(1, "third", 3), false}, {after(1, "fourth", 4), true}} {
-				if _, changed, err := c.Edit(ctx, test.m); changed != test.want || err != nil {
+				if _, changed, err := c.Transcript().Edit(ctx, test.m); changed != test.want || err != nil {
 					t.Errorf("waits %v: %q changed %v, %v", waits, test.m.Text, changed, err)
 				}
 			}
 			deliver(t, c)
-			if m, err := c.Message(ctx, 1); err != nil || m.Text != "fourth" {
+			if m, err := c.Transcript().Message(ctx, 1); err != nil || m.Text != "fourth" {
 				t.Errorf("waits %v: %+v, %v", waits, m, err)
 			}
 		}
@@ -102,11 +102,11 @@ func TestEdit(t *testing.T) {
 		deliver(t, c)
 		before := version(t, c)
 		for n, text := range map[int]string{1: "a", 2: "b"} {
-			if _, changed, err := c.Edit(ctx, after(n, text, 1)); changed || err != nil {
+			if _, changed, err := c.Transcript().Edit(ctx, after(n, text, 1)); changed || err != nil {
 				t.Errorf("message %d: %v, %v", n, changed, err)
 			}
 		}
-		expect(t, "incomplete", len(must(c.Incomplete(ctx))(t)), 1)
+		expect(t, "incomplete", len(must(c.Inbox().Incomplete(ctx))(t)), 1)
 		expect(t, "the version", version(t, c), before)
 	})
 	t.Run("what is not known, not a person's, or deleted, stays so", func(t *testing.T) {
@@ -122,15 +122,15 @@ func TestEdit(t *testing.T) {
 		for _, id := range []string{"m9", "reply-2", "m3"} {
 			m := after(1, "other words", 1)
 			m.ID = id
-			if seq, changed, err := c.Edit(ctx, m); seq != 0 || changed || err != nil {
+			if seq, changed, err := c.Transcript().Edit(ctx, m); seq != 0 || changed || err != nil {
 				t.Errorf("%s: %d, %v, %v", id, seq, changed, err)
 			}
 		}
-		if seq, changed, err := other.Edit(ctx, after(1, "other words", 1)); seq != 0 || changed || err != nil {
+		if seq, changed, err := other.Transcript().Edit(ctx, after(1, "other words", 1)); seq != 0 || changed || err != nil {
 			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
 		}
 		expect(t, "something has changed", dump(t, c.store), before)
-		if _, _, err := c.Edit(ctx, Inbound{Text: "x"}); err == nil {
+		if _, _, err := c.Transcript().Edit(ctx, Inbound{Text: "x"}); err == nil {
 			t.Error("one without an id is no error")
 		}
 	})
@@ -140,10 +140,10 @@ func TestEdit(t *testing.T) {
 		m.Addressed = true
 		deliver(t, c, m)
 		now := after(1, "what time is it?", 1)
-		if _, changed, err := c.Edit(ctx, now); !changed || err != nil {
+		if _, changed, err := c.Transcript().Edit(ctx, now); !changed || err != nil {
 			t.Fatal(changed, err)
 		}
-		if turn, ok, err := c.Unanswered(ctx); !ok || turn.Seq != 1 || turn.Attempts != 1 || err != nil {
+		if turn, ok, err := c.Turns().Unanswered(ctx); !ok || turn.Seq != 1 || turn.Attempts != 1 || err != nil {
 			t.Errorf("%+v, %v, %v", turn, ok, err)
 		}
 	})
@@ -152,8 +152,8 @@ func TestEdit(t *testing.T) {
 		deliver(t, c, said(1, "a"), said(2, "b"))
 		remove(t, c, 1)
 		for _, seq := range []int64{0, 1, 3, -5} {
-			expectError(t, failure(c.Message(ctx, seq)), ErrNotFound)
+			expectError(t, failure(c.Transcript().Message(ctx, seq)), ErrNotFound)
 		}
-		expectError(t, failure(find(t, c.store, "terminal:other").Message(context.Background(), 2)), ErrNotFound)
+		expectError(t, failure(find(t, c.store, "terminal:other").Transcript().Message(context.Background(), 2)), ErrNotFound)
 	})
 }

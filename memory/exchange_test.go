@@ -47,7 +47,7 @@ func much(t *testing.T) *Store {
 	keep(t, c, "Bob", "Bob had a car", 3)
 	keep(t, find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
 	run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 5")
-	for _, err := range []error{c.PinMemory(ctx, 4, true), c.Forget(ctx, 6), c.Forget(ctx, 2)} {
+	for _, err := range []error{c.Memories().Pin(ctx, 4, true), c.Memories().Forget(ctx, 6), c.Memories().Forget(ctx, 2)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,12 +77,12 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
-			if found, err := other.SearchMemories(ctx, query, 9); err != nil || len(found) != want {
+			if found, err := other.Memories().Search(ctx, query, 9); err != nil || len(found) != want {
 				t.Errorf("%s: %+v, %v", query, found, err)
 			}
 		}
 		expect(t, "the result", len(must(other.store.Chain(ctx, 1))(t)), 3)
-		noError(t, other.Restore(ctx, 2))
+		noError(t, other.Memories().Restore(ctx, 2))
 		if m, _, err := other.store.Memory(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}

@@ -42,7 +42,7 @@ func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
 	c := imported(t, 50)
 	id := storeSummary(t, c, leaf, worker, 11, 40)
 	applyRows(t, c, id)
-	must(c.Delete(ctx, []string{"m20"}))(t)
+	must(c.Transcript().Delete(ctx, []string{"m20"}))(t)
 	for _, budget := range []int{150, 400, 10_000} {
 		var seqs []int64
 		pages := 0
@@ -84,7 +84,7 @@ func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 		{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "1", Tool: "look", Text: "42", Time: day},
 		{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "It is 42.", Time: day},
 	}
-	noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: rows, Reply: "r", Pieces: []string{"x"}}))
+	noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows, Reply: "r", Pieces: []string{"x"}}))
 	p, err := expandPage(t, c, 1000, `{"from": 1, "to": 4}`)
 	if err != nil || len(p.Messages) != 4 || !strings.Contains(p.Messages[0].Text, "ls -l /tmp") || p.Messages[1].Calls[0] != `look {"at":"x"}` || p.Messages[2].Text != "42" || p.Messages[2].Who != "tool look" {
 		t.Errorf("got %+v, %v", p, err)
@@ -93,7 +93,7 @@ func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 
 func TestExpandIsBounded(t *testing.T) {
 	c := newConversation(t)
-	must(c.Import(ctx, []Inbound{said(1, "begin "+strings.Repeat("word ", 5000)+"end"), said(2, "short")}))(t)
+	must(c.Past().Import(ctx, []Inbound{said(1, "begin "+strings.Repeat("word ", 5000)+"end"), said(2, "short")}))(t)
 	p, err := expandPage(t, c, 300, `{"from": 1, "to": 9999999999999}`)
 	if err != nil || len(p.Messages) != 1 || p.Next != 2 || !strings.HasPrefix(p.Messages[0].Text, "begin ") || !strings.HasSuffix(p.Messages[0].Text, "end") || !strings.Contains(p.Messages[0].Text, "characters left out") {
 		t.Errorf("got %.300v, %v", p, err)
@@ -111,7 +111,7 @@ func TestExpandReachesNoOtherConversation(t *testing.T) {
 		for n := range 10 {
 			past = append(past, said(n+1, c.Name()))
 		}
-		must(c.Import(ctx, past))(t)
+		must(c.Past().Import(ctx, past))(t)
 	}
 	id := storeSummary(t, there, leaf, worker, 1, 5)
 	for arguments, want := range map[string]string{
@@ -153,19 +153,19 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			return err
 		},
 		"by a person": func(content string) error {
-			_, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann")
+			_, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann")
 			return err
 		},
 	} {
 		if err := save(name + ": the token is " + key); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		found, err := c.SearchMemories(ctx, name, 1)
+		found, err := c.Memories().Search(ctx, name, 1)
 		if err != nil || len(found) != 1 || found[0].Content != name+": the token is [masked: github pat]" {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
-	expect(t, "it is found by the secret", len(must(c.SearchMemories(ctx, key, 10))(t)), 0)
+	expect(t, "it is found by the secret", len(must(c.Memories().Search(ctx, key, 10))(t)), 0)
 }
 
 func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
@@ -182,7 +182,7 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	takeBack()
 	save("third", 4)
 	must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Model: "another"}))(t)
-	found, err := c.SearchMemories(ctx, "", 10)
+	found, err := c.Memories().Search(ctx, "", 10)
 	var got []string
 	for _, m := range found {
 		got = append(got, fmt.Sprint(m.Content, m.Sources))
@@ -195,10 +195,10 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 func TestFactsInAnyScriptAreToldApart(t *testing.T) {
 	c := imported(t, 5)
 	for _, content := range []string{"我住在都灵。", "我住在罗马。", "Я живу в Турине.", "Я живу в Риме.", "私は猫が好きです。", "私は犬が好きです。"} {
-		if _, fresh, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
+		if _, fresh, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
 			t.Errorf("%s: fresh %v, %v", content, fresh, err)
 		}
-		if _, fresh, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
+		if _, fresh, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
 			t.Errorf("%s again: fresh %v, %v", content, fresh, err)
 		}
 	}

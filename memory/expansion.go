@@ -23,19 +23,19 @@ type Expansion struct {
 // Expand returns what a compaction of this conversation stands for: the children
 // of a rollup, or the messages from seq from on, at most limit, deleted ones left
 // out. ErrNotFound: none with that id stands in the view, itself or through others.
-func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
-	err = c.view(ctx, fmt.Sprintf("expand compaction %d", id), func(tx *transaction) error {
-		if e.Row, err = c.compaction(tx, id); err != nil {
+func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
+	err = tr.c.view(ctx, fmt.Sprintf("expand compaction %d", id), func(tx *transaction) error {
+		if e.Row, err = tr.c.compaction(tx, id); err != nil {
 			return err
 		}
 		if e.Row.State != compactor.Applied && e.Row.State != compactor.RolledUp {
 			return ErrNotFound
 		}
 		if e.Row.IsRollup() {
-			e.Children, err = c.compactions(tx, childrenOf, id)
+			e.Children, err = tr.c.compactions(tx, childrenOf, id)
 			return err
 		}
-		e.Messages, e.Next, err = c.page(tx, max(from, e.Row.From), e.Row.To, limit)
+		e.Messages, e.Next, err = tr.c.page(tx, max(from, e.Row.From), e.Row.To, limit)
 		return err
 	})
 	return e, err
@@ -61,9 +61,9 @@ type AppliedCompaction struct {
 	Rows   []compactor.Compaction // by id, in the states in which they are now
 }
 
-// AppliedCompactions returns all applied compactions and emergencies of the conversation, oldest first.
-func (c *Conversation) AppliedCompactions(ctx context.Context) (all []AppliedCompaction, err error) {
-	err = c.view(ctx, "read the landings", func(tx *transaction) error {
+// Applied returns all applied compactions and emergencies of the conversation, oldest first.
+func (cs Compactions) Applied(ctx context.Context) (all []AppliedCompaction, err error) {
+	err = cs.c.view(ctx, "read the landings", func(tx *transaction) error {
 		type place struct {
 			AppliedCompaction
 			row, version int64
@@ -78,13 +78,13 @@ func (c *Conversation) AppliedCompactions(ctx context.Context) (all []AppliedCom
 			return err
 		}, `SELECT id, version, applied_at, next_seq, before_tokens, after_tokens FROM compactions
 			WHERE conversation = ? AND applied_at IS NOT NULL AND (prepared_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
-			ORDER BY version, id`, c.id)
+			ORDER BY version, id`, cs.c.id)
 		if err != nil {
 			return err
 		}
 		version := int64(-1)
 		for _, p := range places {
-			row, err := c.compaction(tx, p.row)
+			row, err := cs.c.compaction(tx, p.row)
 			if err != nil {
 				return err
 			}

@@ -56,19 +56,19 @@ func TestExpiry(t *testing.T) {
 				}
 			}
 		}
-		expect(t, "recalled", len(must(c.SearchMemories(ctx, "away reason", 99))(t)), 4)
+		expect(t, "recalled", len(must(c.Memories().Search(ctx, "away reason", 99))(t)), 4)
 		answer, err := call(tools, "memory_search", `{"query": "away", "kind": "event"}`)
 		if err != nil || !strings.Contains(answer, `"total":4`) {
 			t.Errorf("%s, %v", answer, err)
 		}
 	})
 	t.Run("pinned it has no end", func(t *testing.T) {
-		noError(t, c.PinMemory(ctx, 4, true))
+		noError(t, c.Memories().Pin(ctx, 4, true))
 		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
 			t.Errorf("%+v, %v", m, err)
 		}
-		expect(t, "recalled", len(must(c.SearchMemories(ctx, "away", 99))(t)), 5)
-		noError(t, c.PinMemory(ctx, 4, false))
+		expect(t, "recalled", len(must(c.Memories().Search(ctx, "away", 99))(t)), 5)
+		noError(t, c.Memories().Pin(ctx, 4, false))
 		if m, _, _ := c.store.Memory(ctx, 4); m.State != "expired" {
 			t.Errorf("%+v", m)
 		}

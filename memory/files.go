@@ -14,15 +14,15 @@ import (
 
 // File returns a stored picture of the conversation, and its media type.
 // ErrNotFound: the conversation has no such file, or none any more.
-func (c *Conversation) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		return tx.QueryRow("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, c.id).Scan(&mediaType, &data)
+func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
+	err = tr.c.store.view(ctx, func(tx *transaction) error {
+		return tx.QueryRow("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return "", nil, c.fail(fmt.Sprintf("read file %d", id), err)
+		return "", nil, tr.c.fail(fmt.Sprintf("read file %d", id), err)
 	}
 	return mediaType, data, nil
 }
@@ -81,9 +81,9 @@ const incompleteAtOnce = 50
 
 // Incomplete returns the oldest waiting messages of which the connector can find out
 // more, in order, at most 50.
-func (c *Conversation) Incomplete(ctx context.Context) (found []Inbound, err error) {
-	err = c.view(ctx, "look for incomplete messages", func(tx *transaction) error {
-		found, err = c.waiting(tx, "AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
+func (in Inbox) Incomplete(ctx context.Context) (found []Inbound, err error) {
+	err = in.c.view(ctx, "look for incomplete messages", func(tx *transaction) error {
+		found, err = in.c.waiting(tx, "AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
 		return err
 	})
 	return found, err
@@ -91,10 +91,10 @@ func (c *Conversation) Incomplete(ctx context.Context) (found []Inbound, err err
 
 // Try notes on disk that the connector begins to complete waiting messages: if that kills the
 // process, they have their Tries at the next start. An edit sets them back.
-func (c *Conversation) Try(ctx context.Context, all []Inbound) error {
-	return c.update(ctx, "note that messages are completed", func(tx *transaction) error {
+func (in Inbox) Try(ctx context.Context, all []Inbound) error {
+	return in.c.update(ctx, "note that messages are completed", func(tx *transaction) error {
 		for _, m := range all {
-			if _, err := tx.Exec("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", c.id, m.ID); err != nil {
+			if _, err := tx.Exec("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", in.c.id, m.ID); err != nil {
 				return err
 			}
 		}
@@ -104,9 +104,9 @@ func (c *Conversation) Try(ctx context.Context, all []Inbound) error {
 
 // TryPast is Try for what was said before the bot came. It returns how often that was
 // begun before.
-func (c *Conversation) TryPast(ctx context.Context) (tries int, err error) {
-	err = c.update(ctx, "note that the past is completed", func(tx *transaction) error {
-		return tx.QueryRow("UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", c.id).Scan(&tries)
+func (in Inbox) TryPast(ctx context.Context) (tries int, err error) {
+	err = in.c.update(ctx, "note that the past is completed", func(tx *transaction) error {
+		return tx.QueryRow("UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id).Scan(&tries)
 	})
 	return tries, err
 }
@@ -115,28 +115,28 @@ func (c *Conversation) TryPast(ctx context.Context) (tries int, err error) {
 // those of m, and notes that it is complete. was is the message as Incomplete
 // returned it: if it was edited or deleted since, nothing is changed, and an
 // edited one is found incomplete again.
-func (c *Conversation) Complete(ctx context.Context, was, m Inbound) error {
+func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m, err := clean(m)
 	if err == nil {
-		err = c.store.update(ctx, func(tx *transaction) error {
-			now, err := c.waiting(tx, "AND incomplete AND platform_id = ?", was.ID)
+		err = in.c.store.update(ctx, func(tx *transaction) error {
+			now, err := in.c.waiting(tx, "AND incomplete AND platform_id = ?", was.ID)
 			if err != nil || len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
 				return err
 			}
 			if now[0].Quote != was.Quote {
 				m.Quote = now[0].Quote // what it quoted was deleted meanwhile
 			}
-			attachments, err := c.keepFiles(tx, was.ID, m.Attachments)
+			attachments, err := in.c.keepFiles(tx, was.ID, m.Attachments)
 			if err != nil {
 				return err
 			}
 			return changed(tx, `UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
-				WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, c.id, was.ID)
+				WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
 		})
 	}
 	if err != nil {
-		return c.fail("complete message "+was.ID, err)
+		return in.c.fail("complete message "+was.ID, err)
 	}
 	return nil
 }

@@ -28,20 +28,20 @@ func TestIncomplete(t *testing.T) {
 		if taken := deliver(t, c); taken != nil {
 			t.Fatalf("took up %+v", taken)
 		}
-		found, err := c.Incomplete(ctx)
+		found, err := c.Inbox().Incomplete(ctx)
 		if err != nil || len(found) != 1 || found[0].ID != "m2" || !found[0].Incomplete {
 			t.Fatalf("%+v, %v", found, err)
 		}
 		full := found[0]
 		full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
 		full.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
-		noError(t, c.Complete(ctx, found[0], full))
+		noError(t, c.Inbox().Complete(ctx, found[0], full))
 		taken := deliver(t, c)
 		if len(taken) != 2 || taken[0].Author != "Beatrice" || taken[0].Text != "b @Ann" || taken[0].Quote != `Ann: "a"` || taken[1].ID != "m3" ||
 			!reflect.DeepEqual(taken[0].Attachments, full.Attachments) {
 			t.Errorf("took up %+v", taken)
 		}
-		if found, err = c.Incomplete(ctx); found != nil || err != nil {
+		if found, err = c.Inbox().Incomplete(ctx); found != nil || err != nil {
 			t.Errorf("%+v, %v", found, err)
 		}
 	})
@@ -50,7 +50,7 @@ func TestIncomplete(t *testing.T) {
 		for n := range 60 {
 			deliverOnly(t, c, incomplete(n+1, "x"))
 		}
-		found, err := c.Incomplete(ctx)
+		found, err := c.Inbox().Incomplete(ctx)
 		if err != nil || len(found) != 50 || found[0].ID != "m1" || found[49].ID != "m50" {
 			t.Errorf("%d found, %v", len(found), err)
 		}
@@ -58,21 +58,21 @@ func TestIncomplete(t *testing.T) {
 	t.Run("an edit that came between wins, and is completed in its turn", func(t *testing.T) {
 		c := newConversation(t)
 		deliverOnly(t, c, incomplete(1, "first <@1>"))
-		was, _ := c.Incomplete(ctx)
+		was, _ := c.Inbox().Incomplete(ctx)
 		now := incomplete(1, "second <@1>")
 		now.Time = day.Add(time.Hour)
-		if seq, changed, err := c.Edit(ctx, now); seq != 0 || !changed || err != nil {
+		if seq, changed, err := c.Transcript().Edit(ctx, now); seq != 0 || !changed || err != nil {
 			t.Fatalf("%d, %v, %v", seq, changed, err)
 		}
 		full := was[0]
 		full.Text = "first @Ann"
-		noError(t, c.Complete(ctx, was[0], full))
-		again, err := c.Incomplete(ctx)
+		noError(t, c.Inbox().Complete(ctx, was[0], full))
+		again, err := c.Inbox().Incomplete(ctx)
 		if err != nil || len(again) != 1 || again[0].Text != "second <@1>" {
 			t.Fatalf("%+v, %v", again, err)
 		}
 		full.Text = "second @Ann"
-		noError(t, c.Complete(ctx, again[0], full))
+		noError(t, c.Inbox().Complete(ctx, again[0], full))
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].Text != "second @Ann" {
 			t.Errorf("took up %+v", taken)
 		}
@@ -82,35 +82,35 @@ func TestIncomplete(t *testing.T) {
 		m := incomplete(1, "look")
 		m.Attachments = []chat.Attachment{{Kind: "file", Name: "secret.txt\xff"}}
 		deliverOnly(t, c, m)
-		was, _ := c.Incomplete(ctx)
+		was, _ := c.Inbox().Incomplete(ctx)
 		now := incomplete(1, "look")
 		now.Time = day.Add(time.Hour)
-		if _, changed, err := c.Edit(ctx, now); !changed || err != nil {
+		if _, changed, err := c.Transcript().Edit(ctx, now); !changed || err != nil {
 			t.Fatal(changed, err)
 		}
-		noError(t, c.Complete(ctx, was[0], was[0]))
-		if again, err := c.Incomplete(ctx); err != nil || len(again) != 1 || again[0].Attachments != nil {
+		noError(t, c.Inbox().Complete(ctx, was[0], was[0]))
+		if again, err := c.Inbox().Incomplete(ctx); err != nil || len(again) != 1 || again[0].Attachments != nil {
 			t.Errorf("%+v, %v", again, err)
 		}
 	})
 	t.Run("one that was deleted meanwhile stays so", func(t *testing.T) {
 		c := newConversation(t)
 		deliverOnly(t, c, incomplete(1, "x"))
-		was, _ := c.Incomplete(ctx)
+		was, _ := c.Inbox().Incomplete(ctx)
 		remove(t, c, 1)
 		full := was[0]
 		full.Attachments = []chat.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
-		noError(t, c.Complete(ctx, was[0], full))
+		noError(t, c.Inbox().Complete(ctx, was[0], full))
 		expect(t, "something is left", number(t, c.store, "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"), 0)
 	})
 	t.Run("whoever asks for an answer meanwhile is heard", func(t *testing.T) {
 		c := newConversation(t)
 		deliverOnly(t, c, incomplete(1, "x"))
-		was, _ := c.Incomplete(ctx)
+		was, _ := c.Inbox().Incomplete(ctx)
 		again := said(1, "x")
 		again.Addressed = true
 		deliverOnly(t, c, again)
-		noError(t, c.Complete(ctx, was[0], was[0]))
+		noError(t, c.Inbox().Complete(ctx, was[0], was[0]))
 		if taken := deliver(t, c); !taken[0].Addressed {
 			t.Errorf("took up %+v", taken)
 		}
@@ -131,17 +131,17 @@ func TestFiles(t *testing.T) {
 			"delivered": func(c *Conversation) ([]chat.Message, error) { return deliver(t, c, picture(1, "data")), nil },
 			"completed": func(c *Conversation) ([]chat.Message, error) {
 				deliverOnly(t, c, incomplete(1, "look"))
-				was, _ := c.Incomplete(ctx)
-				return nil, c.Complete(ctx, was[0], picture(1, "data"))
+				was, _ := c.Inbox().Incomplete(ctx)
+				return nil, c.Inbox().Complete(ctx, was[0], picture(1, "data"))
 			},
 			"read back": func(c *Conversation) ([]chat.Message, error) {
-				return c.Backfill(ctx, []Inbound{picture(1, "data")})
+				return c.Past().Backfill(ctx, []Inbound{picture(1, "data")})
 			},
 			"edited": func(c *Conversation) ([]chat.Message, error) {
 				deliver(t, c, said(1, "before"))
 				now := picture(1, "data")
 				now.Time = day.Add(time.Hour)
-				_, _, err := c.Edit(ctx, now)
+				_, _, err := c.Transcript().Edit(ctx, now)
 				return nil, err
 			},
 		}
@@ -152,14 +152,14 @@ func TestFiles(t *testing.T) {
 				t.Fatal(way, err)
 			}
 			deliver(t, c)
-			m, err := c.Message(ctx, 1)
+			m, err := c.Transcript().Message(ctx, 1)
 			if err != nil || len(m.Attachments) != 2 || m.Attachments[0].File == 0 || m.Attachments[0].Data != nil || m.Attachments[1].File != 0 {
 				t.Fatalf("%s: %+v, %v", way, m, err)
 			}
 			if returned != nil && !reflect.DeepEqual(returned[0], m) {
 				t.Errorf("%s: returned %+v, stored %+v", way, returned[0], m)
 			}
-			kind, data, err := c.File(ctx, m.Attachments[0].File)
+			kind, data, err := c.Transcript().File(ctx, m.Attachments[0].File)
 			if err != nil || kind != "image/png" || string(data) != "data" {
 				t.Errorf("%s: %s %q, %v", way, kind, data, err)
 			}
@@ -170,7 +170,7 @@ func TestFiles(t *testing.T) {
 		deliver(t, c, picture(1, "data"))
 		other := find(t, c.store, "terminal:other")
 		for _, id := range []int64{1, 0, -1, 1 << 40} {
-			if _, _, err := other.File(ctx, id); !errors.Is(err, ErrNotFound) {
+			if _, _, err := other.Transcript().File(ctx, id); !errors.Is(err, ErrNotFound) {
 				t.Errorf("file %d: %v", id, err)
 			}
 		}
@@ -181,7 +181,7 @@ func TestFiles(t *testing.T) {
 		deliver(t, c, picture(1, "mine"))
 		theirs := deliver(t, other, picture(1, "theirs"))
 		remove(t, c, 1)
-		if _, data, err := other.File(ctx, theirs[0].Attachments[0].File); string(data) != "theirs" || err != nil {
+		if _, data, err := other.Transcript().File(ctx, theirs[0].Attachments[0].File); string(data) != "theirs" || err != nil {
 			t.Errorf("%q, %v", data, err)
 		}
 		expect(t, "files", number(t, c.store, "SELECT count(*) FROM files"), 1)
@@ -196,22 +196,22 @@ func TestFiles(t *testing.T) {
 			same := said(1, "look here")
 			same.Time = day.Add(time.Hour)
 			same.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: "https://x.test/new"}, {Kind: "file", Name: "b.zip", Size: 9}}
-			if _, changed, err := c.Edit(ctx, same); !changed || err != nil {
+			if _, changed, err := c.Transcript().Edit(ctx, same); !changed || err != nil {
 				t.Fatal(changed, err)
 			}
-			if _, data, err := c.File(ctx, 1); string(data) != "data" || err != nil {
+			if _, data, err := c.Transcript().File(ctx, 1); string(data) != "data" || err != nil {
 				t.Errorf("waits %v: %q, %v", waits, data, err)
 			}
 			gone := said(1, "look there")
 			gone.Time = day.Add(2 * time.Hour)
-			if _, changed, err := c.Edit(ctx, gone); !changed || err != nil {
+			if _, changed, err := c.Transcript().Edit(ctx, gone); !changed || err != nil {
 				t.Fatal(changed, err)
 			}
-			if _, _, err := c.File(ctx, 1); !errors.Is(err, ErrNotFound) {
+			if _, _, err := c.Transcript().File(ctx, 1); !errors.Is(err, ErrNotFound) {
 				t.Errorf("waits %v: %v", waits, err)
 			}
 			deliver(t, c)
-			if m, err := c.Message(ctx, 1); err != nil || m.Text != "look there" || m.Attachments != nil {
+			if m, err := c.Transcript().Message(ctx, 1); err != nil || m.Text != "look there" || m.Attachments != nil {
 				t.Errorf("waits %v: %+v, %v", waits, m, err)
 			}
 		}
@@ -231,7 +231,7 @@ func TestFiles(t *testing.T) {
 			m := said(1, "look")
 			m.Time = day.Add(time.Duration(i+1) * time.Hour)
 			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: fmt.Sprint("https://x.test/", i)}, {Kind: "file", Name: "a.zip", Size: 9}}
-			if seq, changed, err := c.Edit(ctx, m); seq != 1 || changed || err != nil {
+			if seq, changed, err := c.Transcript().Edit(ctx, m); seq != 1 || changed || err != nil {
 				t.Errorf("%d, %v, %v", seq, changed, err)
 			}
 		}

@@ -144,23 +144,23 @@ func (s *Store) Memories(ctx context.Context, f Filter) (found []Memory, total i
 	return found, total, nil
 }
 
-// Memories is like that of the store, for what the conversation recalls: its own
+// List is like that of the store, for what the conversation recalls: its own
 // memories and those of its scope. f.Conversation does not count.
-func (c *Conversation) Memories(ctx context.Context, f Filter) (found []Memory, total int, err error) {
-	found, total, err = c.store.memories(ctx, f, c.scope)
+func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
+	found, total, err = ms.c.store.memories(ctx, f, ms.c.scope)
 	if err != nil {
-		return nil, 0, c.fail("search memories", err)
+		return nil, 0, ms.c.fail("search memories", err)
 	}
 	return found, total, nil
 }
 
-// SearchMemories returns what the conversation recalls that speaks of query, the best
+// Search returns what the conversation recalls that speaks of query, the best
 // first, at most limit; with an empty query the newest.
-func (c *Conversation) SearchMemories(ctx context.Context, query string, limit int) ([]Memory, error) {
+func (ms Memories) Search(ctx context.Context, query string, limit int) ([]Memory, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	found, _, err := c.Memories(ctx, Filter{Query: query, Limit: limit})
+	found, _, err := ms.List(ctx, Filter{Query: query, Limit: limit})
 	return found, err
 }
 

@@ -24,11 +24,11 @@ func use(t *testing.T, dir string) (err error) {
 			errs = append(errs, err)
 			continue
 		}
-		_, err = c.Load(ctx)
+		_, err = c.Compactions().Load(ctx)
 		errs = append(errs, err)
-		_, err = c.Deliver(ctx, said(5000, "are you there?"))
+		_, err = c.Inbox().Deliver(ctx, said(5000, "are you there?"))
 		errs = append(errs, err)
-		_, err = c.TakeUp(ctx, All, 1000, time.Time{})
+		_, err = c.Inbox().TakeUp(ctx, All, 1000, time.Time{})
 		errs = append(errs, err)
 		_, err = c.Recall(ctx, Question{Text: "the garden"})
 		errs = append(errs, err)

@@ -40,13 +40,13 @@ const erasedAtOnce = 40
 var errNobody = errors.New("nobody has an empty id")
 
 // Traces counts what is kept of somebody in the conversation.
-func (c *Conversation) Traces(ctx context.Context, author string) (t Traces, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		t, err = c.traces(tx, author)
+func (pr Privacy) Traces(ctx context.Context, author string) (t Traces, err error) {
+	err = pr.c.store.view(ctx, func(tx *transaction) error {
+		t, err = pr.c.traces(tx, author)
 		return err
 	})
 	if err != nil {
-		return t, c.fail("count what is kept of somebody", err)
+		return t, pr.c.fail("count what is kept of somebody", err)
 	}
 	return t, nil
 }
@@ -165,11 +165,11 @@ func (s *Store) Erasures(ctx context.Context) (due []Erasure, err error) {
 // EraseSome takes the next of somebody's messages and memories away, as Delete does,
 // in one transaction that others do not wait for long. Their tombstones do not say
 // whose they were.
-func (c *Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
-	err = c.store.deleting(ctx, func(tx *transaction) error {
+func (pr Privacy) EraseSome(ctx context.Context, author string) (e Erased, err error) {
+	err = pr.c.store.deleting(ctx, func(tx *transaction) error {
 		e = Erased{}
 		var before, upto int64
-		err := tx.QueryRow("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", c.id, author).Scan(&before, &upto)
+		err := tx.QueryRow("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.id, author).Scan(&before, &upto)
 		if errors.Is(err, sql.ErrNoRows) {
 			e.Done = true
 			return nil
@@ -177,23 +177,23 @@ func (c *Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 		if err != nil {
 			return err
 		}
-		if left, err := c.eraseMessages(tx, author, before, &e); err != nil || left {
+		if left, err := pr.c.eraseMessages(tx, author, before, &e); err != nil || left {
 			return err
 		}
-		if left, err := c.eraseMemories(tx, author, upto, &e); err != nil || left {
+		if left, err := pr.c.eraseMemories(tx, author, upto, &e); err != nil || left {
 			return err
 		}
 		e.Done = true
-		low, high := c.rows(1, maxSeq)
+		low, high := pr.c.rows(1, maxSeq)
 		_, err = tx.Exec(`DELETE FROM members WHERE conversation = ? AND name NOT IN (
-			SELECT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL)`, c.id, low, high)
+			SELECT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL)`, pr.c.id, low, high)
 		if err != nil {
 			return err
 		}
-		return changed(tx, "DELETE FROM erasures WHERE conversation = ? AND author_id = ?", c.id, author)
+		return changed(tx, "DELETE FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.id, author)
 	})
 	if err != nil {
-		return Erased{}, c.fail("forget somebody", err)
+		return Erased{}, pr.c.fail("forget somebody", err)
 	}
 	return e, nil
 }

@@ -90,26 +90,26 @@ func (c *Conversation) oldestKnown(tx *transaction) (id string, err error) {
 
 // Gap reports whether the conversation may have missed messages, and the platform id
 // of the one after which they stand; empty: nothing is known of it.
-func (c *Conversation) Gap(ctx context.Context) (after string, open bool, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", c.id).Scan(&after, &open)
+func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
+	err = h.c.store.view(ctx, func(tx *transaction) error {
+		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id).Scan(&after, &open)
 	})
 	if err != nil {
-		return "", false, c.fail("look for a gap", err)
+		return "", false, h.c.fail("look for a gap", err)
 	}
 	return after, open, nil
 }
 
 // SetGap opens a gap after a message, unless one is open that begins at it or
 // before: Discord and Slack let ids grow.
-func (c *Conversation) SetGap(ctx context.Context, after string) error {
-	return c.set(ctx, "open a gap", "UPDATE conversations SET gap = ?1 WHERE id = ?2 AND (coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap))", after, c.id)
+func (h Past) SetGap(ctx context.Context, after string) error {
+	return h.c.set(ctx, "open a gap", "UPDATE conversations SET gap = ?1 WHERE id = ?2 AND (coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap))", after, h.c.id)
 }
 
 // CloseGap notes that nothing was missed after a message, or that it cannot be
 // read. A gap that begins elsewhere stays: it was opened meanwhile.
-func (c *Conversation) CloseGap(ctx context.Context, after string) error {
-	return c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", c.id, after)
+func (h Past) CloseGap(ctx context.Context, after string) error {
+	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
 }
 
 // set runs one statement.
@@ -129,15 +129,15 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 // platform id from which to read on, and empty if the gap stays as it is; with done the gap is closed, unless the bot
 // was away once more meanwhile: then it is still to be read from last on. It
 // returns how many messages were new. A crash between two pages costs nothing.
-func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string, done bool) (fresh int, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
+func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (fresh int, err error) {
+	err = h.c.store.update(ctx, func(tx *transaction) error {
 		fresh = 0
 		for _, m := range said {
 			m, err := clean(m)
 			if err != nil {
 				return err
 			}
-			r, err := c.deliver(tx, m)
+			r, err := h.c.deliver(tx, m)
 			if err != nil {
 				return err
 			}
@@ -145,15 +145,15 @@ func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string,
 				fresh++
 			}
 		}
-		if err := c.reorder(tx); err != nil { // also if none was new: what a platform sends again comes in any order
+		if err := h.c.reorder(tx); err != nil { // also if none was new: what a platform sends again comes in any order
 			return err
 		}
 		_, err := tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
-			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, c.id)
+			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
 		return err
 	})
 	if err != nil {
-		return 0, c.fail("fill the gap", err)
+		return 0, h.c.fail("fill the gap", err)
 	}
 	return fresh, nil
 }

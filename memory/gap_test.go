@@ -18,7 +18,7 @@ func away(t *testing.T, s *Store, connector string) []Gap {
 
 func wantGap(t *testing.T, c *Conversation, want string, wantOpen bool) {
 	t.Helper()
-	if after, open, err := c.Gap(ctx); after != want || open != wantOpen || err != nil {
+	if after, open, err := c.Past().Gap(ctx); after != want || open != wantOpen || err != nil {
 		t.Errorf("the gap begins at %q, open %v, %v; want %q, %v", after, open, err, want, wantOpen)
 	}
 }
@@ -32,7 +32,7 @@ func TestAway(t *testing.T) {
 		m := said(3, "c")
 		m.Addressed = true
 		deliver(t, taken, m)
-		noError(t, taken.Finish(ctx, Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
+		noError(t, taken.Turns().Finish(ctx, Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
 		want := []Gap{{"discord:1/2", "m2", "m2"}, {"discord:1/3", "m3", "m3"}, {"discord:1/4", "", ""}}
 		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v", got)
@@ -92,12 +92,12 @@ func TestAway(t *testing.T) {
 func TestGap(t *testing.T) {
 	fill := func(t *testing.T, c *Conversation, last string, done bool, said ...Inbound) int {
 		t.Helper()
-		fresh := must(c.FillGap(ctx, said, last, done))(t)
+		fresh := must(c.Past().FillGap(ctx, said, last, done))(t)
 		return fresh
 	}
 	set := func(t *testing.T, c *Conversation, after string) {
 		t.Helper()
-		noError(t, c.SetGap(ctx, after))
+		noError(t, c.Past().SetGap(ctx, after))
 	}
 	t.Run("it is opened once, and closed", func(t *testing.T) {
 		c := newConversation(t)
@@ -105,7 +105,7 @@ func TestGap(t *testing.T) {
 		set(t, c, "m1")
 		set(t, c, "m2")
 		wantGap(t, c, "m1", true)
-		noError(t, c.CloseGap(ctx, "m1"))
+		noError(t, c.Past().CloseGap(ctx, "m1"))
 		wantGap(t, c, "", false)
 	})
 	t.Run("it is filled page by page, and a crash in between goes on where it stopped", func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestGap(t *testing.T) {
 		m.Addressed = true
 		fill(t, c, "m2", true, m)
 		deliver(t, c)
-		if turn, ok, err := c.Unanswered(ctx); !ok || err != nil || !slices.Equal(turn.To, []string{"m2"}) {
+		if turn, ok, err := c.Turns().Unanswered(ctx); !ok || err != nil || !slices.Equal(turn.To, []string{"m2"}) {
 			t.Errorf("%+v, %v, %v", turn, ok, err)
 		}
 	})
@@ -173,7 +173,7 @@ func TestGap(t *testing.T) {
 		c := newConversation(t)
 		set(t, c, "m1")
 		before := dump(t, c.store)
-		if _, err := c.FillGap(ctx, []Inbound{said(2, "b"), {Text: "no id"}}, "m3", true); err == nil {
+		if _, err := c.Past().FillGap(ctx, []Inbound{said(2, "b"), {Text: "no id"}}, "m3", true); err == nil {
 			t.Error("no error")
 		}
 		expect(t, "something has changed", dump(t, c.store), before)
@@ -197,7 +197,7 @@ func TestAFilledGapIsInOrder(t *testing.T) {
 				all[i].Time = all[i-1].Time
 			}
 		}
-		if err := c.SetGap(ctx, ""); err != nil {
+		if err := c.Past().SetGap(ctx, ""); err != nil {
 			rt.Fatal(err)
 		}
 		live := slices.Clone(all[missed:])
@@ -210,7 +210,7 @@ func TestAFilledGapIsInOrder(t *testing.T) {
 				deliverOnly(t, other, Inbound{ID: others[len(others)-1], Text: "x", Time: day})
 			}
 			to := min(missed, from+rapid.IntRange(1, 7).Draw(rt, "page"))
-			if _, err := c.FillGap(ctx, all[from:to], all[to-1].ID, to == missed); err != nil {
+			if _, err := c.Past().FillGap(ctx, all[from:to], all[to-1].ID, to == missed); err != nil {
 				rt.Fatal(err)
 			}
 			from = to
@@ -239,7 +239,7 @@ func BenchmarkFillGap(b *testing.B) {
 			page[j] = said(i*100+j, "x")
 			page[j].Time = day.Add(page[j].Time.Sub(day) + 1000*rand.N(page[j].Time.Sub(day)+1))
 		}
-		must(c.FillGap(ctx, page, "x", false))(b)
+		must(c.Past().FillGap(ctx, page, "x", false))(b)
 		if i%20 == 19 {
 			deliver(b, c)
 		}

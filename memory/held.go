@@ -163,21 +163,21 @@ func (s *Store) applyHeld(ctx context.Context, d Delivery) error {
 	}
 	c, err := s.Conversation(ctx, d.Conversation) // no bot runs
 	if err == nil {
-		err = c.ApplyHeld(ctx, d)
+		err = c.Inbox().ApplyHeld(ctx, d)
 	}
 	return err
 }
 
 // ApplyHeld stores what was held, without a bot that acts on it.
-func (c *Conversation) ApplyHeld(ctx context.Context, d Delivery) (err error) {
+func (in Inbox) ApplyHeld(ctx context.Context, d Delivery) (err error) {
 	if len(d.Messages) > 0 {
-		_, err = c.DeliverAll(ctx, d.Messages)
+		_, err = in.DeliverAll(ctx, d.Messages)
 	}
 	if err == nil && d.Edited != nil {
-		_, _, err = c.Edit(ctx, *d.Edited)
+		_, _, err = in.c.Transcript().Edit(ctx, *d.Edited)
 	}
 	if err == nil && len(d.Deleted) > 0 {
-		_, err = c.Delete(ctx, d.Deleted)
+		_, err = in.c.Transcript().Delete(ctx, d.Deleted)
 	}
 	return err
 }

@@ -21,12 +21,12 @@ type Grown struct {
 
 // Growth returns the messages said since a time, oldest first, of them the newest so many
 // before a seq; 0: before none. more: there are older ones.
-func (c *Conversation) Growth(ctx context.Context, since time.Time, before int64, most int) (grown []Grown, more bool, err error) {
+func (tr Transcript) Growth(ctx context.Context, since time.Time, before int64, most int) (grown []Grown, more bool, err error) {
 	if before <= 0 {
 		before = maxSeq
 	}
-	low, high := c.rows(1, before-1)
-	err = c.store.look(ctx, func(rows *sql.Rows) error {
+	low, high := tr.c.rows(1, before-1)
+	err = tr.c.store.look(ctx, func(rows *sql.Rows) error {
 		var g Grown
 		var saidAt int64
 		err := rows.Scan(&g.Seq, &saidAt, &g.Tokens)
@@ -35,7 +35,7 @@ func (c *Conversation) Growth(ctx context.Context, since time.Time, before int64
 		return err
 	}, "SELECT seq, said_at, tokens FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", low, high, most+1)
 	if err != nil {
-		return nil, false, c.fail("read history", err)
+		return nil, false, tr.c.fail("read history", err)
 	}
 	if more = len(grown) > most; more {
 		grown = grown[:most]
@@ -49,12 +49,12 @@ func (c *Conversation) Growth(ctx context.Context, since time.Time, before int64
 
 // Earlier returns the newest messages before a seq (0: of all), oldest first, at most limit of them,
 // deleted ones left out. more: there are older ones.
-func (c *Conversation) Earlier(ctx context.Context, before int64, limit int) (page []chat.Message, more bool, err error) {
+func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page []chat.Message, more bool, err error) {
 	if before <= 0 {
 		before = maxSeq
 	}
-	err = c.view(ctx, "read transcript", func(tx *transaction) error {
-		page, err = c.messages(tx, 1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
+	err = tr.c.view(ctx, "read transcript", func(tx *transaction) error {
+		page, err = tr.c.messages(tx, 1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
 		return err
 	})
 	if more = len(page) > limit; more {
@@ -71,14 +71,14 @@ type AppliedStep struct {
 	Summaries int   `json:"summaries"` // how many were applied in the step; the other fields are those of the first
 }
 
-// AppliedSteps returns the steps in which summaries were applied, and the emergencies, oldest first: those
+// Steps returns the steps in which summaries were applied, and the emergencies, oldest first: those
 // since a time, before the message with a seq (0: all), and of them the newest so many.
-func (c *Conversation) AppliedSteps(ctx context.Context, since time.Time, before int64, most int) (all []AppliedStep, err error) {
+func (cs Compactions) Steps(ctx context.Context, since time.Time, before int64, most int) (all []AppliedStep, err error) {
 	if before <= 0 {
 		before = maxSeq
 	}
-	err = c.store.look(ctx, func(rows *sql.Rows) error {
-		s := AppliedStep{ListedCompaction: ListedCompaction{Channel: c.name}}
+	err = cs.c.store.look(ctx, func(rows *sql.Rows) error {
+		s := AppliedStep{ListedCompaction: ListedCompaction{Channel: cs.c.name}}
 		var applied int64
 		err := rows.Scan(&s.ID, &s.State, &s.Trigger, &s.Kind, &s.By, &s.Model, &s.Focus, &s.From, &s.To, &s.Messages,
 			&s.BeforeTokens, &s.AfterTokens, &s.SummaryTokens, &applied, &s.Next, &s.Summaries)
@@ -89,9 +89,9 @@ func (c *Conversation) AppliedSteps(ctx context.Context, since time.Time, before
 		max(before_tokens), max(after_tokens), sum(tokens), max(applied_at), max(next_seq), count(*) FROM compactions
 		WHERE conversation = ? AND version IS NOT NULL AND applied_at >= ? AND next_seq <= ?
 		AND (prepared_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
-		GROUP BY version ORDER BY version DESC LIMIT ?`, c.id, max(since.UnixMilli(), 0), before, most)
+		GROUP BY version ORDER BY version DESC LIMIT ?`, cs.c.id, max(since.UnixMilli(), 0), before, most)
 	if err != nil {
-		return nil, c.fail("read the applied compactions", err)
+		return nil, cs.c.fail("read the applied compactions", err)
 	}
 	slices.Reverse(all)
 	return all, nil
@@ -142,11 +142,11 @@ func (c *Conversation) keepSent(tx *transaction, o Outcome) error {
 	return nil
 }
 
-// TurnUsages returns how full the window was at the turns answered from one seq to another,
+// Usages returns how full the window was at the turns answered from one seq to another,
 // oldest first. Of turns before schema version 8 it is not known.
-func (c *Conversation) TurnUsages(ctx context.Context, from, to int64) (all []TurnUsage, err error) {
-	low, high := c.rows(from, to)
-	err = c.store.look(ctx, func(rows *sql.Rows) error {
+func (turns Turns) Usages(ctx context.Context, from, to int64) (all []TurnUsage, err error) {
+	low, high := turns.c.rows(from, to)
+	err = turns.c.store.look(ctx, func(rows *sql.Rows) error {
 		var u TurnUsage
 		var saidAt int64
 		err := rows.Scan(&u.Seq, &saidAt, &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
@@ -156,7 +156,7 @@ func (c *Conversation) TurnUsages(ctx context.Context, from, to int64) (all []Tu
 	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
 		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? ORDER BY u.id`, low, high)
 	if err != nil {
-		return nil, c.fail("read the usage of turns", err)
+		return nil, turns.c.fail("read the usage of turns", err)
 	}
 	return all, nil
 }

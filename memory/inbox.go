@@ -17,8 +17,8 @@ import (
 //
 // A thread in which somebody addresses the bot is followed from there on, see
 // Follow: what is said in it is addressed to the bot.
-func (c *Conversation) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
-	receipts, err := c.DeliverAll(ctx, []Inbound{m})
+func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
+	receipts, err := in.DeliverAll(ctx, []Inbound{m})
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -26,24 +26,24 @@ func (c *Conversation) Deliver(ctx context.Context, m Inbound) (Receipt, error) 
 }
 
 // DeliverAll is Deliver for several messages, in order and in one transaction.
-func (c *Conversation) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
+func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
 	cleaned, receipts := make([]Inbound, len(all)), make([]Receipt, len(all))
 	for i, m := range all {
 		var err error
 		if cleaned[i], err = clean(m); err != nil {
-			return nil, c.fail("deliver message", err)
+			return nil, in.c.fail("deliver message", err)
 		}
 	}
-	err := c.store.update(ctx, func(tx *transaction) (err error) {
+	err := in.c.store.update(ctx, func(tx *transaction) (err error) {
 		for i, m := range cleaned {
-			if receipts[i], err = c.deliver(tx, m); err != nil {
+			if receipts[i], err = in.c.deliver(tx, m); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, c.fail("deliver message", err)
+		return nil, in.c.fail("deliver message", err)
 	}
 	return receipts, nil
 }
@@ -105,14 +105,14 @@ func (c *Conversation) addFiles(tx *transaction, m Inbound) error {
 }
 
 // Asked reports whether a message is known and was addressed to the bot by a person.
-func (c *Conversation) Asked(ctx context.Context, id string) (asked bool, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		is, err := c.delivery(tx, id)
+func (in Inbox) Asked(ctx context.Context, id string) (asked bool, err error) {
+	err = in.c.store.view(ctx, func(tx *transaction) error {
+		is, err := in.c.delivery(tx, id)
 		asked = is.addressed && !is.optional
 		return err
 	})
 	if err != nil {
-		return false, c.fail("look who asked", err)
+		return false, in.c.fail("look who asked", err)
 	}
 	return asked, nil
 }

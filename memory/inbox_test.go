@@ -20,15 +20,15 @@ func TestDeliver(t *testing.T) {
 	t.Run("a message is known by its id and not by its text", func(t *testing.T) {
 		c := newConversation(t)
 		for n := range 40 {
-			if r, err := c.Deliver(ctx, said(n, "ok")); err != nil || !r.Fresh {
+			if r, err := c.Inbox().Deliver(ctx, said(n, "ok")); err != nil || !r.Fresh {
 				t.Fatalf("%+v, %v", r, err)
 			}
 		}
-		if r, err := c.Deliver(ctx, said(7, "something else")); err != nil || r.Fresh || r.Seq != 0 {
+		if r, err := c.Inbox().Deliver(ctx, said(7, "something else")); err != nil || r.Fresh || r.Seq != 0 {
 			t.Errorf("again, waiting: %+v, %v", r, err)
 		}
 		expect(t, "taken up", len(deliver(t, c)), 40)
-		if r, err := c.Deliver(ctx, said(7, "ok")); err != nil || r.Fresh || r.Seq != 8 {
+		if r, err := c.Inbox().Deliver(ctx, said(7, "ok")); err != nil || r.Fresh || r.Seq != 8 {
 			t.Errorf("again, taken up: %+v, %v", r, err)
 		}
 		if taken := deliver(t, c); taken != nil {
@@ -36,7 +36,7 @@ func TestDeliver(t *testing.T) {
 		}
 	})
 	t.Run("one without an id is refused", func(t *testing.T) {
-		if _, err := newConversation(t).Deliver(ctx, Inbound{Text: "hi"}); err == nil {
+		if _, err := newConversation(t).Inbox().Deliver(ctx, Inbound{Text: "hi"}); err == nil {
 			t.Error("no error")
 		}
 	})
@@ -47,7 +47,7 @@ func TestDeliver(t *testing.T) {
 		if taken := deliver(t, other, said(1, "there")); len(taken) != 1 || taken[0].Text != "there" || taken[0].Seq != 1 {
 			t.Errorf("got %+v", taken)
 		}
-		if page, err := c.Transcript(ctx, 0, 10); err != nil || len(page) != 1 || page[0].Text != "here" {
+		if page, err := c.Transcript().Page(ctx, 0, 10); err != nil || len(page) != 1 || page[0].Text != "here" {
 			t.Errorf("got %+v, %v", page, err)
 		}
 	})
@@ -60,11 +60,11 @@ func TestDeliver(t *testing.T) {
 		deliver(t, above, said(1, "mine"))
 		deliver(t, find(t, c.store, "terminal:top"), m)
 		for _, seq := range []int64{0, -1, -1 << 32, -1<<32 + 1, 1, 1<<32 + 1, -1 << 63, 1<<63 - 1} {
-			page, err := above.Transcript(ctx, seq, 10)
+			page, err := above.Transcript().Page(ctx, seq, 10)
 			if err != nil || seq <= 1 && len(page) != 1 || len(page) > 0 && page[0].Text != "mine" {
 				t.Errorf("from %d: %+v, %v", seq, page, err)
 			}
-			if n, err := above.Retry(ctx, seq); !errors.Is(err, ErrNotFound) {
+			if n, err := above.Turns().Retry(ctx, seq); !errors.Is(err, ErrNotFound) {
 				t.Errorf("retry of %d: %d, %v", seq, n, err)
 			}
 		}
@@ -81,7 +81,7 @@ func TestDeliver(t *testing.T) {
 				t.Errorf("message %d came back otherwise", n)
 			}
 		}
-		page, err := c.Transcript(ctx, 1, 100)
+		page, err := c.Transcript().Page(ctx, 1, 100)
 		if err != nil || len(page) != 7 {
 			t.Fatalf("%d messages, %v", len(page), err)
 		}
@@ -95,7 +95,7 @@ func TestDeliver(t *testing.T) {
 		for sender := range 8 {
 			wg.Go(func() {
 				for n := range 20 {
-					if _, err := c.Deliver(ctx, said(sender*15+n, "hi")); err != nil { // five of twenty twice
+					if _, err := c.Inbox().Deliver(ctx, said(sender*15+n, "hi")); err != nil { // five of twenty twice
 						t.Error(err)
 					}
 				}
@@ -123,7 +123,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 			m := said(rapid.IntRange(1, n).Draw(rt, "message"), "text")
 			m.Addressed = rapid.Bool().Draw(rt, "addressed")
 			isTaken := slices.ContainsFunc(taken, func(old chat.Message) bool { return old.ID == m.ID })
-			r, err := c.Deliver(ctx, m)
+			r, err := c.Inbox().Deliver(ctx, m)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestTakeUp(t *testing.T) {
 		if got := load(t, c); got.Open != 3 || got.Next != 6 || !reflect.DeepEqual(got.Messages, taken) {
 			t.Errorf("loaded %+v", got)
 		}
-		turn, ok, err := c.Unanswered(ctx)
+		turn, ok, err := c.Turns().Unanswered(ctx)
 		want := Turn{Seq: 3, Attempts: 1, Since: turn.Since, To: []string{"m3", "m5"}}
 		if age := time.Since(turn.Since); age < 0 || age > time.Minute {
 			t.Errorf("taken up %v ago", age)
@@ -174,11 +174,11 @@ func TestTakeUp(t *testing.T) {
 	t.Run("what waited for too long is taken up unaddressed", func(t *testing.T) {
 		c := newConversation(t)
 		deliverOnly(t, c, addressed(1))
-		taken, err := c.TakeUp(ctx, All, 1<<30, time.Now().Add(time.Minute))
+		taken, err := c.Inbox().TakeUp(ctx, All, 1<<30, time.Now().Add(time.Minute))
 		if err != nil || len(taken) != 1 || taken[0].Addressed {
 			t.Fatalf("%+v, %v", taken, err)
 		}
-		if _, ok, err := c.Unanswered(ctx); ok || err != nil {
+		if _, ok, err := c.Turns().Unanswered(ctx); ok || err != nil {
 			t.Errorf("it waits for an answer all the same, %v", err)
 		}
 	})
@@ -187,16 +187,16 @@ func TestTakeUp(t *testing.T) {
 		long := addressed(1)
 		long.Text = strings.Repeat("word ", 1000)
 		deliverOnly(t, c, long, addressed(2), addressed(3), addressed(4))
-		first, err := c.TakeUp(ctx, All, 10, time.Time{})
+		first, err := c.Inbox().TakeUp(ctx, All, 10, time.Time{})
 		if err != nil || len(first) != 1 || first[0].Tokens <= 10 {
 			t.Fatalf("%+v, %v", first, err)
 		}
-		second, err := c.TakeUp(ctx, All, 2*compactor.TokensOf(first[0]), time.Time{}) // room for all
+		second, err := c.Inbox().TakeUp(ctx, All, 2*compactor.TokensOf(first[0]), time.Time{}) // room for all
 		if err != nil || len(second) != 3 {
 			t.Fatalf("%d taken, %v", len(second), err)
 		}
 		deliverOnly(t, c, addressed(5), addressed(6), addressed(7))
-		third, err := c.TakeUp(ctx, All, 2*second[0].Tokens, time.Time{})
+		third, err := c.Inbox().TakeUp(ctx, All, 2*second[0].Tokens, time.Time{})
 		if err != nil || len(third) != 2 || third[0].Seq != 5 {
 			t.Fatalf("%+v, %v", third, err)
 		}
@@ -211,7 +211,7 @@ func TestTakeUp(t *testing.T) {
 func deliverOnly(t *testing.T, c *Conversation, messages ...Inbound) {
 	t.Helper()
 	for _, m := range messages {
-		must(c.Deliver(ctx, m))(t)
+		must(c.Inbox().Deliver(ctx, m))(t)
 	}
 }
 
@@ -219,11 +219,11 @@ func TestImport(t *testing.T) {
 	past := []Inbound{said(1, "a"), said(2, "b"), said(1, "a"), said(3, "c")}
 	t.Run("again it adds what is new and nothing else", func(t *testing.T) {
 		c := newConversation(t)
-		added, err := c.Import(ctx, past)
+		added, err := c.Past().Import(ctx, past)
 		if err != nil || !slices.Equal(seqs(added), []int64{1, 2, 3}) || added[2].Turn != 3 {
 			t.Fatalf("%+v, %v", added, err)
 		}
-		if added, err = c.Import(ctx, append(past, said(4, "d"))); err != nil || !slices.Equal(seqs(added), []int64{4}) {
+		if added, err = c.Past().Import(ctx, append(past, said(4, "d"))); err != nil || !slices.Equal(seqs(added), []int64{4}) {
 			t.Errorf("%+v, %v", added, err)
 		}
 		if got := load(t, c); got.Open != 0 || len(got.Messages) != 4 || !got.Messages[0].Time.Equal(day.Add(time.Minute)) {
@@ -232,20 +232,20 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("a conversation in use is refused, one that was imported may be talked in", func(t *testing.T) {
 		c := newConversation(t)
-		must(c.Import(ctx, past))(t)
+		must(c.Past().Import(ctx, past))(t)
 		deliverOnly(t, c, said(9, "hello"))
 		before := dump(t, c.store)
-		expectError(t, failure(c.Import(ctx, past)), ErrLive)
+		expectError(t, failure(c.Past().Import(ctx, past)), ErrLive)
 		expect(t, "a refused import changed something", dump(t, c.store), before)
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].Seq != 4 {
 			t.Errorf("taken up: %+v", taken)
 		}
-		expectError(t, failure(c.Import(ctx, past)), ErrLive)
+		expectError(t, failure(c.Past().Import(ctx, past)), ErrLive)
 	})
 	t.Run("a bad message leaves nothing of its batch", func(t *testing.T) {
 		c := newConversation(t)
 		before := dump(t, c.store)
-		if _, err := c.Import(ctx, []Inbound{said(1, "a"), {Text: "no id"}}); err == nil {
+		if _, err := c.Past().Import(ctx, []Inbound{said(1, "a"), {Text: "no id"}}); err == nil {
 			t.Error("no error")
 		}
 		expect(t, "half a batch is left", dump(t, c.store), before)

@@ -33,7 +33,7 @@ func TestRecall(t *testing.T) {
 		m.Addressed = n == len(texts)-1
 		deliver(t, c, m)
 	}
-	noError(t, c.Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []chat.Message{
+	noError(t, c.Turns().Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []chat.Message{
 		{Seq: 9, Turn: 8, Role: llm.RoleTool, Tool: "recall", Text: "Pepper the dog", Time: day},
 		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: day},
 		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: day},
@@ -91,7 +91,7 @@ func TestRankingIsDeterministic(t *testing.T) {
 	for n := range 150 {
 		past = append(past, said(n, fmt.Sprintf("red green blue word%d", n%7)))
 	}
-	must(c.Import(ctx, past))(t)
+	must(c.Past().Import(ctx, past))(t)
 	first, err := c.Recall(ctx, Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
 	if err != nil || len(first) != 60 {
 		t.Fatal(len(first), err)
@@ -115,7 +115,7 @@ func TestNoQueryDoesHarm(t *testing.T) {
 		if _, err := c.Recall(ctx, Question{Text: query, Limit: 5}); err != nil {
 			t.Errorf("%.40q: %v", query, err)
 		}
-		if _, err := c.SearchMemories(ctx, query, 5); err != nil {
+		if _, err := c.Memories().Search(ctx, query, 5); err != nil {
 			t.Errorf("%.40q: %v", query, err)
 		}
 	}

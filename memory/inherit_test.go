@@ -80,7 +80,7 @@ func TestWhatAThreadHangsOn(t *testing.T) {
 		m.Addressed = true
 		turn := deliver(t, above, m)[0].Seq
 		reply := chat.Message{Seq: turn + 1, Turn: turn, Role: "assistant", ID: "reply-11", Text: "half past nine", Time: day}
-		noError(t, above.Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}))
+		noError(t, above.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}))
 		run(t, s, "UPDATE outbox SET state = 'sent', platform_id = 'p1' WHERE reply = 'reply-11'")
 		if root := load(t, thread(t, s, "p1")).Head.Inherited.Root; root == nil || root.Role != "assistant" || root.Text != "half past nine" {
 			t.Errorf("it hangs on %+v", root)
@@ -114,7 +114,7 @@ func TestWhatAThreadHangsOn(t *testing.T) {
 	})
 	t.Run("what is read back of the past may be its first message", func(t *testing.T) {
 		c := find(t, s, general+"/m7")
-		must(c.Backfill(ctx, []Inbound{said(1, "before the bot came")}))(t)
+		must(c.Past().Backfill(ctx, []Inbound{said(1, "before the bot came")}))(t)
 		if in := load(t, c).Head.Inherited; in.Root == nil || len(in.Stack) != 2 {
 			t.Errorf("inherited are %+v", in)
 		}
@@ -144,7 +144,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	if root := load(t, third).Head.Inherited.Root; root == nil || !strings.Contains(root.Quote, secret) {
 		t.Fatalf("the third hangs on %+v", root)
 	}
-	must(above.Delete(ctx, []string{"elsewhere"}))(t)
+	must(above.Transcript().Delete(ctx, []string{"elsewhere"}))(t)
 	if root := load(t, third).Head.Inherited.Root; root == nil || root.Quote != "" {
 		t.Errorf("the quote stays: %+v", root)
 	}
@@ -176,7 +176,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 			m.ReplyTo, m.Quote = "m11", `Bob: "a `+secret+`"`
 			deliverOnly(t, c, m)
 			if n == 1 {
-				must(c.TakeUp(ctx, All, 1<<30, time.Time{}))(t)
+				must(c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 			}
 		}
 		remove(t, above, 11)
@@ -187,7 +187,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	t.Run("in the same transaction", func(t *testing.T) {
 		before := dump(t, s)
 		run(t, s, "CREATE TEMP TRIGGER stop BEFORE UPDATE ON inherited BEGIN SELECT raise(ABORT, 'no'); END")
-		if _, err := above.Delete(ctx, []string{"m4"}); err == nil || dump(t, s) != before {
+		if _, err := above.Transcript().Delete(ctx, []string{"m4"}); err == nil || dump(t, s) != before {
 			t.Errorf("half of a deletion was made: %v", err)
 		}
 		run(t, s, "DROP TRIGGER stop")
@@ -210,7 +210,7 @@ func TestARepairReachesThreads(t *testing.T) {
 	before := load(t, c).Head.Version
 	repair := func(text string) {
 		t.Helper()
-		j := must(above.Begin(ctx, compactor.Compaction{
+		j := must(above.Compactions().Begin(ctx, compactor.Compaction{
 			Kind: leaf, By: worker, State: compactor.Running, Trigger: compactor.OnRepair, Span: compactor.Span{From: 4, To: 6}, Messages: 2,
 		}))(t)
 		must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)

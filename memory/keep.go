@@ -17,8 +17,8 @@ type KeepRequest struct {
 }
 
 // Keep saves what a person asks to be remembered. The draft is checked like any other.
-func (c *Conversation) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
-	s, _, err := c.remember(ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
+func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
+	s, _, err := ms.c.remember(ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
 	return s, err
 }
 

@@ -13,15 +13,15 @@ func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
 	deliver(t, c, said(1, "the secret is swordfish"))
 	reply := said(2, "really?")
 	reply.ReplyTo, reply.Quote, reply.Incomplete = "m1", `Bob: "the secret is swordfish"`, true
-	must(c.Deliver(ctx, reply))(t)
-	was, err := c.Incomplete(ctx) // and the connector is asked for more
+	must(c.Inbox().Deliver(ctx, reply))(t)
+	was, err := c.Inbox().Incomplete(ctx) // and the connector is asked for more
 	if err != nil || len(was) != 1 {
 		t.Fatal(was, err)
 	}
 	remove(t, c, 1)
 	full := was[0]
 	full.Author = "Ann Smith"
-	noError(t, c.Complete(ctx, was[0], full))
+	noError(t, c.Inbox().Complete(ctx, was[0], full))
 	deliver(t, c)
 	if strings.Contains(dump(t, c.store), "swordfish") {
 		t.Error("the deleted words are back, as a quote")
@@ -35,8 +35,8 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 	deliver(t, c, m)
 	must(c.store.Away(ctx, "terminal", nil))(t)
 	// The disk did not take message 6 earlier; its connector wants it read again.
-	noError(t, c.SetGap(ctx, "5"))
-	if after, _, err := c.Gap(ctx); after != "5" || err != nil {
+	noError(t, c.Past().SetGap(ctx, "5"))
+	if after, _, err := c.Past().Gap(ctx); after != "5" || err != nil {
 		t.Errorf("the gap begins after %s, and message 6 is never read, %v", after, err)
 	}
 }
@@ -44,21 +44,21 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		c := newConversation(t)
-		must(c.Deliver(ctx, said(1, "ab")))(t)
+		must(c.Inbox().Deliver(ctx, said(1, "ab")))(t)
 		if !waits {
 			deliver(t, c)
 		}
 		for _, text := range []string{"abc", "abcd"} { // Slack tells the second in which an edit was made
 			m := said(1, text)
 			m.Time = day.Add(time.Hour)
-			if _, _, err := c.Edit(ctx, m); err != nil {
+			if _, _, err := c.Transcript().Edit(ctx, m); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if waits {
 			deliver(t, c)
 		}
-		if m, err := c.Message(ctx, 1); err != nil || m.Text != "abcd" {
+		if m, err := c.Transcript().Message(ctx, 1); err != nil || m.Text != "abcd" {
 			t.Errorf("waiting %v: %q, %v", waits, m.Text, err)
 		}
 	}
@@ -69,17 +69,17 @@ func TestAGapFoundByTheConnectorIsNotClosedByMistake(t *testing.T) {
 	if _, err := c.store.Away(ctx, "terminal", nil); err != nil { // nothing is known: ""
 		t.Fatal(err)
 	}
-	after, open, err := c.Gap(ctx) // as fillGap
+	after, open, err := c.Past().Gap(ctx) // as fillGap
 	if err != nil || !open || after != "" {
 		t.Fatal(after, open, err)
 	}
-	if err := c.SetGap(ctx, "5"); err != nil { // as Hub.CatchUp, meanwhile
+	if err := c.Past().SetGap(ctx, "5"); err != nil { // as Hub.CatchUp, meanwhile
 		t.Fatal(err)
 	}
-	if err := c.CloseGap(ctx, ""); err != nil { // as fillGap goes on
+	if err := c.Past().CloseGap(ctx, ""); err != nil { // as fillGap goes on
 		t.Fatal(err)
 	}
-	if after, open, _ := c.Gap(ctx); !open {
+	if after, open, _ := c.Past().Gap(ctx); !open {
 		t.Errorf("the gap after 5 is lost (%q %v)", after, open)
 	}
 }
@@ -87,13 +87,13 @@ func TestAGapFoundByTheConnectorIsNotClosedByMistake(t *testing.T) {
 func TestARepetitionAddsFiles(t *testing.T) {
 	c := newConversation(t)
 	m := said(1, "look")
-	must(c.Deliver(ctx, m))(t)
+	must(c.Inbox().Deliver(ctx, m))(t)
 	m.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
 	m.Incomplete = true
 	for range 2 {
-		must(c.Deliver(ctx, m))(t)
+		must(c.Inbox().Deliver(ctx, m))(t)
 	}
-	if waiting, err := c.Incomplete(ctx); err != nil || len(waiting) != 1 || len(waiting[0].Attachments) != 1 {
+	if waiting, err := c.Inbox().Incomplete(ctx); err != nil || len(waiting) != 1 || len(waiting[0].Attachments) != 1 {
 		t.Errorf("what waits is %+v, %v", waiting, err)
 	}
 }
@@ -101,11 +101,11 @@ func TestARepetitionAddsFiles(t *testing.T) {
 func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
 	c := newConversation(t)
 	for _, n := range []int{3, 1, 2} {
-		must(c.Deliver(ctx, said(n, "x")))(t)
+		must(c.Inbox().Deliver(ctx, said(n, "x")))(t)
 	}
-	noError(t, c.SetGap(ctx, "m0"))
-	must(c.FillGap(ctx, []Inbound{said(1, "x"), said(2, "x")}, "m2", true))(t)
-	taken, err := c.TakeUp(ctx, All, 1000, time.Time{})
+	noError(t, c.Past().SetGap(ctx, "m0"))
+	must(c.Past().FillGap(ctx, []Inbound{said(1, "x"), said(2, "x")}, "m2", true))(t)
+	taken, err := c.Inbox().TakeUp(ctx, All, 1000, time.Time{})
 	for i, m := range taken {
 		if want := said(i+1, "x").ID; m.ID != want {
 			t.Errorf("message %d is %s", i, m.ID)

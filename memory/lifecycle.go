@@ -3,17 +3,20 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"cairn/compactor/summarize"
 )
 
 // Forget takes one of the conversation's memories out of all recall. The row stays,
 // as forgotten, until it is purged. ErrNotFound: it has no such memory, or it was
 // forgotten before.
-func (c *Conversation) Forget(ctx context.Context, id int64) error {
-	return c.store.fate(ctx, "forget", id, c.id, forget)
+func (ms Memories) Forget(ctx context.Context, id int64) error {
+	return ms.c.store.fate(ctx, "forget", id, ms.c.id, forget)
 }
 
 // Forget is like that of a conversation, for a memory of any.
@@ -24,8 +27,8 @@ func (s *Store) Forget(ctx context.Context, id int64) error {
 // Restore undoes that one of the conversation's memories was forgotten: it is again
 // what it was before. ErrNotFound: it has no such memory, or it is not forgotten.
 // ErrSaid: another memory says the same by now.
-func (c *Conversation) Restore(ctx context.Context, id int64) error {
-	return c.store.fate(ctx, "restore", id, c.id, restore)
+func (ms Memories) Restore(ctx context.Context, id int64) error {
+	return ms.c.store.fate(ctx, "restore", id, ms.c.id, restore)
 }
 
 // Restore is like that of a conversation, for a memory of any.
@@ -33,10 +36,10 @@ func (s *Store) Restore(ctx context.Context, id int64) error {
 	return s.fate(ctx, "restore", id, 0, restore)
 }
 
-// PinMemory has one of the conversation's memories neither end nor fade, or takes that back.
+// Pin has one of the conversation's memories neither end nor fade, or takes that back.
 // ErrNotFound: it has no such memory, or it is no current one.
-func (c *Conversation) PinMemory(ctx context.Context, id int64, pinned bool) error {
-	return c.store.fate(ctx, "pin", id, c.id, pin(pinned))
+func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
+	return ms.c.store.fate(ctx, "pin", id, ms.c.id, pin(pinned))
 }
 
 // PinMemory is like that of a conversation, for a memory of any.
@@ -51,14 +54,44 @@ func (s *Store) Purge(ctx context.Context, id int64) error {
 	return s.fate(ctx, "purge", id, 0, purge)
 }
 
+// Edit gives a current memory of any conversation another text, which is checked and masked as
+// that of a new one. Its sources stay: when they are deleted, it goes too. What searches found of
+// the old text is gone. ErrNotFound: there is no such memory, or it is no current one. ErrSaid:
+// another memory says the same. A *ContentError says what is wrong with the text.
+func (s *Store) Edit(ctx context.Context, id int64, content string) error {
+	return s.fate(ctx, "edit", id, 0, func(tx *transaction, c *Conversation, m Memory) error {
+		d := draft{MemoryDraft: summarize.MemoryDraft{Content: content, Kind: m.Kind, Importance: m.Importance}}
+		if err := checkContent(&d); err != nil {
+			return &ContentError{err}
+		}
+		same, err := exists(tx, "SELECT 1 FROM memories WHERE conversation = ? AND folded = ? AND state = 'active' AND id <> ?", c.id, d.folded, id)
+		if err != nil || same {
+			return cmp.Or(err, ErrSaid)
+		}
+		if err := changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id); err != nil {
+			return err
+		}
+		if err := c.unindexMemory(tx, id, m.Content, m.About); err != nil {
+			return err
+		}
+		if err := indexMemory(tx, id, d.Content, m.About); err != nil {
+			return err
+		}
+		return forgetCopiesOf(tx, c, id)
+	})
+}
+
+// ContentError is what is wrong with the text of a memory, in words for who wrote it.
+type ContentError struct{ error }
+
 // ErrSaid tells that another memory says the same.
 var ErrSaid = errors.New("another memory says the same")
 
 // fate decides the fate of a memory: of a conversation's own, or, where that is 0, of any.
 func (s *Store) fate(ctx context.Context, what string, id, conversation int64, do func(tx *transaction, c *Conversation, m Memory) error) error {
 	change := s.update
-	if what == "purge" {
-		change = s.deleting // out of the files too
+	if what == "purge" || what == "edit" {
+		change = s.deleting // the text leaves the files too
 	}
 	var elsewhere []copies
 	err := change(ctx, func(tx *transaction) error {
@@ -123,7 +156,12 @@ func purge(tx *transaction, c *Conversation, m Memory) error {
 	if err := c.deleteMemory(tx, m); err != nil {
 		return err
 	}
-	seqs, err := c.forgetFound(tx, []int64{m.ID})
+	return forgetCopiesOf(tx, c, m.ID)
+}
+
+// forgetCopiesOf removes what searches found of a memory.
+func forgetCopiesOf(tx *transaction, c *Conversation, id int64) error {
+	seqs, err := c.forgetFound(tx, []int64{id})
 	if err != nil || len(seqs) == 0 {
 		return err
 	}

@@ -30,22 +30,22 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 		for n, was := range []string{"active", "superseded", "replaced"} {
 			s := keep(t, c, "Ann", fmt.Sprintf("Ann has %d dogs", n), 2)
 			run(t, c.store, "UPDATE memories SET state = ? WHERE id = ?", was, s.ID)
-			if err := c.Forget(ctx, s.ID); err != nil || state(t, c, s.ID) != "forgotten" {
+			if err := c.Memories().Forget(ctx, s.ID); err != nil || state(t, c, s.ID) != "forgotten" {
 				t.Errorf("%v", err)
 			}
-			if err := c.Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
+			if err := c.Memories().Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
 				t.Errorf("%s: %s, %v", was, state(t, c, s.ID), err)
 			}
-			expectError(t, c.Restore(ctx, s.ID), ErrNotFound)
+			expectError(t, c.Memories().Restore(ctx, s.ID), ErrNotFound)
 		}
-		expect(t, "the result", len(must(c.SearchMemories(ctx, "dogs", 9))(t)), 1)
+		expect(t, "the result", len(must(c.Memories().Search(ctx, "dogs", 9))(t)), 1)
 	})
 	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
 		c := imported(t, 4)
 		old := keep(t, c, "Ann", "Ann has a dog")
-		noError(t, c.Forget(ctx, old.ID))
+		noError(t, c.Memories().Forget(ctx, old.ID))
 		again := keep(t, c, "Ann", "ann has a DOG!")
-		if err := c.Restore(ctx, old.ID); !errors.Is(err, ErrSaid) || !strings.Contains(err.Error(), fmt.Sprintf("memory %d", again.ID)) {
+		if err := c.Memories().Restore(ctx, old.ID); !errors.Is(err, ErrSaid) || !strings.Contains(err.Error(), fmt.Sprintf("memory %d", again.ID)) {
 			t.Errorf("%v", err)
 		}
 		expect(t, "it is restored all the same", state(t, c, old.ID), "forgotten")
@@ -54,7 +54,7 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 		c := imported(t, 4)
 		other := find(t, c.store, "terminal:other")
 		s := keep(t, c, "Ann", "Ann has a dog")
-		for what, err := range map[string]error{"forget": other.Forget(ctx, s.ID), "restore": other.Restore(ctx, s.ID), "pin": other.PinMemory(ctx, s.ID, true)} {
+		for what, err := range map[string]error{"forget": other.Memories().Forget(ctx, s.ID), "restore": other.Memories().Restore(ctx, s.ID), "pin": other.Memories().Pin(ctx, s.ID, true)} {
 			if !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -111,4 +111,31 @@ func TestPurge(t *testing.T) {
 		must(c.store.Vacuum(ctx))(t)
 		wantNoBytes(t, dir, word)
 	})
+}
+
+func TestEditedMemories(t *testing.T) {
+	c := imported(t, 4)
+	s := keep(t, c, "Ann", "Ann has a dog called Bello", 2)
+	other := keep(t, c, "Ann", "Ann plays the flute")
+	noError(t, c.store.Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
+	m, from, err := c.store.Memory(ctx, s.ID)
+	noError(t, err)
+	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(from) != 1 || from[0].Seq != 2 {
+		t.Errorf("got %+v from %v", m, from)
+	}
+	expect(t, "found by the new text", len(must(c.Memories().Search(ctx, "Mina cat", 9))(t)), 1)
+	expect(t, "found by the old text", len(must(c.Memories().Search(ctx, "Bello", 9))(t)), 0)
+	var wrong *ContentError
+	for _, text := range []string{"", " \n", strings.Repeat("x", maxContent+1)} {
+		if err := c.store.Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+	expectError(t, c.store.Edit(ctx, other.ID, strings.ToUpper(m.Content)), ErrSaid)
+	expectError(t, c.store.Edit(ctx, 999, "Ann has a cat"), ErrNotFound)
+	noError(t, c.Memories().Forget(ctx, other.ID))
+	expectError(t, c.store.Edit(ctx, other.ID, "Ann plays the oboe"), ErrNotFound)
+	if _, err := c.Transcript().Delete(ctx, []string{from[0].ID}); err != nil || state(t, c, s.ID) != "gone" {
+		t.Errorf("its message is deleted, and it is %s, %v", state(t, c, s.ID), err)
+	}
 }

@@ -23,11 +23,11 @@ func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
 		{"4", "#plaza · Cozy Corner", "#plaza · Cozy Corner"},
 		{"5", strings.Repeat("é", 200) + "x", strings.Repeat("é", 150)},
 	} {
-		must(c.Deliver(ctx, Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
+		must(c.Inbox().Deliver(ctx, Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
 		if got := name(); got != step.want {
 			t.Errorf("after message %s it is called %q, want %q", step.id, got, step.want)
 		}
 	}
-	noError(t, c.Purge(ctx))
+	noError(t, c.Privacy().Purge(ctx))
 	expect(t, "a deleted conversation is still called", name(), "")
 }

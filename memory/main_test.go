@@ -83,7 +83,7 @@ func imported(t testing.TB, n int) *Conversation {
 	for i := range past {
 		past[i] = said(i+1, fmt.Sprintf("message number %d", i+1))
 	}
-	must(c.Import(ctx, past))(t)
+	must(c.Past().Import(ctx, past))(t)
 	return c
 }
 
@@ -91,21 +91,21 @@ func imported(t testing.TB, n int) *Conversation {
 func deliver(t testing.TB, c *Conversation, messages ...Inbound) []chat.Message {
 	t.Helper()
 	for _, m := range messages {
-		must(c.Deliver(ctx, m))(t)
+		must(c.Inbox().Deliver(ctx, m))(t)
 	}
-	taken := must(c.TakeUp(ctx, All, 1<<30, time.Time{}))(t)
+	taken := must(c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 	return taken
 }
 
 // Remember has a person keep something here.
-func (c *Conversation) Remember(ctx context.Context, d summarize.MemoryDraft, person string) (m Memory, fresh bool, err error) {
-	s, err := c.Keep(ctx, KeepRequest{MemoryDraft: d, Person: person})
+func (ms Memories) Remember(ctx context.Context, d summarize.MemoryDraft, person string) (m Memory, fresh bool, err error) {
+	s, err := ms.Keep(ctx, KeepRequest{MemoryDraft: d, Person: person})
 	return s.Memory, s.Fresh, err
 }
 
 func load(t testing.TB, c *Conversation) compactor.State {
 	t.Helper()
-	state := must(c.Load(ctx))(t)
+	state := must(c.Compactions().Load(ctx))(t)
 	return state
 }
 
@@ -127,7 +127,7 @@ func edit(t tester, c *Conversation, n int, text string) (seq int64) {
 	t.Helper()
 	m := said(n, text)
 	m.Time = m.Time.AddDate(0, 0, 1)
-	seq, changed, err := c.Edit(ctx, m)
+	seq, changed, err := c.Transcript().Edit(ctx, m)
 	if err != nil || !changed {
 		t.Errorf("edit of message %d: changed %v, %v", n, changed, err)
 	}
@@ -141,7 +141,7 @@ func remove(t tester, c *Conversation, numbers ...int) []int64 {
 	for _, n := range numbers {
 		ids = append(ids, said(n, "").ID)
 	}
-	seqs, err := c.Delete(ctx, ids)
+	seqs, err := c.Transcript().Delete(ctx, ids)
 	if err != nil {
 		t.Errorf("deletion of messages %v: %v", numbers, err)
 	}
@@ -151,7 +151,7 @@ func remove(t tester, c *Conversation, numbers ...int) []int64 {
 // begin starts a row of the given kind and maker over [from, to].
 func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) compactor.Job {
 	t.Helper()
-	j := must(c.Begin(ctx, compactor.Compaction{
+	j := must(c.Compactions().Begin(ctx, compactor.Compaction{
 		Kind: kind, By: by, Trigger: compactor.OnBackground, Span: compactor.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Messages: int(to - from + 1), Children: children,
 	}))(t)
@@ -172,7 +172,7 @@ func commit(t tester, c *Conversation, decide func(*transcript.State) (transcrip
 	s := stateOf(t, c)
 	change, err := decide(s)
 	if err == nil {
-		head, err = c.Commit(ctx, s, change)
+		head, err = c.Compactions().Commit(ctx, s, change)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func applyRows(t tester, c *Conversation, rows ...int64) (compactor.Head, []comp
 func applyAndClear(t tester, c *Conversation, clearTo int64, rows ...int64) (head compactor.Head, now []compactor.Compaction) {
 	t.Helper()
 	head = commit(t, c, func(s *transcript.State) (transcript.Change, error) {
-		behind, err := c.Stretches(ctx, s.CoverNeeds(rows))
+		behind, err := c.Compactions().Stretches(ctx, s.CoverNeeds(rows))
 		change, _, _ := s.Cover(rows, clearTo, behind)
 		return change, err
 	})

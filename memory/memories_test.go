@@ -132,28 +132,28 @@ func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
 func TestRemember(t *testing.T) {
 	c := newConversation(t)
 	d := summarize.MemoryDraft{Kind: "todo", Content: "Call the bank"}
-	m, fresh, err := c.Remember(ctx, d, "Ann")
+	m, fresh, err := c.Memories().Remember(ctx, d, "Ann")
 	if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.8 || len(m.Sources) != 0 {
 		t.Fatalf("%+v, %v, %v", m, fresh, err)
 	}
 	d.Content = "call the BANK!"
-	if m, fresh, err = c.Remember(ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
+	if m, fresh, err = c.Memories().Remember(ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
 		t.Errorf("%+v, %v, %v", m, fresh, err)
 	}
-	if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
+	if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
 		t.Error("nothing was remembered")
 	}
 	other := find(t, c.store, "terminal:other")
-	expectError(t, other.Forget(ctx, m.ID), ErrNotFound)
-	noError(t, c.Forget(ctx, m.ID))
+	expectError(t, other.Memories().Forget(ctx, m.ID), ErrNotFound)
+	noError(t, c.Memories().Forget(ctx, m.ID))
 	expectError(t, c.store.Forget(ctx, m.ID), ErrNotFound)
-	if found, err := c.SearchMemories(ctx, "bank", 5); err != nil || found != nil {
+	if found, err := c.Memories().Search(ctx, "bank", 5); err != nil || found != nil {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	if m, _, err := c.store.Memory(ctx, m.ID); err != nil || m.State != "forgotten" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, fresh, err := c.Remember(ctx, d, "Ann"); err != nil || !fresh {
+	if _, fresh, err := c.Memories().Remember(ctx, d, "Ann"); err != nil || !fresh {
 		t.Errorf("said again after it was forgotten: %v, %v", fresh, err)
 	}
 }
@@ -165,7 +165,7 @@ func TestAModelSavesFromTheRunningTurn(t *testing.T) {
 	turn := deliver(t, c, ask)[0].Turn
 	var told []Memory
 	tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m Memory) { told = append(told, m) }})
-	old, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
+	old, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,18 +11,18 @@ import (
 
 // Post puts the pieces of a reply into the outbox that is the answer to no turn: a
 // notice. A reply that is there already, by its id, is not posted again.
-func (c *Conversation) Post(ctx context.Context, o Outcome) error {
-	err := c.store.update(ctx, func(tx *transaction) error {
+func (out Outbox) Post(ctx context.Context, o Outcome) error {
+	err := out.c.store.update(ctx, func(tx *transaction) error {
 		var posted bool
-		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?)", c.id, o.Reply).Scan(&posted)
+		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?)", out.c.id, o.Reply).Scan(&posted)
 		if err != nil || posted {
 			return err
 		}
-		_, err = c.post(tx, o)
+		_, err = out.c.post(tx, o)
 		return err
 	})
 	if err != nil {
-		return c.fail("post reply "+o.Reply, err)
+		return out.c.fail("post reply "+o.Reply, err)
 	}
 	return nil
 }
@@ -51,9 +51,9 @@ func (c *Conversation) post(tx *transaction, o Outcome) (posted []Piece, err err
 	return posted, nil
 }
 
-// Outbox returns the pieces that are still to be sent, in the order they are to be sent.
-func (c *Conversation) Outbox(ctx context.Context) (unsent []Piece, err error) {
-	err = c.store.look(ctx, func(rows *sql.Rows) error {
+// Unsent returns the pieces that are still to be sent, in the order they are to be sent.
+func (out Outbox) Unsent(ctx context.Context) (unsent []Piece, err error) {
+	err = out.c.store.look(ctx, func(rows *sql.Rows) error {
 		var p Piece
 		var to string
 		if err := rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure, &p.Sending); err != nil {
@@ -62,32 +62,32 @@ func (c *Conversation) Outbox(ctx context.Context) (unsent []Piece, err error) {
 		unsent = append(unsent, p)
 		return fromJSON(to, &unsent[len(unsent)-1].To)
 	}, `SELECT id, reply, part, parts, answers, text, failure, state = 'sending'
-		FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, c.id)
+		FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, out.c.id)
 	if err != nil {
-		return nil, c.fail("read outbox", err)
+		return nil, out.c.fail("read outbox", err)
 	}
 	return unsent, nil
 }
 
 // Sending notes that a piece is being handed to the connector. ErrNotFound: there is no
 // such piece, or it was sent or dropped.
-func (c *Conversation) Sending(ctx context.Context, row int64) error {
-	return c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')", row, c.id)
+func (out Outbox) Sending(ctx context.Context, row int64) error {
+	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')", row, out.c.id)
 }
 
 // Sent notes that a piece has arrived, and the platform's id of it. ErrNotFound:
 // there is no such piece, or it was sent or dropped before.
-func (c *Conversation) Sent(ctx context.Context, row int64, platformID string) error {
-	return c.mark(ctx, row, "UPDATE outbox SET state = 'sent', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
-		platformID, now(), row, c.id)
+func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
+	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sent', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+		platformID, now(), row, out.c.id)
 }
 
 // SentAs returns the piece that was sent as a message of the platform. ErrNotFound: none was.
-func (c *Conversation) SentAs(ctx context.Context, platformID string) (p Piece, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+func (out Outbox) SentAs(ctx context.Context, platformID string) (p Piece, err error) {
+	err = out.c.store.view(ctx, func(tx *transaction) error {
 		var to string
 		err := tx.QueryRow("SELECT id, reply, part, parts, answers, text, failure FROM outbox INDEXED BY outbox_platform WHERE conversation = ? AND platform_id = ? AND platform_id <> ''",
-			c.id, platformID).Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure)
+			out.c.id, platformID).Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotFound
 		}
@@ -101,26 +101,26 @@ func (c *Conversation) SentAs(ctx context.Context, platformID string) (p Piece, 
 
 // Refused counts a refusal of a piece and returns how many there were, over restarts.
 // ErrNotFound: there is no such piece, or it was sent or dropped.
-func (c *Conversation) Refused(ctx context.Context, row int64) (times int, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
+func (out Outbox) Refused(ctx context.Context, row int64) (times int, err error) {
+	err = out.c.store.update(ctx, func(tx *transaction) error {
 		err := tx.QueryRow("UPDATE outbox SET refusals = refusals + 1 WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending') RETURNING refusals",
-			row, c.id).Scan(&times)
+			row, out.c.id).Scan(&times)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotFound
 		}
 		return err
 	})
 	if err != nil {
-		return 0, c.fail(fmt.Sprintf("count a refusal of piece %d", row), err)
+		return 0, out.c.fail(fmt.Sprintf("count a refusal of piece %d", row), err)
 	}
 	return times, nil
 }
 
 // Drop takes a piece out of the outbox that can never be sent, and keeps the reason.
 // ErrNotFound: there is no such piece, or it was sent or dropped before.
-func (c *Conversation) Drop(ctx context.Context, row int64, why string) error {
-	return c.mark(ctx, row, "UPDATE outbox SET state = 'dropped', error = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
-		why, now(), row, c.id)
+func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
+	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'dropped', error = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+		why, now(), row, out.c.id)
 }
 
 func (c *Conversation) mark(ctx context.Context, row int64, query string, args ...any) error {

@@ -16,15 +16,15 @@ type Override struct {
 	Above      bool   // it is set for the channel of this thread, and not for the thread itself
 }
 
-// Overrides returns what holds for the conversation, by key: what is set for it, and,
+// Set returns what holds for the conversation, by key: what is set for it, and,
 // if it is a thread, what is set for its channel and not for the thread.
-func (c *Conversation) Overrides(ctx context.Context) (set []Override, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		set, err = c.overrides(tx)
+func (h Settings) Set(ctx context.Context) (set []Override, err error) {
+	err = h.c.store.view(ctx, func(tx *transaction) error {
+		set, err = h.c.overrides(tx)
 		return err
 	})
 	if err != nil {
-		return nil, c.fail("read the settings", err)
+		return nil, h.c.fail("read the settings", err)
 	}
 	return set, nil
 }
@@ -32,26 +32,26 @@ func (c *Conversation) Overrides(ctx context.Context) (set []Override, err error
 // Override sets a value, or takes it back if it is nil. allow is asked, inside the
 // transaction, about all that would hold then: its error is returned as it is, and
 // nothing is changed. It must be quick.
-func (c *Conversation) Override(ctx context.Context, key string, value *string, by string, allow func(compactor.Patch) error) error {
-	return c.OverrideAll(ctx, map[string]*string{key: value}, by, allow)
+func (h Settings) Override(ctx context.Context, key string, value *string, by string, allow func(compactor.Patch) error) error {
+	return h.OverrideAll(ctx, map[string]*string{key: value}, by, allow)
 }
 
 // OverrideAll is Override for several values at once: all of them are set, or none.
-func (c *Conversation) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(compactor.Patch) error) error {
+func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(compactor.Patch) error) error {
 	var refused error
-	err := c.store.update(ctx, func(tx *transaction) error {
+	err := h.c.store.update(ctx, func(tx *transaction) error {
 		for key, value := range values {
 			var err error
 			if value == nil {
-				_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", c.id, key)
+				_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
 			} else {
-				_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, *value, by, now())
+				_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", h.c.id, key, *value, by, now())
 			}
 			if err != nil {
 				return err
 			}
 		}
-		set, err := c.overrides(tx)
+		set, err := h.c.overrides(tx)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (c *Conversation) OverrideAll(ctx context.Context, values map[string]*strin
 	case refused != nil:
 		return refused
 	case err != nil:
-		return c.fail("change the settings", err)
+		return h.c.fail("change the settings", err)
 	}
 	return nil
 }

@@ -16,11 +16,11 @@ func TestOverrides(t *testing.T) {
 	value := func(v string) *string { return &v }
 	set := func(key string, v *string) {
 		t.Helper()
-		noError(t, c.Override(ctx, key, v, "Ann", fine))
+		noError(t, c.Settings().Override(ctx, key, v, "Ann", fine))
 	}
 	holds := func(c *Conversation, want ...Override) {
 		t.Helper()
-		if got, err := c.Overrides(ctx); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := c.Settings().Set(ctx); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s has %+v, %v", c.Name(), got, err)
 		}
 	}
@@ -38,7 +38,7 @@ func TestOverrides(t *testing.T) {
 	t.Run("a refusal changes nothing, and sees all that would be set", func(t *testing.T) {
 		no := errors.New("no")
 		var seen compactor.Patch
-		err := c.Override(ctx, "keep_first", value("99"), "Bob", func(p compactor.Patch) error {
+		err := c.Settings().Override(ctx, "keep_first", value("99"), "Bob", func(p compactor.Patch) error {
 			seen = p
 			return no
 		})
@@ -63,12 +63,12 @@ func TestAThreadHasItsChannelsOverrides(t *testing.T) {
 		if value == "" {
 			to = nil
 		}
-		noError(t, c.Override(ctx, key, to, "Ann", func(p compactor.Patch) error { seen = p; return nil }))
+		noError(t, c.Settings().Override(ctx, key, to, "Ann", func(p compactor.Patch) error { seen = p; return nil }))
 		return seen
 	}
 	holds := func(c *Conversation, want ...Override) {
 		t.Helper()
-		if got, err := c.Overrides(ctx); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := c.Settings().Set(ctx); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s has %+v, %v, want %+v", c.Name(), got, err, want)
 		}
 	}

@@ -52,22 +52,22 @@ type pauses struct {
 
 // Follow notes whether the bot answers in this thread although nobody addresses
 // it. It begins to when somebody addresses it there.
-func (c *Conversation) Follow(ctx context.Context, on bool) error {
-	err := c.store.update(ctx, func(tx *transaction) error { return c.follow(tx, on) })
+func (h Settings) Follow(ctx context.Context, on bool) error {
+	err := h.c.store.update(ctx, func(tx *transaction) error { return h.c.follow(tx, on) })
 	if err != nil {
-		return c.fail("follow", err)
+		return h.c.fail("follow", err)
 	}
 	return nil
 }
 
 // Following reports whether the bot follows this thread.
-func (c *Conversation) Following(ctx context.Context) (on bool, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		on, err = c.following(tx)
+func (h Settings) Following(ctx context.Context) (on bool, err error) {
+	err = h.c.store.view(ctx, func(tx *transaction) error {
+		on, err = h.c.following(tx)
 		return err
 	})
 	if err != nil {
-		return false, c.fail("look whether it is followed", err)
+		return false, h.c.fail("look whether it is followed", err)
 	}
 	return on, nil
 }

@@ -185,9 +185,9 @@ func (c *Conversation) stands(tx *transaction, d *draft) error {
 // OptOut keeps somebody of this conversation's connector, by the platform's id, out of all
 // memories from now on, or with out = false no longer; changed tells that it was not so
 // already. Memories that are there stay.
-func (c *Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
-	err = c.update(ctx, "keep somebody out of memories", func(tx *transaction) error {
-		query, args := "DELETE FROM optouts WHERE connector = ? AND author_id = ?", []any{c.connector(), author}
+func (pr Privacy) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
+	err = pr.c.update(ctx, "keep somebody out of memories", func(tx *transaction) error {
+		query, args := "DELETE FROM optouts WHERE connector = ? AND author_id = ?", []any{pr.c.connector(), author}
 		if out {
 			query = "INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 			args = append(args, name, now())

@@ -15,5 +15,5 @@ func TestUpgradeKnowsWhomMemoriesConcern(t *testing.T) {
 	expect(t, "rows name who said it", number(t, s, "SELECT count(*) FROM memory_people WHERE memory = 1 AND author_id = 'u1' AND role = 'said'"), 1)
 	expect(t, "rows", number(t, s, "SELECT count(*) FROM memory_people"), 1)
 	expect(t, "a file from which nothing was deleted is scrubbed", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
-	expect(t, "the result", must(find(t, s, "terminal:general").Traces(ctx, "u1"))(t), (Traces{1, 2, 1}))
+	expect(t, "the result", must(find(t, s, "terminal:general").Privacy().Traces(ctx, "u1"))(t), (Traces{1, 2, 1}))
 }

@@ -14,12 +14,12 @@ import (
 
 // Pin pins a message; fresh is false if it was pinned already. ErrNotFound: there
 // is no such message, or it was deleted.
-func (c *Conversation) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
-	err = c.update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *transaction) error {
-		if _, err := c.message(tx, seq); err != nil {
+func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
+	err = tr.c.update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *transaction) error {
+		if _, err := tr.c.message(tx, seq); err != nil {
 			return err
 		}
-		done, err := tx.Exec("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", c.id, seq, by, now())
+		done, err := tx.Exec("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by, now())
 		if err != nil {
 			return err
 		}
@@ -28,27 +28,27 @@ func (c *Conversation) Pin(ctx context.Context, seq int64, by string) (fresh boo
 			return err
 		}
 		fresh = true
-		_, err = c.nextVersion(tx)
+		_, err = tr.c.nextVersion(tx)
 		return err
 	})
 	return fresh, err
 }
 
 // Unpin takes a pin away. ErrNotFound: the message is not pinned.
-func (c *Conversation) Unpin(ctx context.Context, seq int64) error {
-	return c.update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *transaction) error {
-		if err := changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", c.id, seq); err != nil {
+func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
+	return tr.c.update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *transaction) error {
+		if err := changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq); err != nil {
 			return err
 		}
-		_, err := c.nextVersion(tx)
+		_, err := tr.c.nextVersion(tx)
 		return err
 	})
 }
 
 // Newest returns the newest message that a person said. ErrNotFound: there is none.
-func (c *Conversation) Newest(ctx context.Context) (m chat.Message, err error) {
-	err = c.view(ctx, "read the newest message", func(tx *transaction) error {
-		found, err := c.messages(tx, 1, maxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1")
+func (tr Transcript) Newest(ctx context.Context) (m chat.Message, err error) {
+	err = tr.c.view(ctx, "read the newest message", func(tx *transaction) error {
+		found, err := tr.c.messages(tx, 1, maxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1")
 		if err == nil && len(found) == 0 {
 			err = ErrNotFound
 		}

@@ -48,9 +48,9 @@ func (s *Store) Holdings(ctx context.Context, names ...string) (found []Holding,
 // whomever, what was made of it, and what threads have of it. Its name stays, and the
 // platform's ids of what was said, so that nothing of it is delivered again, nor read
 // from the platform as what was missed.
-func (c *Conversation) Purge(ctx context.Context) error {
-	err := c.store.deleting(ctx, func(tx *transaction) error {
-		if err := c.purgeFromThreads(tx); err != nil {
+func (pr Privacy) Purge(ctx context.Context) error {
+	err := pr.c.store.deleting(ctx, func(tx *transaction) error {
+		if err := pr.c.purgeFromThreads(tx); err != nil {
 			return err
 		}
 		var memories []int64
@@ -59,14 +59,14 @@ func (c *Conversation) Purge(ctx context.Context) error {
 			err := rows.Scan(&id)
 			memories = append(memories, id)
 			return err
-		}, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.id)
+		}, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", pr.c.id)
 		if err != nil {
 			return err
 		}
-		if _, err := c.forgetFound(tx, memories); err != nil {
+		if _, err := pr.c.forgetFound(tx, memories); err != nil {
 			return err
 		}
-		low, high := c.rows(1, maxSeq)
+		low, high := pr.c.rows(1, maxSeq)
 		for _, statement := range []string{
 			`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
 			`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING`,
@@ -93,14 +93,14 @@ func (c *Conversation) Purge(ctx context.Context) error {
 			`UPDATE conversations SET version = version + 1, cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
 				read_back = 1, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`,
 		} {
-			if _, err := tx.Exec(statement, c.id, low, high); err != nil {
+			if _, err := tx.Exec(statement, pr.c.id, low, high); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return c.fail("delete everything", err)
+		return pr.c.fail("delete everything", err)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestRecallProperties(t *testing.T) {
 			for i, text := range rapid.SliceOfN(texts, 0, 20).Draw(rt, "said") {
 				past = append(past, spoken(i, float64(i*rapid.IntRange(0, 5).Draw(rt, "pause")), rapid.SampledFrom([]string{"Ann", "Bob"}).Draw(rt, "who"), conv.Name()+" "+text))
 			}
-			if _, err := conv.Import(ctx, past); err != nil {
+			if _, err := conv.Past().Import(ctx, past); err != nil {
 				rt.Fatal(err)
 			}
 		}

@@ -31,7 +31,7 @@ func spoken(n int, hours float64, author, text string) Inbound {
 func talked(t testing.TB, said ...Inbound) *Conversation {
 	t.Helper()
 	c := newConversation(t)
-	must(c.Import(ctx, said))(t)
+	must(c.Past().Import(ctx, said))(t)
 	return c
 }
 
@@ -148,9 +148,9 @@ func TestSpellingKeepsToItsScope(t *testing.T) {
 		if conv == other {
 			said = append(said, spoken(2, 1, "Caroline", "my greyhound is asleep"))
 		}
-		must(conv.Import(ctx, said))(t)
+		must(conv.Past().Import(ctx, said))(t)
 	}
-	if _, _, err := other.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
+	if _, _, err := other.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
 		t.Fatal(err)
 	}
 	for _, query := range []string{"greyhuond", "greyhound", "Carolien", "Caroline"} {
@@ -160,10 +160,10 @@ func TestSpellingKeepsToItsScope(t *testing.T) {
 		if found := recallAll(t, other, Question{Text: query, Limit: 9}); len(found) == 0 || found[0].Seq != 2 {
 			t.Errorf("%s finds %+v where it was said", query, found)
 		}
-		if found, err := c.SearchMemories(ctx, query, 9); err != nil || found != nil {
+		if found, err := c.Memories().Search(ctx, query, 9); err != nil || found != nil {
 			t.Errorf("%s finds memories %+v, %v", query, found, err)
 		}
-		if found, err := other.SearchMemories(ctx, query, 9); err != nil || len(found) != 1 {
+		if found, err := other.Memories().Search(ctx, query, 9); err != nil || len(found) != 1 {
 			t.Errorf("%s finds memories %+v where it was said, %v", query, found, err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestRecallPutsPeoplesWordsBeforeTheBotsAnswers(t *testing.T) {
 	asked.Addressed = true
 	turn := deliver(t, c, asked)[0].Seq
 	answer := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: day}
-	noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
+	noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
 	found, err := c.Recall(ctx, Question{Text: "lighthouse", Limit: 2, Before: maxSeq})
 	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
 		t.Errorf("found %+v, %v", found, err)

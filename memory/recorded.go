@@ -27,10 +27,10 @@ type RecordedSummary struct {
 
 // Recorded returns the messages from seq from on, deleted ones left out, at most limit of
 // them, oldest first.
-func (c *Conversation) Recorded(ctx context.Context, from int64, limit int) (page []Recorded, err error) {
-	low, high := c.rows(from, maxSeq)
-	err = c.view(ctx, "read recorded messages", func(tx *transaction) error {
-		said, err := c.messages(tx, from, maxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) (page []Recorded, err error) {
+	low, high := tr.c.rows(from, maxSeq)
+	err = tr.c.view(ctx, "read recorded messages", func(tx *transaction) error {
+		said, err := tr.c.messages(tx, from, maxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 		if err != nil {
 			return err
 		}
@@ -45,11 +45,11 @@ func (c *Conversation) Recorded(ctx context.Context, from int64, limit int) (pag
 	return page, err
 }
 
-// RecordedSummaries returns every summary that was begun, in that order, with the first seqs
+// Recorded returns every summary that was begun, in that order, with the first seqs
 // of the sessions that somebody began.
-func (c *Conversation) RecordedSummaries(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
-	err = c.view(ctx, "read recorded summaries", func(tx *transaction) error {
-		rows, err := c.compactions(tx, "ORDER BY id")
+func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
+	err = cs.c.view(ctx, "read recorded summaries", func(tx *transaction) error {
+		rows, err := cs.c.compactions(tx, "ORDER BY id")
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (c *Conversation) RecordedSummaries(ctx context.Context) (all []RecordedSum
 			all = append(all, r)
 			return err
 		}, `SELECT created_at, coalesce(prepared_at, 0), coalesce(applied_at, 0), coalesce(version, 0), before_tokens, after_tokens
-			FROM compactions WHERE conversation = ? ORDER BY id`, c.id)
+			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (c *Conversation) RecordedSummaries(ctx context.Context) (all []RecordedSum
 			err := found.Scan(&to)
 			sessions = append(sessions, to+1)
 			return err
-		}, "SELECT to_seq FROM sessions WHERE conversation = ? ORDER BY to_seq", c.id)
+		}, "SELECT to_seq FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
 	})
 	return all, sessions, err
 }

@@ -16,7 +16,7 @@ func TestSearchMemories(t *testing.T) {
 	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")
 	remember := func(c *Conversation, kind, content string, importance float64) {
 		t.Helper()
-		if _, fresh, err := c.Remember(ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann"); err != nil || !fresh {
+		if _, fresh, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann"); err != nil || !fresh {
 			t.Fatal(fresh, err)
 		}
 	}
@@ -25,7 +25,7 @@ func TestSearchMemories(t *testing.T) {
 	remember(c, "fact", "Ann's bicycle is red", 0.5)
 	remember(other, "fact", "Carol sells tea", 0.5)
 	remember(c, "event", "The meeting is in May", 0.5)
-	noError(t, c.Forget(ctx, 5))
+	noError(t, c.Memories().Forget(ctx, 5))
 	for _, test := range []struct {
 		claim string
 		f     Filter
@@ -68,7 +68,7 @@ func TestSearchMemories(t *testing.T) {
 	if _, _, err := s.Memory(ctx, 99); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
-	if found, err := c.SearchMemories(ctx, "tea", 1); err != nil || len(found) != 1 || found[0].ID != 1 {
+	if found, err := c.Memories().Search(ctx, "tea", 1); err != nil || len(found) != 1 || found[0].ID != 1 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
@@ -85,7 +85,7 @@ func TestRankingOfMemories(t *testing.T) {
 		{"Bob", "preference", "Bob drinks green tea", 0.5},
 		{"Bob", "fact", "Bob's greyhound is called Pepper", 0.5},
 	} {
-		if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
+		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestRankingOfMemories(t *testing.T) {
 	expect(t, "by a name alone", first("Bob").Speaker, "Bob")
 	run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
 	expect(t, "the newer", first("green tea").ID, 1)
-	if found, err := c.SearchMemories(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
+	if found, err := c.Memories().Search(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
 		t.Errorf("without a query: %+v, %v", found, err)
 	}
 }
@@ -122,13 +122,13 @@ func TestTheFirstPersonIsTheAsker(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))
 	for _, name := range []string{"Ann", "Bob"} {
-		if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
+		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const question = "when is my flight?"
 	for asker, want := range map[string]string{"Ann": "Ann", "bob": "Bob", "": "Bob", "Zoe": "Bob"} {
-		found, _, err := c.Memories(ctx, Filter{Query: question, Asker: asker})
+		found, _, err := c.Memories().List(ctx, Filter{Query: question, Asker: asker})
 		if err != nil || len(found) != 2 || found[0].Speaker != want {
 			t.Errorf("%q finds %+v, %v", asker, found, err)
 		}

@@ -23,7 +23,7 @@ func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 			noError(t, s.Takes(ctx))
 			noError(t, replace(s.path))
 			expectError(t, s.Takes(ctx), ErrReplaced)
-			if r, err := c.Deliver(ctx, said(2, "after")); !errors.Is(err, ErrReplaced) {
+			if r, err := c.Inbox().Deliver(ctx, said(2, "after")); !errors.Is(err, ErrReplaced) {
 				t.Errorf("a message was accepted: %+v, %v", r, err)
 			}
 			expectError(t, failure(s.Conversation(ctx, "terminal:new")), ErrReplaced)
@@ -33,7 +33,7 @@ func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		c := find(t, s, "terminal:general")
 		noError(t, os.Rename(s.path, s.path+".away"))
-		if _, err := c.Deliver(ctx, said(1, "hello")); !errors.Is(err, ErrReplaced) {
+		if _, err := c.Inbox().Deliver(ctx, said(1, "hello")); !errors.Is(err, ErrReplaced) {
 			t.Fatalf("got %v", err)
 		}
 		noError(t, os.Rename(s.path+".away", s.path))

@@ -13,9 +13,9 @@ import (
 
 // Recalled returns a memory of the conversation, or of its scope, whatever its state.
 // ErrNotFound: there is none with that number.
-func (c *Conversation) Recalled(ctx context.Context, id int64) (m Memory, err error) {
-	err = c.view(ctx, fmt.Sprintf("look for memory %d", id), func(tx *transaction) error {
-		in, err := c.scope(tx)
+func (ms Memories) Recalled(ctx context.Context, id int64) (m Memory, err error) {
+	err = ms.c.view(ctx, fmt.Sprintf("look for memory %d", id), func(tx *transaction) error {
+		in, err := ms.c.scope(tx)
 		if err != nil {
 			return err
 		}
@@ -34,9 +34,9 @@ func (c *Conversation) Recalled(ctx context.Context, id int64) (m Memory, err er
 
 // Named returns the conversation's own current memories that have all the words of a
 // text, the newest first; only the one that says just that, if there is one.
-func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, err error) {
-	err = c.view(ctx, "look for a memory by its words", func(tx *transaction) error {
-		found, err = readMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", c.id, words.Fold(text))
+func (ms Memories) Named(ctx context.Context, text string) (found []Memory, err error) {
+	err = ms.c.view(ctx, "look for a memory by its words", func(tx *transaction) error {
+		found, err = readMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", ms.c.id, words.Fold(text))
 		if err != nil || len(found) > 0 {
 			return err
 		}
@@ -45,7 +45,7 @@ func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, 
 		terms = slices.Compact(terms)
 		found, err = readMemories(tx, `WHERE m.state = 'active' AND m.id IN (SELECT memory FROM memory_terms
 			WHERE conversation = ? AND term IN (SELECT value FROM json_each(?)) GROUP BY memory HAVING count(*) = ?) ORDER BY m.id DESC`,
-			c.id, jsonList(terms), len(terms))
+			ms.c.id, jsonList(terms), len(terms))
 		return err
 	})
 	return found, err
@@ -53,14 +53,14 @@ func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, 
 
 // Completed returns the conversation's own current memories for what somebody is still
 // typing: each word of it begins a word of the memory. The newest come first, at most limit.
-func (c *Conversation) Completed(ctx context.Context, typed string, limit int) (found []Memory, err error) {
-	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{c.id}
+func (ms Memories) Completed(ctx context.Context, typed string, limit int) (found []Memory, err error) {
+	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{ms.c.id}
 	all := strings.Fields(words.Fold(typed))
 	for _, word := range all[:min(len(all), maxTyped)] {
 		where += " AND instr(' ' || m.folded, ?) > 0"
 		args = append(args, " "+word)
 	}
-	err = c.view(ctx, "complete a memory", func(tx *transaction) error {
+	err = ms.c.view(ctx, "complete a memory", func(tx *transaction) error {
 		found, err = readMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
 		return err
 	})

@@ -20,9 +20,9 @@ const reviewRows = 500
 
 // Recent returns at most limit of the newest messages of people, in no order: those said
 // since then and stored before a time. Deleted ones are left out.
-func (c *Conversation) Recent(ctx context.Context, since, before time.Time, limit int) (recent []Known, err error) {
-	low, high := c.rows(1, maxSeq)
-	err = c.store.look(ctx, func(rows *sql.Rows) error {
+func (ms Memories) Recent(ctx context.Context, since, before time.Time, limit int) (recent []Known, err error) {
+	low, high := ms.c.rows(1, maxSeq)
+	err = ms.c.store.look(ctx, func(rows *sql.Rows) error {
 		var m Known
 		var edited int64
 		if err := rows.Scan(&m.ID, &edited); err != nil {
@@ -37,9 +37,9 @@ func (c *Conversation) Recent(ctx context.Context, since, before time.Time, limi
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
 				(SELECT * FROM messages WHERE id BETWEEN ?2 AND ?3 ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
-		) WHERE said_at >= ?4 AND saved_at <= ?5 ORDER BY said_at DESC LIMIT ?6`, reviewRows), c.id, low, high, since.UnixMilli(), before.UnixMilli(), limit)
+		) WHERE said_at >= ?4 AND saved_at <= ?5 ORDER BY said_at DESC LIMIT ?6`, reviewRows), ms.c.id, low, high, since.UnixMilli(), before.UnixMilli(), limit)
 	if err != nil {
-		return nil, c.fail("look for recent messages", err)
+		return nil, ms.c.fail("look for recent messages", err)
 	}
 	return recent, nil
 }

@@ -13,10 +13,10 @@ func TestRecent(t *testing.T) {
 	deliverOnly(t, c, said(5, "waits"))
 	edit := said(2, "b, corrected")
 	edit.Time = edit.Time.Add(time.Minute)
-	if _, _, err := c.Edit(ctx, edit); err != nil {
+	if _, _, err := c.Transcript().Edit(ctx, edit); err != nil {
 		t.Fatal(err)
 	}
-	must(c.Delete(ctx, []string{"m3"}))(t)
+	must(c.Transcript().Delete(ctx, []string{"m3"}))(t)
 	for name, test := range map[string]struct {
 		since, before time.Time
 		limit         int
@@ -27,7 +27,7 @@ func TestRecent(t *testing.T) {
 		"since a time":              {said(5, "").Time, time.Now().Add(time.Hour), 10, "[m5]"},
 		"what was stored by a time": {day, time.Now().Add(-time.Hour), 10, "[]"},
 	} {
-		recent, err := c.Recent(ctx, test.since, test.before, test.limit)
+		recent, err := c.Memories().Recent(ctx, test.since, test.before, test.limit)
 		got := []string{}
 		for _, m := range recent {
 			text := m.ID

@@ -22,7 +22,7 @@ func told(t *testing.T) *Conversation {
 		}
 		all = append(all, said(n+1, text))
 	}
-	must(c.Import(ctx, all))(t)
+	must(c.Past().Import(ctx, all))(t)
 	return c
 }
 
@@ -192,7 +192,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		m.ReplyTo, m.Quote = "m0", "Bob: the "+secret
 		deliver(t, c, m, said(2, "b"))
 		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 2, "Ann disagrees about the "+secret))
-		must(c.Delete(ctx, []string{"m0"}))(t)
+		must(c.Transcript().Delete(ctx, []string{"m0"}))(t)
 		wantNoSecret(t, c)
 		expect(t, "stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-2")
 	})
@@ -248,7 +248,7 @@ func BenchmarkChange(b *testing.B) {
 		m := said(100_000, "")
 		for i := 0; b.Loop(); i++ {
 			m.Text, m.Time = fmt.Sprint("other words ", i), m.Time.Add(1e9)
-			if _, changed, err := c.Edit(ctx, m); !changed || err != nil {
+			if _, changed, err := c.Transcript().Edit(ctx, m); !changed || err != nil {
 				b.Fatal(changed, err)
 			}
 		}

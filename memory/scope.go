@@ -38,17 +38,17 @@ func (c *Conversation) notice(tx *transaction, who Audience) error {
 // memories: with true all of one server, of one connector; else each its own.
 func (s *Store) ShareMemories(server bool) { s.pooled.Store(server) }
 
-// SharesMemories reports whether memories are shared at all, and whether the conversation
+// Shared reports whether memories are shared at all, and whether the conversation
 // is one of those that do.
-func (c *Conversation) SharesMemories(ctx context.Context) (on, here bool, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		here, err = c.inPool(tx)
+func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
+	err = ms.c.store.view(ctx, func(tx *transaction) error {
+		here, err = ms.c.inPool(tx)
 		return err
 	})
 	if err != nil {
-		return false, false, c.fail("look who may read", err)
+		return false, false, ms.c.fail("look who may read", err)
 	}
-	return c.store.pooled.Load(), here, nil
+	return ms.c.store.pooled.Load(), here, nil
 }
 
 // scope is the conversations, by number, in which a query searches. The zero value is

@@ -57,7 +57,7 @@ func newTown(t *testing.T) *town {
 // recalls are the places whose memories a place recalls.
 func (v *town) recalls(name, query string) (found []string) {
 	v.t.Helper()
-	memories, total, err := find(v.t, v.s, name).Memories(ctx, Filter{Query: query})
+	memories, total, err := find(v.t, v.s, name).Memories().List(ctx, Filter{Query: query})
 	if err != nil || total != len(memories) {
 		v.t.Fatalf("%d of %d, %v", len(memories), total, err)
 	}
@@ -117,7 +117,7 @@ func TestSharedMemories(t *testing.T) {
 		for _, w := range []KeepRequest{{}, {Server: true}} {
 			w.Kind, w.Person, w.PersonID = "fact", "Ann", "0"
 			w.Content = fmt.Sprintf("The cake is kept in cupboard %v", w.Server)
-			if s, err := c.Keep(ctx, w); err != nil || !s.Fresh {
+			if s, err := c.Memories().Keep(ctx, w); err != nil || !s.Fresh {
 				t.Fatal(s, err)
 			}
 		}
@@ -139,8 +139,8 @@ func TestSharedMemories(t *testing.T) {
 			m := said(2, "hello "+string(audience))
 			m.ID += string(audience)
 			m.Audience = audience
-			must(c.Deliver(ctx, m))(t)
-			if _, here, err := c.SharesMemories(ctx); err != nil || here != (audience == "") {
+			must(c.Inbox().Deliver(ctx, m))(t)
+			if _, here, err := c.Memories().Shared(ctx); err != nil || here != (audience == "") {
 				t.Errorf("%q: %v, %v", audience, here, err)
 			}
 		}
@@ -168,7 +168,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 				for i := range past {
 					past[i] = said(i+1, "the plum is ripe in "+name)
 				}
-				must(c.Import(ctx, past))(t)
+				must(c.Past().Import(ctx, past))(t)
 				secret[name] = keep(t, c, "Ann", "The plum of "+name+" is ripe", 20)
 				begin(t, c, leaf, worker, 1, 4)
 			}
@@ -210,8 +210,8 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 						}
 					}
 					for what, err := range map[string]error{
-						"forget": c.Forget(ctx, saved.ID), "restore": c.Restore(ctx, saved.ID), "pin": c.PinMemory(ctx, saved.ID, true),
-						"look": func() error { _, err := c.Recalled(ctx, saved.ID); return err }(),
+						"forget": c.Memories().Forget(ctx, saved.ID), "restore": c.Memories().Restore(ctx, saved.ID), "pin": c.Memories().Pin(ctx, saved.ID, true),
+						"look": func() error { _, err := c.Memories().Recalled(ctx, saved.ID); return err }(),
 					} {
 						if !errors.Is(err, ErrNotFound) {
 							t.Errorf("%s in %s: %v", what, name, err)
@@ -242,8 +242,8 @@ func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 	if err != nil || !strings.Contains(answer, "supersedes none") {
 		t.Errorf("%s, %v", answer, err)
 	}
-	expect(t, "the result", must(thread.Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
-	expectError(t, thread.Forget(ctx, saved.ID), ErrNotFound)
+	expect(t, "the result", must(thread.Memories().Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
+	expectError(t, thread.Memories().Forget(ctx, saved.ID), ErrNotFound)
 }
 
 func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
@@ -257,7 +257,7 @@ func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
 	}
 	keep(t, here, "Ann", "my parrot is called Coco")
 	search := func() string {
-		found, err := here.SearchMemories(ctx, "parrott", 5)
+		found, err := here.Memories().Search(ctx, "parrott", 5)
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%+v, %v", found, err)
 		}

@@ -20,13 +20,13 @@ const (
 // WantSession notes that somebody wants a new session, which begins behind what
 // is being answered and what waits in the inbox by now; later is true if there is
 // any of that. wanted is false if nothing would be left behind.
-func (c *Conversation) WantSession(ctx context.Context) (wanted, later bool, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
-		wanted, later, err = c.wantSession(tx)
+func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
+	err = cs.c.store.update(ctx, func(tx *transaction) error {
+		wanted, later, err = cs.c.wantSession(tx)
 		return err
 	})
 	if err != nil {
-		return false, false, c.fail("request a new session", err)
+		return false, false, cs.c.fail("request a new session", err)
 	}
 	return wanted, later, nil
 }
@@ -53,24 +53,24 @@ func (c *Conversation) wantSession(tx *transaction) (wanted, later bool, err err
 
 // SessionDue reports whether a wanted session is to begin now: all that waited
 // before it was taken up.
-func (c *Conversation) SessionDue(ctx context.Context) (due bool, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
+	err = cs.c.store.view(ctx, func(tx *transaction) error {
 		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
-			FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, c.id).Scan(&due)
+			FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, cs.c.id).Scan(&due)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
 		return err
 	})
 	if err != nil {
-		return false, c.fail("look for a requested session", err)
+		return false, cs.c.fail("look for a requested session", err)
 	}
 	return due, nil
 }
 
 // DropSession forgets the oldest request for a session: it would leave nothing behind.
-func (c *Conversation) DropSession(ctx context.Context) error {
-	return c.update(ctx, "forget a request for a session", c.dropSession)
+func (cs Compactions) DropSession(ctx context.Context) error {
+	return cs.c.update(ctx, "forget a request for a session", cs.c.dropSession)
 }
 
 func (c *Conversation) dropSession(tx *transaction) error {

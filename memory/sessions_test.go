@@ -18,7 +18,7 @@ func startSession(t tester, c *Conversation) (head compactor.Head, started bool)
 	t.Helper()
 	head, err := tryStartSession(t, c)
 	if started = err == nil; errors.Is(err, transcript.ErrEmpty) {
-		err = c.DropSession(ctx)
+		err = c.Compactions().DropSession(ctx)
 	}
 	if err != nil {
 		t.Errorf("begin a session: %v", err)
@@ -33,7 +33,7 @@ func tryStartSession(t tester, c *Conversation) (compactor.Head, error) {
 	if err != nil {
 		return peek(t, c).Head, err
 	}
-	return c.Commit(ctx, s, change)
+	return c.Compactions().Commit(ctx, s, change)
 }
 
 // sessionsOf writes earlier sessions as "1-9 [leaf worker 1-9] settled".
@@ -115,7 +115,7 @@ func TestANewSession(t *testing.T) {
 		} {
 			c := imported(t, 9)
 			hide(t, c, 1, 3)
-			if wanted, _, err := c.WantSession(ctx); err != nil || !wanted {
+			if wanted, _, err := c.Compactions().WantSession(ctx); err != nil || !wanted {
 				t.Fatal(wanted, err)
 			}
 			before := dump(t, c.store)
@@ -205,17 +205,17 @@ func TestAConversationOfThousandsOfSessions(t *testing.T) {
 func TestWantedSessions(t *testing.T) {
 	want := func(t *testing.T, c *Conversation, wanted, later bool) {
 		t.Helper()
-		if w, l, err := c.WantSession(ctx); err != nil || w != wanted || l != later {
+		if w, l, err := c.Compactions().WantSession(ctx); err != nil || w != wanted || l != later {
 			t.Errorf("wanted %v, later %v, %v", w, l, err)
 		}
 	}
 	due := func(t *testing.T, c *Conversation, want bool) {
 		t.Helper()
-		expect(t, "the result", must(c.SessionDue(ctx))(t), want)
+		expect(t, "the result", must(c.Compactions().SessionDue(ctx))(t), want)
 	}
 	takeUp := func(t *testing.T, c *Conversation) (ids []string) {
 		t.Helper()
-		taken := must(c.TakeUp(ctx, All, 1<<30, time.Time{}))(t)
+		taken := must(c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 		for _, m := range taken {
 			ids = append(ids, m.ID)
 		}
@@ -266,13 +266,13 @@ func TestWantedSessions(t *testing.T) {
 	t.Run("what was missed and said before it belongs before it", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "known"))
-		noError(t, c.SetGap(ctx, "m1"))
+		noError(t, c.Past().SetGap(ctx, "m1"))
 		deliverOnly(t, c, said(4, "before"))
 		want(t, c, true, true)
 		late := said(5, "after")
 		late.Time = time.Now().Add(time.Hour)
 		deliverOnly(t, c, late)
-		must(c.FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true))(t)
+		must(c.Past().FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true))(t)
 		expectAll(t, "taken up", takeUp(t, c), []string{"m2", "m3", "m4"})
 		due(t, c, true)
 	})

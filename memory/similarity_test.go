@@ -57,7 +57,7 @@ var people = map[string]string{"Ann": "0", "Bob": "1"}
 // keep saves a fact, from messages if any are named.
 func keep(t *testing.T, c *Conversation, person, content string, messages ...int64) Saved {
 	t.Helper()
-	s := must(c.Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
+	s := must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
 	return s
 }
 
@@ -87,7 +87,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 			if w.PersonID == "u2" {
 				w.Content = "My flat is near harbour, number 1"
 			}
-			if s, err := c.Keep(ctx, w); err != nil || !s.Fresh {
+			if s, err := c.Memories().Keep(ctx, w); err != nil || !s.Fresh {
 				t.Errorf("%+v, %v", s, err)
 			}
 		}
@@ -102,7 +102,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 	t.Run("what people had forgotten is not brought back by the messages it came from", func(t *testing.T) {
 		c := imported(t, 9)
 		s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
-		noError(t, c.Forget(ctx, s.ID))
+		noError(t, c.Memories().Forget(ctx, s.ID))
 		j := begin(t, c, leaf, worker, 1, 9)
 		answer, err := call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
 		if err != nil || !strings.Contains(answer, "had this forgotten") {

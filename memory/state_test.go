@@ -56,7 +56,7 @@ func (h *stateHistory) step() {
 			return s.Truncate([]transcript.Summary{row}, from), nil
 		})
 	case n < 9 || h.draw.IntN(3) > 0:
-		l := must(h.c.Latest(ctx))(h.t)
+		l := must(h.c.Compactions().Latest(ctx))(h.t)
 		if _, err := l.Undo(stateOf(h.t, h.c)); l.Why == "" && err == nil {
 			h.check("undo", l.Undo)
 		}
@@ -68,7 +68,7 @@ func (h *stateHistory) step() {
 // summarize prepares a summary, which a model may be to make again.
 func (h *stateHistory) summarize(kind compactor.Kind, by compactor.By, from, to int64, children ...int64) {
 	h.t.Helper()
-	j := must(h.c.Begin(ctx, compactor.Compaction{
+	j := must(h.c.Compactions().Begin(ctx, compactor.Compaction{
 		Kind: kind, By: by, Trigger: compactor.OnBackground, Span: compactor.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Children: children, AwaitsModel: h.draw.IntN(2) == 0,
 	}))(h.t)
@@ -77,7 +77,7 @@ func (h *stateHistory) summarize(kind compactor.Kind, by compactor.By, from, to 
 
 // cover applies all that is prepared.
 func (h *stateHistory) cover(s *transcript.State) (c transcript.Change, err error) {
-	behind, err := h.c.Stretches(ctx, s.CoverNeeds(ids(s.Prepared)))
+	behind, err := h.c.Compactions().Stretches(ctx, s.CoverNeeds(ids(s.Prepared)))
 	c, _, _ = s.Cover(ids(s.Prepared), 0, behind)
 	return c, err
 }
@@ -91,7 +91,7 @@ func (h *stateHistory) check(name string, decide func(*transcript.State) (transc
 		return // there is nothing to do
 	}
 	noError(h.t, err)
-	must(h.c.Commit(ctx, before, change))(h.t)
+	must(h.c.Compactions().Commit(ctx, before, change))(h.t)
 	if got, want := describe(stateOf(h.t, h.c)), describe(before.With(change)); got != want {
 		h.t.Fatalf("%s\nread back:\n%s\nin memory:\n%s", name, got, want)
 	}

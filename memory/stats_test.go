@@ -73,7 +73,7 @@ func TestMemoriesOfAPersonAndATimeInAnOrder(t *testing.T) {
 
 func TestStatistics(t *testing.T) {
 	s := gathered(t)
-	noError(t, find(t, s, "terminal:general").PinMemory(ctx, 1, true))
+	noError(t, find(t, s, "terminal:general").Memories().Pin(ctx, 1, true))
 	run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 2")
 	got := must(s.Statistics(ctx, Filter{State: "all"}))(t)
 	want := Statistics{

@@ -27,17 +27,17 @@ type Due struct {
 }
 
 // Due looks what there is to do, in one statement: every turn asks.
-func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
-	err = c.store.look(ctx, func(rows *sql.Rows) error {
+func (in Inbox) Due(ctx context.Context) (d Due, err error) {
+	err = in.c.store.look(ctx, func(rows *sql.Rows) error {
 		return rows.Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session)
 	}, `SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
 		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
 		gap IS NOT NULL,
 		EXISTS (SELECT 1 FROM wanted_sessions WHERE conversation = ?1)
-		FROM conversations WHERE id = ?1`, c.id)
+		FROM conversations WHERE id = ?1`, in.c.id)
 	if err != nil {
-		return Due{}, c.fail("look what there is to do", err)
+		return Due{}, in.c.fail("look what there is to do", err)
 	}
 	return d, nil
 }
@@ -51,16 +51,16 @@ func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
 // before since is too old to be answered: it is taken up as if nobody had addressed
 // the bot. How old that is goes by the time that has passed, where this process knows it,
 // not by the clock.
-func (c *Conversation) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
+func (in Inbox) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
 	var rows []int64
-	err = c.store.update(ctx, func(tx *transaction) error {
-		taken, rows, err = c.takeUp(tx, upTo, budget, since)
+	err = in.c.store.update(ctx, func(tx *transaction) error {
+		taken, rows, err = in.c.takeUp(tx, upTo, budget, since)
 		return err
 	})
 	if err != nil {
-		return nil, c.fail("take up messages", err)
+		return nil, in.c.fail("take up messages", err)
 	}
-	c.store.came.forget(rows)
+	in.c.store.came.forget(rows)
 	return taken, nil
 }
 

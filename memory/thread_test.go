@@ -16,12 +16,12 @@ func TestThreads(t *testing.T) {
 	}
 	receive := func(t *testing.T, c *Conversation, m Inbound) Receipt {
 		t.Helper()
-		r := must(c.Deliver(ctx, m))(t)
+		r := must(c.Inbox().Deliver(ctx, m))(t)
 		return r
 	}
 	follows := func(t *testing.T, c *Conversation, want bool) {
 		t.Helper()
-		if on, err := c.Following(ctx); on != want || err != nil {
+		if on, err := c.Settings().Following(ctx); on != want || err != nil {
 			t.Errorf("following: %v, %v", on, err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestThreads(t *testing.T) {
 	})
 	t.Run("outside of threads nothing is addressed by itself", func(t *testing.T) {
 		c := newConversation(t)
-		noError(t, c.Follow(ctx, true))
+		noError(t, c.Settings().Follow(ctx, true))
 		if r := receive(t, c, said(1, "hello")); r.Addressed {
 			t.Errorf("%+v", r)
 		}
@@ -67,7 +67,7 @@ func TestThreads(t *testing.T) {
 	t.Run("told to stop, it answers on only when addressed again, and no repetition counts as that", func(t *testing.T) {
 		c := newConversation(t)
 		receive(t, c, inThread(1, true))
-		noError(t, c.Follow(ctx, false))
+		noError(t, c.Settings().Follow(ctx, false))
 		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
 			t.Errorf("a repetition while it waits: %+v", r)
 		}
@@ -111,7 +111,7 @@ func TestWhoAsksIsRemembered(t *testing.T) {
 			strongest = max(strongest, strength)
 			m := said(1, "hello")
 			m.Addressed, m.Optional = strength > 0, strength == 1
-			r, err := c.Deliver(ctx, m)
+			r, err := c.Inbox().Deliver(ctx, m)
 			if err != nil || r.Addressed != (strongest > 0) {
 				rt.Fatalf("%+v, %v, strongest %d", r, err, strongest)
 			}
@@ -120,7 +120,7 @@ func TestWhoAsksIsRemembered(t *testing.T) {
 		if m := taken[0]; m.Addressed != (strongest > 0) || m.Optional != (strongest == 1) {
 			rt.Fatalf("strongest %d, taken up %+v", strongest, m)
 		}
-		turn, ok, err := c.Unanswered(ctx)
+		turn, ok, err := c.Turns().Unanswered(ctx)
 		if err != nil || ok != (strongest > 0) || turn.Optional != (strongest == 1) {
 			rt.Fatalf("strongest %d, turn %+v, %v", strongest, turn, err)
 		}
@@ -137,12 +137,12 @@ func TestATurnIsOptionalIfNobodyAsked(t *testing.T) {
 	asked := said(3, "you?")
 	asked.Addressed = true
 	deliver(t, c, optional(1), said(2, "well"))
-	if turn, _, err := c.Unanswered(ctx); err != nil || !turn.Optional {
+	if turn, _, err := c.Turns().Unanswered(ctx); err != nil || !turn.Optional {
 		t.Errorf("%+v, %v", turn, err)
 	}
-	noError(t, c.Finish(ctx, Outcome{Turn: 1}))
+	noError(t, c.Turns().Finish(ctx, Outcome{Turn: 1}))
 	deliver(t, c, optional(4), asked)
-	if turn, _, err := c.Unanswered(ctx); err != nil || turn.Optional || !slices.Equal(turn.To, []string{"m4", "m3"}) {
+	if turn, _, err := c.Turns().Unanswered(ctx); err != nil || turn.Optional || !slices.Equal(turn.To, []string{"m4", "m3"}) {
 		t.Errorf("%+v, %v", turn, err)
 	}
 }

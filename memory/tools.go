@@ -89,7 +89,7 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 	if err != nil {
 		return "", err
 	}
-	found, total, err := c.Memories(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: limit})
+	found, total, err := c.Memories().List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: limit})
 	if err != nil {
 		return "", err
 	}
@@ -222,7 +222,7 @@ func (c *Conversation) runSave(ctx context.Context, d draft, o ToolOptions) (str
 
 // asked returns the seqs of what people said in a turn.
 func (c *Conversation) asked(ctx context.Context, turn int64) (seqs []int64, err error) {
-	said, err := c.Said(ctx, turn)
+	said, err := c.Turns().Said(ctx, turn)
 	for _, m := range said {
 		seqs = append(seqs, m.Seq)
 	}

@@ -15,7 +15,7 @@ func TestASearchStaysInsideItsBudget(t *testing.T) {
 	for n := range 40 {
 		past = append(past, said(n+1, "the lighthouse was painted again, "+strings.Repeat("coat after coat ", 10)))
 	}
-	must(c.Import(ctx, past))(t)
+	must(c.Past().Import(ctx, past))(t)
 	for _, budget := range []int{0, 100, 300, 1000} {
 		tools := c.Tools(ToolOptions{Turn: func() int64 { return maxSeq }, Budget: func() int { return budget }})
 		text := must(tools[1].Run(ctx, json.RawMessage(`{"query": "lighthouse", "limit": 30}`)))(t)
@@ -35,7 +35,7 @@ func TestTools(t *testing.T) {
 	long := strings.Repeat("long ", passageShown) + "end"
 	deliver(t, c, said(1, "I like <tea> & cake"), said(2, long))
 	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
-	if _, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
+	if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("their parameters are valid JSON", func(t *testing.T) {

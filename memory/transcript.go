@@ -90,27 +90,27 @@ func fromJSON[T any](text string, list *[]T) error {
 	return json.Unmarshal([]byte(text), list)
 }
 
-// Transcript returns the messages from seq from on, deleted ones left out, at most
+// Page returns the messages from seq from on, deleted ones left out, at most
 // limit of them, oldest first. The next page begins behind the last one's seq.
-func (c *Conversation) Transcript(ctx context.Context, from int64, limit int) (page []chat.Message, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		page, err = c.messages(tx, from, maxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+func (tr Transcript) Page(ctx context.Context, from int64, limit int) (page []chat.Message, err error) {
+	err = tr.c.store.view(ctx, func(tx *transaction) error {
+		page, err = tr.c.messages(tx, from, maxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 		return err
 	})
 	if err != nil {
-		return nil, c.fail("read transcript", err)
+		return nil, tr.c.fail("read transcript", err)
 	}
 	return page, nil
 }
 
 // Message returns one message. ErrNotFound: there is no such message, or it was deleted.
-func (c *Conversation) Message(ctx context.Context, seq int64) (m chat.Message, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		m, err = c.message(tx, seq)
+func (tr Transcript) Message(ctx context.Context, seq int64) (m chat.Message, err error) {
+	err = tr.c.store.view(ctx, func(tx *transaction) error {
+		m, err = tr.c.message(tx, seq)
 		return err
 	})
 	if err != nil {
-		return m, c.fail(fmt.Sprintf("read message %d", seq), err)
+		return m, tr.c.fail(fmt.Sprintf("read message %d", seq), err)
 	}
 	return m, nil
 }
@@ -239,17 +239,17 @@ type Counts struct {
 }
 
 // Counts counts the conversation. It reads every message's row once.
-func (c *Conversation) Counts(ctx context.Context) (n Counts, err error) {
-	low, high := c.rows(1, maxSeq)
-	err = c.store.view(ctx, func(tx *transaction) error {
+func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
+	low, high := tr.c.rows(1, maxSeq)
+	err = tr.c.store.view(ctx, func(tx *transaction) error {
 		return tx.QueryRow(`SELECT
 			(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
 			(SELECT count(*) FROM inbox WHERE conversation = ?),
 			(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`,
-			low, high, c.id, c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
+			low, high, tr.c.id, tr.c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
 	})
 	if err != nil {
-		return n, c.fail("count", err)
+		return n, tr.c.fail("count", err)
 	}
 	return n, nil
 }

@@ -12,7 +12,7 @@ func TestTriesSurviveAStart(t *testing.T) {
 	deliverOnly(t, c, incomplete(1, "a"), incomplete(2, "b"))
 	tries := func(want ...int) []Inbound {
 		t.Helper()
-		found, err := c.Incomplete(ctx)
+		found, err := c.Inbox().Incomplete(ctx)
 		if err != nil || len(found) != len(want) {
 			t.Fatalf("%+v, %v", found, err)
 		}
@@ -23,22 +23,22 @@ func TestTriesSurviveAStart(t *testing.T) {
 		}
 		return found
 	}
-	noError(t, c.Try(ctx, tries(0, 0)[:1]))
-	if n, err := c.TryPast(ctx); n != 0 || err != nil {
+	noError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
+	if n, err := c.Inbox().TryPast(ctx); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 	s.Close()
 	s = openStore(t, dir)
 	c = find(t, s, "terminal:general")
-	noError(t, c.Try(ctx, tries(1, 0)))
-	if n, err := c.TryPast(ctx); n != 1 || err != nil {
+	noError(t, c.Inbox().Try(ctx, tries(1, 0)))
+	if n, err := c.Inbox().TryPast(ctx); n != 1 || err != nil {
 		t.Error(n, err)
 	}
 	deliverOnly(t, c, incomplete(1, "a")) // a repetition is nothing new
 	tries(2, 1)
 	edited := incomplete(1, "c")
 	edited.Time = day.Add(time.Hour)
-	if _, changed, err := c.Edit(ctx, edited); !changed || err != nil {
+	if _, changed, err := c.Transcript().Edit(ctx, edited); !changed || err != nil {
 		t.Fatal(changed, err)
 	}
 	tries(0, 1)

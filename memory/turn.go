@@ -14,19 +14,19 @@ import (
 )
 
 // Unanswered returns the oldest turn that waits for its answer, if there is one.
-func (c *Conversation) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		turn.Seq, err = c.open(tx)
+func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
+	err = turns.c.store.view(ctx, func(tx *transaction) error {
+		turn.Seq, err = turns.c.open(tx)
 		if err != nil || turn.Seq == 0 {
 			return err
 		}
 		ok = true
 		var since int64
-		if err := tx.QueryRow("SELECT attempts, saved_at FROM messages WHERE id = ?", c.row(turn.Seq)).Scan(&turn.Attempts, &since); err != nil {
+		if err := tx.QueryRow("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.row(turn.Seq)).Scan(&turn.Attempts, &since); err != nil {
 			return err
 		}
 		turn.Since = at(since)
-		said, err := c.messages(tx, turn.Seq, maxSeq, "AND turn = ? ORDER BY id", turn.Seq)
+		said, err := turns.c.messages(tx, turn.Seq, maxSeq, "AND turn = ? ORDER BY id", turn.Seq)
 		turn.Optional = true
 		for _, m := range said {
 			if m.Addressed {
@@ -37,19 +37,19 @@ func (c *Conversation) Unanswered(ctx context.Context) (turn Turn, ok bool, err 
 		return err
 	})
 	if err != nil {
-		return Turn{}, false, c.fail("find unanswered turn", err)
+		return Turn{}, false, turns.c.fail("find unanswered turn", err)
 	}
 	return turn, ok, nil
 }
 
 // Said returns what people said in a turn, in order.
-func (c *Conversation) Said(ctx context.Context, turn int64) (said []chat.Message, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
-		said, err = c.messages(tx, turn, maxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
+func (turns Turns) Said(ctx context.Context, turn int64) (said []chat.Message, err error) {
+	err = turns.c.store.view(ctx, func(tx *transaction) error {
+		said, err = turns.c.messages(tx, turn, maxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 		return err
 	})
 	if err != nil {
-		return nil, c.fail(fmt.Sprintf("read turn %d", turn), err)
+		return nil, turns.c.fail(fmt.Sprintf("read turn %d", turn), err)
 	}
 	return said, nil
 }
@@ -67,9 +67,9 @@ func (c *Conversation) open(tx *transaction) (seq int64, err error) {
 
 // Retry notes that a waiting turn is begun once more, and returns how often it
 // was begun, this time included. ErrNotFound: no such turn waits.
-func (c *Conversation) Retry(ctx context.Context, turn int64) (attempts int, err error) {
-	low, high := c.rows(turn, turn)
-	err = c.store.update(ctx, func(tx *transaction) error {
+func (turns Turns) Retry(ctx context.Context, turn int64) (attempts int, err error) {
+	low, high := turns.c.rows(turn, turn)
+	err = turns.c.store.update(ctx, func(tx *transaction) error {
 		return tx.QueryRow(`UPDATE messages SET attempts = attempts + 1
 			WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts`, low, high).Scan(&attempts)
 	})
@@ -77,7 +77,7 @@ func (c *Conversation) Retry(ctx context.Context, turn int64) (attempts int, err
 		err = ErrNotFound
 	}
 	if err != nil {
-		return 0, c.fail(fmt.Sprintf("retry turn %d", turn), err)
+		return 0, turns.c.fail(fmt.Sprintf("retry turn %d", turn), err)
 	}
 	return attempts, nil
 }
@@ -86,41 +86,41 @@ func (c *Conversation) Retry(ctx context.Context, turn int64) (attempts int, err
 // said, puts the reply into the outbox, and marks the turn answered, or closed if
 // it failed or nothing is said. The messages' seqs must go up, from the next one
 // of the conversation on. ErrNotFound: no such turn waits.
-func (c *Conversation) Finish(ctx context.Context, o Outcome) error {
-	_, _, err := c.Answer(ctx, o)
+func (turns Turns) Finish(ctx context.Context, o Outcome) error {
+	_, _, err := turns.Answer(ctx, o)
 	return err
 }
 
 // Answer is Finish, and returns the pieces of the reply as they are in the outbox, and
 // whether the turn's context is stored.
-func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, contextStored bool, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
+func (turns Turns) Answer(ctx context.Context, o Outcome) (posted []Piece, contextStored bool, err error) {
+	err = turns.c.store.update(ctx, func(tx *transaction) error {
 		state := answered
 		if o.Failure || o.Reply == "" {
 			state = closed
 		}
-		low, high := c.rows(o.Turn, o.Turn)
+		low, high := turns.c.rows(o.Turn, o.Turn)
 		if err := changed(tx, "UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high); err != nil {
 			return err
 		}
-		if err := c.append(tx, o.Turn, o.Messages, o.Count); err != nil {
+		if err := turns.c.append(tx, o.Turn, o.Messages, o.Count); err != nil {
 			return err
 		}
 		var err error
-		if contextStored, err = c.keepContext(tx, o.Context, o.Version); err != nil {
+		if contextStored, err = turns.c.keepContext(tx, o.Context, o.Version); err != nil {
 			return err
 		}
-		if err := c.keepSent(tx, o); err != nil {
+		if err := turns.c.keepSent(tx, o); err != nil {
 			return err
 		}
-		if err := c.addUsage(tx, o.Usage); err != nil {
+		if err := turns.c.addUsage(tx, o.Usage); err != nil {
 			return err
 		}
-		posted, err = c.post(tx, o)
+		posted, err = turns.c.post(tx, o)
 		return err
 	})
 	if err != nil {
-		return nil, false, c.fail(fmt.Sprintf("finish turn %d", o.Turn), err)
+		return nil, false, turns.c.fail(fmt.Sprintf("finish turn %d", o.Turn), err)
 	}
 	return posted, contextStored, nil
 }

@@ -30,15 +30,15 @@ func TestTurns(t *testing.T) {
 	t.Run("an answer, its tools and its pieces are written together, and read back as they were", func(t *testing.T) {
 		c, turn := ask(t)
 		o := answer(turn)
-		noError(t, c.Finish(ctx, o))
+		noError(t, c.Turns().Finish(ctx, o))
 		state := load(t, c)
 		if state.Open != 0 || state.Next != 5 || !reflect.DeepEqual(state.Messages[1:], o.Messages) {
 			t.Errorf("loaded %+v", state)
 		}
-		if _, ok, err := c.Unanswered(ctx); ok || err != nil {
+		if _, ok, err := c.Turns().Unanswered(ctx); ok || err != nil {
 			t.Errorf("unanswered: %v, %v", ok, err)
 		}
-		pieces, err := c.Outbox(ctx)
+		pieces, err := c.Outbox().Unsent(ctx)
 		want := []Piece{
 			{Row: 1, Reply: "r1", Part: 0, Parts: 2, To: []string{"m1"}, Text: "half past"},
 			{Row: 2, Reply: "r1", Part: 1, Parts: 2, To: []string{"m1"}, Text: " nine"},
@@ -52,44 +52,44 @@ func TestTurns(t *testing.T) {
 		bad := answer(turn)
 		bad.Messages[2].Seq = turn // taken
 		before := dump(t, c.store)
-		if err := c.Finish(ctx, bad); err == nil {
+		if err := c.Turns().Finish(ctx, bad); err == nil {
 			t.Error("a taken seq: no error")
 		}
 		bad = answer(turn)
 		bad.Messages[1].Role = llm.RoleUser
-		if err := c.Finish(ctx, bad); err == nil {
+		if err := c.Turns().Finish(ctx, bad); err == nil {
 			t.Error("a person's message: no error")
 		}
 		expect(t, "a refused outcome changed something", dump(t, c.store), before)
-		noError(t, c.Finish(ctx, answer(turn)))
-		expectError(t, c.Finish(ctx, answer(turn)), ErrNotFound)
+		noError(t, c.Turns().Finish(ctx, answer(turn)))
+		expectError(t, c.Turns().Finish(ctx, answer(turn)), ErrNotFound)
 	})
 	t.Run("a retry counts, and a failure closes the turn without words of the assistant", func(t *testing.T) {
 		c, turn := ask(t)
-		if n, err := c.Retry(ctx, turn); n != 2 || err != nil {
+		if n, err := c.Turns().Retry(ctx, turn); n != 2 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
-		noError(t, c.Finish(ctx, Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
-		expectError(t, failure(c.Retry(ctx, turn)), ErrNotFound)
+		noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
+		expectError(t, failure(c.Turns().Retry(ctx, turn)), ErrNotFound)
 		expect(t, "answered", number(t, c.store, "SELECT answered FROM messages"), closed)
-		if pieces, err := c.Outbox(ctx); err != nil || len(pieces) != 1 || !pieces[0].Failure {
+		if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 1 || !pieces[0].Failure {
 			t.Errorf("%+v, %v", pieces, err)
 		}
 	})
 	t.Run("a piece is unsent until it is sent, and no other conversation can mark it", func(t *testing.T) {
 		c, turn := ask(t)
-		noError(t, c.Finish(ctx, answer(turn)))
+		noError(t, c.Turns().Finish(ctx, answer(turn)))
 		other := find(t, c.store, "terminal:other")
-		expectError(t, other.Sent(ctx, 1, "p"), ErrNotFound)
-		noError(t, c.Sending(ctx, 1))
-		if pieces, _ := c.Outbox(ctx); len(pieces) != 2 || !pieces[0].Sending || pieces[1].Sending {
+		expectError(t, other.Outbox().Sent(ctx, 1, "p"), ErrNotFound)
+		noError(t, c.Outbox().Sending(ctx, 1))
+		if pieces, _ := c.Outbox().Unsent(ctx); len(pieces) != 2 || !pieces[0].Sending || pieces[1].Sending {
 			t.Errorf("%+v", pieces)
 		}
-		noError(t, c.Sent(ctx, 1, "p1"))
-		if pieces, _ := c.Outbox(ctx); len(pieces) != 1 || pieces[0].Row != 2 {
+		noError(t, c.Outbox().Sent(ctx, 1, "p1"))
+		if pieces, _ := c.Outbox().Unsent(ctx); len(pieces) != 1 || pieces[0].Row != 2 {
 			t.Errorf("%+v", pieces)
 		}
-		expectError(t, c.Sending(ctx, 1), ErrNotFound)
+		expectError(t, c.Outbox().Sending(ctx, 1), ErrNotFound)
 	})
 }
 
@@ -109,10 +109,10 @@ func TestUnfinished(t *testing.T) {
 	deliver(t, asked, m)
 	deliverOnly(t, inbox, m)
 	want("terminal:asked", "terminal:inbox")
-	noError(t, asked.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}))
+	noError(t, asked.Turns().Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}))
 	deliver(t, inbox)
 	want("terminal:asked", "terminal:inbox")
-	noError(t, asked.Sent(ctx, 1, "p"))
+	noError(t, asked.Outbox().Sent(ctx, 1, "p"))
 	want("terminal:inbox")
 	hide(t, done, 1, 1)
 	want("terminal:done", "terminal:inbox") // a placeholder is to be filled and repaired

@@ -26,9 +26,9 @@ const (
 // Latest returns the latest compaction of the session that was not undone yet, with what undoing
 // it needs. What was applied in earlier sessions is no business of those who take something back,
 // and stays, also where it was applied together with what they take back.
-func (c *Conversation) Latest(ctx context.Context) (l compactor.Undoable, err error) {
-	err = c.view(ctx, "read the latest compaction", func(tx *transaction) error {
-		l, err = c.latest(tx)
+func (cs Compactions) Latest(ctx context.Context) (l compactor.Undoable, err error) {
+	err = cs.c.view(ctx, "read the latest compaction", func(tx *transaction) error {
+		l, err = cs.c.latest(tx)
 		return err
 	})
 	return l, err

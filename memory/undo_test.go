@@ -22,7 +22,7 @@ func undo(t tester, c *Conversation) compactor.Head {
 // latest is the latest compaction; Why says why it cannot be undone.
 func latest(t tester, c *Conversation) compactor.Undoable {
 	t.Helper()
-	l, err := c.Latest(ctx)
+	l, err := c.Compactions().Latest(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestUndoOfACompaction(t *testing.T) {
 			applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
-			j := must(c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
+			j := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
 			must(j.Store(ctx, summarize.Summary{Text: "made anew", Tokens: 3}))(t)
 			return []int64{j.ID()}
 		}},
@@ -161,7 +161,7 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		s, l := stateOf(t, c), latest(t, c)
 		change := must(l.Undo(s))(t)
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 6, 8))
-		expectError(t, failure(c.Commit(ctx, s, change)), transcript.ErrStale)
+		expectError(t, failure(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
 		expect(t, "stack", shape(load(t, c).Head.Stack), "leaf worker 1-5, leaf worker 6-8")
 	})
 }
@@ -187,7 +187,7 @@ func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	applyRows(t, c, a, b)
 	applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
-	j := must(c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
+	j := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
 	must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, j.ID())
 	if applied[0].State != compactor.Stale || shape(head.Stack) != before {
@@ -207,12 +207,12 @@ func TestMemoriesSurviveAnUndo(t *testing.T) {
 	}
 	applyRows(t, c, save())
 	undo(t, c)
-	found, err := c.SearchMemories(ctx, "counts", 10)
+	found, err := c.Memories().Search(ctx, "counts", 10)
 	if err != nil || len(found) != 1 || found[0].State != "active" || found[0].Confirmed != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	applyRows(t, c, save()) // the same messages once more
-	if found, err := c.SearchMemories(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
+	if found, err := c.Memories().Search(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
 		t.Errorf("saved twice: %+v, %v", found, err)
 	}
 }
@@ -226,7 +226,7 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	}
 	by := func(t *testing.T, c *Conversation, trigger compactor.Trigger, from, to int64) {
 		t.Helper()
-		j := must(c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
+		j := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
 		must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 1}))(t)
 		applyRows(t, c, j.ID())
 	}
@@ -260,7 +260,7 @@ func TestPins(t *testing.T) {
 	pin := func(seq int64, want bool) {
 		t.Helper()
 		version := load(t, c).Head.Version
-		fresh, err := c.Pin(ctx, seq, "Ann")
+		fresh, err := c.Transcript().Pin(ctx, seq, "Ann")
 		if err != nil || fresh != want {
 			t.Errorf("pin %d: %v, %v", seq, fresh, err)
 		}
@@ -284,7 +284,7 @@ func TestPins(t *testing.T) {
 	if got := pins(); !reflect.DeepEqual(got, []int64{7, 2}) {
 		t.Errorf("pinned are %v", got)
 	}
-	expectError(t, failure(c.Pin(ctx, 99, "Ann")), ErrNotFound)
+	expectError(t, failure(c.Transcript().Pin(ctx, 99, "Ann")), ErrNotFound)
 	t.Run("an edit reaches a pin", func(t *testing.T) {
 		edit(t, c, 7, "other words")
 		expect(t, "pinned", load(t, c).Head.Pins[0].Text, "other words")
@@ -302,18 +302,18 @@ func TestPins(t *testing.T) {
 		if got := pins(); !reflect.DeepEqual(got, []int64{2}) {
 			t.Errorf("pinned are %v", got)
 		}
-		expectError(t, failure(c.Pin(ctx, 7, "Ann")), ErrNotFound)
+		expectError(t, failure(c.Transcript().Pin(ctx, 7, "Ann")), ErrNotFound)
 	})
 	t.Run("another conversation's are its own", func(t *testing.T) {
 		other := find(t, c.store, "terminal:other")
 		deliver(t, other, said(1, "hello"), said(2, "hello again"))
-		expectError(t, other.Unpin(ctx, 2), ErrNotFound)
+		expectError(t, other.Transcript().Unpin(ctx, 2), ErrNotFound)
 		expect(t, "pinned", len(load(t, other).Head.Pins), 0)
 	})
-	if err := c.Unpin(ctx, 2); err != nil || pins() != nil {
+	if err := c.Transcript().Unpin(ctx, 2); err != nil || pins() != nil {
 		t.Errorf("unpin: %v, left are %v", err, pins())
 	}
-	expectError(t, c.Unpin(ctx, 2), ErrNotFound)
+	expectError(t, c.Transcript().Unpin(ctx, 2), ErrNotFound)
 }
 
 func TestExpand(t *testing.T) {
@@ -325,7 +325,7 @@ func TestExpand(t *testing.T) {
 	remove(t, c, 5) // the rollup is a placeholder, and keeps its children
 	expand := func(id, from int64, limit int, next int64, want ...int64) {
 		t.Helper()
-		e, err := c.Expand(ctx, id, from, limit)
+		e, err := c.Transcript().Expand(ctx, id, from, limit)
 		if err != nil || !reflect.DeepEqual(seqs(e.Messages), want) || e.Next != next || e.Row.ID != id {
 			t.Errorf("row %d from %d: %v, next %d, %v; want %v, %d", id, from, seqs(e.Messages), e.Next, err, want, next)
 		}
@@ -335,15 +335,15 @@ func TestExpand(t *testing.T) {
 	expand(b, 1, 2, 7, 4, 6)
 	expand(b, 7, 2, 0, 7, 8)
 	expand(a, 4, 2, 0)
-	e, err := c.Expand(ctx, up, 1, 100)
+	e, err := c.Transcript().Expand(ctx, up, 1, 100)
 	if err != nil || !reflect.DeepEqual(ids(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
 		t.Errorf("the rollup: %v, %v, %v", ids(e.Children), seqs(e.Messages), err)
 	}
 	prepared := storeSummary(t, c, leaf, worker, 9, 10) // is not in the window
-	expectError(t, failure(c.Expand(ctx, prepared, 1, 100)), ErrNotFound)
-	expectError(t, failure(c.Expand(ctx, 999, 1, 100)), ErrNotFound)
+	expectError(t, failure(c.Transcript().Expand(ctx, prepared, 1, 100)), ErrNotFound)
+	expectError(t, failure(c.Transcript().Expand(ctx, 999, 1, 100)), ErrNotFound)
 	other := find(t, c.store, "terminal:other")
-	expectError(t, failure(other.Expand(ctx, a, 1, 100)), ErrNotFound)
+	expectError(t, failure(other.Transcript().Expand(ctx, a, 1, 100)), ErrNotFound)
 }
 
 func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
@@ -353,7 +353,7 @@ func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
 	}
 	a := storeSummary(t, c, leaf, worker, 1, 3)
 	applyRows(t, c, a)
-	noError(t, c.Measured(ctx, a, 900, 400))
+	noError(t, c.Compactions().Measured(ctx, a, 900, 400))
 	deliver(t, c, said(9, "text"))
 	hide(t, c, 4, 6)
 	b := storeSummary(t, c, leaf, worker, 5, 6) // splits the placeholder
@@ -361,7 +361,7 @@ func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
 	applyRows(t, c, b, up)
 	undo(t, c)
 	edit(t, c, 2, "other words") // makes a row that is no compaction
-	all, err := c.AppliedCompactions(ctx)
+	all, err := c.Compactions().Applied(ctx)
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%+v, %v", all, err)
 	}

@@ -59,14 +59,14 @@ func TestUpgradeOfMemories(t *testing.T) {
 	t.Run("no place is public before its connector says so", func(t *testing.T) {
 		s.ShareMemories(true)
 		c := find(t, s, "discord:1/10")
-		if _, here, err := c.SharesMemories(ctx); err != nil || here {
+		if _, here, err := c.Memories().Shared(ctx); err != nil || here {
 			t.Errorf("%v, %v", here, err)
 		}
 		m := said(9, "hello")
 		m.Audience = ServerWide
 		m.Time = time.Now()
 		deliver(t, c, m)
-		if _, here, err := c.SharesMemories(ctx); err != nil || !here {
+		if _, here, err := c.Memories().Shared(ctx); err != nil || !here {
 			t.Errorf("%v, %v", here, err)
 		}
 	})

@@ -108,7 +108,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		}
 	})
 	t.Run("what was applied then stands in its place, and is not undone", func(t *testing.T) {
-		all, err := c.AppliedCompactions(ctx)
+		all, err := c.Compactions().Applied(ctx)
 		if err != nil || len(all) != 2 || all[0].Next < 2 || all[0].Next > 5 || shape(all[0].Rows) != "leaf worker 1-1" || all[1].Next != 5 {
 			t.Errorf("%+v, %v", all, err)
 		}
@@ -116,7 +116,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		expect(t, "the result", latest(t, c).Why, transcript.ErrNothingApplied.Error())
 	})
 	t.Run("pieces keep their order, their rows and their states", func(t *testing.T) {
-		pieces, err := c.Outbox(ctx)
+		pieces, err := c.Outbox().Unsent(ctx)
 		want := []Piece{
 			{Row: 6, Reply: "reply-3", Part: 1, Parts: 2, To: []string{"m2"}, Text: " nine", Sending: true},
 			{Row: 9, Reply: "notice-4", Part: 0, Parts: 1, To: []string{"m4"}, Text: "sorry", Failure: true},
@@ -124,8 +124,8 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(pieces, want) {
 			t.Errorf("%+v, %v", pieces, err)
 		}
-		noError(t, c.Post(ctx, Outcome{Reply: "notice-9", Pieces: []string{"new"}}))
-		if pieces, err := c.Outbox(ctx); err != nil || len(pieces) != 3 || pieces[2].Row != 10 {
+		noError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-9", Pieces: []string{"new"}}))
+		if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 3 || pieces[2].Row != 10 {
 			t.Errorf("the next piece: %+v, %v", pieces, err)
 		}
 	})
@@ -136,20 +136,20 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	})
 	t.Run("a full inbox is taken up, and only where nothing was said the past is wanted", func(t *testing.T) {
 		full := find(t, s, "terminal:full")
-		done, first, err := full.ReadBack(ctx)
+		done, first, err := full.Past().ReadBack(ctx)
 		if done || first != "m1" || err != nil {
 			t.Errorf("full: %v, %q, %v", done, first, err)
 		}
-		taken, err := full.TakeUp(ctx, All, 100, time.Time{})
+		taken, err := full.Inbox().TakeUp(ctx, All, 100, time.Time{})
 		if err != nil || len(taken) != 1 || taken[0].Text != "are you there?" || taken[0].Attachments[0].URL != "https://x.test/cat" || taken[0].Optional {
 			t.Errorf("took up %+v, %v", taken, err)
 		}
 		for name, want := range map[string]bool{"terminal:general": true, "terminal:empty": false} {
-			if done, _, err := find(t, s, name).ReadBack(ctx); done != want || err != nil {
+			if done, _, err := find(t, s, name).Past().ReadBack(ctx); done != want || err != nil {
 				t.Errorf("%s: %v, %v", name, done, err)
 			}
 		}
-		if _, open, err := c.Gap(ctx); open || err != nil {
+		if _, open, err := c.Past().Gap(ctx); open || err != nil {
 			t.Errorf("a gap is open, %v", err)
 		}
 	})

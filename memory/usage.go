@@ -50,8 +50,8 @@ func (u *Usage) AddAll(other Usage) {
 func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
 // AddUsage adds to what the conversation's models were used for.
-func (c *Conversation) AddUsage(ctx context.Context, all []Usage) error {
-	return c.update(ctx, "write usage", func(tx *transaction) error { return c.addUsage(tx, all) })
+func (turns Turns) AddUsage(ctx context.Context, all []Usage) error {
+	return turns.c.update(ctx, "write usage", func(tx *transaction) error { return turns.c.addUsage(tx, all) })
 }
 
 func (c *Conversation) addUsage(tx *transaction, all []Usage) error {
@@ -82,10 +82,10 @@ func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
 }
 
 // Usage returns what the conversation's models were used for, oldest first.
-func (c *Conversation) Usage(ctx context.Context) ([]Usage, error) {
-	all, err := c.store.usage(ctx, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model", c.id)
+func (turns Turns) Usage(ctx context.Context) ([]Usage, error) {
+	all, err := turns.c.store.usage(ctx, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model", turns.c.id)
 	if err != nil {
-		return nil, c.fail("read usage", err)
+		return nil, turns.c.fail("read usage", err)
 	}
 	return all, nil
 }
@@ -122,14 +122,14 @@ type shown struct {
 // request that was made while a summary was shown, the tokens of the messages behind it
 // less its own. A request is an assistant's message. Summaries that were undone are left
 // out.
-func (c *Conversation) Saved(ctx context.Context) (saved int64, err error) {
-	err = c.view(ctx, "estimate what summaries saved", func(tx *transaction) error {
-		summaries, err := c.shownSummaries(tx)
+func (turns Turns) Saved(ctx context.Context) (saved int64, err error) {
+	err = turns.c.view(ctx, "estimate what summaries saved", func(tx *transaction) error {
+		summaries, err := turns.c.shownSummaries(tx)
 		if err != nil || len(summaries) == 0 {
 			return err
 		}
 		var tokens, requests sums
-		low, high := c.rows(1, maxSeq)
+		low, high := turns.c.rows(1, maxSeq)
 		err = each(tx, func(rows *sql.Rows) error {
 			var seq, n, request int64
 			err := rows.Scan(&seq, &request, &n)

@@ -28,7 +28,7 @@ func TestUsage(t *testing.T) {
 		{b, []Usage{usageRow("2026-03-29", ForTurn, "m", 1)}},
 		{b, nil},
 	} {
-		noError(t, add.c.AddUsage(ctx, add.all))
+		noError(t, add.c.Turns().AddUsage(ctx, add.all))
 	}
 	ofB := usageRow("2026-03-29", ForTurn, "m", 1)
 	ofB.Conversation = "test:b"
@@ -37,7 +37,7 @@ func TestUsage(t *testing.T) {
 		read func() ([]Usage, error)
 		want []Usage
 	}{
-		"what is added twice is one row, by day, kind and model": {func() ([]Usage, error) { return a.Usage(ctx) }, ofA},
+		"what is added twice is one row, by day, kind and model": {func() ([]Usage, error) { return a.Turns().Usage(ctx) }, ofA},
 		"of all conversations, oldest first":                     {func() ([]Usage, error) { return s.Usage(ctx, "") }, append(ofA[:3:3], ofB)},
 		"since a day, the day included":                          {func() ([]Usage, error) { return s.Usage(ctx, "2026-03-29") }, []Usage{ofA[2], ofB}},
 		"since a day that is to come":                            {func() ([]Usage, error) { return s.Usage(ctx, "2026-03-30") }, nil},
@@ -50,10 +50,10 @@ func TestUsage(t *testing.T) {
 	}
 	t.Run("a row that cannot be is refused, and nothing of it is written", func(t *testing.T) {
 		bad := usageRow("today", ForTurn, "m", 1)
-		if err := a.AddUsage(ctx, []Usage{usageRow("2026-03-28", ForTurn, "m", 1), bad}); err == nil {
+		if err := a.Turns().AddUsage(ctx, []Usage{usageRow("2026-03-28", ForTurn, "m", 1), bad}); err == nil {
 			t.Error("no error")
 		}
-		if got, _ := a.Usage(ctx); !reflect.DeepEqual(got, ofA) {
+		if got, _ := a.Turns().Usage(ctx); !reflect.DeepEqual(got, ofA) {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -69,13 +69,13 @@ func TestUsageIsWrittenWithTheAnswer(t *testing.T) {
 	answer := Outcome{Turn: turn, Usage: used, Messages: []chat.Message{{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "nine", Time: day}}}
 	bad := answer
 	bad.Messages = []chat.Message{{Seq: turn, Turn: turn, Role: llm.RoleAssistant, Text: "taken", Time: day}}
-	if err := c.Finish(ctx, bad); err == nil {
+	if err := c.Turns().Finish(ctx, bad); err == nil {
 		t.Fatal("a taken seq: no error")
 	}
-	expect(t, "an answer that was not written left", len(must(c.Usage(ctx))(t)), 0)
-	noError(t, c.Finish(ctx, answer))
-	expectError(t, c.Finish(ctx, answer), ErrNotFound)
-	if got, err := c.Usage(ctx); err != nil || !reflect.DeepEqual(got, used) {
+	expect(t, "an answer that was not written left", len(must(c.Turns().Usage(ctx))(t)), 0)
+	noError(t, c.Turns().Finish(ctx, answer))
+	expectError(t, c.Turns().Finish(ctx, answer), ErrNotFound)
+	if got, err := c.Turns().Usage(ctx); err != nil || !reflect.DeepEqual(got, used) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestSaved(t *testing.T) {
 				m.Addressed = true
 				turn := deliver(t, c, m)[0].Turn
 				reply := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: day, Tokens: 1}
-				noError(t, c.Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}}))
+				noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}}))
 				seq = turn + 2
 			}
 		}
@@ -118,7 +118,7 @@ func TestSaved(t *testing.T) {
 	}
 	saved := func(t *testing.T, c *Conversation, want int64) {
 		t.Helper()
-		if got, err := c.Saved(ctx); err != nil || got != want {
+		if got, err := c.Turns().Saved(ctx); err != nil || got != want {
 			t.Errorf("saved %d, %v, want %d", got, err, want)
 		}
 	}

@@ -65,11 +65,11 @@ func scattered(t *testing.T, s *Store, seed int64, n int) (c *Conversation, mark
 			}
 			page = append(page, said(i, text))
 		}
-		must(c.Import(ctx, page))(t)
+		must(c.Past().Import(ctx, page))(t)
 		for j := range page {
 			page[j].Text = fmt.Sprintf("w%x is another one's", r.Intn(4000))
 		}
-		must(other.Import(ctx, page))(t)
+		must(other.Past().Import(ctx, page))(t)
 	}
 	return c, marked
 }
@@ -214,7 +214,7 @@ func scatteredMemories(t *testing.T, c *Conversation, seed int64, n int) (secret
 				text += fmt.Sprintf(" w%x%s%d", r.Intn(4000), secret, i)
 			}
 		}
-		m, _, err := c.Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: text}, "Ada")
+		m, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: text}, "Ada")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func compacted(t *testing.T) *Conversation {
 	c := imported(t, 9)
 	a := storeSummary(t, c, leaf, worker, 1, 3)
 	applyRows(t, c, a)
-	noError(t, c.Measured(ctx, a, 900, 400))
+	noError(t, c.Compactions().Measured(ctx, a, 900, 400))
 	noError(t, begin(t, c, leaf, worker, 4, 5).Fail(ctx, "no model"))
 	applyRows(t, c, storeSummary(t, c, leaf, extractive, 4, 6))
 	undo(t, c)

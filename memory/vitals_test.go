@@ -30,9 +30,9 @@ func TestVitals(t *testing.T) {
 	}
 	before := time.Now().Add(-time.Millisecond)
 	deliverOnly(t, c, said(1, "a"), said(2, "b"))
-	noError(t, c.Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
-	noError(t, c.Sending(ctx, 1))
-	noError(t, c.Sent(ctx, 1, "p1"))
+	noError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
+	noError(t, c.Outbox().Sending(ctx, 1))
+	noError(t, c.Outbox().Sent(ctx, 1, "p1"))
 	addMemories(t, c, "active", 3)
 	addMemories(t, c, "forgotten", 1)
 	v = must(c.store.Vitals(ctx))(t)

@@ -115,7 +115,7 @@ func (r Recording) fill(ctx context.Context, c *memory.Conversation) (place map[
 		bodies = append(bodies, m.Body())
 		past = append(past, memory.Inbound{ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time})
 		if len(past) == batch || i == len(r.Messages)-1 {
-			if _, err := c.Import(ctx, past); err != nil {
+			if _, err := c.Past().Import(ctx, past); err != nil {
 				return nil, nil, err
 			}
 			past = past[:0]

@@ -222,20 +222,24 @@ func (p *player) pass(t time.Time) {
 	}
 }
 
-// settle lets all that is slow end, however long it takes.
+// patience is how long what fails again and again is waited for.
+const patience = time.Hour
+
+// settle lets all that is slow end. What fails is tried again for a while, as it would be.
 func (p *player) settle(ctx context.Context) error {
-	for {
+	for end := p.now.Add(patience); ctx.Err() == nil; {
 		p.engine.Check(ctx)
 		for len(p.tasks) > 0 {
 			next := heap.Pop(&p.tasks).(task)
 			p.pass(next.at)
 			next.finish()
 		}
-		if !p.engine.Reading()().BackingOff {
-			return ctx.Err()
+		if !p.engine.Reading()().BackingOff || p.now.After(end) {
+			return nil
 		}
 		p.pass(p.now.Add(time.Second))
 	}
+	return ctx.Err()
 }
 
 // act does what somebody wanted before t, or before the message seq.

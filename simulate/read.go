@@ -26,7 +26,7 @@ const importedAfter = time.Hour
 func Read(ctx context.Context, c *memory.Conversation) (Recording, error) {
 	rec := Recording{Name: c.Name()}
 	for from := int64(1); ; {
-		said, err := c.Recorded(ctx, from, page)
+		said, err := c.Transcript().Recorded(ctx, from, page)
 		if err != nil {
 			return rec, err
 		}
@@ -41,7 +41,7 @@ func Read(ctx context.Context, c *memory.Conversation) (Recording, error) {
 		}
 		from = said[len(said)-1].Seq + 1
 	}
-	turns, err := c.TurnUsages(ctx, 1, math.MaxUint32)
+	turns, err := c.Turns().Usages(ctx, 1, math.MaxUint32)
 	if err != nil {
 		return rec, err
 	}
@@ -49,7 +49,7 @@ func Read(ctx context.Context, c *memory.Conversation) (Recording, error) {
 	for _, t := range turns {
 		rec.Requests[t.Seq] = t.Sent
 	}
-	rec.Summaries, rec.Sessions, err = c.RecordedSummaries(ctx)
+	rec.Summaries, rec.Sessions, err = c.Compactions().Recorded(ctx)
 	return rec, err
 }
 

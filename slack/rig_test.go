@@ -214,7 +214,7 @@ func (r *rig) transcript(name string) []string {
 func (r *rig) messages(name string) []chat.Message {
 	r.t.Helper()
 	c := must(r.store.Conversation(context.Background(), name))(r.t)
-	page := must(c.Transcript(context.Background(), 1, 10_000))(r.t)
+	page := must(c.Transcript().Page(context.Background(), 1, 10_000))(r.t)
 	return page
 }
 

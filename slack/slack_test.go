@@ -168,7 +168,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 			r.stored(name, "user: the launch is on Monday")
 		}
 		c := must(r.store.Find(t.Context(), name))(t)
-		if _, here, err := c.SharesMemories(t.Context()); err != nil || here != want {
+		if _, here, err := c.Memories().Shared(t.Context()); err != nil || here != want {
 			t.Errorf("%s shares its memories: %v, %v", name, here, err)
 		}
 	}

@@ -201,7 +201,7 @@ func (e *editor) tell(ctx context.Context, err error) error {
 
 // status is who writes, and how full the window is; empty while nobody knows.
 func (e *editor) status(ctx context.Context, hub *channel.Hub) string {
-	model, percent, err := hub.Fill(ctx, e.conversation)
+	model, percent, err := hub.Operator().Fill(ctx, e.conversation)
 	if err != nil {
 		return ""
 	}

@@ -72,7 +72,7 @@ func TestPlain(t *testing.T) {
 			t.Errorf("output %q, errors %q", s.out, s.err)
 		}
 		conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
-		messages, err := conversation.Transcript(t.Context(), 1, 10)
+		messages, err := conversation.Transcript().Page(t.Context(), 1, 10)
 		if err != nil || len(messages) != 4 || strings.TrimSpace(messages[0].Text) != strings.TrimSpace(long) {
 			t.Errorf("%d messages, %v", len(messages), err)
 		}
@@ -123,7 +123,7 @@ func TestPlain(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader("now\n")}, echo)
 		for _, name := range []string{"terminal:general", "terminal:other"} {
 			conversation := must(s.store.Conversation(t.Context(), name))(t)
-			must(conversation.Deliver(t.Context(), inbound(person("Ada"), "left in "+name)))(t)
+			must(conversation.Inbox().Deliver(t.Context(), inbound(person("Ada"), "left in "+name)))(t)
 		}
 		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
 		if got, want := s.out.String(), "you said left in terminal:general\nyou said now\n"; got != want {

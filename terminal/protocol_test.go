@@ -135,7 +135,7 @@ func TestProtocol(t *testing.T) {
 			t.Errorf("got\n%s", s.out)
 		}
 		conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
-		messages, err := conversation.Transcript(t.Context(), 2, 1)
+		messages, err := conversation.Transcript().Page(t.Context(), 2, 1)
 		if err != nil || messages[0].Author != "Bo" || !messages[0].Time.Equal(time.Date(2026, 1, 31, 14, 4, 5, 0, time.UTC)) {
 			t.Errorf("kept %+v, %v", messages, err)
 		}

@@ -15,7 +15,7 @@ func TestUnknownCommand(t *testing.T) {
 		t.Errorf("on the error stream: %q", s.err)
 	}
 	conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
-	messages, err := conversation.Transcript(t.Context(), 1, 10)
+	messages, err := conversation.Transcript().Page(t.Context(), 1, 10)
 	if err != nil || len(messages) != 4 {
 		t.Errorf("%d messages were stored, want 4: %v", len(messages), err)
 	}

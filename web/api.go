@@ -149,7 +149,7 @@ const maxSeq = 1<<32 - 1
 
 // page reads limit and offset.
 func page(r *http.Request) (limit, offset int, err error) {
-	l, err := number(r, "limit", 50, 1, 200)
+	l, err := number(r, "limit", pageSize, 1, 200)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -85,10 +85,10 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
 	case b.Keep != nil && (*b.Keep < 0 || *b.Keep > maxKeep):
 		return problem(http.StatusUnprocessableEntity, "keep_last_n = %d: must be from 0 to %d.", *b.Keep, maxKeep)
 	}
-	if now, _ := s.o.Hub.Glance(c.Name()); now.Summarizing {
+	if now, _ := s.operator.Glance(c.Name()); now.Summarizing {
 		return problem(http.StatusConflict, "A compaction is running already. Wait for its event, or for summarizing to end.")
 	}
-	began, err := s.o.Hub.Compact(r.Context(), c.Name(), b.Focus, b.Keep)
+	began, err := s.operator.Compact(r.Context(), c.Name(), b.Focus, b.Keep)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	undone, err := s.o.Hub.Undo(r.Context(), c.Name())
+	undone, err := s.operator.Undo(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	wanted, later, err := s.o.Hub.StartSession(r.Context(), c.Name())
+	wanted, later, err := s.operator.StartSession(r.Context(), c.Name())
 	switch {
 	case err != nil:
 		return err
@@ -131,7 +131,7 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) pause(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.conversation(r)
 	if err == nil {
-		err = s.o.Hub.Pause(r.Context(), c.Name(), config.WebOwner)
+		err = s.operator.Pause(r.Context(), c.Name(), config.WebOwner)
 	}
 	if err != nil {
 		return err
@@ -142,13 +142,13 @@ func (s *Server) pause(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) resume(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.conversation(r)
 	if err == nil {
-		err = s.o.Hub.Resume(r.Context(), c.Name())
+		err = s.operator.Resume(r.Context(), c.Name())
 	}
 	if err != nil {
 		return err
 	}
 	a := doneAnswer{Done: true}
-	if _, all, err := s.o.Hub.Paused(r.Context(), c.Name()); err != nil {
+	if _, all, err := s.operator.Paused(r.Context(), c.Name()); err != nil {
 		return err
 	} else if all {
 		a.Reason = "the whole bot is still paused; /resume everywhere ends that"
@@ -168,7 +168,7 @@ func (s *Server) showSettings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a := settingsAnswer{Ignored: []string{}}
-	all, left, err := s.o.Hub.Settings(r.Context(), c.Name())
+	all, left, err := s.operator.Settings(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (s *Server) putSettings(w http.ResponseWriter, r *http.Request) error {
 	if len(values) == 0 {
 		return problem(http.StatusUnprocessableEntity, "Name at least one setting: {\"background_threshold\": 0.7}.")
 	}
-	if err := s.o.Hub.Set(r.Context(), c.Name(), values, config.WebOwner); err != nil {
+	if err := s.operator.Set(r.Context(), c.Name(), values, config.WebOwner); err != nil {
 		return err
 	}
 	s.o.Events.changed(c.Name())

@@ -2,6 +2,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -72,7 +73,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	list, err := s.conversations(r, r.URL.Query().Get("q"), limit, offset)
+	list, err := s.conversations(r.Context(), r.URL.Query().Get("q"), limit, offset)
 	if err != nil {
 		return err
 	}
@@ -80,19 +81,19 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 }
 
 // conversations is a page of the conversations that have some words in their names.
-func (s *Server) conversations(r *http.Request, words string, limit, offset int) (list conversationList, err error) {
-	places, total, err := s.o.Store.Places(r.Context(), words, limit, offset)
+func (s *Server) conversations(ctx context.Context, words string, limit, offset int) (list conversationList, err error) {
+	places, total, err := s.o.Store.Places(ctx, words, limit, offset)
 	if err != nil {
 		return list, err
 	}
-	paused, err := s.o.Store.Pauses(r.Context())
+	paused, err := s.o.Store.Pauses(ctx)
 	if err != nil {
 		return list, err
 	}
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
 		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.o.Agent(p.Channel).ID, Messages: p.Next - 1, Last: p.Last, State: "idle"}
-		now, err := s.fills.of(r.Context(), s.o.Hub, p)
+		now, err := s.fills.of(ctx, s.operator, p)
 		if err != nil {
 			return list, err
 		}
@@ -124,17 +125,17 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	a := conversationAnswer{}
-	if a.Context, err = s.o.Hub.Gauge(r.Context(), c.Name()); err != nil {
+	if a.Context, err = s.operator.Gauge(r.Context(), c.Name()); err != nil {
 		return err
 	}
-	if a.Settings, _, err = s.o.Hub.Settings(r.Context(), c.Name()); err != nil {
+	if a.Settings, _, err = s.operator.Settings(r.Context(), c.Name()); err != nil {
 		return err
 	}
-	here, all, err := s.o.Hub.Paused(r.Context(), c.Name())
+	here, all, err := s.operator.Paused(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}
-	now, _ := s.o.Hub.Glance(c.Name())
+	now, _ := s.operator.Glance(c.Name())
 	a.Silent, a.Answering = here || all, now.Answering
 	return answer(w, http.StatusOK, a)
 }
@@ -144,7 +145,7 @@ func (s *Server) conversationUsage(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	spent, err := s.o.Hub.Spending(r.Context(), c.Name())
+	spent, err := s.operator.Spending(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
 		}
 		return answer(w, http.StatusOK, list)
 	}
-	found, more, err := c.Earlier(r.Context(), before, limit)
+	found, more, err := c.Transcript().Earlier(r.Context(), before, limit)
 	if err != nil {
 		return err
 	}
@@ -214,7 +215,7 @@ func (s *Server) summaries(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now, err := s.o.Hub.Gauge(r.Context(), c.Name())
+	now, err := s.operator.Gauge(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := c.Expand(r.Context(), number64, from, limit)
+	e, err := c.Transcript().Expand(r.Context(), number64, from, limit)
 	if err != nil {
 		return err
 	}

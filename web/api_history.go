@@ -57,15 +57,15 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 
 // historyOf reads the history of a conversation since a time, before a seq (0: all).
 func (s *Server) historyOf(ctx context.Context, c *memory.Conversation, since time.Time, before int64) (h historyAnswer, err error) {
-	now, err := s.o.Hub.Gauge(ctx, c.Name())
+	now, err := s.operator.Gauge(ctx, c.Name())
 	if err != nil {
 		return h, err
 	}
-	grown, more, err := c.Growth(ctx, since, before, historyMessages)
+	grown, more, err := c.Transcript().Growth(ctx, since, before, historyMessages)
 	if err != nil {
 		return h, err
 	}
-	steps, err := c.AppliedSteps(ctx, since, before, historyCompactions)
+	steps, err := c.Compactions().Steps(ctx, since, before, historyCompactions)
 	if err != nil {
 		return h, err
 	}
@@ -77,7 +77,7 @@ func (s *Server) historyOf(ctx context.Context, c *memory.Conversation, since ti
 	if more {
 		h.Before = grown[0].Seq
 	}
-	turns, err := c.TurnUsages(ctx, grown[0].Seq, grown[len(grown)-1].Seq)
+	turns, err := c.Turns().Usages(ctx, grown[0].Seq, grown[len(grown)-1].Seq)
 	if err != nil {
 		return h, err
 	}
@@ -197,8 +197,8 @@ type fill struct {
 const maxFills = 10_000
 
 // of returns how full a conversation is and what it does.
-func (f *fills) of(ctx context.Context, hub *channel.Hub, p memory.Place) (channel.Glance, error) {
-	if now, open := hub.Glance(p.Channel); open {
+func (f *fills) of(ctx context.Context, operator channel.Operator, p memory.Place) (channel.Glance, error) {
+	if now, open := operator.Glance(p.Channel); open {
 		return now, nil
 	}
 	f.mu.Lock()
@@ -207,7 +207,7 @@ func (f *fills) of(ctx context.Context, hub *channel.Hub, p memory.Place) (chann
 	if found && known.next == p.Next && known.version == p.Version {
 		return known.glance, nil
 	}
-	now, err := hub.Gauge(ctx, p.Channel)
+	now, err := operator.Gauge(ctx, p.Channel)
 	if err != nil {
 		return channel.Glance{}, err
 	}

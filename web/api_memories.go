@@ -29,7 +29,7 @@ func (s *Server) memoryRoutes() []route {
 			}, answers: map[int]any{200: memoryList{}},
 		},
 		{method: "GET", path: one, summary: "A memory, the messages it came from, and what superseded what", handle: s.showMemory, answers: map[int]any{200: memoryAnswer{}}},
-		{method: "PATCH", path: one, summary: "Pin or unpin a memory, forget or restore it", handle: s.patchMemory, body: memoryPatch{}, answers: map[int]any{200: memoryAnswer{}, 409: nil, 422: nil}},
+		{method: "PATCH", path: one, summary: "Change a memory's text, pin or unpin it, forget or restore it", handle: s.patchMemory, body: memoryPatch{}, answers: map[int]any{200: memoryAnswer{}, 409: nil, 422: nil}},
 		{method: "DELETE", path: one, summary: "Delete a memory for good; PATCH with state \"forgotten\" can be undone", handle: s.purgeMemory, answers: map[int]any{204: nil}},
 	}
 }
@@ -109,8 +109,9 @@ func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
 
 // memoryPatch is what changes of a memory.
 type memoryPatch struct {
-	Pinned *bool  `json:"pinned,omitempty" doc:"true: it neither ends nor fades"`
-	State  string `json:"state,omitempty" doc:"forgotten: it is not recalled any more; active: it is again"`
+	Content *string `json:"content,omitempty" doc:"another text; its sources stay"`
+	Pinned  *bool   `json:"pinned,omitempty" doc:"true: it neither ends nor fades"`
+	State   string  `json:"state,omitempty" doc:"forgotten: it is not recalled any more; active: it is again"`
 }
 
 func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
@@ -125,8 +126,14 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	if p.State != "" && p.State != "forgotten" && p.State != "active" {
 		return problem(http.StatusUnprocessableEntity, "state = %q: must be \"forgotten\" or \"active\".", p.State)
 	}
-	if (p.Pinned == nil) == (p.State == "") {
-		return problem(http.StatusUnprocessableEntity, "Change either pinned or state: {\"pinned\": true}.")
+	changes := 0
+	for _, given := range []bool{p.Content != nil, p.Pinned != nil, p.State != ""} {
+		if given {
+			changes++
+		}
+	}
+	if changes != 1 {
+		return problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state: {\"pinned\": true}.")
 	}
 	m, _, err := s.o.Store.Memory(r.Context(), number64)
 	if err != nil {
@@ -134,6 +141,8 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	}
 	change := "changed"
 	switch {
+	case p.Content != nil:
+		err = s.o.Store.Edit(r.Context(), number64, *p.Content)
 	case p.Pinned != nil:
 		err = s.o.Store.PinMemory(r.Context(), number64, *p.Pinned)
 	case p.State == "forgotten":
@@ -141,12 +150,18 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	default:
 		change, err = "restored", s.o.Store.Restore(r.Context(), number64)
 	}
+	var wrong *memory.ContentError
 	switch {
+	case errors.As(err, &wrong):
+		return problem(http.StatusUnprocessableEntity, "%v.", wrong)
 	case errors.Is(err, memory.ErrSaid):
 		return problem(http.StatusConflict, "Another memory says the same by now.")
 	case errors.Is(err, memory.ErrNotFound):
 		return problem(http.StatusConflict, "The memory is %s: this cannot be done with it.", m.State)
 	case err != nil:
+		return err
+	}
+	if m, _, err = s.o.Store.Memory(r.Context(), number64); err != nil {
 		return err
 	}
 	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
@@ -193,7 +208,7 @@ func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	memories, _, err := c.Memories(r.Context(), memory.Filter{Query: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
+	memories, _, err := c.Memories().List(r.Context(), memory.Filter{Query: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
 	if err != nil {
 		return err
 	}
@@ -236,6 +251,6 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	}
 	money := s.o.Settings().Money()
 	a := usageAnswer{channel.NewUsageReport(used, day, by, money.Prices), []channel.Budget{}}
-	a.Budgets = append(a.Budgets, s.o.Hub.Budgets()...)
+	a.Budgets = append(a.Budgets, s.operator.Budgets()...)
 	return answer(w, http.StatusOK, a)
 }

@@ -182,10 +182,10 @@ func closedConnector(t *testing.T, r *rig) {
 	for i := range 40 {
 		past = append(past, memory.Inbound{ID: fmt.Sprint(i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: fmt.Sprintf("Plot %d has roses. %s", i, strings.Repeat("They grow along the wall. ", 8))})
 	}
-	if _, err := c.Import(t.Context(), past); err != nil {
+	if _, err := c.Past().Import(t.Context(), past); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Deliver(t.Context(), memory.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}); err != nil {
+	if _, err := c.Inbox().Deliver(t.Context(), memory.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
 	var job jobAnswer
@@ -208,7 +208,7 @@ func closedConnector(t *testing.T, r *rig) {
 	}
 	var done doneAnswer
 	r.do(202, &done, "POST", at(name, "/new"), "")
-	due, err := c.Due(t.Context())
+	due, err := c.Inbox().Due(t.Context())
 	if err != nil || due.Waiting != 1 || !due.Session {
 		t.Errorf("%+v waits, %v", due, err)
 	}
@@ -266,7 +266,7 @@ func TestMemories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved, err := c.Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}})
+	saved, err := c.Memories().Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func fillStore(b *testing.B, r *rig) {
 				Text: fmt.Sprintf("The tulips of plot %d need water, said the note at gate %d.", i, n),
 			})
 		}
-		if _, err := c.Import(b.Context(), past); err != nil {
+		if _, err := c.Past().Import(b.Context(), past); err != nil {
 			b.Fatal(err)
 		}
 	}

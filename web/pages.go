@@ -89,16 +89,9 @@ func (g gauge) Class() string {
 	return "bad"
 }
 
-// pageRoutes registers the pages.
-func (s *Server) pageRoutes() {
-	static, _ := fs.Sub(files, "static") // embedded: it is there
-	s.serve("GET /static/", plain(http.StripPrefix("/static/", http.FileServerFS(static))))
-	s.serve("GET /static/chart.css", func(w http.ResponseWriter, _ *http.Request) error {
-		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = w.Write([]byte(chart.CSS)) // who asked may have gone
-		return nil
-	})
-	for path, page := range map[string]func(*visit) error{
+// pageTable are the pages and their forms. The preview, which may take its time, is apart.
+func pageTable() map[string]func(*visit) error {
+	return map[string]func(*visit) error{
 		"GET /{$}":                      conversationsPage,
 		"GET /c/{name}":                 conversationPage,
 		"GET /c/{name}/messages":        messagesPage,
@@ -111,7 +104,19 @@ func (s *Server) pageRoutes() {
 		"POST /memories/{id}/{command}": memoryForm,
 		"GET /usage":                    usagePage,
 		"GET /health":                   healthPage,
-	} {
+	}
+}
+
+// pageRoutes registers the pages.
+func (s *Server) pageRoutes() {
+	static, _ := fs.Sub(files, "static") // embedded: it is there
+	s.serve("GET /static/", plain(http.StripPrefix("/static/", http.FileServerFS(static))))
+	s.serve("GET /static/chart.css", func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		_, _ = w.Write([]byte(chart.CSS)) // who asked may have gone
+		return nil
+	})
+	for path, page := range pageTable() {
 		s.handle(path, func(w http.ResponseWriter, r *http.Request) error {
 			return page(&visit{r, s, w})
 		})

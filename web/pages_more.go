@@ -62,9 +62,12 @@ func memoryPage(v *visit) error {
 
 // memoryForm runs what a button of a memory's page asks for.
 func memoryForm(v *visit) error {
-	yes, no := true, false
-	patches := map[string]memoryPatch{"pin": {Pinned: &yes}, "unpin": {Pinned: &no}, "forget": {State: "forgotten"}, "restore": {State: "active"}}
-	notes := map[string]string{"pin": "Pinned: it neither ends nor fades.", "unpin": "Unpinned.", "forget": "Forgotten. You can restore it here.", "restore": "Restored."}
+	if err := v.ParseForm(); err != nil {
+		return bad("The form cannot be read.")
+	}
+	yes, no, content := true, false, v.PostForm.Get("content")
+	patches := map[string]memoryPatch{"edit": {Content: &content}, "pin": {Pinned: &yes}, "unpin": {Pinned: &no}, "forget": {State: "forgotten"}, "restore": {State: "active"}}
+	notes := map[string]string{"edit": "Changed.", "pin": "Pinned: it neither ends nor fades.", "unpin": "Unpinned.", "forget": "Forgotten. You can restore it here.", "restore": "Restored."}
 	p, known := patches[v.PathValue("command")]
 	if !known {
 		return problem(http.StatusNotFound, "There is no such command.")

@@ -142,6 +142,8 @@ func TestForms(t *testing.T) {
 		{p + "/settings", url.Values{"keep_last_n": {"-6"}}, "Nothing was changed"},
 		{p + "/settings", url.Values{"take_back": {"keep_last_n"}}, "keep_last_n is taken back."},
 		{p + "/new", nil, "A new session."},
+		{memory + "/edit", url.Values{"content": {"Ada prefers black tea"}}, "Changed."},
+		{memory + "/edit", url.Values{"content": {" "}}, "content is empty"},
 		{memory + "/pin", nil, "Pinned"},
 		{memory + "/unpin", nil, "Unpinned"},
 		{memory + "/forget", nil, "Forgotten"},

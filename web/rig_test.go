@@ -84,7 +84,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 		Store: r.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{place{}, NewChat(r.events)},
 		Observer: r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Log: log,
 	})
-	r.events.Read(r.hub.Glance)
+	r.events.Read(r.hub.Operator().Glance)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -45,14 +45,15 @@ type Part struct {
 
 // Server is the HTTP server. New starts nothing; Run serves.
 type Server struct {
-	o       Options
-	mux     *http.ServeMux
-	auth    auth
-	limits  limits
-	fills   fills
-	hosts   map[string]bool
-	handler http.Handler
-	streams context.Context // ended: streams must end
+	o        Options
+	operator channel.Operator
+	mux      *http.ServeMux
+	auth     auth
+	limits   limits
+	fills    fills
+	hosts    map[string]bool
+	handler  http.Handler
+	streams  context.Context // ended: streams must end
 
 	simulating chan struct{} // room for one
 	running    sync.WaitGroup
@@ -60,7 +61,7 @@ type Server struct {
 
 // New returns a server that serves when it runs.
 func New(o Options) *Server {
-	s := &Server{o: o, mux: http.NewServeMux(), auth: newAuth(o.Token), hosts: allowedHosts(o), simulating: make(chan struct{}, 1)}
+	s := &Server{o: o, operator: o.Hub.Operator(), mux: http.NewServeMux(), auth: newAuth(o.Token), hosts: allowedHosts(o), simulating: make(chan struct{}, 1)}
 	s.streams = context.Background()
 	s.handler = s.guarded(s.mux)
 	s.healthRoutes()
@@ -97,6 +98,9 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
+	s.running.Go(func() { // measured once, the first page of the list is there at once
+		_, _ = s.conversations(streams, "", pageSize, 0) // who asks is told what is wrong
+	})
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)

@@ -51,7 +51,7 @@ func TestChannels(t *testing.T) {
 		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		c, err := store.Conversation(t.Context(), "discord:9/20")
 		if err == nil {
-			_, err = c.Deliver(t.Context(), memory.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
+			_, err = c.Inbox().Deliver(t.Context(), memory.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
 		}
 		if err = errors.Join(err, store.Close()); err != nil {
 			t.Fatal(err)

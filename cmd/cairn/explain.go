@@ -103,7 +103,7 @@ func (a *app) explain(ctx context.Context, log *slog.Logger, conversation *memor
 				continue
 			}
 			of = conversation.Name()
-			overrides, err := conversation.Overrides(ctx)
+			overrides, err := conversation.Settings().Set(ctx)
 			for _, o := range overrides {
 				own[o.Key] = true
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"cairn/channel"
 	"cairn/memory"
 )
 
@@ -47,7 +48,22 @@ func (h *health) registerHub() {
 	h.gauge("conversations_stuck", "Conversations that cannot continue; the log says why.", nil, func() float64 { return float64(hub.Stats().Stuck) })
 	h.gauge("conversations_refused", "Conversations whose next reply was refused and is retried.", nil, func() float64 { return float64(hub.Stats().Refused) })
 	h.gauge("turns_failing", "Turns that failed since the last answer.", nil, func() float64 { return float64(hub.Stats().Failing) })
-	h.gauge("window_fill_ratio", "How full the fullest window of the open conversations is; 1: full.", nil, hub.Fullest)
+	h.gauge("window_fill_ratio", "How full the fullest window of the open conversations is; 1: full.", nil, hub.Operator().Fullest)
+	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {
+		of := func(value func(channel.Budget) float64) func() float64 {
+			return func() float64 {
+				for _, b := range hub.Operator().Budgets() {
+					if b.Setting == setting {
+						return value(b)
+					}
+				}
+				return 0
+			}
+		}
+		labels := prometheus.Labels{"period": period}
+		h.gauge("budget_limit", "What may be spent, in the currency of the prices; 0: no budget is set.", labels, of(func(b channel.Budget) float64 { return b.Limit }))
+		h.gauge("budget_spent", "What was spent of it; 0: no budget is set.", labels, of(func(b channel.Budget) float64 { return b.Spent }))
+	}
 	h.gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", nil, func() float64 { return boolean(h.bot.upkeep.On()) })
 	h.bot.metrics.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "cairn_replies_dropped_total", Help: "Pieces of replies that were given up.",

@@ -217,7 +217,7 @@ func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) er
 	}
 	p.Messages, p.Memories = traces.Messages, traces.Memories
 	for _, c := range p.in {
-		there, err := c.Traces(ctx, p.User.ID)
+		there, err := c.Privacy().Traces(ctx, p.User.ID)
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) er
 func (p *purged) carryOut(ctx context.Context, store *memory.Store) error {
 	if p.User == nil {
 		for _, c := range p.in {
-			if err := c.Purge(ctx); err != nil {
+			if err := c.Privacy().Purge(ctx); err != nil {
 				return err
 			}
 		}
@@ -240,7 +240,7 @@ func (p *purged) carryOut(ctx context.Context, store *memory.Store) error {
 	}
 	for _, c := range p.in {
 		for done := false; !done; {
-			some, err := c.EraseSome(ctx, p.User.ID)
+			some, err := c.Privacy().EraseSome(ctx, p.User.ID)
 			if err != nil {
 				return err
 			}

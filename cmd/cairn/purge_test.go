@@ -40,13 +40,13 @@ func (p folder) community() {
 		if i == 4 {
 			said[0].AuthorID = "ada"
 		}
-		if _, err := c.DeliverAll(ctx, said); err != nil {
+		if _, err := c.Inbox().DeliverAll(ctx, said); err != nil {
 			p.t.Fatal(err)
 		}
-		if _, err := c.TakeUp(ctx, memory.All, 10_000, time.Time{}); err != nil {
+		if _, err := c.Inbox().TakeUp(ctx, memory.All, 10_000, time.Time{}); err != nil {
 			p.t.Fatal(err)
 		}
-		if _, err := c.Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}); err != nil {
+		if _, err := c.Memories().Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -134,19 +134,19 @@ func TestPurge(t *testing.T) {
 		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		defer store.Close()
 		c := must(store.Find(t.Context(), "discord:1/10"))(t)
-		if r, err := c.Deliver(t.Context(), channel.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}); err != nil || r.Fresh {
+		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}); err != nil || r.Fresh {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
-		if done, _, err := c.ReadBack(t.Context()); err != nil || !done {
+		if done, _, err := c.Past().ReadBack(t.Context()); err != nil || !done {
 			t.Errorf("its past is wanted: %v, %v", done, err)
 		}
-		if r, err := c.Deliver(t.Context(), channel.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}); err != nil || !r.Fresh {
+		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}); err != nil || !r.Fresh {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if taken, err := c.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
+		if taken, err := c.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
 			t.Errorf("%+v, %v", taken, err)
 		}
-		expect(t, "the result", len(must(c.Load(t.Context()))(t).Messages), 1)
+		expect(t, "the result", len(must(c.Compactions().Load(t.Context()))(t).Messages), 1)
 	})
 	t.Run("a server goes with all its channels and threads", func(t *testing.T) {
 		p := newFolder(t)

@@ -72,7 +72,7 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 				fmt.Fprintf(a.err, "nobody named %q has spoken, so \"I\" and \"my\" mean nobody\n", l.asker)
 			}
 		}
-		memories, _, err := conversation.Memories(cmd.Context(), memory.Filter{Query: question, Asker: l.asker, Kind: l.kind, Since: since, Limit: l.limit})
+		memories, _, err := conversation.Memories().List(cmd.Context(), memory.Filter{Query: question, Asker: l.asker, Kind: l.kind, Since: since, Limit: l.limit})
 		if err != nil {
 			return err
 		}

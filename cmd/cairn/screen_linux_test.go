@@ -46,14 +46,14 @@ func TestScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = conversation.Import(t.Context(), []channel.Inbound{{ID: "1", AuthorID: "Bo", Author: "Bo", Text: said}})
+	_, err = conversation.Past().Import(t.Context(), []channel.Inbound{{ID: "1", AuthorID: "Bo", Author: "Bo", Text: said}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(conversation.Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
-	must(conversation.Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
-	must(conversation.TakeUp(t.Context(), memory.All, 1000, time.Time{}))(t)
-	err = conversation.Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []chat.Message{
+	must(conversation.Memories().Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
+	must(conversation.Inbox().Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
+	must(conversation.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}))(t)
+	err = conversation.Turns().Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []chat.Message{
 		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
 		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},
 		{Seq: 5, Turn: 2, Role: llm.RoleAssistant},

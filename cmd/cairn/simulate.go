@@ -69,8 +69,8 @@ NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 	cmd.Flags().Var(&vsFlag{&s}, "vs", "begin a variant")
 	cmd.Flags().Lookup("vs").NoOptDefVal = "true"
 	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object")
-	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output")
-	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output")
+	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output, with --json the field html")
+	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output, with --json the field svg")
 	return cmd
 }
 
@@ -108,19 +108,13 @@ func (f *vsFlag) Set(text string) error {
 const mostVariants = 8
 
 func (s simulation) check() error {
-	outputs := 0
-	for _, to := range []bool{s.json, s.html == "-", s.svg == "-"} {
-		if to {
-			outputs++
-		}
-	}
 	switch {
 	case len(s.files) > 0 && s.channel != "":
 		return errors.New("give either files or --channel")
 	case len(s.files) == 0 && s.bot != "":
 		return errors.New("--bot is for files: in a channel of the database it is known who the bot is")
-	case outputs > 1:
-		return errors.New("only one of --json, --html - and --svg - can go to standard output: give the others a FILE")
+	case s.html == "-" && s.svg == "-" && !s.json:
+		return errors.New("only one of --html - and --svg - can go to standard output: give the other a FILE, or add --json")
 	case len(s.variants) > mostVariants:
 		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), mostVariants)
 	}
@@ -248,12 +242,14 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 	if err != nil {
 		return err
 	}
+	shown := simulated{Report: report}
 	for _, out := range []struct {
 		to   string
+		in   *string
 		text func() (string, error)
 	}{
-		{s.svg, func() (string, error) { return report.Chart().SVG(chart.Options{Standalone: true}), nil }},
-		{s.html, func() (string, error) { return simulationPage(report) }},
+		{s.svg, &shown.SVG, func() (string, error) { return report.Chart().SVG(chart.Options{Standalone: true}), nil }},
+		{s.html, &shown.HTML, func() (string, error) { return simulationPage(report) }},
 	} {
 		if out.to == "" {
 			continue
@@ -262,14 +258,16 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 		if err != nil {
 			return err
 		}
-		if err := writeTo(a.out, out.to, text); err != nil {
+		if out.to == "-" && s.json {
+			*out.in = text
+		} else if err := writeTo(a.out, out.to, text); err != nil {
 			return err
 		}
 	}
-	if s.svg == "-" || s.html == "-" {
+	if !s.json && (s.svg == "-" || s.html == "-") {
 		return nil
 	}
-	return a.show(a.out, simulated{report}, s.json)
+	return a.show(a.out, shown, s.json)
 }
 
 // writeTo writes a text to a file, or to standard output.

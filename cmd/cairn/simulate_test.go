@@ -61,6 +61,16 @@ func TestSimulate(t *testing.T) {
 			}
 		}
 	})
+	t.Run("with --json, what goes to standard output is in the object", func(t *testing.T) {
+		var both simulated
+		noError(t, json.Unmarshal([]byte(p.must("", "simulate", "talk.jsonl", "--json", "--svg", "-", "--html", "-")), &both))
+		if len(both.Variants) != 1 || !strings.HasPrefix(both.SVG, "<svg") || !strings.Contains(both.HTML, "<svg") {
+			t.Errorf("%d variants, %.100s, %.100s", len(both.Variants), both.SVG, both.HTML)
+		}
+		if out := p.must("", "simulate", "talk.jsonl", "--svg", "-"); !strings.HasPrefix(out, "<svg") {
+			t.Errorf("%.100s", out)
+		}
+	})
 	t.Run("the messages of --bot make turns", func(t *testing.T) {
 		r := simulatedReport(t, p, "talk.jsonl", "--bot", "helper", "--set", "stack_budget=0.1")
 		if len(r.Variants) != 2 || r.Variants[0].Turns.Requests != 300 || r.Variants[0].Turns.Cached == 0 || r.Variants[0].Turns.Cached >= r.Variants[0].Turns.Input {
@@ -101,7 +111,7 @@ func TestSimulateRefuses(t *testing.T) {
 		"a window that is none":    {[]string{"talk.jsonl", "--set", "context_window=big"}, exitUsage, "context_window = big"},
 		"a file and a channel":     {[]string{"talk.jsonl", "--channel", "x"}, exitUsage, "either files or --channel"},
 		"a bot that nobody is":     {[]string{"talk.jsonl", "--bot", "Helpr"}, exitUsage, "did you mean Helper?"},
-		"two outputs in one place": {[]string{"talk.jsonl", "--json", "--svg", "-"}, exitUsage, "standard output"},
+		"two outputs in one place": {[]string{"talk.jsonl", "--html", "-", "--svg", "-"}, exitUsage, "standard output"},
 		"a file that is not there": {[]string{"none.jsonl"}, exitFailed, "none.jsonl"},
 		"a foreign file":           {[]string{"foreign.jsonl"}, exitFailed, "foreign.jsonl:1"},
 		"an empty file":            {[]string{"empty.jsonl"}, exitFailed, "no message"},

@@ -3,7 +3,6 @@ package main
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"strings"
@@ -13,10 +12,11 @@ import (
 )
 
 // simulated is a report for people: one column for each variant, and a small chart.
-type simulated struct{ simulate.Report }
-
-// MarshalJSON writes the report as it is.
-func (s simulated) MarshalJSON() ([]byte, error) { return json.Marshal(s.Report) }
+type simulated struct {
+	simulate.Report
+	SVG  string `json:"svg,omitempty"`
+	HTML string `json:"html,omitempty"`
+}
 
 func (s simulated) String() string {
 	var b strings.Builder

@@ -106,7 +106,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			if len(connector.sent) != test.sent {
 				t.Errorf("it said %q", connector.sent)
 			}
-			if _, waits, err := conv.Unanswered(t.Context()); err != nil || waits != test.hangs {
+			if _, waits, err := conv.Turns().Unanswered(t.Context()); err != nil || waits != test.hangs {
 				t.Errorf("the turn waits: %v, %v", waits, err)
 			}
 			noError(t, store.Close())
@@ -125,7 +125,7 @@ func talkedIn(t *testing.T, store *memory.Store) *memory.Conversation {
 	for i := range 30 {
 		past = append(past, memory.Inbound{ID: fmt.Sprint("p", i), AuthorID: "u", Author: "Ada", Text: strings.Repeat("the roses grew and the gate was painted. ", 8), Time: time.Unix(int64(i), 0)})
 	}
-	must(conv.Import(t.Context(), past))(t)
+	must(conv.Past().Import(t.Context(), past))(t)
 	return conv
 }
 

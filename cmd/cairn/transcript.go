@@ -102,7 +102,7 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 			return err
 		}
 		out := bufio.NewWriter(a.out)
-		landings, err := conversation.AppliedCompactions(cmd.Context())
+		landings, err := conversation.Compactions().Applied(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 			return nil
 		}
 		for from := int64(1); ; {
-			messages, err := conversation.Transcript(cmd.Context(), from, page)
+			messages, err := conversation.Transcript().Page(cmd.Context(), from, page)
 			if err != nil {
 				return err
 			}

@@ -150,7 +150,7 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 	s := startBot(t, head)
 	records := must(s.store.Conversation(t.Context(), "terminal:x"))(t)
 	used := memory.Usage{Day: memory.Day(time.Now()), Kind: memory.ForTurn, Model: "m", Requests: 1, Input: 1_000_000}
-	noError(t, records.AddUsage(t.Context(), []memory.Usage{used}))
+	noError(t, records.Turns().AddUsage(t.Context(), []memory.Usage{used}))
 	context := func() string {
 		t.Helper()
 		answer, _, err := s.hub.Run(t.Context(), "terminal:x", channel.Person{ID: "u", Name: "Ada"}, "/context")

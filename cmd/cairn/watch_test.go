@@ -199,7 +199,7 @@ func (c *community) checkStore(said []int) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		page, err := conversation.Transcript(ctx, 1, 100_000)
+		page, err := conversation.Transcript().Page(ctx, 1, 100_000)
 		if err != nil {
 			c.t.Fatal(err)
 		}

@@ -16,8 +16,9 @@ function refresh(part) {
     try {
       const answer = await fetch(from, { headers: { Accept: "text/html" } });
       if (!answer.ok) return;
+      const text = await answer.text();
       const open = new Set([...part.querySelectorAll("details[open]")].map((d) => d.dataset.src));
-      part.innerHTML = await answer.text(); // made by our own templates, which escape everything
+      part.innerHTML = text; // made by our own templates, which escape everything
       for (const d of part.querySelectorAll("details")) if (open.has(d.dataset.src)) d.open = true;
       openable(part);
     } catch { /* the stream says that the bot is gone */ }
@@ -46,14 +47,34 @@ function concerned(name) {
   }
 }
 
+// watch follows events while the page is visible: a browser has few connections to one server, and
+// every hidden tab would keep one. What happened meanwhile is read again, as after "reset".
+function watch(address, handlers) {
+  let events = null;
+  const open = () => {
+    events = new EventSource(address);
+    for (const [kind, handler] of Object.entries(handlers)) {
+      events.addEventListener(kind, (e) => handler(kind === "open" || kind === "error" || kind === "reset" ? null : JSON.parse(e.data)));
+    }
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      events?.close();
+      events = null;
+    } else if (events === null) {
+      open();
+      handlers.reset();
+    }
+  });
+  if (!document.hidden) open();
+}
+
 openable(document);
-if (parts.length > 0 && "EventSource" in window) {
-  const events = new EventSource("/api/events");
+if (parts.length > 0) {
   const say = (text, state) => { connection.textContent = text; connection.className = "live " + state; };
-  events.onopen = () => say("live", "on");
-  events.onerror = () => say("the bot does not answer", "off");
-  for (const kind of ["turn", "usage", "compaction", "memory", "incident"]) {
-    events.addEventListener(kind, (e) => concerned(JSON.parse(e.data).conversation));
-  }
-  events.addEventListener("reset", () => parts.forEach(refresh));
+  const follow = (event) => concerned(event.conversation);
+  watch("/api/events", {
+    open: () => say("live", "on"), error: () => say("the bot does not answer", "off"), reset: () => parts.forEach(refresh),
+    turn: follow, usage: follow, compaction: follow, memory: follow, incident: follow,
+  });
 }

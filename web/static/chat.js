@@ -56,55 +56,103 @@ stop.addEventListener("click", async () => {
   }
 });
 
+// The list of choices below the box: Up and Down choose, Tab or Enter takes the chosen one,
+// Escape closes it.
+let chosen = -1;
+let asked = 0; // the newest question to the bot: the answer to an older one is too late
+
 function hide() {
   choices.hidden = true;
   choices.replaceChildren();
+  chosen = -1;
+  asked++;
+  box.removeAttribute("aria-activedescendant");
 }
 
-// offer shows the commands that begin with what is typed.
-function offer() {
-  const typed = box.value.match(/^\/([a-z]*)$/i);
+function show(list) {
   hide();
-  if (!typed) return;
-  for (const c of commands.filter((c) => c.name.startsWith(typed[1].toLowerCase()))) {
+  for (const [i, choice] of list.entries()) {
     const li = document.createElement("li");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "/" + c.name + "  " + c.help;
-    button.addEventListener("click", () => { box.value = "/" + c.name + " "; hide(); box.focus(); });
-    li.append(button);
+    li.id = "choice-" + i;
+    li.setAttribute("role", "option");
+    li.textContent = choice.label;
+    li.addEventListener("mousedown", (e) => { e.preventDefault(); take(choice); });
+    li.take = () => take(choice);
     choices.append(li);
   }
-  choices.hidden = choices.childElementCount === 0;
+  choices.hidden = list.length === 0;
+}
+
+function take(choice) {
+  box.value = choice.text;
+  hide();
+  box.focus();
+  offer();
+}
+
+function choose(step) {
+  const all = [...choices.children];
+  all[chosen]?.removeAttribute("aria-selected");
+  chosen = (chosen + step + all.length) % all.length;
+  all[chosen].setAttribute("aria-selected", "true");
+  all[chosen].scrollIntoView({ block: "nearest" });
+  box.setAttribute("aria-activedescendant", all[chosen].id);
+}
+
+// offer shows the commands that begin with what is typed, or what an argument may be.
+async function offer() {
+  const name = box.value.match(/^\/([a-z]*)$/i);
+  if (name) {
+    show(commands.filter((c) => c.name.startsWith(name[1].toLowerCase()))
+      .map((c) => ({ label: "/" + c.usage + "  " + c.help, text: "/" + c.name + " " })));
+    return;
+  }
+  const line = box.value.match(/^(\/([a-z]+)\s+(?:\S+\s+)*?)(\S*)$/i);
+  const command = line && commands.find((c) => c.name === line[2].toLowerCase());
+  const before = line ? line[1].trim().split(/\s+/).length - 1 : 0; // arguments before this one
+  hide();
+  if (!command || command.suggests !== String(before)) return;
+  const mine = asked;
+  const from = new URL(form.action + "/suggest");
+  from.search = new URLSearchParams({ command: command.name, typed: line[3] });
+  const answer = await fetch(from, { headers: { Accept: "application/json" } }).catch(() => null);
+  if (!answer?.ok || mine !== asked) return;
+  const found = await answer.json();
+  if (mine === asked) show(found.map((c) => ({ label: c.Label, text: line[1] + c.Value + " " })));
 }
 
 box.addEventListener("input", offer);
+box.addEventListener("blur", hide);
 box.addEventListener("keydown", (e) => {
-  if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
+  const open = !choices.hidden;
+  if (open && (e.key === "ArrowDown" || e.key === "ArrowUp")) {
+    e.preventDefault();
+    choose(e.key === "ArrowDown" ? 1 : chosen < 0 ? 0 : -1);
+  } else if (open && (e.key === "Tab" || e.key === "Enter" && chosen >= 0)) {
+    e.preventDefault();
+    choices.children[Math.max(chosen, 0)].take();
+  } else if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
     e.preventDefault();
     form.requestSubmit();
-  } else if (e.key === "Tab" && !choices.hidden) {
-    e.preventDefault();
-    choices.querySelector("button").click();
   } else if (e.key === "Escape") {
     hide();
   }
 });
 
-const events = new EventSource("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation));
-events.addEventListener("reply", (e) => {
-  const reply = JSON.parse(e.data);
-  const busy = reply.state === "writing";
-  writing.hidden = !busy;
-  stop.hidden = !busy;
-  writing.querySelector(".text").textContent = reply.text || "";
-  if (reply.state === "sent" && reply.failure) tell(reply.text);
-  if (reply.state === "sent") read();
+watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation), {
+  reply: (reply) => {
+    const busy = reply.state === "writing";
+    writing.hidden = !busy;
+    stop.hidden = !busy;
+    writing.querySelector(".text").textContent = reply.text || "";
+    if (reply.state === "sent" && reply.failure) tell(reply.text);
+    if (reply.state === "sent") read();
+  },
+  turn: (turn) => {
+    stop.hidden = turn.state !== "started";
+    if (stop.hidden) { writing.hidden = true; read(); }
+  },
+  reset: read,
 });
-events.addEventListener("turn", (e) => {
-  stop.hidden = JSON.parse(e.data).state !== "started";
-  if (stop.hidden) { writing.hidden = true; read(); }
-});
-events.addEventListener("reset", read);
 form.elements.id.value = newID();
 window.scrollTo(0, document.body.scrollHeight);

@@ -1,0 +1,58 @@
+// What a conversation has in the store, by noun: one handle for each.
+
+package memory
+
+// Compactions are a conversation's summaries and sessions: what its compactor reads and writes.
+type Compactions struct{ c *Conversation }
+
+// Inbox is what arrived for a conversation and is not in its transcript yet.
+type Inbox struct{ c *Conversation }
+
+// Past is what people said before the bot listened, or while it was away: a gap is
+// filled from the platform's history.
+type Past struct{ c *Conversation }
+
+// Transcript is a conversation's messages, with their files and pins.
+type Transcript struct{ c *Conversation }
+
+// Turns are the messages that await an answer, their answers, and what those cost.
+type Turns struct{ c *Conversation }
+
+// Outbox is replies on their way to people, each piece sent once.
+type Outbox struct{ c *Conversation }
+
+// Memories are those that a conversation may recall; it changes only its own.
+type Memories struct{ c *Conversation }
+
+// Settings are what people set for a conversation.
+type Settings struct{ c *Conversation }
+
+// Privacy erases what a conversation has of a person, or all of it.
+type Privacy struct{ c *Conversation }
+
+// Compactions returns the conversation's summaries and sessions.
+func (c *Conversation) Compactions() Compactions { return Compactions{c} }
+
+// Inbox returns the conversation's inbox.
+func (c *Conversation) Inbox() Inbox { return Inbox{c} }
+
+// Past returns what fills the conversation's gaps.
+func (c *Conversation) Past() Past { return Past{c} }
+
+// Transcript returns the conversation's messages.
+func (c *Conversation) Transcript() Transcript { return Transcript{c} }
+
+// Turns returns the conversation's turns.
+func (c *Conversation) Turns() Turns { return Turns{c} }
+
+// Outbox returns the conversation's outbox.
+func (c *Conversation) Outbox() Outbox { return Outbox{c} }
+
+// Memories returns the memories that the conversation may recall.
+func (c *Conversation) Memories() Memories { return Memories{c} }
+
+// Settings returns what people set for the conversation.
+func (c *Conversation) Settings() Settings { return Settings{c} }
+
+// Privacy returns what erases texts of the conversation.
+func (c *Conversation) Privacy() Privacy { return Privacy{c} }
