@@ -45,7 +45,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 func (c *conversation) compact(ctx context.Context, trigger compactor.Trigger, focus string, ended func(compactor.Event)) (began compactor.Event, err error) {
 	answer := make(chan compactor.Event, 1)
 	err = c.tryDo(func(e *compactor.Compactor) {
-		e.Compact(trigger, focus, func(began compactor.Event) { answer <- began }, ended)
+		e.Compact(compactor.Requested{Trigger: trigger, Focus: focus, Began: func(began compactor.Event) { answer <- began }, Ended: ended})
 	})
 	if err != nil {
 		return began, err

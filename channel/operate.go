@@ -87,11 +87,7 @@ func (o Operator) Compact(ctx context.Context, name, focus string, keep *int) (b
 		answer := make(chan compactor.Event, 1)
 		tell := func(e compactor.Event) { answer <- e }
 		err := c.tryDo(func(e *compactor.Compactor) {
-			if keep != nil {
-				e.CompactKeeping(*keep, focus, tell, nil)
-			} else {
-				e.Compact(compactor.OnManual, focus, tell, nil)
-			}
+			e.Compact(compactor.Requested{Trigger: compactor.OnManual, Focus: focus, Keep: keep, Began: tell})
 		})
 		if err != nil {
 			return err

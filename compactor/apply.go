@@ -246,7 +246,6 @@ func idsOf(rows []Compaction) (ids []int64) {
 // are prepared no longer.
 func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []int64) {
 	s, p := c.h.view, c.o.Policy()
-	rows = s.inOrder(rows)
 	if !c.roomFor(s, rows, p) {
 		rows = shrinking(rows)
 	}
@@ -258,20 +257,6 @@ func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []i
 		c.o.Log.Warn("apply_summary_failed", "error", err)
 	}
 	return done
-}
-
-// inOrder leaves out what would hide messages while older ones stay verbatim: an undo
-// has set them free, or they were edited, and the view is in order. What hides
-// nothing new may always are applied.
-func (s view) inOrder(rows []Compaction) []Compaction {
-	i := slices.IndexFunc(s.lines, func(l line) bool { return !covered(rows, l.Seq) })
-	if i < 0 {
-		return rows
-	}
-	newer := s.lines[i+1:]
-	return leaveOut(rows, func(row Compaction) bool {
-		return slices.ContainsFunc(newer, func(l line) bool { return row.Covers(l.Seq) })
-	})
 }
 
 // shrinking leaves out what repairs, which may make the view larger.

@@ -1,6 +1,7 @@
-// Package compactor keeps a conversation inside its model's context window: it
-// watches how full the window is, summarizes the oldest turns in the background, and
-// shows the summaries, stacked, in their place. Messages are never changed.
+// Package compactor keeps a conversation inside its model's context window: it watches how
+// full the window is, summarizes the oldest turns in the background, and shows the summaries,
+// stacked, in their place. It never changes messages. A span is chosen in plan.go and job.go,
+// summarized in run.go, applied in apply.go, and rendered in render.go.
 package compactor
 
 import (
@@ -97,7 +98,7 @@ type Compactor struct {
 	prepared       []Compaction          // prepared summaries, in the order in which they are to be applied
 	prospect       prospect              // the view once all of them have been applied
 	tokenDeficit   int                   // tokens that a level demanded and what was prepared did not cover
-	queued         *request              // begins at the end of what is at work; nil: nobody wants anything
+	queued         *Requested            // begins at the end of what is at work; nil: nobody wants anything
 	awaited        map[int64]func(Event) // told how a row ended, by its id
 	backoff        backoff
 	repairBackoffs map[int64]backoff // rows whose repair failed, by id
@@ -164,17 +165,6 @@ func (c *Compactor) shape(p Policy) shape {
 	sh := p.shape(c.budget())
 	sh.reasoning = c.learnt().Facts().WantsReasoning
 	return sh
-}
-
-func frameCost(system string, tools []llm.Tool) int {
-	return tokens.PerMessage + tokens.Estimate(system) + costOfTools(tools)
-}
-
-func costOfTools(tools []llm.Tool) (cost int) {
-	for _, t := range tools {
-		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
-	}
-	return cost
 }
 
 // Close ends all background work. What Start was given returns soon, and has to be finished

@@ -75,9 +75,6 @@ const (
 	minResult       = 48 // the least a tool result is clipped to, in tokens
 )
 
-// tail is how much keep_last_n may spare, in tokens.
-func (p Policy) tail(window int) int { return min(p.TailTokens, window/tailShare) }
-
 // within cuts a snapshot down to the lines from..to, if its oldest lines are those.
 func within(s view, from, to int64) view {
 	n := 0

@@ -33,7 +33,7 @@ func (f *Feed[M]) Add(m M, tokens int) error {
 	}
 	// A large message could jump over the background level and the aggressive one.
 	if used, _, _ = f.Engine.Usage(); float64(used+tokens) >= policy.EmergencyThreshold*float64(window) {
-		f.Engine.Compact(OnBackground, "", func(Event) {}, nil)
+		f.Engine.Compact(Requested{Trigger: OnBackground})
 		if err := f.Settle(); err != nil {
 			return err
 		}

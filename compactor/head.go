@@ -1,61 +1,17 @@
 package compactor
 
 import (
-	"fmt"
-	"strings"
+	"cmp"
+	"math"
+	"slices"
+	"time"
 
 	"cairn/chat"
-	"cairn/compactor/summarize"
-	"cairn/internal/tokens"
+	"cairn/llm"
+	"cairn/transcript"
 )
 
 // The head: what stands above the verbatim messages.
-
-// Render returns one compaction as it stands in the view.
-func Render(c Compaction) string {
-	if c.Kind == Placeholder {
-		return fmt.Sprintf("[System: %d older messages were truncated due to context limits]", c.Messages)
-	}
-	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", chat.SummaryMark, c.From, c.To, summarize.Days(c), chat.Escape(c.Text))
-}
-
-// TokensOfCompaction returns what c costs in a view, in tokens.
-func TokensOfCompaction(c Compaction) int { return tokens.PerMessage + tokens.Estimate(Render(c)) }
-
-// headFrame is what the head costs around what stands in it, in tokens.
-var headFrame = tokens.PerMessage + tokens.Estimate(headOpen) + tokens.Estimate(headClose)
-
-// renderHead is the user-role block above the messages: copies of messages whose
-// originals are out of sight, then what is shown of the past, then the stack, oldest
-// first. It is empty when there is nothing to keep.
-func renderHead(copies []duplicate, past past, stack []Compaction) (text string, tokens int) {
-	var b strings.Builder
-	add := func(entry string, cost int) {
-		if b.Len() == 0 {
-			b.WriteString(headOpen)
-			tokens = headFrame
-		}
-		b.WriteString("\n\n")
-		b.WriteString(entry)
-		tokens += cost
-	}
-	for _, d := range copies {
-		if d.earlier || covered(stack, d.Seq) {
-			add(d.text, d.tokens)
-		}
-	}
-	for _, e := range past.entries {
-		add(e.text, e.tokens)
-	}
-	for _, c := range stack {
-		add(Render(c), c.Tokens)
-	}
-	if b.Len() == 0 {
-		return "", 0
-	}
-	b.WriteString("\n" + headClose)
-	return b.String(), tokens
-}
 
 func covered(stack []Compaction, seq int64) bool {
 	for _, c := range stack {
@@ -64,4 +20,151 @@ func covered(stack []Compaction, seq int64) bool {
 		}
 	}
 	return false
+}
+
+// What package transcript knows, in the words of this package.
+type (
+	Compaction = transcript.Summary
+	Kind       = transcript.Kind
+	By         = transcript.By
+	RowState   = transcript.Status
+	Trigger    = transcript.Trigger
+	Declined   = transcript.Declined
+	Span       = transcript.Span
+)
+
+// Kinds, makers, states and triggers of compactions, see transcript.
+const (
+	Leaf        = transcript.Leaf
+	Rollup      = transcript.Rollup
+	Placeholder = transcript.Placeholder
+
+	ByWorker     = transcript.Worker
+	ByExtractive = transcript.Extractive
+	ByEmergency  = transcript.Nobody
+
+	Running  = transcript.Running
+	Prepared = transcript.Prepared
+	Applied  = transcript.Applied
+	RolledUp = transcript.RolledUp
+	Replaced = transcript.Replaced
+	Undone   = transcript.Undone
+	Failed   = transcript.Failed
+	Stale    = transcript.Stale
+
+	OnBackground = transcript.OnBackground
+	OnAggressive = transcript.OnAggressive
+	OnEmergency  = transcript.OnEmergency
+	OnManual     = transcript.OnManual
+	OnSelf       = transcript.OnSelf
+	OnReactive   = transcript.OnReactive
+	OnRepair     = transcript.OnRepair
+	OnRollup     = transcript.OnRollup
+	OnPrepare    = transcript.OnPrepare
+	OnNew        = transcript.OnNew
+
+	MaxLevel = transcript.MaxLevel
+)
+
+// Head is what stands above the verbatim messages, as the store last committed it.
+type Head struct {
+	Version   int64        // raised by every change of the head, in its transaction
+	Stack     []Compaction // the applied rows of the session, by From
+	ClearedTo int64        // tool results up to this seq are shown cleared or shortened; 0: none
+	Pins      []Pin        // what people pinned, in the order in which they did
+
+	Start     int64       // the first seq of the session
+	Earlier   []Session   // oldest first: those that may be shown, and of older ones those that need work
+	Inherited Inheritance // of a thread
+
+	// What somebody undid is left alone until the aggressive level: messages that
+	// were set free, and rows that came back to be repaired. Both ends included; 0: nothing.
+	SparedFrom, SparedTo int64
+}
+
+// Spares reports whether some of [from, to] is to be left alone.
+func (h Head) Spares(from, to int64) bool { return from <= h.SparedTo && h.SparedFrom <= to }
+
+// Pin is a message that somebody wants to be in sight.
+type Pin struct {
+	chat.Message
+	Earlier bool   // it stands before the session: it is in sight through its copy alone
+	By      string // who pinned it
+	At      time.Time
+}
+
+// Copies in the head: messages that stay in sight when their originals do not.
+// People pin them, and the first ones of a conversation often say what it is about.
+
+// duplicate is a copy for the head.
+type duplicate struct {
+	line
+	earlier bool // the original stands before the session, where nothing is verbatim
+}
+
+// leastCopy is the least a copy is clipped to, in tokens: less of a message says nothing.
+const leastCopy = 40
+
+// duplicates makes the copies, by seq. Together they cost at most their budget:
+// what people pinned comes first, in the order in which they did, so that no pin
+// takes another one's place; then the first messages. What does not fit is clipped,
+// or left out where too little of it would remain.
+func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
+	var copies []duplicate
+	room := sh.firstMost
+	add := func(m chat.Message, earlier bool) {
+		if slices.ContainsFunc(copies, func(d duplicate) bool { return d.Seq == m.Seq }) {
+			return
+		}
+		l := copyOf(m, room)
+		if l.tokens > room || l.tokens < wholeCopy(m) && room < leastCopy {
+			return
+		}
+		room -= l.tokens
+		copies = append(copies, duplicate{l, earlier})
+	}
+	for _, p := range pins {
+		add(p.Message, p.Earlier)
+	}
+	for _, m := range first[:min(sh.firstKeep, len(first))] {
+		add(m, false)
+	}
+	slices.SortFunc(copies, func(a, b duplicate) int { return cmp.Compare(a.Seq, b.Seq) })
+	return copies
+}
+
+// copyOf is a copy in at most so many tokens, if its heading leaves room for that:
+// words alone, without pictures and calls.
+func copyOf(m chat.Message, most int) line {
+	if m.Role != llm.RoleUser {
+		m.Role, m.Author = llm.RoleUser, "you, the assistant" // the head is one message: it must say who spoke
+		m.Calls, m.Native, m.CallID, m.Tokens = nil, nil, "", 0
+	}
+	l := lineOf(m, shape{clipTo: most})
+	l.tokens -= l.pictures * pictureTokens
+	l.pictures = 0
+	return l
+}
+
+func wholeCopy(m chat.Message) int { return copyOf(m, math.MaxInt).tokens }
+
+// PinCost is what a pin's copy costs.
+type PinCost struct {
+	Shown int // in the head, in tokens; 0: it does not fit
+	Whole int // if nothing were left out
+}
+
+// PinCosts returns what the copies of pins cost, in their order, and the budget
+// they share with the first messages, in tokens.
+func (c *Compactor) PinCosts(pins []Pin) (costs []PinCost, budget int) {
+	sh := c.shape(c.o.Policy())
+	copies := duplicates(pins, nil, sh)
+	for _, p := range pins {
+		cost := PinCost{Whole: wholeCopy(p.Message)}
+		if i := slices.IndexFunc(copies, func(d duplicate) bool { return d.Seq == p.Seq }); i >= 0 {
+			cost.Shown = copies[i].tokens
+		}
+		costs = append(costs, cost)
+	}
+	return costs, sh.firstMost
 }

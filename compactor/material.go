@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
+	"cairn/internal/tokens"
+	"cairn/words"
 )
 
 // What a summarizer reads of the store.
@@ -110,4 +113,113 @@ func withoutSecrets(messages []chat.Message) []chat.Message {
 		}
 	}
 	return masked
+}
+
+// What the worker reads beside its span, for reference: the summary before it, and in
+// brief what was said after it. So it knows who is meant, and calls no question open that
+// was answered later.
+
+const (
+	mostAround  = 400 // tokens of what stands before the span, and of what stands after it
+	aroundShare = 24  // and 1/24 of the worker's window
+
+	// mostLater is how many messages behind the span are looked at.
+	mostLater = 500
+)
+
+// around is what stands beside a span.
+type around struct {
+	before string
+	later  []chat.Message    // what follows, oldest first; a summary is a message of the assistant
+	most   int               // tokens that are shown of each
+	read   *summarize.Beside // what was shown
+}
+
+// aroundOf is what stands beside a row in its session: the nearest summary before it, and
+// what is shown behind it. A row without a span has nothing beside it.
+func (c *Compactor) aroundOf(row Compaction) (a around) {
+	a.read = new(summarize.Beside)
+	if row.To == 0 {
+		return a
+	}
+	s := c.ahead()
+	rows, lines := s.head.Stack, s.lines
+	if row.From < s.head.Start {
+		rows, lines = nil, nil
+		for _, session := range s.head.Earlier {
+			if session.From <= row.From && row.To <= session.To {
+				rows = session.Rows
+			}
+		}
+	}
+	for _, r := range rows {
+		if r.To < row.From && r.Kind != Placeholder {
+			a.before = secrets.Mask(r.Text)
+			a.read.Rows = []int64{r.ID}
+		}
+	}
+	for _, r := range rows {
+		if r.From > row.To && r.Kind != Placeholder {
+			a.later = append(a.later, summarize.WrittenOf(r))
+			a.read.Rows = append(a.read.Rows, r.ID)
+		}
+	}
+	for _, l := range lines {
+		if l.Seq > row.To && len(a.later) < mostLater {
+			a.later = append(a.later, l.Message)
+		}
+	}
+	a.later = withoutSecrets(a.later)
+	return a
+}
+
+// of is what stands beside one part of a span, between what was made of the part before it
+// and the parts behind it.
+func (a around) of(part []summarize.Item, made string, rest [][]summarize.Item) around {
+	if made != "" {
+		a.before = made
+	}
+	a.later = slices.Concat(saidIn(slices.Concat(rest...)), a.later)
+	a.later = a.later[:min(len(a.later), mostLater)]
+	return a
+}
+
+// labelled is what the worker reads of it: of what follows, what has most to do with the
+// questions of the span.
+func (a around) labelled(items []summarize.Item) string {
+	var b strings.Builder
+	if text := tokens.Clip(a.before, a.most); text != "" {
+		b.WriteString("<before note=\"for reference, summarized already\">\n" + summarize.EscapeLabels(text) + "\n</before>\n")
+	}
+	after := summarize.Extract(a.later, a.most, 0, questionsIn(items))
+	if after.Text != "" {
+		b.WriteString("<after note=\"for reference, some of what was said since\">\n" + summarize.EscapeLabels(after.Text) + "\n</after>\n")
+	}
+	for _, seq := range after.Sources {
+		if seq != 0 {
+			a.read.Messages = append(a.read.Messages, seq)
+		}
+	}
+	return b.String()
+}
+
+// questionsIn are the questions of the span.
+func questionsIn(items []summarize.Item) string {
+	var b strings.Builder
+	for _, m := range saidIn(items) {
+		for _, sentence := range words.Sentences(m.Text) {
+			if words.IsQuestion(sentence) {
+				b.WriteString(sentence + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+func saidIn(items []summarize.Item) []chat.Message {
+	said := make([]chat.Message, len(items))
+	for i, it := range items {
+		said[i] = it.Said
+	}
+	return said
 }

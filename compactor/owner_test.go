@@ -130,7 +130,9 @@ func (w *owner) Compact(trigger compactor.Trigger, focus string) compactor.Event
 
 func (w *owner) CompactThen(trigger compactor.Trigger, focus string, ended func(compactor.Event)) compactor.Event {
 	began := make(chan compactor.Event, 1)
-	w.do(func() { w.Compactor.Compact(trigger, focus, func(e compactor.Event) { began <- e }, ended) })
+	w.do(func() {
+		w.Compactor.Compact(compactor.Requested{Trigger: trigger, Focus: focus, Began: func(e compactor.Event) { began <- e }, Ended: ended})
+	})
 	return <-began
 }
 

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Patch is a layer of settings: values by key, as people write them. A key that is
@@ -180,4 +181,54 @@ const (
 // PrepareUnset is the error of a prepare_threshold that is our own mark for "not set".
 func PrepareUnset() *FieldError {
 	return &FieldError{Key: prepareKey, Value: unset, Want: "0 (off) or below background_threshold"}
+}
+
+// DidYouMean suggests the known word that is most like an unknown one, as an end of a
+// sentence; "" if none is like it.
+func DidYouMean(word string, known []string) string {
+	best, least := "", 4
+	for _, k := range known {
+		if n := edits(word, k); n < least && n <= len(k)/2 {
+			best, least = k, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return ", did you mean " + best + "?"
+}
+
+// edits counts the letters to change, add or drop to make b of a.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
+			}
+			corner = row[j+1]
+			row[j+1] = min(change, row[j]+1, corner+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// Nearest returns at most so many of known, those first that are most like word.
+func Nearest(word string, known []string, most int) []string {
+	distance := make(map[string]int, len(known))
+	for _, k := range known {
+		distance[k] = edits(word, k)
+		if strings.Contains(k, word) || strings.Contains(word, k) {
+			distance[k] /= 4 // "gpt-5.1" for "gpt-5.1-2025-11-13"
+		}
+	}
+	sorted := slices.Clone(known)
+	slices.SortStableFunc(sorted, func(a, b string) int { return distance[a] - distance[b] })
+	return sorted[:min(most, len(sorted))]
 }

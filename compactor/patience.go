@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"cairn/internal/tokens"
@@ -74,8 +73,9 @@ func (w worker) piece() int {
 // pieceOf is how much should be summarized ahead at once, in tokens: one request's
 // material, with the instructions and the answer beside it.
 func (c *Compactor) pieceOf(model llm.Model, p Policy) int {
-	fits := c.throughput(model) - workerPromptCost() - min(c.systemCost, mostOfAgent) - requestCost
+	fits := c.throughput(model) - workerPromptCost - min(c.systemCost, mostOfAgent) - requestCost
 	return max(fits/(100+p.TargetPct)*100, minPiece)
 }
 
-var workerPromptCost = sync.OnceValue(func() int { return tokens.Estimate(prompts.Worker) })
+// workerPromptCost is what the worker's task costs, in tokens.
+var workerPromptCost = tokens.Estimate(prompts.Worker)

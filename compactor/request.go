@@ -7,7 +7,7 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// Wishes: compactions that people and the model ask for.
+// Compactions that people and the model ask for.
 
 // Reasons why there is nothing to compact, in words for people.
 const (
@@ -25,41 +25,34 @@ const (
 	reasonBackoff   = "the last attempt failed; the next one waits a little"
 )
 
-// request is a compaction that somebody asked for.
-type request struct {
-	trigger Trigger
-	focus   string
-	keep    *int        // the newest messages that stay; nil: as the policy says
-	began   func(Event) // told whether it begins; nil: they know
-	ended   func(Event) // told how it ended; nil: nobody wants to know
+// Requested is a compaction that somebody asks for. Neither of its functions may block.
+type Requested struct {
+	Trigger Trigger
+	Focus   string // what the summary shall keep
+	Keep    *int   // how many of the newest messages stay; nil: as the policy says
+
+	// Began gets, once, that it has begun or is scheduled, or why there is nothing to do: at
+	// once, or when Before has decided. nil: nobody asks.
+	Began func(Event)
+	// Ended gets, once, how what was begun or scheduled has ended: applied, failed, as a noop
+	// that says why nothing was done, or prepared, if it has to wait until there is room. nil:
+	// nobody asks.
+	Ended func(Event)
 }
 
 // keepLast is how many of the newest messages stay.
-func (w request) keepLast(p Policy) int {
-	if w.keep != nil {
-		return *w.keep
+func (w Requested) keepLast(p Policy) int {
+	if w.Keep != nil {
+		return *w.Keep
 	}
 	return p.KeepLastN
 }
 
-// Compact summarizes everything older than the newest messages, because somebody wants it,
-// keeping what focus asks for. began is told, once, that it has begun or is scheduled, or why there is
-// nothing to do: at once, or when Before has decided. Where something else is running, what a
-// person wants (OnManual) is scheduled: it begins when that has ended, and is forgotten if the
-// process ends before. ended, if it is not nil, is told, once, how what was begun or
-// scheduled has ended: applied, failed, as a noop that says why nothing was done, or prepared, if it
-// is ready and has to wait until there is room. Neither may block.
-func (c *Compactor) Compact(trigger Trigger, focus string, began, ended func(Event)) {
-	c.compact(request{trigger: trigger, focus: focus, began: began, ended: ended})
-}
-
-// CompactKeeping is Compact for a person who says how many of the newest messages stay.
-func (c *Compactor) CompactKeeping(keep int, focus string, began, ended func(Event)) {
-	c.compact(request{trigger: OnManual, focus: focus, keep: &keep, began: began, ended: ended})
-}
-
-func (c *Compactor) compact(w request) {
-	if w.trigger == OnManual {
+// Compact summarizes everything older than the newest messages, because somebody asks for
+// it. Where something else is running, what a person wants (OnManual) is scheduled: it begins
+// when that has ended, and is forgotten if the process ends before.
+func (c *Compactor) Compact(w Requested) {
+	if w.Trigger == OnManual {
 		c.forgive()
 		c.undoLifted = true // also if there is nothing to do, or not now
 	}
@@ -68,26 +61,29 @@ func (c *Compactor) compact(w request) {
 		return
 	}
 	if reason := c.whyNotScheduled(w); reason != "" {
-		w.began(c.refuse(w, reason))
+		if e := c.refuse(w, reason); w.Began != nil {
+			w.Began(e)
+		}
 		return
 	}
-	e, began := c.eventOf(w, EventScheduled, ""), w.began
-	w.began = nil
+	e, began := c.eventOf(w, EventScheduled, ""), w.Began
+	w.Began = nil
 	c.queued = &w
-	c.notify(e)
-	began(e)
+	if c.notify(e); began != nil {
+		began(e)
+	}
 }
 
-// grant begins what somebody wants, or tells them why not.
-func (c *Compactor) startRequest(w request) {
+// startRequest begins what was requested, or reports why not.
+func (c *Compactor) startRequest(w Requested) {
 	j, reason := c.planRequest(w)
 	if j != nil {
 		c.begin(j)
 		return
 	}
-	told := w.began
+	told := w.Began
 	if told == nil {
-		told = w.ended
+		told = w.Ended
 	}
 	if e := c.refuse(w, reason); told != nil {
 		told(e)
@@ -95,12 +91,12 @@ func (c *Compactor) startRequest(w request) {
 }
 
 // eventOf is an event of a request of which no more is known.
-func (c *Compactor) eventOf(w request, state EventState, reason string) Event {
-	return Event{State: state, Trigger: w.trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
+func (c *Compactor) eventOf(w Requested, state EventState, reason string) Event {
+	return Event{State: state, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
 }
 
 // refuse tells why nothing was planned. What is ready and waits is shown all the same.
-func (c *Compactor) refuse(w request, reason string) Event {
+func (c *Compactor) refuse(w Requested, reason string) Event {
 	little := reason == reasonShort || reason == reasonLittle || reason == reasonJust
 	if little && c.apply(c.ctx, demand{share: 1}) {
 		return c.last
@@ -111,21 +107,21 @@ func (c *Compactor) refuse(w request, reason string) Event {
 }
 
 // planRequest plans what is requested, or says why there is nothing to do.
-func (c *Compactor) planRequest(w request) (*job, string) {
+func (c *Compactor) planRequest(w Requested) (*job, string) {
 	s, p, window, now := c.ahead(), c.o.Policy(), c.o.Window(), c.o.Now()
 	sp := planSpan(s, s.lineCost+1, w.keepLast(p), p.tail(c.budget()))
 	switch {
 	case c.ctx.Err() != nil:
 		return nil, reasonEnd
-	case w.trigger == OnSelf && len(sp.lines) > 0 && s.head.Spares(sp.from, sp.to):
+	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.head.Spares(sp.from, sp.to):
 		return nil, reasonSpared
 	}
-	if reason := c.whyNot(w.trigger, p, s.turnSince(c.appliedAt), sp.tokens, now); reason != "" {
+	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.appliedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
-	j := c.newJob(w.trigger, Leaf, 0, sp.tokens, p, window, c.noModel())
-	if j.began, j.ended = w.began, w.ended; w.focus != "" {
-		j.row.Focus = w.focus
+	j := c.newJob(w.Trigger, Leaf, 0, sp.tokens, p, window, c.noModel())
+	if j.began, j.ended = w.Began, w.Ended; w.Focus != "" {
+		j.row.Focus = w.Focus
 	}
 	c.overNarrowed(j, sp)
 	return j, ""
@@ -133,11 +129,11 @@ func (c *Compactor) planRequest(w request) (*job, string) {
 
 // whyNotScheduled says why a request cannot wait for the end of what is running: it
 // is a model's, which may ask again, or another one waits, or nothing will be left to do.
-func (c *Compactor) whyNotScheduled(w request) string {
+func (c *Compactor) whyNotScheduled(w Requested) string {
 	s, p, now := c.h.view, c.o.Policy(), c.o.Now()
 	running := c.busy.row
 	switch {
-	case w.trigger != OnManual:
+	case w.Trigger != OnManual:
 		return reasonRunning
 	case c.queued != nil:
 		return reasonScheduled
@@ -146,7 +142,7 @@ func (c *Compactor) whyNotScheduled(w request) string {
 	}
 	rest := s.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
 	sp := planSpan(rest, rest.lineCost+1, w.keepLast(p), p.tail(c.budget()))
-	reason := c.whyNot(w.trigger, p, s.turnSince(c.appliedAt), sp.tokens, now)
+	reason := c.whyNot(w.Trigger, p, s.turnSince(c.appliedAt), sp.tokens, now)
 	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
 		return fmt.Sprintf("%s, of messages #%d to #%d", reasonRunning, running.From, running.To)
 	}

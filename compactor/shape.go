@@ -3,6 +3,7 @@ package compactor
 import (
 	"slices"
 
+	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
@@ -87,3 +88,60 @@ func (h *History) clearRunning(limit int) {
 	h.clearedTo = h.next - 1
 	h.showResults(limit)
 }
+
+// Where a token setting and the window disagree the smaller one wins: these are
+// the shares of the window beside each setting.
+const (
+	reserveShare = 8  // the reply: 1/8
+	tailShare    = 4  // what keep_last_n spares: 1/4
+	messageShare = 4  // one message, and one burst: 1/4
+	firstShare   = 10 // first messages and pins: 1/10
+	entryShare   = 3  // one summary, of the stack's budget: 1/3 at least
+	spanPercent  = 15 // what is summarized ahead at once: 15 %
+	pastShare    = 2  // earlier sessions, of the stack's budget: 1/2
+)
+
+// Reserve is what is kept free for the reply, and what is sent as max_tokens.
+func Reserve(maxOutput, window int) int {
+	if maxOutput <= 0 {
+		return window / reserveShare
+	}
+	return min(maxOutput, window/reserveShare)
+}
+
+// BurstBudget is how much of the window the messages of one turn may take.
+func BurstBudget(window int) int { return window / messageShare }
+
+func (p Policy) shape(window int) shape {
+	return shape{
+		clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst,
+		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
+		pastMost: p.stackBudget(window) / pastShare, pastSessions: p.EarlierSessions,
+	}
+}
+
+// span is how much is summarized ahead at once, in tokens.
+func (p Policy) span(window int) int { return min(p.SpanTokens, window*spanPercent/100) }
+
+// stackBudget is what the stack may cost, in tokens.
+func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
+
+// entryCap is what one summary may cost, in tokens, where left is left of the stack's
+// budget. A third of the budget is made free for it in any case, by folds.
+func (p Policy) entryCap(window, left int) int {
+	return min(p.MaxSummary, max(left, p.stackBudget(window)/entryShare))
+}
+
+// target is how long the summary of a span shall be, in tokens, if it may have most.
+func (p Policy) target(spanTokens, most int) int {
+	return max(min(spanTokens*p.TargetPct/100, most), summarize.MinSummary)
+}
+
+// tooLong is from how many tokens on a summary is too long that shall have target.
+func tooLong(target int) int { return max(2*target, 3*summarize.MinSummary) }
+
+// headingCost is what stands above a summary's text, in tokens, at most.
+const headingCost = 40
+
+// tail is how much keep_last_n may spare, in tokens.
+func (p Policy) tail(window int) int { return min(p.TailTokens, window/tailShare) }

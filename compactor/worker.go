@@ -94,7 +94,6 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	if err != nil {
 		return summarize.Summary{}, err
 	}
-	w.compare(items, text)
 	s := summarize.Summary{Text: summarize.ShortenSummary(text, w.limit), Beside: *w.around.read}
 	if w.record != nil && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only

@@ -252,7 +252,7 @@ func (p *player) act(ctx context.Context, t time.Time, seq int64) error {
 		p.actions = p.actions[1:]
 		p.until(a.at)
 		if a.before == 0 {
-			p.engine.Compact(a.trigger, a.focus, func(compactor.Event) {}, nil)
+			p.engine.Compact(compactor.Requested{Trigger: a.trigger, Focus: a.focus})
 			continue
 		}
 		if _, err := p.engine.StartSession(ctx); err != nil {

@@ -1,0 +1,190 @@
+package compactor
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"cairn/chat"
+	"cairn/internal/tokens"
+	"cairn/llm"
+)
+
+// line is a message as the view shows it.
+type line struct {
+	chat.Message
+	text     string     // what is shown of Text, speaker and time included
+	tokens   int        // what the shown message costs
+	pictures int        // how many of its pictures may be shown, the first ones
+	calls    []llm.Call // what is shown of Calls
+	result   *result    // of a tool's result: the forms it may be shown in
+	short    *Shortened // of a message that is too long: how much of it is shown
+}
+
+// Shortened tells how much the model sees of a message that is too long.
+type Shortened struct {
+	chat.Message
+	First, Last, All int // characters
+}
+
+// TokensOf returns what the whole of m costs in a view, in tokens.
+func TokensOf(m chat.Message) int {
+	m.Calls = chat.BrokenCalls(m.Calls)
+	return shownCost(m, chat.Header(m)+chat.Escape(m.Body())) + len(picturesOf(m))*pictureTokens
+}
+
+// shownCost is the cost of m when text is shown of it: with its calls or results,
+// without its reasoning.
+func shownCost(m chat.Message, text string) int {
+	cost := tokens.PerMessage + tokens.Estimate(text) + costOfCalls(m.Calls)
+	if m.CallID != "" {
+		cost += tokens.Estimate(m.CallID)
+	}
+	return cost
+}
+
+// lineOf shows m in at most clipTo tokens: of a larger one pictures are left out,
+// then what tools were given is shrunk, and then the text is clipped at both ends.
+// The row keeps all of it.
+func lineOf(m chat.Message, sh shape) line {
+	if m.Tokens == 0 {
+		m.Tokens = TokensOf(m)
+	}
+	kept := m
+	m.Calls = chat.BrokenCalls(m.Calls)
+	head, text := chat.Header(m), chat.Escape(m.Body())
+	l := line{Message: kept, text: head + text, tokens: m.Tokens, pictures: len(picturesOf(m)), calls: m.Calls}
+	if m.Tokens > sh.clipTo {
+		if len(m.Calls) > 0 {
+			l.calls = shrinkCalls(m.Calls, sh.clipTo/2)
+			m.Calls = l.calls // as it costs; the message itself keeps its own
+		}
+		words := shownCost(m, l.text)
+		l.pictures = min(l.pictures, max(sh.clipTo-words, 0)/pictureTokens)
+		if words > sh.clipTo {
+			rest := shownCost(m, head)
+			// Once more, for a line of the rest may begin where none did.
+			first, mark, last := tokens.Parts(text, max(sh.clipTo-rest-tokens.PerMessage, 0))
+			l.text = head + chat.Escape(first+mark+last)
+			l.short = &Shortened{kept, utf8.RuneCountInString(first), utf8.RuneCountInString(last), utf8.RuneCountInString(text)}
+			words = shownCost(m, l.text)
+		}
+		l.tokens = words + l.pictures*pictureTokens
+	}
+	l.tokens += costOfReasoning(m)
+	if m.Role == llm.RoleTool {
+		l.result = resultOf(m, form{l.text, l.tokens}, sh)
+	}
+	return l
+}
+
+// What a model gives its tools can be as long as an answer, and a turn has many
+// steps. Where a message is clipped, its calls are too.
+
+func costOfCalls(calls []llm.Call) (tokens int) {
+	for _, call := range calls {
+		tokens += costOfCall(call)
+	}
+	return tokens
+}
+
+func costOfCall(call llm.Call) int {
+	return tokens.PerMessage + tokens.Estimate(call.ID) + tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
+}
+
+// leastArguments is the least that a call's arguments are shrunk to, in tokens.
+const leastArguments = 16
+
+// shrinkCalls returns calls that cost at most so many tokens together, if the least
+// allows it: the arguments of those that take more than their share are shrunk.
+func shrinkCalls(calls []llm.Call, most int) []llm.Call {
+	if costOfCalls(calls) <= most {
+		return calls
+	}
+	shrunk := make([]llm.Call, len(calls))
+	for i, call := range calls {
+		shrunk[i] = call
+		rest := costOfCall(call) - tokens.Estimate(call.Arguments)
+		shrunk[i].Arguments = shrinkArguments(call.Arguments, max(most/len(calls)-rest, leastArguments))
+	}
+	return shrunk
+}
+
+// shrinkArguments returns a JSON object in about so many tokens: arguments as they
+// are, or their beginning and end.
+func shrinkArguments(arguments string, most int) string {
+	if tokens.Estimate(arguments) <= most {
+		return arguments
+	}
+	for room := most; room >= leastArguments/2; room -= max(room/8, 1) {
+		shrunk, err := json.Marshal(map[string]string{"clipped": tokens.Clip(arguments, room)})
+		if err == nil && tokens.Estimate(string(shrunk)) <= most { // quotes inside cost more than they did
+			return string(shrunk)
+		}
+	}
+	return "{}"
+}
+
+// Pictures in the view: what one costs, and which ones a request shows.
+
+const (
+	// pictureTokens is what a picture costs in a view, whatever its size, which nobody
+	// knows in pixels: as much as large ones cost. A screen of 1920 to 1080 pixels is
+	// 1 105 tokens for GPT-4o and 1 548 for Gemini, and Claude scales most down to 1 600.
+	pictureTokens = 1600
+
+	// mostPictures is how many a request shows. Mistral takes 8, Scaleway 12, Claude
+	// 100, of which it wants smaller ones above 20.
+	mostPictures = 8
+
+	// mostPictureBytes is how large they are together; a request is larger by a third.
+	// Claude takes requests of 32 MB.
+	mostPictureBytes = 20_000_000
+)
+
+// picturesOf are the pictures that came with m and are kept, to be shown.
+func picturesOf(m chat.Message) []chat.Attachment {
+	if m.Role != llm.RoleUser {
+		return nil
+	}
+	var pictures []chat.Attachment
+	for _, a := range m.Attachments {
+		if a.File > 0 {
+			pictures = append(pictures, a)
+		}
+	}
+	return pictures
+}
+
+// shownPictures are the newest pictures of lines, by the seq of their message; what
+// is older is seen in words alone. When there are too many, the older half goes at
+// once: each one that goes changes an old message, and throws away the provider's
+// cache from there on, so this happens once in several pictures. Which ones have
+// gone follows from the lines alone, and so stays the same until the head changes.
+func shownPictures(lines []line) map[int64][]llm.Image {
+	type picture struct {
+		seq int64
+		chat.Attachment
+	}
+	var shown []picture
+	bytes := int64(0)
+	for _, l := range lines {
+		if l.pictures == 0 {
+			continue
+		}
+		for _, a := range picturesOf(l.Message)[:l.pictures] {
+			shown = append(shown, picture{l.Seq, a})
+			if bytes += a.Size; len(shown) <= mostPictures && bytes <= mostPictureBytes {
+				continue
+			}
+			for len(shown) > mostPictures/2 || bytes > mostPictureBytes/2 {
+				bytes -= shown[0].Size
+				shown = shown[1:]
+			}
+		}
+	}
+	bySeq := make(map[int64][]llm.Image, len(shown))
+	for _, p := range shown {
+		bySeq[p.seq] = append(bySeq[p.seq], llm.Image{File: p.File, Type: p.Type, Label: p.Label(p.seq)})
+	}
+	return bySeq
+}
