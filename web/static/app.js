@@ -32,11 +32,14 @@ function openable(root) {
       if (!d.open || d.dataset.read) return;
       d.dataset.read = "yes";
       const answer = await fetch(d.dataset.src, { headers: { Accept: "text/html" } });
-      if (!answer.ok) return;
+      if (!answer.ok) { // a newer summary has replaced it
+        delete d.dataset.read;
+        return;
+      }
       const body = document.createElement("div");
       body.innerHTML = await answer.text();
       d.replaceChildren(d.querySelector("summary"), body);
-    }, { once: false });
+    });
   }
 }
 

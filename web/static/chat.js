@@ -37,15 +37,23 @@ form.addEventListener("submit", async (e) => {
   e.preventDefault();
   const text = box.value.trim();
   if (text === "") return;
+  const id = form.elements.id.value;
+  form.elements.id.value = newID();
+  box.value = ""; // at once: people type the next message while this one is on its way
+  hide();
   try {
-    tell(await send(text, form.elements.id.value));
-    form.elements.id.value = newID();
-    box.value = "";
-    hide();
-    await read();
+    tell(await send(text, id));
   } catch (error) {
-    tell("Not sent: " + error.message);
+    if (box.value === "") {
+      box.value = text;
+      form.elements.id.value = id;
+      tell("Not sent: " + error.message);
+    } else {
+      tell("Not sent: " + error.message + " The message was: " + text);
+    }
+    return;
   }
+  await read();
 });
 
 stop.addEventListener("click", async () => {
