@@ -557,7 +557,7 @@ func sound(t *testing.T, dir string) error {
 	}
 	for what, query := range map[string]string{
 		"references to nothing":          "SELECT count(*) FROM pragma_foreign_key_check",
-		"memories of unfinished work":    "SELECT count(*) FROM memories m JOIN compactions c ON c.id = m.compaction WHERE c.prepared_at IS NULL",
+		"memories of unfinished work":    "SELECT count(*) FROM memories m JOIN compactions c ON c.id = m.compaction WHERE c.ended_at IS NULL OR c.state = 'failed'",
 		"memories that are there twice":  "SELECT count(*) - count(DISTINCT content) FROM memories",
 		"staged rows without their text": "SELECT count(*) FROM compactions WHERE state = 'prepared' AND text = ''",
 	} {

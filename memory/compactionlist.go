@@ -82,7 +82,7 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		found = append(found, l)
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
-		k.tokens, `+when+` AS moment, k.prepared_at - k.created_at, k.made_by, k.model, k.focus, k.error, count(*) OVER ()
+		k.tokens, `+when+` AS moment, k.ended_at - k.created_at, k.made_by, k.model, k.focus, k.error, count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
 		WHERE `+strings.Join(conditions, " AND ")+` ORDER BY moment DESC, k.id DESC LIMIT ?`, append(args, f.Limit)...)
 	if err != nil {

@@ -77,7 +77,7 @@ func (cs Compactions) Applied(ctx context.Context) (all []AppliedCompaction, err
 			places = append(places, p)
 			return err
 		}, `SELECT id, version, applied_at, next_seq, before_tokens, after_tokens FROM compactions
-			WHERE conversation = ? AND applied_at IS NOT NULL AND (prepared_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
+			WHERE conversation = ? AND applied_at IS NOT NULL AND (ended_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
 			ORDER BY version, id`, cs.c.id)
 		if err != nil {
 			return err

@@ -88,7 +88,7 @@ func (cs Compactions) Steps(ctx context.Context, since time.Time, before int64, 
 	}, `SELECT min(id), state, trigger, kind, made_by, model, focus, min(from_seq), max(to_seq), sum(messages),
 		max(before_tokens), max(after_tokens), sum(tokens), max(applied_at), max(next_seq), count(*) FROM compactions
 		WHERE conversation = ? AND version IS NOT NULL AND applied_at >= ? AND next_seq <= ?
-		AND (prepared_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
+		AND (ended_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
 		GROUP BY version ORDER BY version DESC LIMIT ?`, cs.c.id, max(since.UnixMilli(), 0), before, most)
 	if err != nil {
 		return nil, cs.c.fail("read the applied compactions", err)

@@ -158,7 +158,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 		if err != nil {
 			return err
 		}
-		err = changed(tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), extracted = ?, refused = ?, prepared_at = ?
+		err = changed(tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), extracted = ?, refused = ?, ended_at = ?
 			WHERE id = ? AND state = 'running'`, sources, summary.Text, summary.Tokens, summary.Model, extracted, j.refused, now(), j.row.ID)
 		if err != nil {
 			return fmt.Errorf("make it prepared: %w", err)
@@ -312,8 +312,8 @@ func (j *job) read(tx *transaction) ([]transcript.Span, error) {
 // Fail makes the row failed, with the cause in words for people.
 func (j *job) Fail(ctx context.Context, cause string) error {
 	err := j.conversation.store.update(ctx, func(tx *transaction) error {
-		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ? WHERE id = ? AND state IN ('running', 'failed', 'stale')",
-			cause, j.refused, j.row.ID)
+		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ?, ended_at = ? WHERE id = ? AND state IN ('running', 'failed', 'stale')",
+			cause, j.refused, now(), j.row.ID)
 	})
 	if err != nil {
 		return j.fail("note the failure", err)

@@ -20,7 +20,7 @@ type Recorded struct {
 // RecordedSummary is a summary with its times; zero: that has not happened.
 type RecordedSummary struct {
 	compactor.Compaction
-	Began, Prepared, Applied time.Time
+	Began, Ended, Applied time.Time // Ended: prepared, or failed
 	Version                  int64 // rows that were applied together have one; 0: it was not applied
 	Before, After            int   // tokens used when it was applied
 }
@@ -56,12 +56,12 @@ func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sess
 		all = make([]RecordedSummary, 0, len(rows))
 		err = each(tx, func(found *sql.Rows) error {
 			r := RecordedSummary{Compaction: rows[len(all)]}
-			var began, prepared, applied int64
-			err := found.Scan(&began, &prepared, &applied, &r.Version, &r.Before, &r.After)
-			r.Began, r.Prepared, r.Applied = at(began), atOrZero(prepared), atOrZero(applied)
+			var began, ended, applied int64
+			err := found.Scan(&began, &ended, &applied, &r.Version, &r.Before, &r.After)
+			r.Began, r.Ended, r.Applied = at(began), atOrZero(ended), atOrZero(applied)
 			all = append(all, r)
 			return err
-		}, `SELECT created_at, coalesce(prepared_at, 0), coalesce(applied_at, 0), coalesce(version, 0), before_tokens, after_tokens
+		}, `SELECT created_at, coalesce(ended_at, 0), coalesce(applied_at, 0), coalesce(version, 0), before_tokens, after_tokens
 			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
 		if err != nil {
 			return err

@@ -83,7 +83,7 @@ func leaveVersion(t *testing.T, dir string, version int) {
 func nameNow(name string) string {
 	names := map[string]string{
 		"segments": "sessions", "wanted_segments": "wanted_sessions", "generation": "version", "segment_start": "session_start",
-		"door": "connector", "staged_at": "prepared_at", "landed_at": "applied_at",
+		"door": "connector", "staged_at": "ended_at", "prepared_at": "ended_at", "landed_at": "applied_at",
 	}
 	return cmp.Or(names[name], name)
 }

@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -51,7 +52,9 @@ func second[T any](_ T, err error) error { return err }
 
 // scripted answers turns, and as a worker sums up in words of what it reads.
 // It counts a prompt as counts says; nil: it reports no usage.
-func scripted(window int, counts func(n, estimate int) int) *llmtest.Model {
+// Each failing-th attempt at a summary fails; 0: none.
+func scripted(window, failing int, counts func(n, estimate int) int) *llmtest.Model {
+	attempts := 0
 	return &llmtest.Model{Tokens: window, Delay: 2 * time.Second, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		resp := llm.Response{FinishReason: llm.FinishStop, Message: llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("Answer %d: %s", n, strings.Repeat("it is so and the plot is watered. ", n%9+1))}}
 		if counts != nil {
@@ -64,6 +67,9 @@ func scripted(window int, counts func(n, estimate int) int) *llmtest.Model {
 		for _, tool := range req.Tools {
 			if tool.Name != "summarize" {
 				continue
+			}
+			if attempts++; failing > 0 && attempts%failing == 0 {
+				return llm.Response{}, errors.New("the server is overloaded")
 			}
 			words := strings.Fields(strings.SplitN(req.Messages[1].Text, "</transcript>", 2)[0])
 			var text []string
@@ -88,20 +94,24 @@ func TestLiveTalkIsSimulatedAsItHappened(t *testing.T) {
 		asked            func(i int) bool
 		change           func(*compactor.Policy)
 		counts           func(n, estimate int) int
+		failing          int
 	}{
-		"a worker":               {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, nil},
-		"no model to summarize":  {160, 0, false, func(i int) bool { return i%3 == 0 }, nil, nil},
-		"nothing ahead":          {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, nil},
-		"memories are recalled":  {160, 600, true, func(i int) bool { return i%2 == 0 }, nil, nil},
-		"a provider counts more": {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 13 / 10 }},
-		"a provider counts less": {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 8 / 10 }},
-		"counts vary":            {160, 600, true, func(i int) bool { return i%3 == 0 }, nil, func(n, e int) int { return e * (118 + n*7%5) / 100 }},
-		"counts, nothing ahead":  {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, func(n, e int) int { return e * (105 + n*7%20) / 100 }},
+		"a worker":               {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 0},
+		"no model to summarize":  {160, 0, false, func(i int) bool { return i%3 == 0 }, nil, nil, 0},
+		"nothing ahead":          {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, nil, 0},
+		"memories are recalled":  {160, 600, true, func(i int) bool { return i%2 == 0 }, nil, nil, 0},
+		"a provider counts more": {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 13 / 10 }, 0},
+		"a provider counts less": {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 8 / 10 }, 0},
+		"counts vary":            {160, 600, true, func(i int) bool { return i%3 == 0 }, nil, func(n, e int) int { return e * (118 + n*7%5) / 100 }, 0},
+		"counts, nothing ahead":  {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, func(n, e int) int { return e * (105 + n*7%20) / 100 }, 0},
+		"attempts fail":          {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 3},
+		"most attempts fail":     {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 12 / 10 }, 2},
+		"every attempt fails":    {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 1},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()
 			agent := agentOf(6000, c.change)
-			model := scripted(6000, c.counts)
+			model := scripted(6000, c.failing, c.counts)
 			agent.Model, agent.Recall = model, c.recall
 			if c.worker {
 				agent.Worker = model

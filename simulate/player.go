@@ -148,8 +148,8 @@ func (p *player) remember() {
 		if s.Text != "" || s.State == compactor.Failed {
 			p.known[keyOf(s.Compaction)] = append(p.known[keyOf(s.Compaction)], s)
 		}
-		if !s.Prepared.IsZero() && s.By == compactor.ByWorker {
-			total, n = total+s.Prepared.Sub(s.Began), n+1
+		if !s.Ended.IsZero() && s.State != compactor.Failed && s.By == compactor.ByWorker {
+			total, n = total+s.Ended.Sub(s.Began), n+1
 		}
 		switch s.Trigger {
 		case compactor.OnManual, compactor.OnSelf:

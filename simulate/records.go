@@ -188,11 +188,30 @@ func (r *records) Latest(context.Context) (compactor.Undoable, error) {
 	return compactor.Undoable{}, errNoUndo
 }
 
-// Declined and Forgive change nothing: nobody declines here.
-func (r *records) Declined(context.Context, int64, compactor.Declined) error { return nil }
+// Declined notes that a model declined to summarize what a row stands for.
+func (r *records) Declined(_ context.Context, id int64, d compactor.Declined) error {
+	r.declined(d, func(s compactor.Compaction) bool { return s.ID == id })
+	return nil
+}
 
-// Forgive changes nothing.
-func (r *records) Forgive(context.Context) error { return nil }
+// Forgive has every row asked for again that was declined.
+func (r *records) Forgive(context.Context) error {
+	r.declined(compactor.Declined{}, func(s compactor.Compaction) bool { return s.Declined.Times > 0 })
+	return nil
+}
+
+// declined changes what came of some of the applied rows.
+func (r *records) declined(d compactor.Declined, of func(compactor.Compaction) bool) {
+	c := transcript.Change{Base: r.state.Version, Marks: r.state.Marks, Sets: r.state.Sets, Sessions: r.state.Sessions}
+	for _, s := range r.state.Summaries {
+		if of(s) {
+			s.Declined = d
+			c.Summaries = append(c.Summaries, s)
+		}
+	}
+	c.Marks.Version++
+	r.commit(c)
+}
 
 // Measured changes nothing: the events tell it too.
 func (r *records) Measured(context.Context, int64, int, int) error { return nil }

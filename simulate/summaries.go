@@ -19,13 +19,13 @@ func (p *player) summarize(row compactor.Compaction, target int, extract func() 
 		p.took = p.usual
 	}
 	s, known := p.recall(row)
+	if known && !s.Ended.IsZero() {
+		p.took = s.Ended.Sub(s.Began)
+	}
 	switch {
 	case known && s.Text == "":
 		return made, failure(s.Error)
 	case known:
-		if !s.Prepared.IsZero() {
-			p.took = s.Prepared.Sub(s.Began)
-		}
 		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Model: s.Model}
 	case p.brief:
 		made.Text = p.asLong(row, target)

@@ -14,3 +14,6 @@ CREATE VIEW turns_view AS SELECT
   c.name AS channel, m.seq, m.turn, u.window, u.used, nullif(u.counted, 0) AS counted, u.estimated, u.factor,
   datetime(m.said_at / 1000, 'unixepoch') AS said_at
 FROM turn_usage u JOIN messages m ON m.id = u.id JOIN conversations c ON c.id = m.conversation;
+
+-- When an attempt at a summary ended: it is prepared then, or it failed.
+ALTER TABLE compactions RENAME COLUMN prepared_at TO ended_at;
