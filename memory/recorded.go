@@ -21,8 +21,8 @@ type Recorded struct {
 type RecordedSummary struct {
 	compactor.Compaction
 	Began, Ended, Applied time.Time // Ended: prepared, or failed
-	Version                  int64 // rows that were applied together have one; 0: it was not applied
-	Before, After            int   // tokens used when it was applied
+	Version               int64     // rows that were applied together have one; 0: it was not applied
+	Before, After         int       // tokens used when it was applied
 }
 
 // Recorded returns the messages from seq from on, deleted ones left out, at most limit of
