@@ -26,7 +26,8 @@ type Agent struct {
 	Recall       int                     // tokens of memories and messages that are recalled unasked; 0: none are
 	Policy       func() compactor.Policy // what the settings say; valid; asked at each check
 	Origin       func(key string) string // where the settings set a key of it; nil or "": nowhere, it is built in
-	Tools        []llm.Tool              // of other programs, beside those that every agent has; their answers are data of strangers
+	Toolbox      Toolbox                 // has tools of other programs; nil: there are none
+	ToolServers  []string                // whose tools the agent has, beside those that every agent has
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 }
 
@@ -51,7 +52,7 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 func (a Agent) Engine(ctx context.Context) compactor.Options {
 	w := lookAt(ctx, a.Model)
 	return compactor.Options{
-		System: a.system(), Tools: a.toolset(new(memory.Conversation), memory.ToolOptions{}, nil), MaxOutput: a.MaxOutput,
+		System: a.system(), Tools: a.weighed(), MaxOutput: a.MaxOutput,
 		Window: w.last, Learnt: w.learnt, Model: a.Model.Name(), CacheTTL: cacheTTLOf(a.Model), Worker: a.Worker,
 	}
 }
@@ -128,14 +129,14 @@ func (a Agent) layers() compactor.Patch {
 // Explain says what a policy means for this agent's window, the largest number first. It may
 // ask the model's server for its window.
 func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
-	tools := a.toolset(new(memory.Conversation), memory.ToolOptions{}, nil) // to be weighed, not run
+	tools := a.weighed()
 	return p.Explain(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
 // Tight says, with numbers, which levels are reached before anybody has said anything;
 // "" if none is. It may ask the model's server for its window.
 func (a Agent) Tight(ctx context.Context) string {
-	tools := a.toolset(new(memory.Conversation), memory.ToolOptions{}, nil) // to be weighed, not run
+	tools := a.weighed()
 	return a.Policy().Tight(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
@@ -198,7 +199,7 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 		req.Head, req.CacheKey = 1, "cairn-probe"
 	}
 	if !learnt.Facts().RefusesTools {
-		req.Tools = a.toolset(new(memory.Conversation), memory.ToolOptions{}, nil) // they are not run
+		req.Tools = a.weighed()
 	}
 	resp, err := a.Model.Generate(ctx, req, nil)
 	if req.Tools != nil && llm.RefusesTools(err) {

@@ -23,6 +23,7 @@ type Command struct {
 	Args       []Arg  // in order; all but the last are single words
 	Public     bool   // others may see the answer; else it is for the person who asked
 	Restricted bool   // only managers run it, unless the settings say otherwise
+	Guarded    bool   // only managers run it, whatever the settings say
 	Urgent     bool   // it acts at once, also where commands wait for the answers to what was said before
 
 	opens   bool                   // it needs the engine, so it waits until the conversation is open
@@ -126,6 +127,21 @@ func init() { // a literal would refer to itself through /help
 			},
 			suggest: suggestSettings,
 		},
+		{
+			Name: "tools", Help: "list the tools of other programs; add or remove them here", Guarded: true, opens: true, run: runTools,
+			Args: []Arg{
+				{Name: "change", Help: `"add" or "remove"`},
+				{Name: "name", Help: "of the tools, as /tools lists them"},
+			},
+		},
+		{
+			Name: "allow", Help: "allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: runAllow,
+			Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
+		},
+		{
+			Name: "deny", Help: "do not allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: runDeny,
+			Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
+		},
 		{Name: "help", Help: "show the commands", run: runHelp},
 	}
 }
@@ -180,6 +196,9 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 // restricted reports whether only managers run a command.
 func (h *Hub) restricted(c Command) bool {
 	restricted := h.rules.Load().Restricted
+	if c.Guarded {
+		return true
+	}
 	if restricted == nil {
 		return c.Restricted
 	}

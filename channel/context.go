@@ -16,9 +16,9 @@ import (
 // The `context` tool: the model sees how full its window is, and may ask for a
 // compaction. It changes no setting.
 
-// toolset is what the model may call: what the conversation remembers, `context`, and the
-// agent's own tools. The first request and every gauge count the same tools.
-func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx context.Context, op, focus string) (any, error)) []llm.Tool {
+// toolset is what the model may call: what the conversation remembers, `context`, and others,
+// the tools of other programs. The first request and every gauge count the same tools.
+func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx context.Context, op, focus string) (any, error), others []llm.Tool) []llm.Tool {
 	own := llm.Tool{
 		Name:        "context",
 		Description: "Your context window. status: how full it is, and the rules for compacting. compact: have the older messages summarized in the background, keeping focus.",
@@ -41,7 +41,7 @@ func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look 
 			return string(text), err
 		},
 	}
-	return slices.Concat(records.Tools(o), []llm.Tool{own}, a.Tools)
+	return slices.Concat(records.Tools(o), []llm.Tool{own}, others)
 }
 
 // lookAtWindow answers a call of the `context` tool.
@@ -104,7 +104,7 @@ func (c *conversation) requested(e compactor.Event) request {
 
 // ToolNames are the names of the tools that every agent has.
 func ToolNames() (names []string) {
-	for _, tool := range (Agent{}).toolset(new(memory.Conversation), memory.ToolOptions{}, nil) {
+	for _, tool := range (Agent{}).weighed() {
 		names = append(names, tool.Name)
 	}
 	return names

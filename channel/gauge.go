@@ -72,8 +72,12 @@ type Stone struct {
 
 // Gauge reads a conversation's gauge from the database alone.
 func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Context, error) {
-	tools := agent.toolset(records, memory.ToolOptions{}, nil)           // only to be counted
-	p := &policy{file: agent.Policy, log: slog.New(slog.DiscardHandler)} // the bot logs what does not fit
+	others, err := agent.otherTools(ctx, records)
+	if err != nil {
+		return Context{}, err
+	}
+	tools := agent.toolset(records, memory.ToolOptions{}, nil, plain(others)) // only to be counted
+	p := &policy{file: agent.Policy, log: slog.New(slog.DiscardHandler)}      // the bot logs what does not fit
 	if err := p.read(ctx, records); err != nil {
 		return Context{}, err
 	}

@@ -37,6 +37,10 @@ type Options struct {
 	// Remembered is told about each new memory; it must not block. nil: nobody is.
 	Remembered func(conversation string, id int64, kind, content string)
 
+	// Asked is told when a call of a tool waits to be allowed in a conversation, and when it does
+	// no more; it must not block. nil: nobody is.
+	Asked func(conversation string)
+
 	Observer observe.Observer   // told about turns, requests, tools and compactions; nil: nobody is
 	Counted  func(memory.Usage) // told what each request to a model used, by kind and model; must not block; nil: nobody is
 }
@@ -60,6 +64,7 @@ type Hub struct {
 	owners     sync.WaitGroup
 	turns      limiter
 	calls      callBudget
+	approvals  approvals
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics

@@ -24,7 +24,11 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		return 0, err
 	}
 	c := newConversation(h, name, connector, records) // without its loop: this goroutine owns it
-	if err := c.opening(ctx)(); err != nil {
+	open, err := c.opening(ctx)
+	if err == nil {
+		err = open()
+	}
+	if err != nil {
 		return 0, err
 	}
 	defer c.ends()

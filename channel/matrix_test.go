@@ -217,7 +217,7 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 	for _, c := range channel.Commands {
 		tries := attacks()
 		switch {
-		case who.Manager && !c.Restricted && c.Name != "memories":
+		case who.Manager && !c.Restricted && !c.Guarded && c.Name != "memories":
 			continue // they may no more than others, but forget what is theirs
 		case len(c.Args) == 0:
 			tries = tries[:1]

@@ -86,7 +86,7 @@ func appliedLine(e compactor.Event) string {
 
 // noticePrefixes begin the ids of what is posted beside answers: a word of the bot's own
 // that answers nothing and means no failure.
-var noticePrefixes = []string{shortenedPrefix, "landing-", "budget-"}
+var noticePrefixes = []string{shortenedPrefix, approvalPrefix, "landing-", "budget-"}
 
 const shortenedPrefix = "shortened-"
 

@@ -16,7 +16,10 @@ import (
 // load opens the conversation with whom it has to answer now. It does so again when the
 // settings have changed, if nothing is being summarized; opened reports whether it did.
 func (c *conversation) load(ctx context.Context) (opened bool, err error) {
-	open := c.opening(ctx)
+	open, err := c.opening(ctx)
+	if err != nil {
+		return false, err
+	}
 	c.do(func(e *compactor.Compactor) {
 		if opened = e == nil || !e.Busy(); opened {
 			err = open()
@@ -27,7 +30,7 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 
 // opening returns what opens the conversation with the settings of now, which is the loop's
 // to do.
-func (c *conversation) opening(ctx context.Context) (open func() error) {
+func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
 	s := service{rules: c.hub.rules.Load(), agent: c.hub.o.Agent(c.name)}
 	if s.agent.Worker != nil {
 		s.agent.Worker = &switched{Model: s.agent.Worker, c: c}
@@ -37,11 +40,19 @@ func (c *conversation) opening(ctx context.Context) (open func() error) {
 	}
 	s.policy = &policy{file: s.agent.Policy, log: c.log}
 	s.window = lookAt(ctx, s.agent.Model)
+	others, err := s.agent.otherTools(ctx, c.records)
+	if err != nil {
+		return nil, err
+	}
+	var asking []llm.Tool
+	for _, tool := range others {
+		asking = append(asking, c.approvable(tool))
+	}
 	s.tools = s.agent.toolset(c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
-	}, c.lookAtWindow)
+	}, c.lookAtWindow, asking)
 	return func() (err error) {
 		if err = s.policy.read(ctx, c.records); err != nil {
 			return err
@@ -51,7 +62,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error) {
 			c.publish()
 		}
 		return err
-	}
+	}, nil
 }
 
 // engineOptions is what ties the engine to the conversation.

@@ -54,7 +54,7 @@ func TestWhoMayRunWhat(t *testing.T) {
 				if err != nil || !handled {
 					t.Fatalf("%s: %s: %v, %v", what, line, handled, err)
 				}
-				if got := strings.Contains(answer.Text, refused); got != (command.Restricted && !c.may) {
+				if got := strings.Contains(answer.Text, refused); got != ((command.Restricted || command.Guarded) && !c.may) {
 					t.Errorf("%s: %s says %q", what, line, answer.Text)
 				}
 			}

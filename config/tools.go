@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/mcp"
 	"cairn/mcp/builtin"
@@ -27,6 +28,7 @@ type ToolServer struct {
 	Headers         map[string]string  `toml:"headers"` // likewise
 	Timeout         compactor.Duration `toml:"timeout"`
 	MaxResultTokens int                `toml:"max_result_tokens"`
+	Approve         string             `toml:"approve"` // one of Approvals
 }
 
 // Command is a program and its arguments: a list, or one text that is split at blanks. No
@@ -39,9 +41,12 @@ func (c *Command) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Approvals are when people are asked before a tool is called.
+var Approvals = []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways}
+
 // toolServer returns a server with its defaults.
 func toolServer() ToolServer {
-	return ToolServer{Timeout: compactor.Duration(mcp.DefaultTimeout), MaxResultTokens: mcp.DefaultResultTokens}
+	return ToolServer{Timeout: compactor.Duration(mcp.DefaultTimeout), MaxResultTokens: mcp.DefaultResultTokens, Approve: channel.ApproveNever}
 }
 
 // ToolServers returns the MCP servers, with the secrets that their settings refer to.
@@ -142,6 +147,7 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 	d.checkURL(path+".url", t.URL, "https://example.com/mcp")
 	between(d, path+".timeout", time.Duration(t.Timeout), time.Second, 10*time.Minute)
 	between(d, path+".max_result_tokens", t.MaxResultTokens, 100, 100_000)
+	d.checkChoice(path+".approve", t.Approve, Approvals)
 	if len(t.Allow) == 0 {
 		d.warn(path+".allow", fmt.Sprintf("allow of tools %q names no tool: none may be called", t.ID))
 	}

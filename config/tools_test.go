@@ -59,6 +59,7 @@ func TestToolServerMistakes(t *testing.T) {
 		"the same id":      {server + server, "another server has this name"},
 		"an unknown one":   {"[[tools]]\nid = \"calc\"\nbuiltin = \"shell\"", `must be one of fetch, files`},
 		"files of nothing": {"[[tools]]\nid = \"calc\"\nbuiltin = \"files\"", `needs the folder that it reads`},
+		"a vote":           {server + "approve = \"always!\"", `must be one of "never", "first", "always", did you mean always?`},
 		"no such folder":   {"[[tools]]\nid = \"calc\"\nbuiltin = \"files\"\nfolder = \"nowhere\"", `there is no such folder`},
 		"a useless folder": {server + "folder = \"/\"", `only builtin = "files" reads one`},
 		"nowhere":          {"[[tools]]\nid = \"calc\"", "one of them says where the server is"},

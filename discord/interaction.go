@@ -76,7 +76,7 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	case discordgo.InteractionApplicationCommandAutocomplete:
 		return d.suggest(ctx, i)
 	case discordgo.InteractionMessageComponent:
-		return d.turnPage(ctx, i)
+		return d.press(ctx, i)
 	}
 	return nil
 }

@@ -1,4 +1,5 @@
-// Lists, page by page, with buttons.
+// Buttons: they run a command, whose answer takes the place of the message. Lists have them for
+// their pages.
 
 package discord
 
@@ -57,6 +58,18 @@ func (d *Discord) page(line string, answer channel.Answer, n int) shown {
 	return s
 }
 
+// buttons are a row of buttons that run commands; nil if there are none.
+func (d *Discord) buttons(all []channel.Button) []discordgo.MessageComponent {
+	if len(all) == 0 {
+		return nil
+	}
+	var row discordgo.ActionsRow
+	for _, b := range all {
+		row.Components = append(row.Components, discordgo.Button{Style: discordgo.SecondaryButton, Label: b.Label, CustomID: d.customID(b.Line, 0)})
+	}
+	return []discordgo.MessageComponent{row}
+}
+
 // shortenLines shortens the longest lines of a page until it fits a message.
 func (d *Discord) shortenLines(text string) string {
 	for most := messages.Limit; messages.CostOf(text) > messages.Limit && most > 20; most = most * 3 / 4 {
@@ -69,9 +82,8 @@ func (d *Discord) shortenLines(text string) string {
 	return d.Split(text)[0]
 }
 
-// turnPage runs the command of a list again, for the person who pressed the button, and shows
-// another page.
-func (d *Discord) turnPage(ctx context.Context, i interaction) error {
+// press runs the command of a button, for the person who pressed it, and shows a page of its answer.
+func (d *Discord) press(ctx context.Context, i interaction) error {
 	line, page, ok := d.readCustomID(i.Data.CustomID)
 	if !ok {
 		s := plain(forgotten)
@@ -87,6 +99,9 @@ func (d *Discord) turnPage(ctx context.Context, i interaction) error {
 		return d.followUp(ctx, i, notHere, int(discordgo.MessageFlagsEphemeral))
 	case err != nil || !handled:
 		return errors.Join(err, d.followUp(ctx, i, notNow, int(discordgo.MessageFlagsEphemeral)))
+	}
+	if answer.Private {
+		return d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))
 	}
 	return d.editAnswer(ctx, i, d.page(line, answer, page))
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/internal/platform"
 )
@@ -26,6 +28,8 @@ type post struct {
 	Enforce   bool            `json:"enforce_nonce,omitempty"`
 	Mentions  allowedMentions `json:"allowed_mentions"`
 	Reference *replyTo        `json:"message_reference,omitempty"`
+
+	Components []discordgo.MessageComponent `json:"components,omitempty"`
 }
 
 // allowedMentions suppresses all notifications: by default Discord would notify everybody whom the

@@ -54,6 +54,7 @@ type rig struct {
 	dir       string
 	model     *llmtest.Model
 	rules     channel.Rules
+	tools     channel.Toolbox
 	connector *Discord
 	store     *memory.Store
 	hub       *channel.Hub
@@ -141,7 +142,7 @@ func (r *rig) open() {
 	r.hub = channel.New(channel.Options{
 		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent {
-			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Toolbox: r.tools, ToolServers: []string{"calc"}}
 		},
 	})
 	r.t.Cleanup(r.stop)

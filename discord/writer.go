@@ -65,7 +65,9 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	if piece.Part == 0 {
 		to = last(piece.To)
 	}
-	made, err := w.d.create(ctx, w.channel, newPost(w.channel, piece.Text, to, nonceOf(w.conversation, piece)), false)
+	p := newPost(w.channel, piece.Text, to, nonceOf(w.conversation, piece))
+	p.Components = w.d.buttons(channel.Buttons(piece))
+	made, err := w.d.create(ctx, w.channel, p, false)
 	if err != nil {
 		return "", err
 	}

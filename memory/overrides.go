@@ -76,7 +76,13 @@ func PatchOf(set []Override) compactor.Patch {
 	return patch
 }
 
-func (c *Conversation) overrides(tx *transaction) (set []Override, err error) {
+// overrides are those of the policy; others have a table's name before their key.
+func (c *Conversation) overrides(tx *transaction) ([]Override, error) {
+	return c.overridesIn(tx, "")
+}
+
+// overridesIn returns those whose key begins with a table's name.
+func (c *Conversation) overridesIn(tx *transaction, table string) (set []Override, err error) {
 	channel, _ := c.hangsOn()
 	err = each(tx, func(rows *sql.Rows) error {
 		var o Override
@@ -84,8 +90,9 @@ func (c *Conversation) overrides(tx *transaction) (set []Override, err error) {
 		set = append(set, o)
 		return err
 	}, `SELECT key, value, made_by, conversation <> ?1 FROM overrides
-		WHERE conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
-			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1)
-		ORDER BY key`, c.id, channel)
+		WHERE (conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
+			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1))
+		AND substr(key, 1, instr(key, '.')) = ?3
+		ORDER BY key`, c.id, channel, table)
 	return set, err
 }

@@ -32,7 +32,7 @@ type privately struct {
 func (p *privately) answer(ctx context.Context, c command, a channel.Answer) error {
 	p.public = p.public && !a.Private
 	text, all := blocks(c, a)
-	m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: p.replaces}
+	m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: p.replaces && !a.Private}
 	if len(all) > 0 {
 		m.Blocks = &slackgo.Blocks{BlockSet: all}
 	}
@@ -154,10 +154,10 @@ func (o *openly) say(c command, a channel.Answer) []slackgo.MsgOption {
 }
 
 const (
-	maxSection = 3_000 // characters of a section
-	maxBlocks  = 50    // of a message
-	maxValue   = 2_000 // characters that a button carries
-	pageAction = "cairn_page"
+	maxSection = 3_000        // characters of a section
+	maxBlocks  = 50           // of a message
+	maxValue   = 2_000        // characters that a button carries
+	runAction  = "cairn_page" // begins the action ids of buttons that run a command
 )
 
 // blocks renders one page of an answer, with buttons for the pages beside it; text is what
@@ -200,12 +200,32 @@ func pageButtons(c command, a channel.Answer) []slackgo.BlockElement {
 		if b.page < 0 || b.page >= a.Pages() {
 			continue
 		}
-		value, err := json.Marshal(pressed{Line: c.line, Page: b.page, Thread: c.place.Thread})
-		if err != nil || len(value) > maxValue {
+		button := buttonOf(b.label, pressed{Line: c.line, Page: b.page, Thread: c.place.Thread})
+		if button == nil {
 			return nil
 		}
-		buttons = append(buttons, slackgo.NewButtonBlockElement(pageAction+strings.ToLower(b.label), string(value),
-			slackgo.NewTextBlockObject(slackgo.PlainTextType, b.label, false, false)))
+		buttons = append(buttons, button)
 	}
 	return buttons
+}
+
+// buttonOf is a button that runs a command; nil if its line is too long for one.
+func buttonOf(label string, does pressed) slackgo.BlockElement {
+	value, err := json.Marshal(does)
+	if err != nil || len(value) > maxValue {
+		return nil
+	}
+	return slackgo.NewButtonBlockElement(runAction+strings.ToLower(label), string(value), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
+}
+
+// asking is a message with buttons that run commands.
+func asking(place channel.Place, text string, buttons []channel.Button) slackgo.MsgOption {
+	var row []slackgo.BlockElement
+	for _, b := range buttons {
+		if button := buttonOf(b.Label, pressed{Line: b.Line, Thread: place.Thread}); button != nil {
+			row = append(row, button)
+		}
+	}
+	section := slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escaped(text), false, false), nil, nil)
+	return slackgo.MsgOptionBlocks(section, slackgo.NewActionBlock("", row...))
 }

@@ -108,7 +108,7 @@ type pressed struct {
 	Thread string `json:"thread,omitempty"`
 }
 
-// takePress turns a page: it runs the command again, for the person who pressed the button.
+// takePress runs the command of a button, for the person who pressed it.
 func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 	var p struct {
 		Type    string `json:"type"`
@@ -126,7 +126,7 @@ func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 	}
 	action := p.Actions[0]
 	var value pressed
-	if !strings.HasPrefix(action.ActionID, pageAction) || json.Unmarshal([]byte(action.Value), &value) != nil {
+	if !strings.HasPrefix(action.ActionID, runAction) || json.Unmarshal([]byte(action.Value), &value) != nil {
 		return
 	}
 	if _, again := s.handledCommands.First("press/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {

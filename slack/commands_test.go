@@ -192,7 +192,7 @@ func TestListsHavePages(t *testing.T) {
 	page := regexp.MustCompile(`\(page (\d) of 3\)`)
 	turn := func(action, want string) {
 		t.Helper()
-		r.w.Press(general, list.TS, ann, pageAction+action)
+		r.w.Press(general, list.TS, ann, runAction+action)
 		r.eventually("page "+want, func() bool {
 			m := page.FindStringSubmatch(r.private(general, ann)[0].Shown())
 			return m != nil && m[1] == want
@@ -203,7 +203,7 @@ func TestListsHavePages(t *testing.T) {
 	}
 	turn("next", "2")
 	turn("next", "3")
-	if strings.Contains(string(r.private(general, ann)[0].Blocks), pageAction+"next") {
+	if strings.Contains(string(r.private(general, ann)[0].Blocks), runAction+"next") {
 		t.Error("there is a button to a page behind the last")
 	}
 	turn("previous", "2")

@@ -137,12 +137,21 @@ func (s *Slack) learnPlain(err error) {
 }
 
 // post says a text in a place, as a new message.
-func (s *Slack) post(ctx context.Context, try retryPolicy, place channel.Place, text string, m mark) (ts string, err error) {
+func (s *Slack) post(ctx context.Context, try retryPolicy, place channel.Place, text string, m mark, buttons ...channel.Button) (ts string, err error) {
 	options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
-	if ts, err = s.write(ctx, try, place.Channel, "", text, options...); err == nil {
+	if len(buttons) > 0 { // Slack takes no Markdown beside blocks
+		options = append(options, slackgo.MsgOptionText(escaped(text), false), asking(place, text, buttons))
+		err = try(ctx, func() error {
+			_, ts, err = s.api.write.PostMessageContext(ctx, place.Channel, options...)
+			return err
+		})
+	} else {
+		ts, err = s.write(ctx, try, place.Channel, "", text, options...)
+	}
+	if err == nil {
 		s.noteOwnMessage(place, ts)
 	}
 	return ts, err

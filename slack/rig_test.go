@@ -48,6 +48,7 @@ type rig struct {
 	w     *slacktest.Server
 	model *llmtest.Model
 	rules channel.Rules
+	tools channel.Toolbox
 	opts  Options
 	hurry func(*times)
 	tune  func(*Slack) // before Run
@@ -130,7 +131,7 @@ func (r *rig) launch() {
 	if r.tune != nil {
 		r.tune(r.connector)
 	}
-	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy}
+	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy, Toolbox: r.tools, ToolServers: []string{"calc"}}
 	r.hub = channel.New(channel.Options{
 		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent { return agent },

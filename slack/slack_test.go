@@ -234,7 +234,7 @@ func TestWhoMayUseIt(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
 		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
 		list := r.own(general)[1]
-		r.w.Press(general, list.TS, ann, pageAction+"next")
+		r.w.Press(general, list.TS, ann, runAction+"next")
 		expect(t, "the result", r.told(general, ann, 2).Shown(), sayRefused)
 		expect(t, "the page was turned", r.own(general)[1].Edits, 0)
 	})

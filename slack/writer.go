@@ -206,6 +206,15 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 			return "", err
 		}
 	}
+	if buttons := channel.Buttons(piece); len(buttons) > 0 {
+		m := mark{reply: piece.Reply, part: piece.Part, of: 1, answers: w.answers}
+		for _, o := range own {
+			if w.s.carries(o, m, piece.Text) {
+				return o.Timestamp, nil
+			}
+		}
+		return w.s.post(ctx, waitForLimits, w.place, piece.Text, m, buttons...)
+	}
 	whole, cut := []string{piece.Text}, split(piece.Text, maxPlain, plainCost)
 	if w.s.plain.Load() || wasCut(own, piece) {
 		return w.putAll(ctx, cut, piece, own)

@@ -27,6 +27,7 @@ type editor struct {
 	color        bool
 	log          *slog.Logger
 	disk         disk
+	asked        atomic.Pointer[[]channel.Button] // what "y" and "n" stand for; nil: nothing was asked
 
 	mu       sync.Mutex   // guards everything below; Update must not take it
 	program  *tea.Program // nil: there is no screen, and rows are written as they come
@@ -80,7 +81,7 @@ func (e *editor) talk(ctx context.Context, hub *channel.Hub) error {
 	for {
 		select {
 		case entry := <-lines:
-			line, err := parseTyped(entry.text)
+			line, err := parseTyped(e.decided(entry.text))
 			if line.quit {
 				return nil
 			}
@@ -154,6 +155,19 @@ func (e *editor) settle(program *tea.Program) {
 	e.late = nil
 }
 
+// decided returns the command that "y" or "n" stands for after a question; else the text itself.
+func (e *editor) decided(text string) string {
+	answer := strings.ToLower(strings.TrimSpace(text))
+	asked := e.asked.Load()
+	for i, short := range []string{"y", "n"} {
+		if asked != nil && (answer == short || answer == []string{"yes", "no"}[i]) {
+			e.asked.Store(nil)
+			return (*asked)[i].Line
+		}
+	}
+	return text
+}
+
 // say does what somebody typed, which cannot be done because of refused, if that is not nil.
 func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line typed, refused error) error {
 	if err := e.write(e.wrap("> "+strings.ReplaceAll(printable(shown), "\n", "\n  ")) + "\n"); err != nil {
@@ -175,7 +189,7 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 	if err != nil {
 		return e.tell(ctx, undone(ctx, e.log, err))
 	}
-	if line.urgent {
+	if line.command == "stop" || line.command == "pause" {
 		e.waiting.Store(0) // a stopped turn may have nothing to say
 	}
 	err = e.write(e.wrap(printable(answer.String())) + "\n")

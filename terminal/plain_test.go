@@ -12,6 +12,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -130,6 +131,13 @@ func TestPlain(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
+}
+
+func TestNobodyIsAskedInAPipe(t *testing.T) {
+	s := talk(t, Options{}, "please add\n", channeltest.Add)
+	if !strings.Contains(s.out.String(), "nobody can be asked here") {
+		t.Errorf("got %q", s.out)
+	}
 }
 
 func TestUntaken(t *testing.T) {

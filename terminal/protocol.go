@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -48,6 +49,8 @@ type (
 		Channel string   `json:"channel"`
 		To      []string `json:"to"`
 		Text    string   `json:"text"`
+
+		Buttons []channel.Button `json:"buttons,omitempty"`
 	}
 )
 
@@ -64,6 +67,7 @@ type protocol struct {
 	answers       *platform.Cache // the last commands' lines by commandKey: a command that is sent twice runs once
 	log           *slog.Logger
 	disk          disk
+	ended         atomic.Bool // nothing comes any more
 }
 
 func newProtocol(o Options) *protocol {
@@ -111,6 +115,7 @@ func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
 			p.handle(ctx, hub, request)
 		})
 	}
+	p.ended.Store(true)
 	queue.Group.Close()
 	if err := ctx.Err(); err != nil {
 		return err
@@ -170,7 +175,7 @@ func (p *protocol) refuse(r request, text string) {
 	if r.ID != "" {
 		to = append(to, brief(r.ID))
 	}
-	_ = p.emit(errorLine{"error", brief(cmp.Or(short(r.Channel), p.channel)), to, text})
+	_ = p.emit(errorLine{Type: "error", Channel: brief(cmp.Or(short(r.Channel), p.channel)), To: to, Text: text})
 }
 
 // emit writes v as one line, at once. What fails ends the run, see output.
@@ -227,9 +232,9 @@ func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, e
 	var line any = replyLine{"reply", r.channel, piece.Reply, r.to, piece.Text}
 	switch {
 	case channel.IsNotice(piece):
-		line = errorLine{"notice", r.channel, r.to, piece.Text}
+		line = errorLine{Type: "notice", Channel: r.channel, To: r.to, Text: piece.Text, Buttons: channel.Buttons(piece)}
 	case piece.Failure:
-		line = errorLine{"error", r.channel, r.to, piece.Text}
+		line = errorLine{Type: "error", Channel: r.channel, To: r.to, Text: piece.Text}
 	}
 	text, err := encode(line)
 	if err != nil {

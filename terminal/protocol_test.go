@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -192,6 +193,21 @@ func TestProtocol(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestAProgramAllowsATool(t *testing.T) {
+	read, write := io.Pipe()
+	s := open(t, Options{JSON: true, In: read}, channeltest.Add)
+	ended := make(chan error, 1)
+	go func() { ended <- s.connector.Run(t.Context(), s.hub, s.log) }()
+	must(io.WriteString(write, `{"text":"please add","id":"1"}`+"\n"))(t)
+	s.out.wait(t, `"buttons":[{"label":"Allow","line":"/allow `)
+	_, line, _ := strings.Cut(s.out.String(), `"line":"`)
+	line, _, _ = strings.Cut(line, `"`)
+	must(io.WriteString(write, fmt.Sprintf(`{"text":%q,"id":"2"}`, line)+"\n"))(t)
+	s.out.wait(t, "The tool says: five")
+	noError(t, write.Close())
+	noError(t, <-ended)
 }
 
 func TestProtocolOrder(t *testing.T) {

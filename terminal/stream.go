@@ -37,6 +37,10 @@ func (s *stream) Show(text string) {
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	text := readable(piece.Text)
 	if channel.IsNotice(piece) {
+		if buttons := channel.Buttons(piece); len(buttons) == 2 {
+			s.editor.asked.Store(&buttons)
+			text += " [y/n]"
+		}
 		return piece.Reply, s.editor.write(s.editor.quiet(text))
 	}
 	if !strings.HasPrefix(text, s.shown) {

@@ -81,6 +81,18 @@ func terminals(o Options) (in, out *os.File, ok bool) {
 	return in, out, ok
 }
 
+// Attended reports whether somebody can answer a question before the reply: in a pipe the next
+// line is read after it, and behind the end of the input there is none.
+func (t *Terminal) Attended(string) bool {
+	switch f := t.face.(type) {
+	case *plain:
+		return false
+	case *protocol:
+		return !f.ended.Load()
+	}
+	return true
+}
+
 // Run talks until the input ends, then waits for what still runs, and returns
 // nil; or until ctx is done, and returns its error: what was accepted is on disk by
 // then, and is answered at the next start. Output that cannot be written ends it like

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -111,7 +112,7 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 	}
 	agent := channel.Agent{
 		ID: "test", Model: model, MaxOutput: 1000,
-		Policy: compactor.DefaultPolicy,
+		Policy: compactor.DefaultPolicy, Toolbox: &channeltest.Box{Approve: channel.ApproveAlways}, ToolServers: []string{"calc"},
 	}
 	s.hub = channel.New(channel.Options{
 		Store: s.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{s.connector},

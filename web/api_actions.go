@@ -32,6 +32,10 @@ func (s *Server) actionRoutes() []route {
 		{method: "POST", path: one + "/pause", summary: "Call no model in it until it is resumed; messages are still saved", handle: s.pause, answers: done(200)},
 		{method: "POST", path: one + "/resume", summary: "Answer again", handle: s.resume, answers: done(200)},
 		{
+			method: "POST", path: one + "/approvals/{code}", summary: "Allow a call of a tool that waits, or not; 404 if it waits no more", handle: s.approve,
+			body: approveBody{}, answers: done(200),
+		},
+		{
 			method: "PUT", path: one + "/settings", summary: "Set values, all or none: {\"background_threshold\": 0.7, \"focus\": null}; null takes one back", handle: s.putSettings,
 			body: map[string]any{}, answers: map[int]any{200: settingsAnswer{}, 422: nil},
 		},
@@ -97,6 +101,30 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
 		status = http.StatusAccepted
 	}
 	return answer(w, status, jobOf(began))
+}
+
+// approveBody answers the question whether a tool may be called.
+type approveBody struct {
+	Allow *bool `json:"allow"`
+}
+
+func (s *Server) approve(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	var b approveBody
+	if err := decode(r, &b); err != nil {
+		return err
+	}
+	if b.Allow == nil {
+		return problem(http.StatusUnprocessableEntity, "allow: must be true or false.")
+	}
+	words, ok := s.operator.Approve(c.Name(), r.PathValue("code"), config.WebOwner, *b.Allow)
+	if !ok {
+		return problem(http.StatusNotFound, "This call does not wait for an answer, or no more.")
+	}
+	return answer(w, http.StatusOK, doneAnswer{Done: true, Reason: words})
 }
 
 func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {

@@ -117,6 +117,8 @@ type conversationAnswer struct {
 	Settings  []channel.Setting `json:"settings" doc:"the policy, with origins"`
 	Silent    bool              `json:"silent" doc:"it is paused: no model is called until it is resumed"`
 	Answering bool              `json:"answering"`
+
+	Approvals []channel.Approval `json:"approvals,omitempty" doc:"calls of tools that wait to be allowed"`
 }
 
 func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error {
@@ -137,6 +139,7 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 	}
 	now, _ := s.operator.Glance(c.Name())
 	a.Silent, a.Answering = here || all, now.Answering
+	a.Approvals = s.operator.Approvals(c.Name())
 	return answer(w, http.StatusOK, a)
 }
 

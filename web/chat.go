@@ -46,6 +46,8 @@ type replyEvent struct {
 	State        string `json:"state" doc:"writing, sent or canceled"`
 	Text         string `json:"text,omitempty"`
 	Failure      bool   `json:"failure,omitempty" doc:"a sentence about a failure, not the model's words"`
+
+	Buttons []channel.Button `json:"buttons,omitempty" doc:"of a question: commands that answer it"`
 }
 
 // chatWriter shows one reply. Text that is being written is shown a few times a second.
@@ -75,7 +77,7 @@ func (w *chatWriter) Show(text string) {
 // Send publishes what is stored by now: the page reads it from the transcript. Nothing can be
 // posted twice, since nothing is posted.
 func (w *chatWriter) Send(_ context.Context, p channel.Piece) (string, error) {
-	w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure})
+	w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
 	return fmt.Sprintf("%s-%d", p.Reply, p.Part), nil
 }
 
@@ -146,8 +148,9 @@ func chatPage(v *visit) error {
 		frame
 		Chat, Conversation, ID string
 		Messages               []shown
+		Approvals              []asked
 		Commands               []channel.Command
-	}{v.frame(name), name, conversation, fmt.Sprintf("web-%d", time.Now().UnixNano()), said, channel.Commands})
+	}{v.frame(name), name, conversation, fmt.Sprintf("web-%d", time.Now().UnixNano()), said, askedIn(conversation, v.s.operator.Approvals(conversation)), channel.Commands})
 }
 
 // chatMessages is the part of the page that changes.
@@ -156,11 +159,15 @@ func chatMessages(v *visit) error {
 	if err != nil {
 		return err
 	}
-	said, err := v.chatSaid(config.WebName + ":" + name)
+	conversation := config.WebName + ":" + name
+	said, err := v.chatSaid(conversation)
 	if err != nil {
 		return err
 	}
-	return v.show("chat", struct{ Messages []shown }{said})
+	return v.show("chat", struct {
+		Messages  []shown
+		Approvals []asked
+	}{said, askedIn(conversation, v.s.operator.Approvals(conversation))})
 }
 
 // chatForm takes a message, or runs a command. A message with a known id is the same message:

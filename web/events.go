@@ -220,6 +220,19 @@ type memoryEvent struct {
 	Content      string `json:"content,omitempty"`
 }
 
+// kindApproval is an event of a call that waits to be allowed, or does no more.
+const kindApproval = "approval"
+
+// Asked tells that what waits to be allowed in a conversation has changed.
+func (e *Events) Asked(conversation string) {
+	e.publish(kindApproval, conversation, approvalEvent{conversation})
+}
+
+// approvalEvent says where something changed.
+type approvalEvent struct {
+	Conversation string `json:"conversation"`
+}
+
 // Remembered tells about a new memory.
 func (e *Events) Remembered(conversation string, id int64, kind, content string) {
 	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})

@@ -75,12 +75,27 @@ func conversationPage(v *visit) error {
 		NextName              string
 		Sawtooth, Composition template.HTML
 		Stack                 []stone
+		Approvals             []asked
 	}{
 		v.about("overview"), d,
 		gauge{d.Used, d.Max},
 		next,
 		sawtooth(d, h), composition(d), stonesOf(v.name(), append(d.Past.Earlier, d.Stack...)),
+		askedIn(v.name(), d.Approvals),
 	})
+}
+
+// asked is a call of a tool that waits to be allowed, with buttons.
+type asked struct {
+	channel.Approval
+	Page string // of the conversation
+}
+
+func askedIn(conversation string, approvals []channel.Approval) (all []asked) {
+	for _, a := range approvals {
+		all = append(all, asked{a, pageOf(conversation)})
+	}
+	return all
 }
 
 // levelsOf are the levels of a window, by the settings.
@@ -241,6 +256,13 @@ func commandForm(v *visit) error {
 			return v.refused(pageOf(v.name()), err)
 		}
 		return v.done(pageOf(v.name()), job.words())
+	case "allow", "deny":
+		var done doneAnswer
+		allow := command == "allow"
+		if err := v.ask(http.MethodPost, apiOf(v.name())+"/approvals/"+url.PathEscape(v.PostForm.Get("code")), nil, approveBody{&allow}, &done); err != nil {
+			return v.refused(pageOf(v.name()), err)
+		}
+		return v.done(pageOf(v.name()), done.Reason)
 	case "new", "pause", "resume":
 		var done doneAnswer
 		if err := v.ask(http.MethodPost, path, nil, nil, &done); err != nil {

@@ -50,6 +50,7 @@ type rigOptions struct {
 	token  string
 	hosts  []string
 	window int // of the model; 0: 8000
+	tools  channel.Toolbox
 	model  func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 }
 
@@ -78,11 +79,11 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	policy.KeepLastN, policy.KeepFirst = 2, 0
 	agent := channel.Agent{
 		ID: "cairn", Model: &llmtest.Model{Tokens: o.window, Func: o.model}, MaxOutput: 500,
-		Policy: func() compactor.Policy { return policy },
+		Policy: func() compactor.Policy { return policy }, Toolbox: o.tools, ToolServers: []string{"calc"},
 	}
 	r.hub = channel.New(channel.Options{
 		Store: r.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{place{}, NewChat(r.events)},
-		Observer: r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Log: log,
+		Observer: r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Log: log,
 	})
 	r.events.Read(r.hub.Operator().Glance)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

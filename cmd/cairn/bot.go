@@ -79,7 +79,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 			now := b.current.Load()
 			id := now.settings.AgentFor(conversation)
 			agent := now.agents[id]
-			agent.Tools = b.toolsFor(&now.settings, id, conversation)
+			agent.Toolbox, agent.ToolServers = toolbox{b}, now.settings.ToolsFor(id, conversation)
 			return agent
 		},
 		Agents: func(id string) (channel.Agent, bool) {
@@ -100,6 +100,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		o.Connectors = append(o.Connectors, a.webSide.chat)
 		o.Observer = observe.All{watch, a.webSide.events}
 		o.Remembered = a.webSide.events.Remembered
+		o.Asked = a.webSide.events.Asked
 		o.After = func(conversation string, e channel.Event) {
 			b.metrics.compaction(conversation, e)
 			a.webSide.events.Compaction(conversation, e)

@@ -89,7 +89,7 @@ func TestCommandsPage(t *testing.T) {
 	var want []string
 	for _, c := range channel.Commands {
 		who, seen := "all", "you"
-		if c.Restricted {
+		if c.Restricted || c.Guarded {
 			who = "managers"
 		}
 		if c.Public {

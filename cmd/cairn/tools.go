@@ -1,18 +1,34 @@
-// The tools of MCP servers, for the agents and conversations that the settings name.
+// The tools of MCP servers, for the agents and conversations that have them.
 package main
 
 import (
-	"cairn/config"
-	"cairn/llm"
+	"cairn/channel"
+	"cairn/mcp"
 )
 
-// toolsFor returns the tools that an agent has in a conversation, as far as their servers have
-// been reached.
-func (b *bot) toolsFor(s *config.Settings, agent, conversation string) (tools []llm.Tool) {
-	for _, tool := range b.tools.Tools(s.ToolsFor(agent, conversation)) {
-		tools = append(tools, tool.Tool)
+// toolbox has the tools of the servers in the settings, as far as they have been reached.
+type toolbox struct{ b *bot }
+
+func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
+	approve := map[string]string{}
+	for _, s := range t.b.current.Load().settings.Tools {
+		approve[s.ID] = s.Approve
+	}
+	for _, tool := range t.b.tools.Tools(servers) {
+		tools = append(tools, channel.Tool{Tool: tool.Tool, Server: tool.Server, Approve: approve[tool.Server]})
 	}
 	return tools
+}
+
+func (t toolbox) Servers() (all []channel.ToolServer) {
+	for _, s := range t.b.tools.Status() {
+		one := channel.ToolServer{ID: s.ID, Problem: s.Error}
+		for _, tool := range s.Tools {
+			one.Tools = append(one.Tools, mcp.ToolName(s.ID, tool))
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // toolsChanged gives open conversations, before their next turn, the tools of now.

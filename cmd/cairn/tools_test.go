@@ -115,7 +115,7 @@ func TestEditsOfToolsApplyWhileTheBotRuns(t *testing.T) {
 	names := func() string {
 		now := &s.current.Load().settings
 		var names []string
-		for _, tool := range s.toolsFor(now, now.AgentFor("terminal:x"), "terminal:x") {
+		for _, tool := range (toolbox{s.bot}).Tools(now.ToolsFor(now.AgentFor("terminal:x"), "terminal:x")) {
 			names = append(names, tool.Name)
 		}
 		return strings.Join(names, " ")

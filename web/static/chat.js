@@ -56,6 +56,17 @@ form.addEventListener("submit", async (e) => {
   await read();
 });
 
+// The answer to a question of the bot is a command; without this script its form loads another page.
+said.addEventListener("submit", async (e) => {
+  e.preventDefault();
+  const command = e.target.action.split("/").pop();
+  try {
+    tell(await send("/" + command + " " + e.target.elements.code.value, newID()));
+  } catch (error) {
+    tell(error.message);
+  }
+});
+
 stop.addEventListener("click", async () => {
   try {
     tell(await send("/stop", newID()));
@@ -153,14 +164,14 @@ watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation
     writing.hidden = !busy;
     stop.hidden = !busy;
     writing.querySelector(".text").textContent = reply.text || "";
-    if (reply.state === "sent" && reply.failure) tell(reply.text);
+    if (reply.state === "sent" && reply.failure && !reply.buttons) tell(reply.text); // a question stands above, with buttons
     if (reply.state === "sent") read();
   },
   turn: (turn) => {
     stop.hidden = turn.state !== "started";
     if (stop.hidden) { writing.hidden = true; read(); }
   },
-  reset: read,
+  approval: read, reset: read,
 });
 form.elements.id.value = newID();
 window.scrollTo(0, document.body.scrollHeight);

@@ -1,0 +1,244 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cairn/internal/secrets"
+	"cairn/llm"
+)
+
+// Approval of tool calls: some tools are called only after somebody who may has said so. The
+// question is a notice with the commands /allow and /deny; connectors that can show them as
+// buttons. The turn waits for the answer, and /stop ends it.
+
+// When people are asked before a tool is called.
+const (
+	ApproveNever  = "never"
+	ApproveFirst  = "first"  // once for each tool in a conversation, and again when its definition has changed
+	ApproveAlways = "always" // before each call
+)
+
+// approvalTime is how long a call waits for an answer.
+const approvalTime = 5 * time.Minute
+
+// approvalPrefix begins the ids of the notices that ask.
+const approvalPrefix = "approve-"
+
+// mostAsked is how much people see of a call's arguments, in tokens.
+const mostAsked = 200
+
+// Attended is what a connector implements in some of whose conversations nobody answers questions.
+type Attended interface {
+	// Attended reports whether somebody can answer there.
+	Attended(conversation string) bool
+}
+
+// Approval is a call that waits for somebody to allow it.
+type Approval struct {
+	Code      string    `json:"code"` // of /allow and /deny
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"` // JSON, shortened, secrets masked
+	Asked     time.Time `json:"asked"`
+
+	decided chan bool // room for one
+}
+
+// approvals are the calls that wait, by conversation.
+type approvals struct {
+	mu   sync.Mutex // guards open
+	open map[string][]Approval
+}
+
+func (a *approvals) add(conversation string, one Approval) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open == nil {
+		a.open = map[string][]Approval{}
+	}
+	a.open[conversation] = append(a.open[conversation], one)
+}
+
+// all returns those of a conversation, the oldest first.
+func (a *approvals) all(conversation string) []Approval {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.open[conversation])
+}
+
+// take removes one; an empty code is that of the oldest.
+func (a *approvals) take(conversation, code string) (one Approval, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := a.open[conversation]
+	i := slices.IndexFunc(all, func(one Approval) bool { return code == "" || strings.EqualFold(one.Code, code) })
+	if i < 0 {
+		return one, false
+	}
+	one = all[i]
+	if a.open[conversation] = slices.Delete(slices.Clone(all), i, i+1); len(all) == 1 {
+		delete(a.open, conversation)
+	}
+	return one, true
+}
+
+// approvable returns a tool that asks first, if its settings say so.
+func (c *conversation) approvable(t Tool) llm.Tool {
+	if t.Approve != ApproveFirst && t.Approve != ApproveAlways {
+		return t.Tool
+	}
+	run := t.Run
+	t.Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		if err := c.approve(ctx, t, arguments); err != nil {
+			return "", err
+		}
+		return run(ctx, arguments)
+	}
+	return t.Tool
+}
+
+// approve returns when a call is allowed. Its error is for the model.
+func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMessage) error {
+	if t.Approve == ApproveFirst {
+		rules, err := c.records.Settings().Tools(ctx)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(rules.Approved, t.definition()) {
+			return nil
+		}
+	}
+	if a, ok := c.connector.(Attended); ok && !a.Attended(c.name) || c.hub.respond(c.name) == RespondNever {
+		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "nobody can be asked here")
+		return errors.New("this call needs somebody's approval, and nobody can be asked here. Go on without it")
+	}
+	asked := Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
+	c.hub.approvals.add(c.name, asked)
+	defer func() {
+		c.hub.approvals.take(c.name, asked.Code)
+		c.hub.asked(c.name)
+	}()
+	c.hub.asked(c.name)
+	text := c.sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, asked.Arguments, asked.Code, asked.Code, int(approvalTime.Minutes()))
+	if err := c.notify(ctx, approvalPrefix+asked.Code, text); err != nil {
+		return err
+	}
+	c.log.Info("tool_approval_asked", "tool", t.Name, "code", asked.Code)
+	select {
+	case allowed := <-asked.decided:
+		if !allowed {
+			return errors.New("somebody who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
+		}
+		return c.approvedFirst(ctx, t)
+	case <-time.After(approvalTime):
+		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "nobody answered in time")
+		return fmt.Errorf("nobody allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// approvedFirst notes that a tool that asks once was allowed.
+func (c *conversation) approvedFirst(ctx context.Context, t Tool) error {
+	if t.Approve != ApproveFirst {
+		return nil
+	}
+	rules, err := c.records.Settings().Tools(ctx)
+	if err != nil || slices.Contains(rules.Approved, t.definition()) {
+		return err
+	}
+	rules.Approved = append(rules.Approved, t.definition())
+	return c.records.Settings().SetTools(ctx, rules, "")
+}
+
+// asked tells that what waits in a conversation has changed.
+func (h *Hub) asked(conversation string) {
+	if h.o.Asked != nil {
+		h.o.Asked(conversation)
+	}
+}
+
+// definition names a tool and what it is said to do: one that changes is another one.
+func (t Tool) definition() string {
+	return fmt.Sprintf("%s@%x", t.Name, sha256.Sum256([]byte(t.Description+"\x00"+string(t.Parameters))))[:len(t.Name)+9]
+}
+
+// shownArguments are a call's arguments for people.
+func shownArguments(arguments json.RawMessage) string {
+	text := strings.Join(strings.Fields(cmp.Or(string(arguments), "{}")), " ")
+	return secrets.Mask(Clip(text, mostAsked))
+}
+
+// Button is a command that a connector shows below a message.
+type Button struct {
+	Label string `json:"label"`
+	Line  string `json:"line"` // "/allow k3f9x"
+}
+
+// Buttons returns what people may press below a piece; none below most.
+func Buttons(p Piece) []Button {
+	code, asks := strings.CutPrefix(p.Reply, approvalPrefix)
+	if !asks || p.Part != p.Parts-1 {
+		return nil
+	}
+	return []Button{{"Allow", "/allow " + code}, {"Deny", "/deny " + code}}
+}
+
+func runAllow(_ context.Context, c *conversation, who Person, code string) (Answer, error) {
+	return c.answerApproval(who, code, true)
+}
+
+func runDeny(_ context.Context, c *conversation, who Person, code string) (Answer, error) {
+	return c.answerApproval(who, code, false)
+}
+
+func (c *conversation) answerApproval(who Person, code string, allow bool) (Answer, error) {
+	if !c.trusted(who) {
+		return Answer{}, errDenied("In a direct message the owners and managers that my settings file names decide which tools I call.")
+	}
+	words, ok := c.hub.answerApproval(c.name, code, cmp.Or(who.Name, "Somebody"), allow)
+	if !ok {
+		return Answer{}, errPeople("No call waits for an answer here, or not this one: it was answered, took too long, or was stopped.")
+	}
+	return Answer{Text: words}, nil
+}
+
+// answerApproval answers the question whether a tool may be called; ok is false if it is not
+// asked, or no more.
+func (h *Hub) answerApproval(name, code, by string, allow bool) (words string, ok bool) {
+	asked, ok := h.approvals.take(name, code)
+	if !ok {
+		return "", false
+	}
+	asked.decided <- allow
+	h.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
+	verb := "did not allow"
+	if allow {
+		verb = "allowed"
+	}
+	return fmt.Sprintf("%s %s the call of %s with %s.", by, verb, asked.Tool, asked.Arguments), true
+}
+
+// Approvals are the calls of tools that wait to be allowed in a conversation, the oldest first.
+func (o Operator) Approvals(name string) []Approval { return o.hub.approvals.all(name) }
+
+// Approve allows a call that waits, or not. words say so; ok is false if it does not wait.
+func (o Operator) Approve(name, code, by string, allow bool) (words string, ok bool) {
+	return o.hub.answerApproval(name, code, by, allow)
+}
+
+// trusted reports whether somebody may decide about what costs or reaches beyond the
+// conversation. In a direct message everybody manages the place.
+func (c *conversation) trusted(who Person) bool {
+	place := ParsePlace(c.name)
+	return !place.Direct() || c.hub.access(place).names(who)
+}

@@ -1,0 +1,194 @@
+package channel_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/channel/channeltest"
+)
+
+// withTools is a rig whose agent has the tools of calc.
+func withTools(t *testing.T, approve string) (*rig, *channeltest.Box) {
+	b := &channeltest.Box{Approve: approve, About: "adds"}
+	r := newRig(t, channeltest.Add)
+	r.agent.Toolbox, r.agent.ToolServers = b, []string{"calc"}
+	return r, b
+}
+
+// question waits for the n-th question and returns its buttons.
+func (r *rig) question(n int) []channel.Button {
+	r.t.Helper()
+	var found []channel.Piece
+	r.connector.until(r.t, "the question", func() bool {
+		found = nil
+		for _, p := range r.connector.sent {
+			if len(channel.Buttons(p)) > 0 {
+				found = append(found, p)
+			}
+		}
+		return len(found) >= n
+	})
+	if text := found[n-1].Text; !strings.Contains(text, `May I call calc_add with {"a":2,`) || strings.Contains(text, "a1B2a1B2") {
+		r.t.Errorf("the question is %q", text)
+	}
+	return channel.Buttons(found[n-1])
+}
+
+func (r *rig) lastText() string { texts := r.connector.texts(); return texts[len(texts)-1] }
+
+func TestAToolIsCalledWhenSomebodyAllowsIt(t *testing.T) {
+	for _, c := range []struct {
+		press  int
+		called int
+		says   string
+	}{{0, 1, "five"}, {1, 0, "did not allow this call"}} {
+		r, b := withTools(t, channel.ApproveAlways)
+		r.say("please add", true)
+		buttons := r.question(1)
+		if waits := r.hub.Operator().Approvals(place); len(waits) != 1 || len(b.Called()) != 0 {
+			t.Errorf("%v waits, called %v", waits, b.Called())
+		}
+		r.says(buttons[c.press].Line, "Ada", "calc_add")
+		r.idle()
+		if len(b.Called()) != c.called || !strings.Contains(r.lastText(), c.says) {
+			t.Errorf("%s: called %v, %q", buttons[c.press].Label, b.Called(), r.lastText())
+		}
+		r.says(buttons[0].Line, "No call waits") // an old button allows nothing
+	}
+}
+
+func TestAToolThatAsksOnceIsRemembered(t *testing.T) {
+	r, b := withTools(t, channel.ApproveFirst)
+	r.say("please add", true)
+	r.says(r.question(1)[0].Line, "allowed")
+	r.idle()
+	r.restart()
+	r.say("add once more", true)
+	r.idle()
+	if len(b.Called()) != 2 {
+		t.Fatalf("called %v", b.Called())
+	}
+	b.About = "adds, and sends what it reads elsewhere" // it is another tool now
+	r.restart()
+	r.say("add again", true)
+	r.says(r.question(2)[1].Line, "did not allow")
+	r.idle()
+	if len(b.Called()) != 2 {
+		t.Errorf("called %v", b.Called())
+	}
+}
+
+func TestAQuestionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := withTools(t, channel.ApproveAlways)
+		r.say("please add", true)
+		buttons := r.question(1)
+		time.Sleep(5*time.Minute + time.Second)
+		r.idle()
+		if !strings.Contains(r.lastText(), "nobody allowed this call within 5 minutes") {
+			t.Errorf("it says %q", r.lastText())
+		}
+		r.says(buttons[0].Line, "No call waits")
+
+		r.say("add, please", true)
+		buttons = r.question(2)
+		r.says("/stop", "Stopped")
+		r.idle()
+		r.says(buttons[0].Line, "No call waits")
+
+		r.say("do add", true) // a shutdown does not wait for an answer
+		r.question(3)
+		r.restart()
+		buttons = r.question(4)
+		r.says(buttons[0].Line, "allowed")
+		r.idle()
+		if len(b.Called()) != 1 {
+			t.Errorf("called %v", b.Called())
+		}
+		r.stop()
+	})
+}
+
+// pipe is a connector in which nobody answers questions.
+type pipe struct{ *connector }
+
+func (pipe) Attended(string) bool { return false }
+
+func TestWhereNobodyAnswersTheCallIsRefused(t *testing.T) {
+	r, b := withTools(t, channel.ApproveAlways)
+	r.stop()
+	r.opts.Connectors = []channel.Connector{pipe{r.connector}}
+	r.start()
+	r.say("please add", true)
+	r.idle()
+	if len(b.Called()) != 0 || !strings.Contains(r.lastText(), "nobody can be asked here") {
+		t.Errorf("called %v, %q", b.Called(), r.lastText())
+	}
+}
+
+func TestWhoMayAllow(t *testing.T) {
+	r, b := withTools(t, channel.ApproveAlways)
+	r.stop()
+	r.opts.Rules.Restricted = []string{} // what decides about tools is for managers all the same
+	r.opts.Rules.Access = map[string]channel.Access{"test": {Owners: []string{"boss"}}}
+	r.start()
+	const direct = "test:@me/7"
+	run := func(name string, who channel.Person, line string) string {
+		answer, _, err := r.hub.Run(t.Context(), name, who, line)
+		noError(t, err)
+		return answer.String()
+	}
+	for _, name := range []string{place, direct} {
+		r.connector.note(func() { r.connector.sent = nil })
+		must(r.hub.Deliver(t.Context(), name, r.inbound("please add", true)))(t)
+		line := r.question(1)[0].Line
+		stranger := channel.Person{ID: "u1", Name: "Ada", Manager: name == direct} // of a direct message everybody is
+		if said := run(name, stranger, line); strings.Contains(said, "allowed") {
+			t.Errorf("%s: %s", name, said)
+		}
+		if said := run(name, stranger, "/tools add calc"); !strings.Contains(said, "manage") {
+			t.Errorf("%s: %s", name, said)
+		}
+		if said := run(name, channel.Person{ID: "boss", Name: "Bo"}, line); !strings.Contains(said, "Bo allowed") {
+			t.Errorf("%s: %s", name, said)
+		}
+		noError(t, r.hub.Idle(t.Context(), name))
+	}
+	if len(b.Called()) != 2 {
+		t.Errorf("called %v", b.Called())
+	}
+}
+
+func TestManagersGiveAConversationTools(t *testing.T) {
+	r, b := withTools(t, channel.ApproveNever)
+	r.agent.ToolServers = nil
+	r.restart()
+	r.say("please add", true)
+	r.idle()
+	r.says("/tools", "calc (not here): calc_add")
+	r.says("/tools add shell", `no tools named "shell"`)
+	r.says("/tools wipe calc", "/tools add NAME")
+	r.says("/tools add calc", "calc (added here)")
+	r.says("/settings", "compaction.background_threshold")
+	must(r.hub.Deliver(t.Context(), place+"/thread", r.inbound("please add", true)))(t) // a thread has them too
+	noError(t, r.hub.Idle(t.Context(), place+"/thread"))
+	r.restart()
+	r.say("please add", true)
+	r.idle()
+	if len(b.Called()) != 2 {
+		t.Errorf("called %v", b.Called())
+	}
+	r.says("/tools remove calc", "calc (not here)")
+	r.says("/tools remove calc", `Nobody added "calc" here`)
+	r.say("please add", true)
+	r.idle()
+	if len(b.Called()) != 2 {
+		t.Errorf("called %v", b.Called())
+	}
+	r.agent.ToolServers = []string{"calc"}
+	r.restart()
+	r.says("/tools remove calc", "The settings file gives me calc")
+}

@@ -1,0 +1,64 @@
+// Package channeltest has doubles for tests of conversations: tools of another program. It
+// imports channel, llm and llm/llmtest.
+package channeltest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// Box is a toolbox with one server, calc, whose tool calc_add notes what it is called with.
+type Box struct {
+	Approve string // when people are asked
+	About   string // the tool's description
+
+	mu     sync.Mutex // guards called
+	called []string
+}
+
+// Servers returns calc.
+func (b *Box) Servers() []channel.ToolServer {
+	return []channel.ToolServer{{ID: "calc", Tools: []string{"calc_add"}}}
+}
+
+// Tools returns calc_add, if it is asked for.
+func (b *Box) Tools(servers []string) []channel.Tool {
+	if !slices.Contains(servers, "calc") {
+		return nil
+	}
+	return []channel.Tool{{Server: "calc", Approve: b.Approve, Tool: llm.Tool{
+		Name: "calc_add", Description: b.About, Parameters: json.RawMessage(`{"type":"object"}`),
+		Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.called = append(b.called, string(arguments))
+			return "five", nil
+		},
+	}}}
+}
+
+// Called returns the arguments of each call so far.
+func (b *Box) Called() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.called)
+}
+
+// Add is a model that calls calc_add when it is asked to add, and repeats what that answered.
+func Add(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	last := req.Messages[len(req.Messages)-1]
+	if last.Role == llm.RoleTool {
+		return llmtest.Say("The tool says: " + last.Text), nil
+	}
+	if strings.Contains(last.Text, "add") && slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == "calc_add" }) {
+		return llmtest.Use(llmtest.Call("1", "calc_add", map[string]any{"a": 2, "key": "sk-" + strings.Repeat("a1B2", 12)})), nil
+	}
+	return llmtest.Say("Hello."), nil
+}

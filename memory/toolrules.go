@@ -1,0 +1,63 @@
+// What a conversation was given beside the settings file: tools of other programs, and which of
+// them somebody has allowed to be called.
+
+package memory
+
+import (
+	"context"
+	"strings"
+)
+
+// ToolRules are what people decided about tools in a conversation. In a thread the decisions
+// made in its channel hold until there is one of its own.
+type ToolRules struct {
+	Added    []string // ids of servers
+	Approved []string // tools that ask once, and were allowed
+}
+
+// The keys under which they stand beside the settings, in the same table.
+const (
+	toolKeys     = "tools."
+	addedKey     = toolKeys + "added"
+	approvedKey  = toolKeys + "approved"
+	toolsDivider = " "
+)
+
+// Tools returns what people decided about tools.
+func (h Settings) Tools(ctx context.Context) (rules ToolRules, err error) {
+	err = h.c.store.view(ctx, func(tx *transaction) error {
+		set, err := h.c.overridesIn(tx, toolKeys)
+		for _, o := range set {
+			switch o.Key {
+			case addedKey:
+				rules.Added = strings.Fields(o.Value)
+			case approvedKey:
+				rules.Approved = strings.Fields(o.Value)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return ToolRules{}, h.c.fail("read which tools it has", err)
+	}
+	return rules, nil
+}
+
+// SetTools replaces what people decided; by is who did.
+func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
+	err := h.c.store.update(ctx, func(tx *transaction) error {
+		for key, values := range map[string][]string{addedKey: rules.Added, approvedKey: rules.Approved} {
+			_, err := tx.Exec(`INSERT INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)
+				ON CONFLICT DO UPDATE SET value = excluded.value, made_by = excluded.made_by, made_at = excluded.made_at WHERE value <> excluded.value`,
+				h.c.id, key, strings.Join(values, toolsDivider), by, now())
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return h.c.fail("change which tools it has", err)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package web
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/channel/channeltest"
+)
+
+// asking is a rig in which a call waits to be allowed, in a conversation of the browser.
+func asking(t *testing.T) (*rig, *channeltest.Box, channel.Approval) {
+	box := &channeltest.Box{Approve: channel.ApproveAlways}
+	r := newRig(t, rigOptions{tools: box, model: channeltest.Add})
+	r.post("/chat/general", url.Values{"id": {"1"}, "text": {"please add"}})
+	return r, box, r.waits()
+}
+
+const pane = "web:general"
+
+// waits returns the first call that waits in the pane.
+func (r *rig) waits() channel.Approval {
+	r.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if all := r.hub.Operator().Approvals(pane); len(all) > 0 {
+			return all[0]
+		}
+		if time.Now().After(end) {
+			r.t.Fatal("nothing waits")
+		}
+	}
+}
+
+func TestACallIsAllowedOverTheAPI(t *testing.T) {
+	r, box, waits := asking(t)
+	var d conversationAnswer
+	r.do(200, &d, "GET", at(pane, ""), "")
+	if len(d.Approvals) != 1 || d.Approvals[0].Code != waits.Code || d.Approvals[0].Tool != "calc_add" || strings.Contains(d.Approvals[0].Arguments, "a1B2a1B2") {
+		t.Errorf("it says %+v", d.Approvals)
+	}
+	answer := at(pane, "/approvals/"+waits.Code)
+	r.do(404, nil, "POST", at(pane, "/approvals/other"), `{"allow":true}`)
+	r.do(422, nil, "POST", answer, `{}`)
+	r.do(200, nil, "POST", answer, `{"allow":true}`)
+	if err := r.hub.Idle(t.Context(), pane); err != nil || len(box.Called()) != 1 {
+		t.Errorf("called %v, %v", box.Called(), err)
+	}
+	r.do(404, nil, "POST", answer, `{"allow":true}`)
+}
+
+func TestACallIsDeniedOnAPage(t *testing.T) {
+	r, box, waits := asking(t)
+	for _, path := range []string{pageOf(pane), "/chat/general"} {
+		if page := r.do(200, nil, "GET", path, ""); !strings.Contains(page, "The model wants to call <b>calc_add</b>") {
+			t.Errorf("%s does not ask", path)
+		}
+	}
+	r.post(pageOf(pane)+"/deny", url.Values{"code": {waits.Code}})
+	if err := r.hub.Idle(t.Context(), pane); err != nil || len(box.Called()) != 0 {
+		t.Errorf("called %v, %v", box.Called(), err)
+	}
+	if page := r.do(200, nil, "GET", "/chat/general", ""); strings.Contains(page, "wants to call") || !strings.Contains(page, "did not allow this call") {
+		t.Error("the pane still asks")
+	}
+}
+
+func TestACallIsAllowedInABrowser(t *testing.T) {
+	box := &channeltest.Box{Approve: channel.ApproveAlways}
+	r := newRig(t, rigOptions{tools: box, model: channeltest.Add})
+	b := newBrowser(t, r.url)
+	b.open("/chat/general")
+	b.keys("#text", "please add")
+	b.enter()
+	b.sees("#said", "wants to call")
+	b.audited("approval")
+	b.click(`#said form[action$="/allow"] button`)
+	b.sees("#said", "The tool says: five")
+	b.sees("#note", "allowed the call of calc_add")
+}
