@@ -67,6 +67,8 @@ type Web struct {
 	Token  string   `toml:"token"`  // "file:PATH" only; empty: CAIRN_WEB_TOKEN
 	Hosts  []string `toml:"hosts"`  // names, beside addresses and localhost, under which browsers may ask
 	Debug  bool     `toml:"debug"`
+
+	MCPWrites bool `toml:"mcp_writes"` // clients of /mcp may change memories, and compact
 }
 
 // LLM say where the model is. What is empty comes from the environment, see
