@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/memory"
 )
@@ -31,7 +32,7 @@ type Options struct {
 	Used []memory.Usage
 
 	// Hooks into the compactions of all conversations: see compactor.Options.
-	Before func(conversation string, e Event) error
+	Before func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error)
 	After  func(conversation string, e Event)
 
 	// Remembered is told about each new memory; it must not block. nil: nobody is.
