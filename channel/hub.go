@@ -42,6 +42,10 @@ type Options struct {
 	// no more; it must not block. nil: nobody is.
 	Asked func(conversation string)
 
+	// Replied is told each reply that is stored, which answers messages by their platform ids;
+	// failure: a sentence about a failure, not the model's words. It must not block. nil: nobody is.
+	Replied func(conversation string, to []string, text string, failure bool)
+
 	Observer observe.Observer   // told about turns, requests, tools and compactions; nil: nobody is
 	Counted  func(memory.Usage) // told what each request to a model used, by kind and model; must not block; nil: nobody is
 }
