@@ -54,7 +54,11 @@ func (o Operator) Gauge(ctx context.Context, name string) (Context, error) {
 		return Context{}, err
 	}
 	if c == nil {
-		return Gauge(ctx, records, o.hub.o.Agent(name))
+		agent, err := o.hub.agentOf(ctx, records)
+		if err != nil {
+			return Context{}, err
+		}
+		return Gauge(ctx, records, agent)
 	}
 	defer o.hub.release(c)
 	agent, err := c.current(ctx)
@@ -73,7 +77,11 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 		return nil, err
 	}
 	money := o.hub.rules.Load().Money
-	s, err := ReadSpending(ctx, records, o.hub.o.Agent(name).Model.Name(), money)
+	agent, err := o.hub.agentOf(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	s, err := ReadSpending(ctx, records, agent.Model.Name(), money)
 	if err == nil {
 		s.Budgets = append(s.Budgets, o.hub.budget.state(money, time.Now())...)
 	}

@@ -28,6 +28,9 @@ type talk struct {
 
 // request makes the next one.
 func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
+	if t.partDone(left) {
+		return llm.Request{}, errPart
+	}
 	t.window.look(t.hub.ctx)
 	if err := t.applyEdits(t.hub.ctx); err != nil {
 		return llm.Request{}, err
