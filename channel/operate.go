@@ -194,7 +194,11 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 	if err != nil {
 		return nil, nil, err
 	}
-	shown, err := effective(ctx, records, o.hub.o.Agent(name))
+	agent, err := o.hub.agentOf(ctx, records)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, err := effective(ctx, records, agent)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -235,7 +239,11 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 			return errPeople((&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error())
 		}
 	}
-	if err := override(ctx, records, o.hub.o.Agent(name).Policy(), values, by); err != nil {
+	agent, err := o.hub.agentOf(ctx, records)
+	if err != nil {
+		return err
+	}
+	if err := override(ctx, records, agent.Policy(), values, by); err != nil {
 		return err
 	}
 	o.hub.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by)

@@ -86,7 +86,7 @@ func (h *Hub) agentOf(ctx context.Context, records *memory.Conversation) (Agent,
 	agent.Policy = func() compactor.Policy { return policy }
 	agent.Origin = func(key string) string {
 		if _, set := layers[key]; set {
-			return "task"
+			return "what began this task"
 		}
 		return ""
 	}
@@ -131,7 +131,16 @@ func (t *talk) partDone(left int) bool {
 	for _, m := range t.r.messages {
 		cost += m.Tokens
 	}
-	return maxCalls-left >= partCalls || cost >= t.window.last()/partShare
+	return maxCalls-left >= partCalls || cost >= t.window.last()/partShare || t.callsLeft(left) <= 0
+}
+
+// callsLeft is how many calls a task may still make; in the last one its model must answer.
+func (t *talk) callsLeft(left int) int {
+	n := t.taskLeft
+	if n == 0 {
+		n = t.agent.taskCalls()
+	}
+	return n - (maxCalls - left)
 }
 
 // finishPart writes what a part of a task did. It has no answer.
@@ -161,6 +170,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 		return false, err
 	}
 	agent, _ := c.hub.agent(t.Agent)
+	c.taskLeft = agent.taskCalls() - calls
 	if most := agent.taskCalls(); calls >= most || t.Messages > int64(most*rowsOfCall) {
 		return false, c.hub.endTask(ctx, c.records, memory.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
 	}
@@ -193,6 +203,7 @@ func (h *Hub) endTask(ctx context.Context, records *memory.Conversation, state m
 
 // closeTask ends a task with a report, which makes a turn of the conversation that began it.
 func (h *Hub) closeTask(ctx context.Context, records *memory.Conversation, state memory.TaskState, report string) error {
+	ctx = context.WithoutCancel(ctx) // it may be of a turn that ends with the task
 	t, err := records.Tasks().Self(ctx)
 	if err != nil {
 		return err

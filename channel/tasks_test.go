@@ -39,19 +39,24 @@ func (r *rig) withTasks(others map[string]channel.Agent) {
 // task is what became of the nth task of the rig's place.
 func (r *rig) task(n int) memory.Task {
 	r.t.Helper()
-	all := must(must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
+	all := r.tasks()
 	if len(all) < n {
 		r.t.Fatalf("there are %d tasks", len(all))
 	}
 	return all[n-1]
 }
 
+func (r *rig) tasks() []memory.Task {
+	r.t.Helper()
+	return must(must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
+}
+
 // ended waits for the end of the nth task.
 func (r *rig) ended(n int) memory.Task {
 	r.t.Helper()
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
-		if t := r.task(n); t.State != memory.TaskOpen {
-			return t
+		if all := r.tasks(); len(all) >= n && all[n-1].State != memory.TaskOpen {
+			return all[n-1]
 		}
 	}
 	r.t.Fatalf("task %d does not end", n)
@@ -76,9 +81,13 @@ func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1]
 func spawns(arguments map[string]any) script {
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1]
+		said := ""
+		for i := len(req.Messages) - 1; i >= 0 && req.Messages[i].Role == llm.RoleUser; i-- {
+			said += req.Messages[i].Text
+		}
 		switch {
-		case strings.Contains(last.Text, "[Result of task"), strings.Contains(last.Text, "[Task "):
-			return llmtest.Say("they say: " + last.Text), nil
+		case strings.Contains(said, "[Result of task"), strings.Contains(said, "[Task "):
+			return llmtest.Say("they say: " + said), nil
 		case last.Role == llm.RoleTool:
 			return llmtest.Say("begun: " + last.Text), nil
 		case strings.Contains(last.Text, "go"):

@@ -115,8 +115,8 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.check()
 		return more, nil
 	}
-	if c.isTask() { // of nobody's share of this minute
-		return more, c.answer(ctx, turn)
+	if c.isTask() { // of nobody's share of this minute, and it may have to go on
+		return true, c.answer(ctx, turn)
 	}
 	if ok, tell := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
 		return more, c.putOff(ctx, turn, tell)
