@@ -18,6 +18,7 @@ import (
 type Agent struct {
 	ID           string
 	Instructions string                  // persona, above the system prompt
+	Provider     string                  // of Model, for people: a name or a host; "": none
 	Model        llm.Model               // answers
 	Worker       llm.Model               // summarizes; nil: the extractive summarizer does all the work
 	Fallback     llm.Model               // summarizes where Worker cannot; nil: nobody does

@@ -12,7 +12,7 @@ import (
 
 func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (Answer, error) {
 	outcome := make(chan compactor.Event, 1)
-	began, err := c.compact(ctx, compactor.OnManual, focus, func(e compactor.Event) { outcome <- e })
+	began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, Ended: func(e compactor.Event) { outcome <- e }})
 	if err != nil {
 		return Answer{}, err
 	}
@@ -42,11 +42,10 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 }
 
 // compact asks the engine for a compaction, and returns whether it begins.
-func (c *conversation) compact(ctx context.Context, trigger compactor.Trigger, focus string, ended func(compactor.Event)) (began compactor.Event, err error) {
+func (c *conversation) compact(ctx context.Context, w compactor.Requested) (began compactor.Event, err error) {
 	answer := make(chan compactor.Event, 1)
-	err = c.tryDo(func(e *compactor.Compactor) {
-		e.Compact(compactor.Requested{Trigger: trigger, Focus: focus, Began: func(began compactor.Event) { answer <- began }, Ended: ended})
-	})
+	w.Began = func(began compactor.Event) { answer <- began }
+	err = c.tryDo(func(e *compactor.Compactor) { e.Compact(w) })
 	if err != nil {
 		return began, err
 	}

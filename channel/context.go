@@ -6,36 +6,54 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/prompts"
 )
 
-// The `context` tool: the model sees how full its window is, and may ask for a
-// compaction. It changes no setting.
+// The `context` tool: the model reads who it is and how full its window is, may ask for a
+// compaction, and finds out how Cairn works. It changes no setting.
+
+// wish is a call of the tool.
+type wish struct {
+	Op    string `json:"op"`
+	Focus string `json:"focus"`
+	Keep  *int   `json:"keep_last_n"`
+	Topic string `json:"topic"`
+}
+
+// maxKept is how many of the newest messages a compaction may be asked to leave.
+const maxKept = 500
+
+// mostSelf is how long the answer to op "self" may be, in tokens.
+const mostSelf = 300
 
 // toolset is what the model may call: what the conversation remembers, `context`, and others,
 // the tools of other programs. The first request and every gauge count the same tools.
-func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx context.Context, op, focus string) (any, error), others []llm.Tool) []llm.Tool {
+func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx context.Context, w wish) (any, error), others []llm.Tool) []llm.Tool {
 	own := llm.Tool{
 		Name:        "context",
-		Description: "Your context window. status: how full it is, and the rules for compacting. compact: have the older messages summarized in the background, keeping focus.",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["status","compact"]},"focus":{"type":"string"}},"required":["op"]}`),
+		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"topic":{"type":"string"}},"required":["op"]}`),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-			var args struct {
-				Op    string `json:"op"`
-				Focus string `json:"focus"`
-			}
+			var w wish
 			strict := json.NewDecoder(bytes.NewReader(arguments))
 			strict.DisallowUnknownFields()
-			if err := strict.Decode(&args); err != nil {
-				return "", fmt.Errorf(`the arguments are {"op": "status"} or {"op": "compact", "focus": "what to keep"}, and nothing else (%w): settings are for people to change`, err)
+			if err := strict.Decode(&w); err != nil {
+				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
 			}
-			answer, err := look(ctx, args.Op, args.Focus)
+			answer, err := look(ctx, w)
 			if err != nil {
 				return "", err
+			}
+			if text, ok := answer.(string); ok {
+				return text, nil
 			}
 			text, err := json.Marshal(answer)
 			return string(text), err
@@ -45,42 +63,85 @@ func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look 
 }
 
 // lookAtWindow answers a call of the `context` tool.
-func (c *conversation) lookAtWindow(ctx context.Context, op, focus string) (any, error) {
-	switch op {
-	case "status":
-		return c.status(), nil
+func (c *conversation) lookAtWindow(ctx context.Context, w wish) (any, error) {
+	switch w.Op {
+	case "self", "status": // the second is the name it had
+		return c.self(ctx)
 	case "compact":
-		began, err := c.compact(ctx, compactor.OnSelf, focus, nil)
+		if w.Keep != nil && (*w.Keep < 0 || *w.Keep > maxKept) {
+			return nil, fmt.Errorf("keep_last_n is from 0 to %d", maxKept)
+		}
+		began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, Keep: w.Keep})
 		return c.requested(began), err
+	case "help":
+		if text, known := prompts.Help[w.Topic]; known {
+			return text, nil
+		}
+		return "The topics are " + strings.Join(slices.Sorted(maps.Keys(prompts.Help)), ", ") + ".", nil
 	}
-	return nil, errors.New(`op is "status" or "compact"`)
+	return nil, errors.New(`op is "self", "compact" or "help"`)
 }
 
-// status is what the model reads about its window.
-type status struct {
-	Agent   string           `json:"agent"`
-	Model   string           `json:"model"`
-	Used    int              `json:"used_tokens"` // the prompt of the next request and the reply's reserve
-	Max     int              `json:"max_tokens"`
-	UsedPct float64          `json:"used_pct"`
-	Next    string           `json:"next"`
-	Running string           `json:"running,omitempty"`
-	Last    string           `json:"last,omitempty"`
-	Failed  string           `json:"last_failure,omitempty"` // since the last compaction
-	Paused  string           `json:"paused,omitempty"`
-	Policy  compactor.Policy `json:"policy"`
+// self is what the model reads about itself.
+type self struct {
+	Agent     string   `json:"agent"`
+	Provider  string   `json:"provider,omitempty"`
+	Model     string   `json:"model"`
+	Reasoning string   `json:"reasoning,omitempty"`
+	MaxOutput int      `json:"max_output_tokens"`
+	Used      int      `json:"used_tokens"` // the prompt of the next request and the reply's reserve
+	Max       int      `json:"max_tokens"`
+	UsedPct   float64  `json:"used_pct"`
+	Next      string   `json:"next"`
+	Running   string   `json:"running,omitempty"`
+	Last      string   `json:"last,omitempty"`
+	Failed    string   `json:"last_failure,omitempty"` // since the last compaction
+	Paused    string   `json:"paused,omitempty"`
+	Summaries int      `json:"summaries"` // in the <kept> block
+	Requests  int64    `json:"requests"`  // so far, those of summaries too
+	Cost      float64  `json:"cost,omitempty"`
+	Policy    []string `json:"policy"` // what differs from what is built in, and where it is from
 }
 
-func (c *conversation) status() status {
+func (c *conversation) self(ctx context.Context) (self, error) {
 	g := (*c.gauge.Load())()
-	s := status{
-		Agent: c.agent.ID, Model: c.agent.Model.Name(), Used: g.Used, Max: g.Window, UsedPct: usedPct(g),
-		Next: nextLevel(g), Running: runningWords(g), Last: lastWords(g.Last), Paused: g.Paused, Policy: g.Policy,
+	s := self{
+		Agent: c.agent.ID, Provider: c.agent.Provider, Model: c.agent.Model.Name(), Reasoning: c.agent.Reasoning, MaxOutput: c.agent.MaxOutput,
+		Used: g.Used, Max: g.Window, UsedPct: usedPct(g), Next: nextLevel(g), Running: runningWords(g), Last: lastWords(g.Last),
+		Paused: g.Paused, Summaries: len(g.Stack), Policy: []string{},
 	}
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
 	}
-	return s
+	spent, err := ReadSpending(ctx, c.records, s.Model, c.hub.rules.Load().Money)
+	if err != nil {
+		return s, err
+	}
+	s.Requests, s.Cost = spent.Total.Requests, spent.Total.Cost
+	shown, err := effective(ctx, c.records, c.agent)
+	if err != nil {
+		return s, err
+	}
+	builtIn, left := compactor.DefaultPolicy(), 0
+	for _, key := range compactor.Keys() {
+		if shown.policy.Value(key) == builtIn.Value(key) {
+			continue
+		}
+		s.Policy = append(s.Policy, strings.TrimPrefix(oneLine(tokens.Clip(shown.line(key), 40)), settingsTable))
+		if s.long() {
+			s.Policy, left = s.Policy[:len(s.Policy)-1], left+1
+		}
+	}
+	if left > 0 {
+		s.Policy = append(s.Policy, fmt.Sprintf("and %d more; /settings shows them", left))
+	}
+	return s, nil
+}
+
+// long reports whether the answer takes more than it may, but for a last line of the policy.
+func (s self) long() bool {
+	text, _ := json.Marshal(s)
+	return tokens.Estimate(string(text)) > mostSelf-15
 }
 
 // request is what the model reads about a compaction it asked for.
@@ -98,7 +159,7 @@ func (c *conversation) requested(e compactor.Event) request {
 	}
 	return request{
 		Started: true, From: e.From, To: e.To,
-		Note: "it works in the background; the messages stay in view until the summary takes their place, and status tells if it failed",
+		Note: "it works in the background; the messages stay in view until the summary takes their place, and self tells if it failed",
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/hooks"
 )
 
 // DefaultFile is read, if it exists, when no other file is named.
@@ -37,6 +38,7 @@ type Settings struct {
 	ShareMemories    string             `toml:"share_memories"`
 	Health           string             `toml:"health"` // where `cairn run` tells how it is; empty: nowhere
 	Web              Web                `toml:"web"`
+	Hooks            Hooks              `toml:"hooks"`
 	Backup           Backup             `toml:"backup"`
 	LLM              LLM                `toml:"llm"`
 	Providers        []Provider         `toml:"providers"`
@@ -67,6 +69,8 @@ type Web struct {
 	Token  string   `toml:"token"`  // "file:PATH" only; empty: CAIRN_WEB_TOKEN
 	Hosts  []string `toml:"hosts"`  // names, beside addresses and localhost, under which browsers may ask
 	Debug  bool     `toml:"debug"`
+
+	MCPWrites bool `toml:"mcp_writes"` // clients of /mcp may change memories, and compact
 }
 
 // LLM say where the model is. What is empty comes from the environment, see
@@ -115,6 +119,7 @@ func Default() Settings {
 		Restricted:       declaredRestricted(),
 		ShareMemories:    ShareChannel,
 		Backup:           Backup{Every: compactor.Duration(24 * time.Hour), Keep: 7},
+		Hooks:            Hooks{Timeout: compactor.Duration(hooks.DefaultTimeout)},
 		LLM:              LLM{Wire: wireAuto},
 		Defaults:         Defaults{Compaction: compactor.DefaultPolicy()},
 		Discord:          Discord{MessageContent: true},

@@ -1,7 +1,10 @@
 // Package prompts holds every text a model gets, as files beside this one.
 package prompts
 
-import _ "embed"
+import (
+	_ "embed"
+	"strings"
+)
 
 // System is the system prompt of the bot in a conversation. The agent's
 // instructions stand above it.
@@ -56,3 +59,16 @@ var TaskNext string
 //
 //go:embed handover.md
 var Handover string
+
+//go:embed help.md
+var help string
+
+// Help is what a model may read about Cairn, by topic.
+var Help = func() map[string]string {
+	topics := map[string]string{}
+	for _, section := range strings.Split(help, "# ")[1:] {
+		topic, text, _ := strings.Cut(section, "\n")
+		topics[topic] = strings.TrimSpace(text)
+	}
+	return topics
+}()

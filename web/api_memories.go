@@ -2,6 +2,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -9,6 +10,8 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/config"
 	"cairn/memory"
 )
 
@@ -27,6 +30,10 @@ func (s *Server) memoryRoutes() []route {
 				{"sort", strings.Join(memory.Sorts, ", ")},
 				limitParam, offsetParam,
 			}, answers: map[int]any{200: memoryList{}},
+		},
+		{
+			method: "POST", path: "/api/memories", summary: "Remember something: 201, or 200 if it was known", handle: s.createMemory,
+			body: memoryNew{}, answers: map[int]any{200: memoryAnswer{}, 201: memoryAnswer{}, 409: nil, 422: nil},
 		},
 		{method: "GET", path: one, summary: "A memory, the messages it came from, and what superseded what", handle: s.showMemory, answers: map[int]any{200: memoryAnswer{}}},
 		{method: "PATCH", path: one, summary: "Change a memory's text, pin or unpin it, forget or restore it", handle: s.patchMemory, body: memoryPatch{}, answers: map[int]any{200: memoryAnswer{}, 409: nil, 422: nil}},
@@ -89,6 +96,10 @@ func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return s.answerMemory(w, r, http.StatusOK, number64)
+}
+
+func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int, number64 int64) error {
 	m, messages, err := s.o.Store.Memory(r.Context(), number64)
 	if err != nil {
 		return err
@@ -104,7 +115,41 @@ func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
 	if len(chain) > 1 {
 		a.Chain = chain
 	}
-	return answer(w, http.StatusOK, a)
+	return answer(w, status, a)
+}
+
+// memoryNew is what is to be remembered.
+type memoryNew struct {
+	Conversation string  `json:"conversation" doc:"its name; required"`
+	Content      string  `json:"content" doc:"one fact in a sentence that stands alone; required"`
+	Kind         string  `json:"kind,omitempty" doc:"fact, if it is missing"`
+	About        string  `json:"about,omitempty" doc:"whom it is about, by name"`
+	Importance   float64 `json:"importance,omitempty" doc:"0 to 1; 0: as usual for the kind"`
+}
+
+func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
+	var b memoryNew
+	if err := decode(r, &b); err != nil {
+		return err
+	}
+	c, err := s.find(r, b.Conversation)
+	if err != nil {
+		return err
+	}
+	draft := summarize.MemoryDraft{Kind: cmp.Or(b.Kind, "fact"), Content: b.Content, About: b.About, Importance: b.Importance}
+	saved, err := c.Memories().Keep(r.Context(), memory.KeepRequest{MemoryDraft: draft, Person: "owner", PersonID: config.WebOwner})
+	switch {
+	case err != nil:
+		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", err)
+	case saved.Unwanted:
+		return problem(http.StatusConflict, "People had this forgotten, as memory %d, and it is not brought back.", saved.ID)
+	}
+	status := http.StatusOK
+	if saved.Fresh {
+		status = http.StatusCreated
+		s.o.Events.Remembered(b.Conversation, saved.ID, saved.Kind, saved.Content)
+	}
+	return s.answerMemory(w, r, status, saved.ID)
 }
 
 // memoryPatch is what changes of a memory.

@@ -59,7 +59,7 @@ func (a auth) open(value string, now time.Time) bool {
 
 // authenticate refuses who may not see everything. A wrong token costs one of few guesses.
 func (s *Server) authenticate(r *http.Request) error {
-	if !s.auth.needed {
+	if !s.auth.needed || r.Context().Value(trusted{}) != nil {
 		return nil
 	}
 	if header := r.Header.Get("Authorization"); header != "" {

@@ -51,7 +51,9 @@ type rigOptions struct {
 	hosts  []string
 	window int // of the model; 0: 8000
 	tools  channel.Toolbox
-	model  func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
+
+	mcpWrites bool
+	model     func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 }
 
 func said(text string) (llm.Response, error) {
@@ -93,7 +95,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	settings := config.Default()
 	r.server = New(Options{
 		Hub: r.hub, Store: r.store, Settings: func() *config.Settings { return &settings }, Agent: func(string) channel.Agent { return agent },
-		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test",
+		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
 		Health: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") }),
 		Debug:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "profiles") }),
 	})

@@ -34,6 +34,7 @@ type Options struct {
 	Health      http.Handler                                      // of GET /healthz, /readyz and /metrics; nil: not served
 	OpenMetrics bool                                              // /metrics needs no token: it is at the same address as health, which asks for none
 	Debug       http.Handler                                      // of /debug/; nil: not served
+	MCPWrites   bool                                              // clients of /mcp may change memories, and compact
 }
 
 // Part is one thing that must be well.
@@ -69,6 +70,7 @@ func New(o Options) *Server {
 	s.apiRoutes()
 	s.pageRoutes()
 	s.chatRoutes()
+	s.mcpRoutes()
 	return s
 }
 

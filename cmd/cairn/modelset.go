@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,7 +57,10 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 	if err != nil {
 		return agent, err
 	}
-	agent.Model, agent.Worker = model, model
+	agent.Model, agent.Worker, agent.Provider = model, model, t.Provider
+	if at, err := url.Parse(t.BaseURL); err == nil && agent.Provider == "" {
+		agent.Provider = at.Host
+	}
 	if other := chosen.Compaction.Model; other != "" {
 		if t, err = s.Worker(t, other); err != nil {
 			return agent, usage(err)

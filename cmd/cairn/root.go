@@ -69,7 +69,7 @@ ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and OPENAI_MODEL, or na
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
 	flags.StringVar(&a.logLevel, "log-level", "", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info)")
-	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a), newHealth(a), newMCP(a), newConfig(a), newVersion(a))
 	return root
 }
 

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"cairn/discord"
 	"cairn/discord/discordtest"
 	"cairn/llm/llmtest"
@@ -258,6 +260,11 @@ func TestASetupThatIsLeftChangesNothing(t *testing.T) {
 		"by a signal, while a secret is typed": func(s *screen) int {
 			s.answer("Which model answers?", "openai")
 			s.until("(hidden): ")
+			for echo := true; echo; time.Sleep(time.Millisecond) { // the prompt stands there a moment before
+				state, err := unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS)
+				noError(s.t, err)
+				echo = state.Lflag&unix.ECHO != 0
+			}
 			_, err := s.pty.WriteString("sk-half-a-key")
 			noError(s.t, err)
 			code, _ := s.stop(syscall.SIGINT)

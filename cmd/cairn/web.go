@@ -67,6 +67,7 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 			return now.agents[now.settings.AgentFor(conversation)]
 		},
 		Log: b.log, Version: version(), Health: health.handler(), Ready: health.parts, OpenMetrics: b.first.Health == b.first.Web.Listen,
+		MCPWrites: b.first.Web.MCPWrites,
 	}
 	if b.first.Web.Debug {
 		o.Debug = debugHandler()

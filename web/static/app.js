@@ -25,22 +25,25 @@ function refresh(part) {
   }, 500));
 }
 
-// openable has a summary's messages read when somebody opens it.
+// openable has a summary's messages read when it is opened, or was before this script ran.
 function openable(root) {
   for (const d of root.querySelectorAll("details[data-src]")) {
-    d.addEventListener("toggle", async () => {
-      if (!d.open || d.dataset.read) return;
-      d.dataset.read = "yes";
-      const answer = await fetch(d.dataset.src, { headers: { Accept: "text/html" } });
-      if (!answer.ok) { // a newer summary has replaced it
-        delete d.dataset.read;
-        return;
-      }
-      const body = document.createElement("div");
-      body.innerHTML = await answer.text();
-      d.replaceChildren(d.querySelector("summary"), body);
-    });
+    d.addEventListener("toggle", () => readInto(d));
+    readInto(d);
   }
+}
+
+async function readInto(d) {
+  if (!d.open || d.dataset.read) return;
+  d.dataset.read = "yes";
+  const answer = await fetch(d.dataset.src, { headers: { Accept: "text/html" } });
+  if (!answer.ok) { // a newer summary has replaced it
+    delete d.dataset.read;
+    return;
+  }
+  const body = document.createElement("div");
+  body.innerHTML = await answer.text();
+  d.replaceChildren(d.querySelector("summary"), body);
 }
 
 function concerned(name) {

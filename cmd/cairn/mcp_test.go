@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// asks runs `cairn mcp` as a client does, and calls its tools.
+func (p folder) asks(args ...string) *sdk.ClientSession {
+	p.t.Helper()
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(p.t.Context(), &sdk.CommandTransport{Command: p.command(append([]string{"mcp"}, args...)...)}, nil)
+	noError(p.t, err)
+	p.t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+func answered(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string]any) string {
+	t.Helper()
+	result, err := s.CallTool(context.Background(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return "Error: " + err.Error()
+	}
+	text := result.Content[0].(*sdk.TextContent).Text
+	if result.IsError {
+		return "Error: " + text
+	}
+	return text
+}
+
+func TestMCPReadsWhatTheShellReads(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("I prefer green tea.\n/remember Ada plays the cello\n", "chat")
+	s := p.asks()
+	contains(t, "recall", answered(t, s, "recall", map[string]any{"conversation": "terminal:general", "query": "cello"}), "Ada plays the cello")
+	contains(t, "writing", answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "x"}), "Error: ")
+	p.must("/remember Bob plays the flute\n", "chat") // it does not keep the folder from a bot
+	contains(t, "what was said meanwhile", answered(t, s, "memory_list", nil), "Bob plays the flute")
+}
+
+func TestMCPWritesWhereNoBotRuns(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("I prefer green tea.\n", "chat")
+	s := p.asks("--write")
+	contains(t, "saving", answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "Ada plays the cello", "about": "Ada"}), `"id":1`)
+	if r := p.run("hello\n", "chat"); r.code != exitInUse {
+		t.Errorf("a bot starts meanwhile: %d, %s", r.code, r.err)
+	}
+	noError(t, s.Close())
+	contains(t, "the memory", p.must("", "memories", "list"), "Ada plays the cello")
+}
+
+func TestMCPWritesThroughARunningBot(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	noError(t, err)
+	address := listener.Addr().String()
+	noError(t, listener.Close())
+	for _, web := range []bool{false, true} {
+		p := newFolder(t, "CAIRN_WEB_TOKEN=a-long-secret-token")
+		if web {
+			p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", address))
+		}
+		l := p.start("chat", "--json")
+		l.say(`{"text":"I prefer green tea.","id":"1"}`)
+		l.until(`"reply"`)
+		if !web {
+			r := p.run("", "mcp", "--write")
+			if r.code != exitInUse || !strings.Contains(r.err, "set listen under [web]") || r.out != "" {
+				t.Errorf("without [web]: %d, %q, %s", r.code, r.out, r.err)
+			}
+		} else {
+			s := p.asks("--write")
+			said := answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "Ada plays the cello"})
+			contains(t, "saving", said, "Ada plays the cello")
+			l.say(`{"text":"/memories cello","id":"2"}`)
+			lines := l.until(`"reply"`)
+			contains(t, "the bot knows", lines[len(lines)-1], "Ada plays the cello")
+		}
+		_ = l.in.Close()
+		l.rest()
+	}
+}

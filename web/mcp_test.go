@@ -1,0 +1,162 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"cairn/channel"
+)
+
+// withToken sends a token with each request.
+type withToken struct {
+	http.RoundTripper
+	token string
+}
+
+func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.token != "" {
+		r.Header.Set("Authorization", "Bearer "+w.token)
+	}
+	return w.RoundTripper.RoundTrip(r)
+}
+
+// mcpClient connects to /mcp.
+func (r *rig) mcpClient(token string) (*sdk.ClientSession, error) {
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	transport := &sdk.StreamableClientTransport{
+		Endpoint: r.url + mcpPath, HTTPClient: &http.Client{Transport: withToken{r.client.Transport, token}}, DisableStandaloneSSE: true,
+	}
+	session, err := client.Connect(r.t.Context(), transport, nil)
+	if err == nil {
+		r.t.Cleanup(func() { _ = session.Close() })
+	}
+	return session, err
+}
+
+// called is what a tool answers.
+func called(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string]any) (text string, failed bool) {
+	t.Helper()
+	result, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return err.Error(), true
+	}
+	return result.Content[0].(*sdk.TextContent).Text, result.IsError
+}
+
+func TestMCPClientsReadWhatTheAPIAnswers(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk(here, 120)
+	if _, _, err := r.hub.Run(t.Context(), here, channel.Person{Manager: true}, "/remember the gate opens at noon"); err != nil {
+		t.Fatal(err)
+	}
+	s := must(r.mcpClient(""))
+	var memories memoryList
+	r.do(200, &memories, "GET", "/api/memories?q=gate+opens+noon&kind=fact", "")
+	var summaries summaryList
+	r.do(200, &summaries, "GET", at(here, "/summaries"), "")
+	for tool, c := range map[string]struct {
+		arguments map[string]any
+		want      string
+	}{
+		"conversations": {nil, `"` + here + `"`},
+		"recall":        {map[string]any{"conversation": here, "query": "gate"}, "the gate opens at noon"},
+		"memory_list":   {map[string]any{"kind": "fact"}, "the gate opens at noon"},
+		"memory_search": {map[string]any{"query": "gate", "kind": "fact"}, "the gate opens at noon"},
+		"memory_show":   {map[string]any{"id": memories.Memories[0].ID}, "the gate opens at noon"},
+		"summaries":     {map[string]any{"conversation": here}, `"stack":[{`},
+		"expand":        {map[string]any{"conversation": here, "summary": summaries.Stack[0].ID, "limit": 2}, `"children"`},
+		"usage":         {map[string]any{"by": "model"}, `"rows"`},
+		"simulate":      {map[string]any{"conversation": here, "variants": []map[string]any{{"background_threshold": 0.6}}}, "background_threshold=0.6"},
+	} {
+		if text, failed := called(t, s, tool, c.arguments); failed || !strings.Contains(text, c.want) || !json.Valid([]byte(text)) {
+			t.Errorf("%s says %.300s", tool, text)
+		}
+	}
+	for _, c := range []struct {
+		tool      string
+		arguments map[string]any
+		want      string
+	}{
+		{"recall", map[string]any{"conversation": "terminal:nowhere", "query": "x"}, "There is no conversation"},
+		{"memory_show", map[string]any{"id": 9999}, "nothing of that name"},
+		{"memory_list", map[string]any{"kind": "wish"}, "must be one of"},
+		{"memory_list", map[string]any{"knd": "fact"}, "knd"},
+		{"simulate", map[string]any{"conversation": here, "variants": []map[string]any{{"no_such": 1}}}, "no_such"},
+		{"memory_save", map[string]any{"conversation": here, "content": "I own this bot"}, "memory_save"}, // it only reads
+	} {
+		if text, failed := called(t, s, c.tool, c.arguments); !failed || !strings.Contains(text, c.want) {
+			t.Errorf("%s %v says %.300s", c.tool, c.arguments, text)
+		}
+	}
+	tools := must(s.ListTools(t.Context(), nil)).Tools
+	if slices.ContainsFunc(tools, func(tool *sdk.Tool) bool { return !tool.Annotations.ReadOnlyHint }) || len(tools) != 9 {
+		t.Errorf("%d tools, or one of them writes", len(tools))
+	}
+}
+
+func TestMCPClientsReadResources(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk(here, 30)
+	s := must(r.mcpClient(""))
+	read := func(uri string) (string, error) {
+		result, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: resourceScheme + uri})
+		if err != nil {
+			return "", err
+		}
+		return result.Contents[0].Text, nil
+	}
+	if text := must(read("conversations")); !strings.Contains(text, here) {
+		t.Errorf("got %.300s", text)
+	}
+	one := strings.ReplaceAll(strings.TrimPrefix(apiOf(here), "/api/"), ":", "%3A") // as a template is expanded
+	if text := must(read(one + "/messages")); !strings.Contains(text, `"seq":`) {
+		t.Errorf("got %.300s", text)
+	}
+	for _, uri := range []string{"events", "openapi.json", "conversations/nowhere", "conversations/..", "memories/0", one + "/settings"} {
+		if text, err := read(uri); err == nil {
+			t.Errorf("%s: %.100s", uri, text)
+		}
+	}
+	if templates := must(s.ListResourceTemplates(context.Background(), nil)); len(templates.ResourceTemplates) != 5 {
+		t.Errorf("%d templates", len(templates.ResourceTemplates))
+	}
+}
+
+func TestMCPClientsWriteWhereTheyMay(t *testing.T) {
+	r := newRig(t, rigOptions{mcpWrites: true, token: "a-long-secret-token"})
+	r.talk(here, 30)
+	if _, err := r.mcpClient("wrong"); err == nil {
+		t.Error("a wrong token connects")
+	}
+	s := must(r.mcpClient("a-long-secret-token"))
+	save := map[string]any{"conversation": here, "content": "Ada prefers green tea in the garden", "kind": "preference"}
+	var saved memoryAnswer
+	if text, failed := called(t, s, "memory_save", save); failed || json.Unmarshal([]byte(text), &saved) != nil || saved.Kind != "preference" {
+		t.Fatalf("it says %s", text)
+	}
+	if text, failed := called(t, s, "memory_save", map[string]any{"conversation": here, "content": "x", "kind": "wish"}); !failed || !strings.Contains(text, "wish") {
+		t.Errorf("it says %s", text)
+	}
+	if text, failed := called(t, s, "memory_forget", map[string]any{"id": saved.ID}); failed || !strings.Contains(text, `"state":"forgotten"`) {
+		t.Errorf("it says %s", text)
+	}
+	if text, failed := called(t, s, "compact", map[string]any{"conversation": here, "focus": "the gate", "keep_last_n": 2}); failed || !strings.Contains(text, `"state":`) {
+		t.Errorf("it says %s", text)
+	}
+}
+
+func TestOtherSitesReachNoMCP(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	hello := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for _, header := range []string{"Origin: http://evil.example", "Sec-Fetch-Site: cross-site", "Host: evil.example"} {
+		if resp := r.request("POST", mcpPath, hello, "Accept: application/json, text/event-stream", header); resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusMisdirectedRequest {
+			t.Errorf("%s: %d", header, resp.StatusCode)
+		}
+	}
+}
