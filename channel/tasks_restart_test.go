@@ -193,3 +193,57 @@ func TestSummariesNameOpenTasks(t *testing.T) {
 	}
 	contains(t, "the summary", text, "Open task 1 of the agent one began after #1")
 }
+
+func TestTasksAndConversationsDoNotReadEachOther(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+	read := make(chan string, 2)
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case n == 1:
+			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "password"})), nil
+		case n == 2:
+			read <- last.Text
+			return llmtest.Use(llmtest.Call("2", "memory_search", map[string]any{"query": "password"})), nil
+		case n == 3:
+			read <- last.Text
+			return llmtest.Use(llmtest.Call("3", "memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9})), nil
+		}
+		return llmtest.Say("counted"), nil
+	}}}})
+	r.say("the password is swordfish", false)
+	r.run("/remember the password is swordfish")
+	for n := range 25 {
+		r.say(fmt.Sprint("nothing much ", n), false)
+	}
+	r.say("go", true)
+	r.sent("counted")
+	for range 2 {
+		if got := <-read; strings.Contains(got, "swordfish") {
+			t.Errorf("the task reads %s", got)
+		}
+	}
+	if got := r.run("/memories"); strings.Contains(got, "Quirin") {
+		t.Errorf("the conversation has a memory of its task: %s", got)
+	}
+	if got := r.run("/recall janitor Quirin"); strings.Contains(got, "towers") {
+		t.Errorf("the conversation reads %s", got)
+	}
+}
+
+func TestAPurgeReachesTasks(t *testing.T) {
+	r := newRig(t, spawns(nil))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("Rosebud is a sledge")}}})
+	r.run("/ask @one what is Rosebud?")
+	r.sent("Rosebud is a sledge")
+	r.ended(1)
+	r.idle()
+	r.stop()
+	r.start()
+	conv := must(r.store.Find(t.Context(), place))(t)
+	noError(t, conv.Privacy().Purge(t.Context()))
+	held := must(r.store.Holdings(t.Context(), place, "task:"+place+"/1"))(t)
+	if len(held) != 2 || held[0].Messages+held[1].Messages != 0 || len(r.tasks()) != 0 {
+		t.Errorf("%+v, %+v", held, r.tasks())
+	}
+}
