@@ -45,6 +45,10 @@ func (s *Server) conversationRoutes() []route {
 			query: []param{{"from", "seq of the first message to show"}, limitParam}, answers: map[int]any{200: summaryAnswer{}},
 		},
 		{
+			method: "GET", path: one + "/tasks", summary: "The newest tasks that it gave to other agents, oldest first", handle: s.tasks,
+			answers: map[int]any{200: taskList{}},
+		},
+		{
 			method: "GET", path: one + "/settings", summary: "The values by which it is compacted, with origins", handle: s.showSettings,
 			answers: map[int]any{200: settingsAnswer{}},
 		},
@@ -223,6 +227,22 @@ func (s *Server) summaries(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return answer(w, http.StatusOK, summaryList{now.Stack, now.Past})
+}
+
+type taskList struct {
+	Tasks []channel.Task `json:"tasks"`
+}
+
+func (s *Server) tasks(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.conversation(r)
+	if err != nil {
+		return err
+	}
+	all, err := c.Tasks().List(r.Context())
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, taskList{append([]channel.Task{}, all...)})
 }
 
 // summaryAnswer is a summary, and what it stands for.

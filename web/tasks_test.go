@@ -1,0 +1,30 @@
+package web
+
+import (
+	"testing"
+
+	"cairn/memory"
+)
+
+func TestTasksAreListedAndOpened(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk("terminal:garden", 1)
+	records, err := r.store.Find(t.Context(), "terminal:garden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, err := records.Tasks().Begin(t.Context(), memory.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Tasks []memory.Task `json:"tasks"`
+	}
+	if r.do(200, &list, "GET", at("terminal:garden", "/tasks"), ""); len(list.Tasks) != 1 || list.Tasks[0].Conversation != "task:terminal:garden/1" || list.Tasks[0].Text != "count the bridges" {
+		t.Errorf("%+v", list)
+	}
+	r.do(200, nil, "GET", at(begun.Conversation, ""), "")
+	r.do(200, nil, "GET", at(begun.Conversation, "/messages"), "")
+	r.do(200, nil, "GET", at(begun.Conversation, "/settings"), "")
+	r.do(404, nil, "GET", at("terminal:nowhere", "/tasks"), "")
+}
