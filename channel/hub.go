@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/memory"
 )
@@ -31,7 +32,7 @@ type Options struct {
 	Used []memory.Usage
 
 	// Hooks into the compactions of all conversations: see compactor.Options.
-	Before func(conversation string, e Event) error
+	Before func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error)
 	After  func(conversation string, e Event)
 
 	// Remembered is told about each new memory; it must not block. nil: nobody is.
@@ -40,6 +41,10 @@ type Options struct {
 	// Asked is told when a call of a tool waits to be allowed in a conversation, and when it does
 	// no more; it must not block. nil: nobody is.
 	Asked func(conversation string)
+
+	// Replied is told each reply that is stored, which answers messages by their platform ids;
+	// failure: a sentence about a failure, not the model's words. It must not block. nil: nobody is.
+	Replied func(conversation string, to []string, text string, failure bool)
 
 	Observer observe.Observer   // told about turns, requests, tools and compactions; nil: nobody is
 	Counted  func(memory.Usage) // told what each request to a model used, by kind and model; must not block; nil: nobody is

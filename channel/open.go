@@ -86,7 +86,7 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 		},
 	}
 	if before := c.hub.o.Before; before != nil {
-		o.Before = func(e compactor.Event) error { return before(c.name, e) }
+		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
 	}
 	return o
 }

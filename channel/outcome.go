@@ -73,8 +73,10 @@ func (r *reply) outcome(id, text string, failure bool) memory.Outcome {
 // finish writes the outcome and hands the reply to the sender. If the disk
 // refuses, nothing is sent: the turn stays open and is tried again later.
 func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) error {
+	text := ""
 	if o.Reply != "" {
-		o.Pieces = c.connector.Split(o.Pieces[0])
+		text = o.Pieces[0]
+		o.Pieces = c.connector.Split(text)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -103,6 +105,9 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		return err
 	}
 	c.sender.send(c.hub.ctx, posted)
+	if replied := c.hub.o.Replied; replied != nil && o.Reply != "" {
+		replied(c.name, r.turn.To, text, o.Failure)
+	}
 	c.check()
 	c.keepLearnt(r.learnt)
 	c.warnOwner(ctx, r.turn)

@@ -495,8 +495,8 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 func TestAHookForbidsACompaction(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = r.model
-	r.opts.Before = func(conversation string, e channel.Event) error {
-		return fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
+	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
+		return "", fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
 	}
 	r.stop()
 	r.start()

@@ -213,11 +213,11 @@ func TestAScheduledRequestThatHasNothingLeftToDoSaysSo(t *testing.T) {
 func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := hooked(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good}, compactor.Options{
-			Before: func(e compactor.Event) error {
+			Before: func(_ context.Context, e compactor.Proposal) (string, error) {
 				if e.Trigger == compactor.OnManual {
-					return errWorker
+					return "", errWorker
 				}
-				return nil
+				return "", nil
 			},
 		})
 		r.chat(40)

@@ -58,14 +58,15 @@ type Options struct {
 	// there is no background work. Start itself must not wait, nor call it at once.
 	Start func(slow func() (finish func()))
 
-	// Before is asked about each piece of work that is about to begin, with what it is
-	// going to be (its ID is 0). An error is a veto: nothing is begun, the error's words
-	// are the reason, and what was to begin by itself is not asked about again for the
-	// policy's cooldown, at least a minute. It may take its time: no turn waits for it.
-	// It is not asked about emergencies and what the provider's refusal forces
-	// (OnEmergency, OnReactive): without them the next request could not be sent. Nor
-	// about the folds that make room for a summary. nil: nothing is vetoed.
-	Before func(Event) error
+	// Before is asked about each piece of work that is about to begin. An error is a veto:
+	// nothing is begun, the error's words are the reason, and what was to begin by itself is
+	// not asked about again for the policy's cooldown, at least a minute. A focus, unless it is
+	// "", takes the place of the proposed one. Before runs in a child: no turn waits for it,
+	// and while it is asked an emergency makes room as always. Its context ends with the work.
+	// It is not asked about emergencies and what the provider's refusal forces (OnEmergency,
+	// OnReactive): without them the next request could not be sent. Nor about the folds that
+	// make room for a summary. nil: nothing is vetoed.
+	Before func(context.Context, Proposal) (focus string, veto error)
 	After  func(Event) // told each step, when it is done; must not block; may be nil
 
 	Saved func([]summarize.MemoryDraft) // told each new memory; must not block; may be nil

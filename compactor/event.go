@@ -72,19 +72,32 @@ func (e Event) LogValue() slog.Value {
 
 // Hooks: who may forbid a piece of work before it begins, and who is told afterwards.
 
+// Proposal is a piece of work that is about to begin.
+type Proposal struct {
+	Event         // EventStarted, with ID 0; BeforeTokens is what is used now
+	Tokens int    // estimated, of what is to be replaced; 0: it has to be read first, as for a repair
+	Focus  string // what the summary shall keep, by the policy or by who asks for it; "": nothing special
+}
+
 // veto is what Before said about the jobs of one trigger.
 type veto struct {
 	reason string
 	until  time.Time
 }
 
+func (v veto) of(t Trigger) string { return fmt.Sprintf("%s was forbidden: %s", t, v.reason) }
+
 // minVeto is how long a veto holds at least: a hook is not asked at each message.
 const minVeto = time.Minute
 
-// mayBegin has Before decide about what is going to begin.
-func (c *Compactor) mayBegin(e Event) error {
-	defer c.contain("before") // one that panics has forbidden nothing
-	return c.o.Before(e)
+// propose returns a function that has Before decide about what is going to begin.
+func (c *Compactor) propose(w *work) func() (focus string, veto error) {
+	p := Proposal{Event: w.event(EventStarted), Tokens: w.tokens, Focus: w.row.Focus}
+	p.BeforeTokens = c.used(c.h.view)
+	return func() (focus string, veto error) {
+		defer c.contain("before") // one that panics has forbidden nothing
+		return c.o.Before(w.ctx, p)
+	}
 }
 
 // forbidden tells of a veto, which holds for a while.
@@ -112,7 +125,7 @@ func (c *Compactor) rests(t Trigger, now time.Time) bool {
 func vetoed(vetoes map[Trigger]veto, now time.Time) string {
 	for _, t := range slices.Sorted(maps.Keys(vetoes)) {
 		if now.Before(vetoes[t].until) {
-			return fmt.Sprintf("%s was forbidden: %s", t, vetoes[t].reason)
+			return vetoes[t].of(t)
 		}
 	}
 	return ""

@@ -61,17 +61,17 @@ func TestAVeto(t *testing.T) {
 		var mu sync.Mutex
 		asked := map[compactor.Trigger]int{}
 		forbid := true
-		r := hooked(t, 4000, &llmtest.Model{Func: good}, compactor.Options{Before: func(e compactor.Event) error {
+		r := hooked(t, 4000, &llmtest.Model{Func: good}, compactor.Options{Before: func(_ context.Context, e compactor.Proposal) (string, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			asked[e.Trigger]++
-			if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 {
+			if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 || e.BeforeTokens == 0 || e.Trigger != compactor.OnRepair && e.Tokens == 0 {
 				t.Errorf("asked about %+v", e)
 			}
 			if forbid {
-				return errors.New("not during the lecture")
+				return "", errors.New("not during the lecture")
 			}
-			return nil
+			return "", nil
 		}})
 		for i := 0; r.seen(compactor.EventNoop) == 0 && i < 100; i++ {
 			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
@@ -133,7 +133,7 @@ func TestAVeto(t *testing.T) {
 
 func TestHooksThatPanic(t *testing.T) {
 	r := hooked(t, 100_000, &llmtest.Model{Func: good}, compactor.Options{
-		Before: func(compactor.Event) error { panic("before") },
+		Before: func(context.Context, compactor.Proposal) (string, error) { panic("before") },
 		After:  func(compactor.Event) { panic("after") },
 	})
 	for range 20 {

@@ -22,7 +22,7 @@ type job struct {
 	window     int          // of the model
 	budget     int          // the same in estimated tokens, see Budget
 	children   []Compaction // of a rollup
-	allowed    bool         // Before was asked
+	allowed    bool         // Before is not asked, or not again
 	began      func(Event)  // told whether it begins; nil: nobody waits for that
 	ended      func(Event)  // told how it ended, once; nil: nobody asked
 }

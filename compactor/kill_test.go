@@ -226,11 +226,11 @@ func (a act) begin(t *testing.T, dir string, window int) *life {
 		return remembers(req, cmp.Or(a.words, 100)), nil
 	}}
 	l.tune = func(o *compactor.Options) {
-		o.Before = func(compactor.Event) error {
+		o.Before = func(context.Context, compactor.Proposal) (string, error) {
 			if !l.free.Load() {
-				return errors.New("not now")
+				return "", errors.New("not now")
 			}
-			return nil
+			return "", nil
 		}
 	}
 	l.open()

@@ -32,7 +32,7 @@ type Requested struct {
 	Keep    *int   // how many of the newest messages stay; nil: as the policy says
 
 	// Began gets, once, that it has begun or is scheduled, or why there is nothing to do: at
-	// once, or when Before has decided. nil: nobody asks.
+	// once, or when Before has decided; a turn (OnSelf) does not wait for that. nil: nobody asks.
 	Began func(Event)
 	// Ended gets, once, how what was begun or scheduled has ended: applied, failed, as a noop
 	// that says why nothing was done, or prepared, if it has to wait until there is room. nil:
@@ -115,6 +115,8 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 		return nil, reasonEnd
 	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.head.Spares(sp.from, sp.to):
 		return nil, reasonSpared
+	case c.rests(w.Trigger, now):
+		return nil, c.vetoes[w.Trigger].of(w.Trigger)
 	}
 	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.appliedAt), sp.tokens, now); reason != "" {
 		return nil, reason

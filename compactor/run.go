@@ -58,10 +58,17 @@ func (c *Compactor) begin(j *job) {
 		c.decided(w, nil)
 		return
 	}
-	asked := j.event(EventStarted)
+	if j.row.Trigger == OnSelf && j.began != nil { // a turn waits for the answer, and must not wait for Before
+		j.began(j.event(EventStarted))
+		j.began = nil
+	}
+	propose := c.propose(w)
 	c.o.Start(func() func() {
-		err := c.mayBegin(asked)
-		return func() { c.decided(w, err) }
+		focus, veto := propose()
+		return func() {
+			j.row.Focus = cmp.Or(focus, j.row.Focus)
+			c.decided(w, veto)
+		}
 	})
 }
 

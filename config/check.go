@@ -45,6 +45,7 @@ func (d *decoder) check(s *Settings) {
 	d.checkModels(s)
 	d.checkAgents(s)
 	d.checkTools(s)
+	d.checkHooks(s)
 	d.checkConnectors(s)
 	for i, b := range s.Bindings {
 		d.checkBinding(fmt.Sprintf("bindings.%d", i), s, b)

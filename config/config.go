@@ -14,6 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/hooks"
 )
 
 // DefaultFile is read, if it exists, when no other file is named.
@@ -37,6 +38,7 @@ type Settings struct {
 	ShareMemories    string             `toml:"share_memories"`
 	Health           string             `toml:"health"` // where `cairn run` tells how it is; empty: nowhere
 	Web              Web                `toml:"web"`
+	Hooks            Hooks              `toml:"hooks"`
 	Backup           Backup             `toml:"backup"`
 	LLM              LLM                `toml:"llm"`
 	Providers        []Provider         `toml:"providers"`
@@ -114,6 +116,7 @@ func Default() Settings {
 		Restricted:       declaredRestricted(),
 		ShareMemories:    ShareChannel,
 		Backup:           Backup{Every: compactor.Duration(24 * time.Hour), Keep: 7},
+		Hooks:            Hooks{Timeout: compactor.Duration(hooks.DefaultTimeout)},
 		LLM:              LLM{Wire: wireAuto},
 		Defaults:         Defaults{Compaction: compactor.DefaultPolicy()},
 		Discord:          Discord{MessageContent: true},

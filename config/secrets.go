@@ -119,6 +119,7 @@ func (s *Settings) Secrets() (all []string) {
 	for _, p := range s.Providers {
 		keys, addresses = append(keys, p.APIKey), append(addresses, p.BaseURL)
 	}
+	keys = append(keys, s.Hooks.Secret)
 	for _, t := range s.Tools {
 		for _, values := range []map[string]string{t.Env, t.Headers} {
 			for _, setting := range values {

@@ -12,6 +12,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/hooks"
 	"cairn/internal/observe"
 	"cairn/internal/otlp"
 	"cairn/llm"
@@ -37,6 +38,7 @@ type bot struct {
 
 	models *modelSet
 	tools  *mcp.Host
+	hooks  *hooks.Hooks
 	check  func()          // whether the models answer, see checkModels; nil: nobody wants to know
 	ctx    context.Context // of the tasks
 	cancel context.CancelFunc
@@ -106,10 +108,14 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 			a.webSide.events.Compaction(conversation, e)
 		}
 	}
+	b.hooks = hooks.New(log, b.metrics.hook)
+	b.hooked(&o)
 	servers, err := a.settings.ToolServers()
-	if err != nil {
+	called, wrong := a.settings.HookSettings()
+	if err = errors.Join(err, wrong); err != nil {
 		return nil, errors.Join(err, b.store.Close())
 	}
+	b.hooks.Update(called)
 	b.hub = channel.New(o)
 	b.tools = mcp.Start(servers, version(), b.toolsChanged, log)
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -136,6 +142,7 @@ func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
 	err := b.hub.Close()
+	b.hooks.Close()
 	b.tools.Close()
 	if b.app.webSide != nil {
 		b.app.webSide.events.Close()

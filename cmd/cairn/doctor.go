@@ -55,7 +55,7 @@ type doctor struct {
 
 // check is what became of one check.
 type check struct {
-	Check string `json:"check"` // settings, data, model, worker, tools, discord, slack
+	Check string `json:"check"` // settings, data, model, worker, tools, hooks, discord, slack
 	OK    bool   `json:"ok"`
 	Said  string `json:"said"`
 }
@@ -90,7 +90,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	} else if err := d.tell("settings", nil, d.settingsFacts()...); err != nil {
 		return err
 	}
-	for _, look := range []func(context.Context) error{d.data, d.models, d.tools, d.connectors} {
+	for _, look := range []func(context.Context) error{d.data, d.models, d.tools, d.hooks, d.connectors} {
 		if err := look(ctx); err != nil {
 			return err
 		}

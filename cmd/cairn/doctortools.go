@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/exec"
 	"strings"
 
+	"cairn/hooks"
 	"cairn/mcp"
 )
 
@@ -19,6 +21,24 @@ func (d *doctor) tools(ctx context.Context) error {
 	}
 	for _, s := range servers {
 		if err := d.toolServer(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hooks looks whether the programs of hooks are there. None is called.
+func (d *doctor) hooks(context.Context) error {
+	for _, name := range hooks.Names {
+		target := d.app.settings.Hooks.Calls()[name]
+		if len(target) == 0 || hooks.IsURL(target) {
+			continue
+		}
+		_, err := exec.LookPath(target[0])
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		if err := d.tell("hooks", err, name+": "+target[0]); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/hooks"
 	"cairn/internal/observe"
 	"cairn/llm/prices"
 	"cairn/memory"
@@ -30,7 +31,7 @@ type metrics struct {
 	requests, tokens, cost *prometheus.CounterVec
 	errors                 *prometheus.CounterVec
 	requestTime            *prometheus.HistogramVec
-	compactions            *prometheus.CounterVec
+	compactions, hooks     *prometheus.CounterVec
 	summaryTime            *prometheus.HistogramVec
 }
 
@@ -67,6 +68,7 @@ func newMetrics(list func() prices.List) *metrics {
 	m.errors = counter("model_errors_total", "Requests to models that failed, retries included, by class of the error.", "work", "class")
 	m.requestTime = timer("model_request_duration", "Time of a request to a model, retries included.", answerTimes, "work", "model")
 	m.compactions = counter("compactions_total", "Steps of compactions.", "state", "trigger")
+	m.hooks = counter("hook_calls_total", "Calls of hooks, by outcome.", "hook", "outcome")
 	m.summaryTime = timer("summary_duration", "Time to make a summary, in the background.", summaryTimes, "by")
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "cairn_build_info", Help: "1; the labels say which build runs.", ConstLabels: prometheus.Labels{"version": version(), "goversion": runtime.Version()}})
 	info.Set(1)
@@ -97,6 +99,11 @@ func (m *metrics) begin() {
 			m.compactions.WithLabelValues(string(state), string(trigger))
 		}
 	}
+	for _, name := range hooks.Names {
+		for _, outcome := range hooks.Outcomes {
+			m.hooks.WithLabelValues(name, outcome)
+		}
+	}
 	m.summaryTime.WithLabelValues(string(compactor.ByWorker))
 	m.summaryTime.WithLabelValues(string(compactor.ByExtractive))
 }
@@ -124,6 +131,9 @@ func (m *metrics) add(u memory.Usage) {
 		m.cost.WithLabelValues(u.Kind, u.Model, tokenKinds[i]).Add(price.Cost(part))
 	}
 }
+
+// hook counts a call of a hook.
+func (m *metrics) hook(name, outcome string) { m.hooks.WithLabelValues(name, outcome).Inc() }
 
 // compaction counts a step of a compaction.
 func (m *metrics) compaction(_ string, e channel.Event) {

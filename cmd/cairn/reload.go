@@ -43,6 +43,10 @@ func (b *bot) apply(s config.Settings, asked bool) (err error) {
 	if err != nil {
 		return err
 	}
+	hooked, err := next.settings.HookSettings()
+	if err != nil {
+		return err
+	}
 	changed := config.ChangedKeys(&now.settings, &next.settings)
 	if len(changed) == 0 && !asked {
 		return nil
@@ -50,6 +54,7 @@ func (b *bot) apply(s config.Settings, asked bool) (err error) {
 	b.current.Store(next)
 	b.metrics.expect(next.agents)
 	b.tools.Update(servers)
+	b.hooks.Update(hooked)
 	b.store.ShareMemories(next.settings.ShareMemories == config.ShareServer)
 	b.hub.Renew(b.rules(&next.settings))
 	b.log.Info("settings_applied", "changed", changed, "from", "the next turn")

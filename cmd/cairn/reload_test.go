@@ -192,7 +192,7 @@ func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
 	}
 	for _, setting := range config.Reference() {
 		table, _, _ := strings.Cut(setting.Key, ".")
-		applies := live[setting.Key] || slices.Contains([]string{"backup", "llm", "providers", "prices", "agents", "bindings", "tools"}, table)
+		applies := live[setting.Key] || slices.Contains([]string{"backup", "llm", "providers", "prices", "agents", "bindings", "tools", "hooks"}, table)
 		if applies == setting.Restart {
 			t.Errorf("%s: applies while the bot runs: %v, config.toml says that it needs a restart: %v", setting.Key, applies, setting.Restart)
 		}

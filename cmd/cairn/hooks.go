@@ -1,0 +1,106 @@
+// What hooks are told, and how the bot calls them.
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/hooks"
+)
+
+// proposedEvent is what before_compaction gets.
+type proposedEvent struct {
+	Conversation string `json:"conversation"`
+	Trigger      string `json:"trigger"`
+	Kind         string `json:"kind"`
+	From         int64  `json:"from_seq"`
+	To           int64  `json:"to_seq"`
+	Messages     int    `json:"messages"`
+	Tokens       int    `json:"tokens"` // estimated, of what is to be summarized; 0: not known yet
+	Used         int    `json:"used_tokens"`
+	Window       int    `json:"max_tokens"`
+	Focus        string `json:"focus"`
+}
+
+// endedEvent is what after_compaction gets.
+type endedEvent struct {
+	Conversation string `json:"conversation"`
+	ID           int64  `json:"id"`
+	State        string `json:"state"` // applied or failed
+	Trigger      string `json:"trigger"`
+	Kind         string `json:"kind"`
+	By           string `json:"by"`
+	From         int64  `json:"from_seq"`
+	To           int64  `json:"to_seq"`
+	Messages     int    `json:"messages"`
+	Before       int    `json:"before_tokens"`
+	After        int    `json:"after_tokens"`
+	Window       int    `json:"max_tokens"`
+	Error        string `json:"error,omitempty"`
+	Summary      string `json:"summary,omitempty"`
+	Path         string `json:"path"` // of the summary in the HTTP API, with the messages behind it
+}
+
+type memoryEvent struct {
+	Conversation string `json:"conversation"`
+	ID           int64  `json:"id"`
+	Kind         string `json:"kind"`
+	Content      string `json:"content"`
+}
+
+type replyEvent struct {
+	Conversation string   `json:"conversation"`
+	To           []string `json:"to"` // the platform's ids of the messages that are answered
+	Text         string   `json:"text"`
+	Failure      bool     `json:"failure"` // a sentence about a failure, not the model's words
+}
+
+// hooked has hooks called for what happens in the hub.
+func (b *bot) hooked(o *channel.Options) {
+	o.Before = func(ctx context.Context, conversation string, p compactor.Proposal) (string, error) {
+		v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{
+			Conversation: conversation, Trigger: string(p.Trigger), Kind: string(p.Kind), From: p.From, To: p.To, Messages: p.Messages,
+			Tokens: p.Tokens, Used: p.BeforeTokens, Window: p.Window, Focus: p.Focus,
+		})
+		if v.Veto {
+			return "", errors.New(v.Reason)
+		}
+		return v.Focus, nil
+	}
+	after, remembered := o.After, o.Remembered
+	o.After = func(conversation string, e channel.Event) {
+		after(conversation, e)
+		if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
+			b.hooks.Tell(hooks.After, ended(conversation, e))
+		}
+	}
+	o.Remembered = func(conversation string, id int64, kind, content string) {
+		if remembered != nil {
+			remembered(conversation, id, kind, content)
+		}
+		b.hooks.Tell(hooks.OnMemory, memoryEvent{conversation, id, kind, content})
+	}
+	o.Replied = func(conversation string, to []string, text string, failure bool) {
+		b.hooks.Tell(hooks.OnReply, replyEvent{conversation, to, text, failure})
+	}
+}
+
+func ended(conversation string, e channel.Event) endedEvent {
+	id := e.ID
+	if id == 0 && len(e.Set) > 0 {
+		id = e.Set[0].ID
+	}
+	one := endedEvent{
+		Conversation: conversation, ID: id, State: string(e.State), Trigger: string(e.Trigger), Kind: string(e.Kind), By: string(e.By),
+		From: e.From, To: e.To, Messages: e.Messages, Before: e.BeforeTokens, After: e.AfterTokens, Window: e.Window, Error: e.Error, Summary: e.Summary,
+	}
+	one.Path = "/api/conversations/" + url.PathEscape(conversation) + "/summaries"
+	if id > 0 {
+		one.Path += "/" + strconv.FormatInt(id, 10)
+	}
+	return one
+}

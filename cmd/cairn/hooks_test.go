@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hookSettings has a small window, and hooks that note what they get in files of dir.
+func hookSettings(dir, before string) string {
+	script := func(text string) string { return fmt.Sprintf("[\"sh\", \"-c\", %q]", text) }
+	return fmt.Sprintf(`[[agents]]
+id = "cairn"
+context_window = 4000
+[hooks]
+before_compaction = %s
+after_compaction = %s
+on_memory = %s
+on_reply = %s
+`, script("cat >> "+dir+"/before; echo >> "+dir+"/before; "+before), script("cat >> "+dir+"/after; echo >> "+dir+"/after"),
+		script("cat >> "+dir+"/memory; echo >> "+dir+"/memory"), script("cat >> "+dir+"/reply; echo >> "+dir+"/reply"))
+}
+
+// notes are the events that a hook noted.
+func notes(t *testing.T, dir, hook string) (all []map[string]any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, hook))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	noError(t, err)
+	for line := range strings.Lines(string(text)) {
+		var one map[string]any
+		noError(t, json.Unmarshal([]byte(line), &one))
+		all = append(all, one)
+	}
+	return all
+}
+
+func TestHooksAreTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := newFolder(t)
+	p.write("config.toml", hookSettings(dir, `echo '{"focus":"the pond"}'`))
+	var input strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&input, "The garden of plot %d needs %s and the gate opens at noon.\n", i, strings.Repeat("tulips ", 30))
+	}
+	p.must(input.String()+"/remember Ada plays the cello\n/compact\n", "chat")
+	for _, c := range []struct{ hook, has string }{
+		{"before", "used_tokens"}, {"after", "before_tokens"}, {"memory", "content"}, {"reply", "text"},
+	} {
+		told := notes(t, dir, c.hook)
+		if len(told) == 0 {
+			t.Errorf("%s was told nothing", c.hook)
+			continue
+		}
+		if told[0][c.has] == nil || told[0]["conversation"] != "terminal:general" || told[0]["time"] == nil {
+			t.Errorf("%s was told %v", c.hook, told[0])
+		}
+	}
+	after := notes(t, dir, "after")
+	if len(after) > 0 && !strings.HasPrefix(after[0]["path"].(string), "/api/conversations/terminal:general/summaries/") {
+		t.Errorf("after was told %v", after[0])
+	}
+}
+
+func TestAHookForbidsCompactionsAndNotEmergencies(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := newFolder(t)
+	p.write("config.toml", hookSettings(dir, `echo '{"reason":"not at night"}'; exit 10`))
+	var input strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&input, "The garden of plot %d needs %s and the gate opens at noon.\n", i, strings.Repeat("tulips ", 40))
+	}
+	out := p.must(input.String()+"/compact\n/context\n", "chat")
+	contains(t, "/compact", out, "not at night")
+	list := p.must("", "compactions", "--json")
+	if strings.Contains(list, `"trigger":"background"`) || !strings.Contains(list, `"trigger":"emergency"`) {
+		t.Errorf("the compactions are %s", list)
+	}
+}
+
+func TestEditsOfHooksApplyWhileTheBotRuns(t *testing.T) {
+	dir := t.TempDir()
+	s := startBot(t, "")
+	s.edit("[hooks]\non_reply = [\"sh\", \"-c\", \"cat > " + dir + "/reply\"]\n")
+	for end := time.Now().Add(20 * time.Second); !s.hooks.Has("on_reply"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the edit is not in force\n%s", s.log)
+		}
+	}
+}
+
+func TestDoctorLooksForHooks(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.write("config.toml", "[hooks]\non_reply = \"no-such-program\"\non_memory = \"sh -c true\"\n")
+	r := p.run("", "doctor")
+	if r.code != 1 || !strings.Contains(r.out, "on_reply") || !strings.Contains(r.out, "on_memory: sh") {
+		t.Errorf("%d, %s", r.code, r.out)
+	}
+}

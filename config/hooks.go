@@ -1,0 +1,60 @@
+// [hooks]: programs and addresses that are told what happens.
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"cairn/compactor"
+	"cairn/hooks"
+)
+
+// Hooks is [hooks]. Each hook is a program and its arguments, or an address.
+type Hooks struct {
+	Before  Command            `toml:"before_compaction"`
+	After   Command            `toml:"after_compaction"`
+	Memory  Command            `toml:"on_memory"`
+	Reply   Command            `toml:"on_reply"`
+	Timeout compactor.Duration `toml:"timeout"`
+	Secret  string             `toml:"secret"` // "file:PATH", "env:NAME", or the text itself
+}
+
+// Calls are the hooks by name.
+func (h Hooks) Calls() map[string][]string {
+	return map[string][]string{hooks.Before: h.Before, hooks.After: h.After, hooks.OnMemory: h.Memory, hooks.OnReply: h.Reply}
+}
+
+// HookSettings returns what is called, with the secret.
+func (s *Settings) HookSettings() (hooks.Settings, error) {
+	secret, _, err := s.modelKey(s.Hooks.Secret)
+	if err != nil {
+		return hooks.Settings{}, fmt.Errorf("hooks: secret: %w", err)
+	}
+	return hooks.Settings{Call: s.Hooks.Calls(), Timeout: time.Duration(s.Hooks.Timeout), Secret: secret}, nil
+}
+
+func (d *decoder) checkHooks(s *Settings) {
+	between(d, "hooks.timeout", time.Duration(s.Hooks.Timeout), time.Second, time.Minute)
+	signed := false
+	for _, name := range hooks.Names {
+		target := s.Hooks.Calls()[name]
+		signed = signed || hooks.IsURL(target)
+		switch {
+		case slices.Contains(target, ""):
+			d.problem("hooks."+name, name+": a word of the command is empty")
+		case hooks.IsURL(target):
+			d.checkURL("hooks."+name, target[0], "https://example.com/cairn")
+			if u, err := url.Parse(target[0]); err == nil && u.User != nil {
+				d.problem("hooks."+name, name+": a password does not belong into an address; set secret, and check X-Cairn-Signature")
+			}
+		}
+	}
+	if _, _, err := s.modelKey(s.Hooks.Secret); err != nil {
+		d.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
+	}
+	if s.Hooks.Secret != "" && !signed {
+		d.warn("hooks.secret", "secret signs what is sent to addresses, and no hook is one")
+	}
+}

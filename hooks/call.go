@@ -1,0 +1,96 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// vetoCode is the exit code with which a program forbids; over HTTP it is 409.
+const vetoCode = 10
+
+// endTime is how long a program's children may hold its output open after it has ended.
+const endTime = time.Second
+
+// run runs a program with the event on its standard input, and returns what it wrote. It gets
+// none of the bot's environment but what programs need to run: no key is among it.
+func run(ctx context.Context, command []string, body []byte) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	out, errs := &bounded{most: maxOutput}, &bounded{most: maxReason}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(body), out, errs, endTime
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == vetoCode:
+		return out.Bytes(), errVeto
+	case err != nil && errs.Len() > 0:
+		return nil, fmt.Errorf("%w: %s", err, clip(errs.String(), maxReason))
+	case err != nil:
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// bounded keeps the first bytes, and lets the writer go on.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), b.most-b.Len())])
+	return len(p), nil
+}
+
+// client follows no redirect: what is signed is for one address.
+var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// post sends the event to an address, and returns what it answers.
+func post(ctx context.Context, address, secret, hook string, body []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Cairn-Hook", hook)
+	if secret != "" {
+		r.Header.Set("X-Cairn-Signature", "sha256="+Signature(secret, body))
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(resp.Body, maxOutput))
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode == http.StatusConflict:
+		return said, errVeto
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return nil, fmt.Errorf("it answers %s", resp.Status)
+	}
+	return said, nil
+}
+
+// Signature is the HMAC-SHA256 of a body, in hexadecimal: the receiver computes it, too, and
+// compares.
+func Signature(secret string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	return hex.EncodeToString(mac.Sum(nil))
+}

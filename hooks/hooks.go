@@ -1,0 +1,255 @@
+// Package hooks tells programs and addresses of the bot's owner what happens: before and after
+// compactions, at new memories and at replies. One that is asked before a compaction may forbid
+// it, or say what its summary shall keep. None delays a turn: a hook that hangs, fails or floods
+// ends after its timeout, and the log and the metrics say so. The package imports nothing of Cairn.
+package hooks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// Names of hooks, as the settings and payloads have them.
+const (
+	Before   = "before_compaction"
+	After    = "after_compaction"
+	OnMemory = "on_memory"
+	OnReply  = "on_reply"
+)
+
+// Names are all of them.
+var Names = []string{Before, After, OnMemory, OnReply}
+
+// Outcomes of a call.
+const (
+	OK      = "ok"
+	Vetoed  = "veto"
+	Failed  = "failed"
+	Timeout = "timeout"
+	Dropped = "dropped" // it was not called: too many wait
+)
+
+// Outcomes are all of them.
+var Outcomes = []string{OK, Vetoed, Failed, Timeout, Dropped}
+
+// DefaultTimeout bounds a call.
+const DefaultTimeout = 10 * time.Second
+
+// Settings say what is called.
+type Settings struct {
+	Call    map[string][]string // by the hook's name: a program and its arguments, or one URL
+	Timeout time.Duration       // of a call; 0: DefaultTimeout
+	Secret  string              // signs what is sent to a URL; "": nothing is signed
+}
+
+// Event is a JSON object that a hook gets: a struct. Its field "hook" is added.
+type Event any
+
+// Verdict is what a hook that is asked before a compaction says.
+type Verdict struct {
+	Focus  string `json:"focus"`  // what the summary shall keep; "": as proposed
+	Reason string `json:"reason"` // of a veto
+	Veto   bool   `json:"-"`
+}
+
+// Bounds of what is kept of a hook, and of what it says.
+const (
+	maxWaiting = 256      // events that wait for their hook
+	maxOutput  = 64 << 10 // bytes that are read; the rest is thrown away
+	maxReason  = 200      // characters
+	maxFocus   = 1000     // characters
+)
+
+// Hooks calls hooks. It is safe for concurrent use.
+type Hooks struct {
+	log    *slog.Logger
+	count  func(hook, outcome string)
+	ctx    context.Context // of the calls
+	cancel context.CancelFunc
+
+	mu       sync.Mutex // guards everything below
+	settings Settings
+	waiting  map[string][][]byte // events, by hook: one that hangs keeps no other one waiting
+	working  map[string]bool
+	closed   bool
+	ended    *sync.Cond // one of them works no more
+}
+
+// New returns hooks that call nothing yet. count is told the fate of each call.
+func New(log *slog.Logger, count func(hook, outcome string)) *Hooks {
+	h := &Hooks{log: log, count: count, waiting: map[string][][]byte{}, working: map[string]bool{}}
+	h.ended = sync.NewCond(&h.mu)
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// Update has other settings hold from the next call on.
+func (h *Hooks) Update(s Settings) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.Timeout == 0 {
+		s.Timeout = DefaultTimeout
+	}
+	h.settings = s
+}
+
+// Has reports whether a hook is called.
+func (h *Hooks) Has(hook string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.settings.Call[hook]) > 0
+}
+
+// Tell has a hook called with an event, behind those that wait. It does not wait.
+func (h *Hooks) Tell(hook string, e Event) {
+	if !h.Has(hook) {
+		return
+	}
+	body, err := bodyOf(hook, e)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if waiting := len(h.waiting[hook]); err != nil || h.closed || waiting >= maxWaiting {
+		h.count(hook, Dropped)
+		h.log.Warn("hook_not_called", "hook", hook, "waiting", waiting, "error", err)
+		return
+	}
+	h.waiting[hook] = append(h.waiting[hook], body)
+	if !h.working[hook] {
+		h.working[hook] = true
+		go h.work(hook)
+	}
+}
+
+// work calls a hook with what waits, one after the other.
+func (h *Hooks) work(hook string) {
+	for {
+		h.mu.Lock()
+		waiting := h.waiting[hook]
+		if len(waiting) == 0 {
+			delete(h.working, hook)
+			h.ended.Broadcast()
+			h.mu.Unlock()
+			return
+		}
+		h.waiting[hook] = waiting[1:]
+		h.mu.Unlock()
+		h.call(h.ctx, hook, waiting[0])
+	}
+}
+
+// Ask calls a hook and returns what it says. One that fails has forbidden nothing.
+func (h *Hooks) Ask(ctx context.Context, hook string, e Event) Verdict {
+	if !h.Has(hook) {
+		return Verdict{}
+	}
+	body, err := bodyOf(hook, e)
+	if err != nil {
+		h.log.Warn("hook_not_called", "hook", hook, "error", err)
+		return Verdict{}
+	}
+	v := h.call(ctx, hook, body)
+	if v.Focus != "" && v.Veto {
+		v.Focus = ""
+	}
+	return v
+}
+
+// Close waits for what is under way as long as one call may take, and ends the rest.
+func (h *Hooks) Close() {
+	h.mu.Lock()
+	h.closed = true
+	limit := time.AfterFunc(cmp.Or(h.settings.Timeout, DefaultTimeout), h.cancel)
+	for len(h.working) > 0 {
+		h.ended.Wait()
+	}
+	h.mu.Unlock()
+	limit.Stop()
+	h.cancel()
+}
+
+// errVeto is how a hook forbids.
+var errVeto = errors.New("forbidden")
+
+// call calls a hook once.
+func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
+	h.mu.Lock()
+	s := h.settings
+	h.mu.Unlock()
+	target := s.Call[hook]
+	if len(target) == 0 { // not any more
+		return Verdict{}
+	}
+	limited, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	began := time.Now()
+	var said []byte
+	var err error
+	if IsURL(target) {
+		said, err = post(limited, target[0], s.Secret, hook, body)
+	} else {
+		said, err = run(limited, target, body)
+	}
+	v, outcome := Verdict{}, OK
+	switch {
+	case hook == Before && errors.Is(err, errVeto):
+		v, outcome = verdictOf(said), Vetoed
+		v.Veto, v.Reason = true, clip(cmp.Or(v.Reason, "a hook said no"), maxReason)
+	case limited.Err() != nil && err != nil:
+		outcome = Timeout
+	case err != nil:
+		outcome = Failed
+	default:
+		v = verdictOf(said)
+		v.Reason = ""
+	}
+	h.count(hook, outcome)
+	if outcome == Failed || outcome == Timeout {
+		h.log.Warn("hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", time.Since(began).Seconds())
+	}
+	return v
+}
+
+// IsURL reports whether a hook is an address, and no program.
+func IsURL(target []string) bool {
+	return len(target) == 1 && (strings.HasPrefix(target[0], "http://") || strings.HasPrefix(target[0], "https://"))
+}
+
+// verdictOf reads what a hook said: an object, or for a veto a reason in words.
+func verdictOf(said []byte) (v Verdict) {
+	text := strings.TrimSpace(string(said))
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		v.Reason, _, _ = strings.Cut(text, "\n")
+	}
+	v.Focus = clip(v.Focus, maxFocus)
+	return v
+}
+
+// clip is a line of at most so many characters, without what cannot be shown.
+func clip(text string, most int) string {
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// bodyOf is an event as a hook gets it.
+func bodyOf(hook string, e Event) ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil || len(text) < 2 || text[0] != '{' {
+		return nil, fmt.Errorf("the event of %s is no object: %w", hook, err)
+	}
+	first := fmt.Sprintf(`{"hook":%q,"time":%q`, hook, time.Now().UTC().Format(time.RFC3339))
+	if string(text) != "{}" {
+		first += ","
+	}
+	return append([]byte(first), text[1:]...), nil
+}

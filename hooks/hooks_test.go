@@ -1,0 +1,196 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// fates are outcomes by hook, and what was logged.
+type fates struct {
+	mu  sync.Mutex // guards everything below
+	all []string
+	log bytes.Buffer
+}
+
+func (f *fates) count(hook, outcome string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, hook+" "+outcome)
+}
+
+func (f *fates) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.log.Write(p)
+}
+
+func (f *fates) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Join(f.all, ", ")
+}
+
+func started(t *testing.T, s Settings) (*Hooks, *fates) {
+	f := &fates{}
+	h := New(slog.New(slog.NewTextHandler(f, nil)), f.count)
+	h.Update(s)
+	t.Cleanup(h.Close)
+	return h, f
+}
+
+type event struct {
+	Conversation string `json:"conversation"`
+	Messages     int    `json:"messages"`
+}
+
+var one = event{"terminal:x", 9}
+
+func script(text string) []string { return []string{"sh", "-c", text} }
+
+func TestAProgramDecides(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		want   Verdict
+		fate   string
+	}{
+		"goes on":              {"cat >/dev/null", Verdict{}, OK},
+		"sets the focus":       {`echo '{"focus": "the prices"}'`, Verdict{Focus: "the prices"}, OK},
+		"says anything":        {`echo hello`, Verdict{}, OK},
+		"forbids":              {`printf %s '{"reason": "not at\nnight", "focus": "x"}'; exit 10`, Verdict{Veto: true, Reason: "not at night"}, Vetoed},
+		"forbids in words":     {`echo "not at night"; echo "nor ever"; exit 10`, Verdict{Veto: true, Reason: "not at night"}, Vetoed},
+		"forbids silently":     {`exit 10`, Verdict{Veto: true, Reason: "a hook said no"}, Vetoed},
+		"fails":                {`echo '{"focus": "x"}'; echo broken >&2; exit 1`, Verdict{}, Failed},
+		"is killed":            {`kill -9 $$`, Verdict{}, Failed},
+		"hangs":                {`sleep 60`, Verdict{}, Timeout},
+		"leaves a child":       {`sleep 60 & echo '{"focus": "x"}'`, Verdict{}, Failed},
+		"floods":               {`yes | head -c 20000000`, Verdict{}, OK},
+		"reads nothing":        {`exec <&-; exit 0`, Verdict{}, OK},
+		"has a very long word": {fmt.Sprintf(`echo '{"focus": "%s"}'`, strings.Repeat("w", 2000)), Verdict{Focus: strings.Repeat("w", 999) + "…"}, OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, f := started(t, Settings{Call: map[string][]string{Before: script(c.script)}, Timeout: 2 * time.Second})
+			began := time.Now()
+			if v := h.Ask(t.Context(), Before, one); v != c.want {
+				t.Errorf("it says %+v", v)
+			}
+			if took := time.Since(began); f.String() != Before+" "+c.fate || took > 10*time.Second {
+				t.Errorf("fate %q after %v", f, took)
+			}
+		})
+	}
+}
+
+func TestAProgramGetsTheEventAndNoSecrets(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-secret")
+	out := filepath.Join(t.TempDir(), "out")
+	h, _ := started(t, Settings{Call: map[string][]string{After: script("cat > " + out + "; env >> " + out)}})
+	h.Tell(After, one)
+	h.Close()
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, env, _ := strings.Cut(string(text), "}")
+	var got struct {
+		Hook string
+		Time time.Time
+		event
+	}
+	if err := json.Unmarshal([]byte(body+"}"), &got); err != nil || got.Hook != After || got.event != one || time.Since(got.Time) > time.Minute {
+		t.Errorf("it got %s: %v", body, err)
+	}
+	if strings.Contains(env, "sk-secret") || !strings.Contains(env, "PATH=") {
+		t.Errorf("its environment is %s", env)
+	}
+}
+
+func TestAnAddressDecides(t *testing.T) {
+	var status int
+	var said string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Header.Get("X-Cairn-Signature") != "sha256="+Signature("a secret", body) || r.Header.Get("X-Cairn-Hook") != Before || !bytes.Contains(body, []byte(`"terminal:x"`)) {
+			t.Errorf("it got %s with %v", body, r.Header)
+		}
+		if status == http.StatusFound {
+			w.Header().Set("Location", "http://127.0.0.1:1/")
+		}
+		if status == 0 {
+			<-r.Context().Done()
+			return
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, said)
+	}))
+	defer server.Close()
+	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL}}, Timeout: time.Second, Secret: "a secret"})
+	for _, c := range []struct {
+		status int
+		said   string
+		want   Verdict
+		fate   string
+	}{
+		{200, `{"focus": "the prices"}`, Verdict{Focus: "the prices"}, OK},
+		{204, "", Verdict{}, OK},
+		{409, `{"reason": "not at night"}`, Verdict{Veto: true, Reason: "not at night"}, Vetoed},
+		{403, "no", Verdict{}, Failed},
+		{500, "broken", Verdict{}, Failed},
+		{302, "", Verdict{}, Failed},
+		{0, "", Verdict{}, Timeout},
+	} {
+		status, said = c.status, c.said
+		if v := h.Ask(t.Context(), Before, one); v != c.want || !strings.HasSuffix(f.String(), " "+c.fate) {
+			t.Errorf("%d: it says %+v, %s", c.status, v, f)
+		}
+	}
+	if text := f.log.String(); strings.Contains(text, "a secret") || !strings.Contains(text, "outcome=timeout") {
+		t.Errorf("the log says %s", text)
+	}
+}
+
+func TestAHookThatHangsDelaysNobody(t *testing.T) {
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60"), OnMemory: script("true")}, Timeout: time.Second})
+	began := time.Now()
+	for range maxWaiting + 10 {
+		h.Tell(OnReply, one)
+	}
+	h.Tell(OnMemory, one)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("telling took %v", took)
+	}
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(f.String(), OnMemory+" "+OK); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the other hook is not called: %s", f)
+		}
+	}
+	if n := strings.Count(f.String(), OnReply+" "+Dropped); n < 9 {
+		t.Errorf("%d were dropped", n)
+	}
+}
+
+func TestHooksEndWithTheBot(t *testing.T) {
+	h, _ := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: time.Second})
+	h.Tell(OnReply, one)
+	h.Tell(OnReply, one)
+	began := time.Now()
+	h.Close()
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("closing took %v", took)
+	}
+	if v := h.Ask(context.Background(), Before, one); v != (Verdict{}) {
+		t.Errorf("nobody is asked, and says %+v", v)
+	}
+}
