@@ -27,7 +27,7 @@ type benchmark struct {
 func benchmarks() []*benchmark {
 	return []*benchmark{
 		newLoad(), newOverhead(), newTurn(), newIdle(), newStart(), newCrash(), newFaults(), newWires(), newModels(), newLatency(),
-		newCost(), newRecall(), newJudge(), newRetention(),
+		newCost(), newTools(), newRecall(), newJudge(), newRetention(),
 	}
 }
 

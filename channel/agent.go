@@ -29,14 +29,23 @@ type Agent struct {
 	Origin       func(key string) string // where the settings set a key of it; nil or "": nowhere, it is built in
 	Toolbox      Toolbox                 // has tools of other programs; nil: there are none
 	ToolServers  []string                // whose tools the agent has, beside those that every agent has
+	Spawn        []string                // ids of the agents that it may give tasks to; empty: none
+	TaskCalls    int                     // how often its model is asked for one task at most; 0: DefaultTaskCalls
+	TaskTime     time.Duration           // after so long a task expires; 0: DefaultTaskTime
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
+
+	task bool // it works on one, and talks with nobody
 }
 
 func (a Agent) system() string {
-	if a.Instructions == "" {
-		return prompts.System
+	system := prompts.System
+	if a.task {
+		system = prompts.Task
 	}
-	return a.Instructions + "\n\n" + prompts.System
+	if a.Instructions == "" {
+		return system
+	}
+	return a.Instructions + "\n\n" + system
 }
 
 // open loads a conversation's compactor as this agent's.
@@ -158,6 +167,7 @@ type Store interface {
 	Pause(ctx context.Context, scope, by string) error
 	Resume(ctx context.Context, scope string) error
 	Pauses(ctx context.Context) ([]string, error)
+	OpenTasks(ctx context.Context) ([]memory.Task, error)
 	Everywhere(ctx context.Context, connector, author string) ([]*memory.Conversation, memory.Traces, error)
 	Erase(ctx context.Context, author string, in ...*memory.Conversation) (waiting int, err error)
 	Erasures(ctx context.Context) ([]memory.Erasure, error)

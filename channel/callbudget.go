@@ -95,12 +95,12 @@ func (c *conversation) spendOn(turn bool) error {
 		most = summaries
 	}
 	now := time.Now()
-	wait, ok := c.hub.calls.spend(c.name, most, now)
+	wait, ok := c.hub.calls.spend(c.account(), most, now)
 	if !ok {
 		c.reached(now)
 		return &spentError{wait}
 	}
-	if c.hub.calls.count(c.name, now) < max(summaries/2, 2) && c.hub.calls.noteReached(c.name, false) { // not as soon as one call has expired
+	if c.hub.calls.count(c.account(), now) < max(summaries/2, 2) && c.hub.calls.noteReached(c.account(), false) { // not as soon as one call has expired
 		c.log.Info("calls_available")
 	}
 	return nil
@@ -108,9 +108,9 @@ func (c *conversation) spendOn(turn bool) error {
 
 // reached tells the log, once per incident.
 func (c *conversation) reached(now time.Time) {
-	if c.hub.calls.noteReached(c.name, true) {
+	if c.hub.calls.noteReached(c.account(), true) {
 		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
-			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.hub.calls.count(c.name, now))
+			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.hub.calls.count(c.account(), now))
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *conversation) affordsSummary() bool {
 	if c.hub.afford(now) != nil {
 		return false
 	}
-	if !limited || c.hub.calls.count(c.name, now) < summaries-min(3, summaries/4) { // room for more than the first call of it
+	if !limited || c.hub.calls.count(c.account(), now) < summaries-min(3, summaries/4) { // room for more than the first call of it
 		return true
 	}
 	c.reached(now)
@@ -134,7 +134,7 @@ func (c *conversation) callsWords() string {
 	if !limited {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d in the last hour", c.hub.calls.count(c.name, time.Now()), most)
+	return fmt.Sprintf("%d of %d in the last hour", c.hub.calls.count(c.account(), time.Now()), most)
 }
 
 // lastCall reports whether the next call of a turn is the last one there may be.
@@ -143,7 +143,7 @@ func (c *conversation) lastCall() bool {
 		return true
 	}
 	most, _, limited := c.callsLimit()
-	return limited && c.hub.calls.count(c.name, time.Now()) >= most-1
+	return limited && c.hub.calls.count(c.account(), time.Now()) >= most-1
 }
 
 // spending returns what a turn asks before each call.

@@ -110,6 +110,14 @@ func init() { // a literal would refer to itself through /help
 			Name: "optout", Help: "keep nothing about you in my memories from now on", run: runOptOut,
 			Args: []Arg{{Name: "off", Help: `"off" takes it back`}},
 		},
+		{
+			Name: "ask", Help: "give another agent a task, which it works on beside the conversation", Public: true, opens: true, run: runAsk,
+			Args: []Arg{{Name: "task", Help: "@agent and what is to be done", Required: true}},
+		},
+		{
+			Name: "tasks", Help: "list the tasks of other agents, or stop one", run: runTasks,
+			Args: []Arg{{Name: "what", Help: `"stop" and a task's number stops it`}},
+		},
 		{Name: "stop", Help: "stop the current answer; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
 		{
 			Name: "pause", Help: "stop answering until /resume; messages are still saved", Public: true, Restricted: true, Urgent: true, run: runPause,

@@ -80,6 +80,9 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 func (h *Hub) copiesGone(name string, seqs []int64) {
 	if c, err := h.find(name, nil); err == nil && c != nil {
 		c.inbox.post(func() { c.deleted(seqs) })
+		if c.isTask() { // it may have ended with that; else it goes on with its next part
+			c.interrupt()
+		}
 		h.release(c)
 	}
 }

@@ -40,6 +40,7 @@ type conversation struct {
 	// Of the child alone.
 	backfill backfill
 	failures failures
+	taskLeft int // calls that the task may still make when a part begins; 0: not known
 }
 
 // service is who answers. It is replaced as a whole, while no turn runs.

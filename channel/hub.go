@@ -46,6 +46,9 @@ type Options struct {
 	// failure: a sentence about a failure, not the model's words. It must not block. nil: nobody is.
 	Replied func(conversation string, to []string, text string, failure bool)
 
+	// Task is told when a task begins, comes on and ends; it must not block. nil: nobody is.
+	Task func(memory.Task)
+
 	Observer observe.Observer   // told about turns, requests, tools and compactions; nil: nobody is
 	Counted  func(memory.Usage) // told what each request to a model used, by kind and model; must not block; nil: nobody is
 }
@@ -107,6 +110,7 @@ func New(o Options) *Hub {
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
+	h.connectors[memory.TaskConnector] = tasks{h}
 	h.rules.Store(&o.Rules)
 	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observer))
 	if o.Store != nil {
@@ -197,7 +201,7 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 		return fmt.Errorf("look for unfinished conversations: %w", err)
 	}
 	for _, name := range names {
-		if _, known := h.connectors[connectorOf(name)]; !known || !match(name) {
+		if !h.serves(name, match) {
 			continue
 		}
 		c, err := h.use(ctx, name)
@@ -207,7 +211,18 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 		c.wake()
 		h.release(c)
 	}
+	if err := h.watchTasks(ctx, match); err != nil {
+		return err
+	}
 	return h.goOnForgetting(ctx, match)
+}
+
+// serves reports whether the connector of a conversation, or of the one above a task, is open,
+// and the conversation of people matches.
+func (h *Hub) serves(name string, match func(conversation string) bool) bool {
+	root, _ := memory.RootOf(name)
+	_, known := h.connectors[connectorOf(root)]
+	return known && match(root)
 }
 
 // Idle returns when everything delivered to the conversation so far has been
@@ -221,11 +236,15 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 	return c.waitIdle(ctx)
 }
 
-// Drain returns when all turns, replies and running workers have ended.
+// Drain returns when all turns, replies and running workers have ended. Tasks are not waited
+// for: the next start goes on with them.
 func (h *Hub) Drain(ctx context.Context) error {
 	for _, c := range h.all() {
-		err := c.waitIdle(ctx)
-		if err == nil {
+		var err error
+		if !c.isTask() {
+			err = c.waitIdle(ctx)
+		}
+		if err == nil && !c.isTask() {
 			err = c.drain(ctx)
 		}
 		h.release(c)

@@ -31,7 +31,10 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 // opening returns what opens the conversation with the settings of now, which is the loop's
 // to do.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	s := service{rules: c.hub.rules.Load(), agent: c.hub.o.Agent(c.name)}
+	s := service{rules: c.hub.rules.Load()}
+	if s.agent, err = c.hub.agentOf(ctx, c.records); err != nil {
+		return nil, err
+	}
 	if s.agent.Worker != nil {
 		s.agent.Worker = &switched{Model: s.agent.Worker, c: c}
 	}
@@ -48,6 +51,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	for _, tool := range others {
 		asking = append(asking, c.approvable(tool))
 	}
+	asking = append(asking, spawnTools(s.agent.Spawn, c)...)
 	s.tools = s.agent.toolset(c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
@@ -69,6 +73,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 func (c *conversation) engineOptions(p *policy) compactor.Options {
 	o := compactor.Options{
 		Slots: c.hub.slots, Log: c.log, Policy: p.get, Start: c.start,
+		Open:   c.openTasks,
 		Spend:  func() error { return c.spendOn(false) },
 		Afford: c.affordsSummary,
 		Spent:  func(model string, u llm.Usage) { c.count(memory.ForSummary, model, u) },

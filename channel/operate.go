@@ -54,7 +54,11 @@ func (o Operator) Gauge(ctx context.Context, name string) (Context, error) {
 		return Context{}, err
 	}
 	if c == nil {
-		return Gauge(ctx, records, o.hub.o.Agent(name))
+		agent, err := o.hub.agentOf(ctx, records)
+		if err != nil {
+			return Context{}, err
+		}
+		return Gauge(ctx, records, agent)
 	}
 	defer o.hub.release(c)
 	agent, err := c.current(ctx)
@@ -73,7 +77,11 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 		return nil, err
 	}
 	money := o.hub.rules.Load().Money
-	s, err := ReadSpending(ctx, records, o.hub.o.Agent(name).Model.Name(), money)
+	agent, err := o.hub.agentOf(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	s, err := ReadSpending(ctx, records, agent.Model.Name(), money)
 	if err == nil {
 		s.Budgets = append(s.Budgets, o.hub.budget.state(money, time.Now())...)
 	}
@@ -186,7 +194,11 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 	if err != nil {
 		return nil, nil, err
 	}
-	shown, err := effective(ctx, records, o.hub.o.Agent(name))
+	agent, err := o.hub.agentOf(ctx, records)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, err := effective(ctx, records, agent)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -227,7 +239,11 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 			return errPeople((&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error())
 		}
 	}
-	if err := override(ctx, records, o.hub.o.Agent(name).Policy(), values, by); err != nil {
+	agent, err := o.hub.agentOf(ctx, records)
+	if err != nil {
+		return err
+	}
+	if err := override(ctx, records, agent.Policy(), values, by); err != nil {
 		return err
 	}
 	o.hub.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by)

@@ -63,8 +63,11 @@ func replyID(seq int64) string { return fmt.Sprintf("reply-%d", seq) }
 // failed is the outcome of a turn that came to nothing. The sentence is for
 // people and is never stored as the assistant's words.
 func (r *reply) failed(sentence string) memory.Outcome {
-	return r.outcome(fmt.Sprintf("notice-%d", r.turn.Seq), sentence, true)
+	return r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), sentence, true)
 }
+
+// failedPrefix begins the ids of the sentences that close turns which failed.
+const failedPrefix = "notice-"
 
 func (r *reply) outcome(id, text string, failure bool) memory.Outcome {
 	return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}, Failure: failure}

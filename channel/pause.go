@@ -20,7 +20,7 @@ func (c *conversation) paused(ctx context.Context) bool {
 		c.log.Warn("read_pause_failed", "error", err)
 		return false
 	}
-	return slices.Contains(scopes, everywhere) || slices.Contains(scopes, c.name)
+	return slices.Contains(scopes, everywhere) || slices.Contains(scopes, c.account())
 }
 
 // switched is a model that refuses to work while the conversation is paused.

@@ -226,6 +226,7 @@ func (c *conversation) turnContext(ctx context.Context, turn memory.Turn, other 
 	if turn.Optional {
 		made.Text += "\n" + mayBeSilent
 	}
+	c.addTasks(ctx, &made)
 	return made
 }
 

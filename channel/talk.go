@@ -28,6 +28,9 @@ type talk struct {
 
 // request makes the next one.
 func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
+	if t.partDone(left) {
+		return llm.Request{}, errPart
+	}
 	t.window.look(t.hub.ctx)
 	if err := t.applyEdits(t.hub.ctx); err != nil {
 		return llm.Request{}, err
@@ -51,7 +54,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 		Messages: messages, Head: prompt.Head, CacheKey: cacheKey(t.name),
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
-	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()
+	noTools, last := facts.RefusesTools, left == 1 || t.lastCall() || t.isTask() && t.callsLeft(left) == 1
 	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt
 	if last || noTools {
 		req.Tools = nil

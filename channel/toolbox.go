@@ -62,7 +62,7 @@ func plain(tools []Tool) (all []llm.Tool) {
 // weighed is what the agent's model may call anywhere, to be weighed and not run.
 func (a Agent) weighed() []llm.Tool {
 	others, _ := a.otherTools(context.Background(), nil) // reads nothing
-	return a.toolset(new(memory.Conversation), memory.ToolOptions{}, nil, plain(others))
+	return a.toolset(new(memory.Conversation), memory.ToolOptions{}, nil, append(plain(others), spawnTools(a.Spawn, nil)...))
 }
 
 // runTools lists the tools of other programs, or gives the conversation those of a server.

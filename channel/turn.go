@@ -56,7 +56,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error)
 	defer cancel(nil)
 	c.turn.Store(&runningTurn{seq: turn.Seq, stop: cancel, step: step})
 	defer c.turn.Store(nil)
-	if c.paused(c.hub.ctx) { // as below: /stop ends the turn, and is no failure of the disk
+	if c.paused(c.hub.ctx) || c.taskEnded(ctx) { // as below: /stop ends the turn, and is no failure of the disk
 		return c.pass(c.hub.ctx, turn)
 	}
 	other, err := c.handedOver(c.hub.ctx, turn)
@@ -69,7 +69,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error)
 
 	calls, learnt := 0, c.learntFor(other)
 	for {
-		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls), learnt: learnt}
+		r := &reply{turn: turn, first: c.next(), writer: c.writer(turn.To), spend: c.spending(&calls), learnt: learnt}
 		if turn.Attempts > maxAttempts {
 			step.Fail(errInterrupted)
 			c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
@@ -90,6 +90,10 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error)
 				c.log.Info("turns_recovered")
 			}
 			return c.finish(ctx, r, r.answered(c.next(), resp))
+		}
+		if c.isTask() && (errors.Is(err, errPart) || errors.Is(context.Cause(ctx), errStopped)) {
+			step.Add(answered)
+			return c.finishPart(ctx, r)
 		}
 		if errors.Is(context.Cause(ctx), errStopped) {
 			step.Add(stopped)
@@ -157,7 +161,7 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
-	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
+	r := &reply{turn: turn, first: c.next(), writer: c.writer(turn.To)}
 	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), fmt.Sprintf(
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }

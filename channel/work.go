@@ -99,7 +99,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return c.startSession(ctx)
 	}
 	if len(burst) == 0 {
-		return false, nil
+		return c.continueTask(ctx)
 	}
 	// What comes after the look wakes the loop, which starts the child again.
 	more = len(burst) < due.Waiting || due.Session
@@ -115,6 +115,9 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.check()
 		return more, nil
 	}
+	if c.isTask() { // of nobody's share of this minute, and it may have to go on
+		return true, c.answer(ctx, turn)
+	}
 	if ok, tell := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
@@ -127,7 +130,7 @@ func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]chat.Mess
 		return nil, nil
 	}
 	c.window.look(ctx)
-	return c.records.Inbox().TakeUp(ctx, due.Last, c.window.burst(), time.Now().Add(-c.hub.o.CatchUp))
+	return c.records.Inbox().TakeUp(ctx, due.Last, c.window.burst(), c.stale())
 }
 
 // append shows messages that are on disk. A thread looks at what it inherited: it did so
@@ -179,7 +182,7 @@ func (c *conversation) resume(ctx context.Context) error {
 		if err != nil || !found {
 			return err
 		}
-		if time.Since(turn.Since) > c.hub.o.CatchUp {
+		if turn.Since.Before(c.stale()) {
 			if err := c.pass(ctx, turn); err != nil {
 				return err
 			}

@@ -41,7 +41,7 @@ func resultOf(m chat.Message, whole form, sh shape) *result {
 	r.brief = smaller(whole, shorten(whole.text, sh.maxLines))
 	r.gone = r.brief
 	if len(whole.text) >= sh.minChars && !slices.Contains(summarize.NeverCleared, m.Tool) {
-		r.gone = smaller(r.brief, placeholder(m.Tool, whole.text))
+		r.gone = smaller(r.brief, placeholder(m.Tool, m.Seq, whole.text))
 	}
 	return r
 }
@@ -73,10 +73,10 @@ func clearResults(lines []line, clearedTo int64, kept int) (grown int) {
 	return grown
 }
 
-// placeholder stands for a cleared result. A failure keeps its first line: the
-// model must not try the same again.
-func placeholder(tool, text string) string {
-	mark := fmt.Sprintf("[Previous: used %s]", chat.CleanLine(tool, 64))
+// placeholder stands for a cleared result, with its number: expand shows it. A failure keeps its
+// first line: the model must not try the same again.
+func placeholder(tool string, seq int64, text string) string {
+	mark := fmt.Sprintf("[Previous: used %s (#%d)]", chat.CleanLine(tool, 64), seq)
 	if first, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Error: ") {
 		return mark + " " + tokens.Clip(first, 60)
 	}

@@ -69,6 +69,10 @@ type Options struct {
 	Before func(context.Context, Proposal) (focus string, veto error)
 	After  func(Event) // told each step, when it is done; must not block; may be nil
 
+	// Open returns what every summary of messages up to a seq must say besides: what was begun in
+	// them and goes on. It may ask the disk; "": nothing. nil: nothing ever.
+	Open func(ctx context.Context, from, to int64) (string, error)
+
 	Saved func([]summarize.MemoryDraft) // told each new memory; must not block; may be nil
 	Log   *slog.Logger                  // nil: slog.Default()
 	Now   func() time.Time              // the clock all waiting goes by; nil: time.Now

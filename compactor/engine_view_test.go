@@ -102,7 +102,7 @@ func TestOldToolResultsAreClearedWithAChangeOfTheHead(t *testing.T) {
 	r.policy.KeepLastN = 75
 	r.compactAndSettle()
 	view := r.render()
-	if !strings.Contains(view, "[Previous: used look]") || strings.Count(view, "RESULT-") > 3 {
+	if !strings.Contains(view, "[Previous: used look (#") || strings.Count(view, "RESULT-") > 3 {
 		t.Errorf("%d results stand after a change of the head", strings.Count(view, "RESULT-"))
 	}
 	r.verify()

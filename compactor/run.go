@@ -144,7 +144,11 @@ func (c *Compactor) write(w *work, j *job, err error) {
 			if err := j.renew(ctx, record); err != nil {
 				return summarize.Summary{}, err
 			}
-			return how(ctx)
+			s, err := how(ctx)
+			if err == nil && c.o.Open != nil {
+				err = c.addOpen(ctx, &s, j.row)
+			}
+			return s, err
 		})
 		step.Add(j.attrs()...)
 		step.Fail(err)
@@ -297,6 +301,15 @@ func (j *job) renew(ctx context.Context, record Job) error {
 			j.children[i] = now[k]
 			j.children[i].Span = span
 		}
+	}
+	return err
+}
+
+// addOpen adds to a summary what goes on that was begun in its span, whoever wrote it.
+func (c *Compactor) addOpen(ctx context.Context, s *summarize.Summary, row Compaction) error {
+	open, err := c.o.Open(ctx, row.From, row.To)
+	if err == nil && open != "" {
+		s.Text += "\n\n" + open
 	}
 	return err
 }

@@ -163,7 +163,7 @@ func TestASingleTurnHasNothingToCut(t *testing.T) {
 		t.Errorf("%d rows, %d calls of the worker", n, len(r.worker.Requests()))
 	}
 	view := r.render()
-	if !strings.Contains(view, "the only question") || !strings.Contains(view, "[Previous: used look]") || !strings.Contains(view, "result-39 ") {
+	if !strings.Contains(view, "the only question") || !strings.Contains(view, "[Previous: used look (#") || !strings.Contains(view, "result-39 ") {
 		t.Errorf("the view is\n%s", view)
 	}
 	r.verify()
@@ -178,7 +178,7 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 		after := strings.TrimRight(r.render(), "\n")
 		if !strings.HasPrefix(after, before) {
 			changes++
-			now := strings.Count(after, "[Previous: used look]")
+			now := strings.Count(after, "[Previous: used look (#")
 			most, cleared = max(most, now-cleared), now
 		}
 		before = after

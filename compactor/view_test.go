@@ -196,9 +196,9 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 	long := strings.Repeat("word ", 100)
 	sh := wide
 	shown := func(tool, text string) string {
-		return lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: tool, Text: text}, sh).result.gone.text
+		return lineOf(chat.Message{Role: llm.RoleTool, Seq: 7, CallID: "a", Tool: tool, Text: text}, sh).result.gone.text
 	}
-	if got := shown("look", long); got != "[Previous: used look]" {
+	if got := shown("look", long); got != "[Previous: used look (#7)]" {
 		t.Errorf("an old result is %q", got)
 	}
 	for _, tool := range summarize.NeverCleared {
@@ -206,7 +206,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 			t.Errorf("a result of %s is %q", tool, got)
 		}
 	}
-	if got := shown("look", "Error: no such file: tea.txt\n"+long); got != "[Previous: used look] Error: no such file: tea.txt" {
+	if got := shown("look", "Error: no such file: tea.txt\n"+long); got != "[Previous: used look (#7)] Error: no such file: tea.txt" {
 		t.Errorf("a failure is %q", got)
 	}
 	if got := shown("look", strings.Repeat("x", sh.minChars-1)); strings.Contains(got, "Previous") {

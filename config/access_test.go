@@ -26,7 +26,7 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		{"pictures that are no switch", `pictures = "yes"`, []string{`:1: pictures: must be true or false, not a text`}},
 		{
 			"a command there is none of", `restricted = ["compact", "forgett"]`,
-			[]string{`:1: restricted: there is no command "forgett", did you mean forget?; there are allow, compact, `},
+			[]string{`:1: restricted: there is no command "forgett", did you mean forget?; there are allow, ask, compact, `},
 		},
 		{"a text for a list", "[discord]\nowners = \"1\"", []string{`:2: [discord]: owners: must be a list of texts, as ["a", "b"], not a text`}},
 		{

@@ -4,6 +4,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -69,7 +70,17 @@ func (d *decoder) checkAgents(s *Settings) {
 			between(d, path+".context_window", agent.ContextWindow, 1000, 100_000_000)
 		}
 		between(d, path+".max_output_tokens", agent.MaxOutputTokens, 16, 10_000_000)
+		between(d, path+".task_calls", agent.TaskCalls, 1, 10_000)
+		between(d, path+".task_time", time.Duration(agent.TaskTime), time.Second, 24*time.Hour)
 		d.checkPolicy(path+".compaction", s, agent.Compaction, inherited)
+	}
+	for i, agent := range s.Agents {
+		for _, id := range agent.Spawn {
+			if !ids[id] {
+				known := slices.Sorted(maps.Keys(ids))
+				d.problem(agentPath(i)+".spawn", fmt.Sprintf("spawn: there is no agent %q%s; there are %s", id, compactor.DidYouMean(id, known), strings.Join(known, ", ")))
+			}
+		}
 	}
 }
 

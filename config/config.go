@@ -89,16 +89,19 @@ type Defaults struct {
 
 // Agent is one persona and the model behind it.
 type Agent struct {
-	ID              string           `toml:"id"`
-	Model           string           `toml:"model"`     // empty: as [llm] says; of a provider as "provider/model"
-	BaseURL         string           `toml:"base_url"`  // empty: as [llm] says
-	Wire            string           `toml:"wire"`      // empty: as [llm] or the provider says
-	Reasoning       string           `toml:"reasoning"` // how hard the model thinks, one of llm.ReasoningEfforts; empty: the server's own
-	Instructions    string           `toml:"instructions"`
-	ContextWindow   int              `toml:"context_window"` // tokens; 0: discovered
-	MaxOutputTokens int              `toml:"max_output_tokens"`
-	Tools           []string         `toml:"tools"` // ids of [[tools]]
-	Compaction      compactor.Policy `toml:"compaction"`
+	ID              string             `toml:"id"`
+	Model           string             `toml:"model"`     // empty: as [llm] says; of a provider as "provider/model"
+	BaseURL         string             `toml:"base_url"`  // empty: as [llm] says
+	Wire            string             `toml:"wire"`      // empty: as [llm] or the provider says
+	Reasoning       string             `toml:"reasoning"` // how hard the model thinks, one of llm.ReasoningEfforts; empty: the server's own
+	Instructions    string             `toml:"instructions"`
+	ContextWindow   int                `toml:"context_window"` // tokens; 0: discovered
+	MaxOutputTokens int                `toml:"max_output_tokens"`
+	Tools           []string           `toml:"tools"`      // ids of [[tools]]
+	Spawn           []string           `toml:"spawn"`      // ids of agents that it may give tasks to
+	TaskCalls       int                `toml:"task_calls"` // of its model, for one task
+	TaskTime        compactor.Duration `toml:"task_time"`  // after which a task expires
+	Compaction      compactor.Policy   `toml:"compaction"`
 }
 
 func Default() Settings {
@@ -134,5 +137,8 @@ const (
 
 // newAgent returns an agent that inherits everything.
 func (s *Settings) newAgent() Agent {
-	return Agent{ID: "cairn", MaxOutputTokens: 4096, Compaction: s.Defaults.Compaction}
+	return Agent{
+		ID: "cairn", MaxOutputTokens: 4096, Compaction: s.Defaults.Compaction,
+		TaskCalls: channel.DefaultTaskCalls, TaskTime: compactor.Duration(channel.DefaultTaskTime),
+	}
 }

@@ -85,11 +85,7 @@ func (s *Settings) resolved(values map[string]string) (map[string]string, error)
 // ToolsFor returns the ids of the servers whose tools an agent has in a conversation: those of
 // the agent, and those of each binding that applies.
 func (s *Settings) ToolsFor(agent, conversation string) (ids []string) {
-	for _, a := range s.Agents {
-		if a.ID == agent {
-			ids = append(ids, a.Tools...)
-		}
-	}
+	ids = slices.Clone(s.ToolsOf(agent))
 	for _, b := range s.Bindings {
 		if b.matches(conversation) {
 			ids = append(ids, b.Tools...)
@@ -97,6 +93,16 @@ func (s *Settings) ToolsFor(agent, conversation string) (ids []string) {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// ToolsOf returns the ids of the servers whose tools an agent has everywhere, and in tasks.
+func (s *Settings) ToolsOf(agent string) []string {
+	for _, a := range s.Agents {
+		if a.ID == agent {
+			return a.Tools
+		}
+	}
+	return nil
 }
 
 // toolID is how the id of a server looks: it begins the names of its tools.

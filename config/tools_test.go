@@ -90,3 +90,24 @@ func TestAnEditedSecretIsAChange(t *testing.T) {
 		t.Errorf("changed keys are %q", got)
 	}
 }
+
+func TestWhoMayBeGivenTasks(t *testing.T) {
+	s, err := Parse("f", []byte(`
+[[agents]]
+id = "cairn"
+spawn = ["researcher"]
+[[agents]]
+id = "researcher"
+task_calls = 40
+task_time = "10m"
+`))
+	if err != nil || s.Agents[0].Spawn[0] != "researcher" || s.Agents[1].TaskCalls != 40 || s.Agents[0].TaskCalls != 100 {
+		t.Fatalf("%+v, %v", s.Agents, err)
+	}
+	_, err = Parse("f", []byte("[[agents]]\nid = \"cairn\"\nspawn = [\"resercher\"]\ntask_calls = 0\n[[agents]]\nid = \"researcher\"\ntask_time = \"25h\"\n"))
+	for _, want := range []string{`spawn: there is no agent "resercher", did you mean researcher?`, "task_calls", "task_time"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\ndoes not say %s", err, want)
+		}
+	}
+}

@@ -41,6 +41,15 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 	if len(bare)+len(quoting) == 0 {
 		return nil, nil
 	}
+	results, err := c.deleteTasksOf(tx, bare)
+	if err != nil {
+		return nil, err
+	}
+	return c.deleteMessages(tx, append(bare, results...), quoting)
+}
+
+// deleteMessages takes messages away, and quotes of them from others.
+func (c *Conversation) deleteMessages(tx *transaction, bare, quoting []chat.Message) (seqs []int64, err error) {
 	version, err := c.nextVersion(tx)
 	if err != nil {
 		return nil, err

@@ -83,6 +83,7 @@ func (s *Store) Everywhere(ctx context.Context, connector, author string) (in []
 		}, `SELECT id, name FROM conversations WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
 			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
+			UNION SELECT parent FROM tasks WHERE author = ?2
 			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, connector, author)
 		if err != nil {
 			return err
@@ -223,6 +224,11 @@ func (c *Conversation) eraseMessages(tx *transaction, author string, before int6
 			return false, err
 		}
 	}
+	reports, err := c.deleteTasksFor(tx, author)
+	if err != nil {
+		return false, err
+	}
+	e.Seqs = append(e.Seqs, reports...)
 	e.Messages = len(ids)
 	for _, row := range rows {
 		if _, err := tx.Exec("UPDATE messages SET author = '', author_id = '' WHERE id = ?", row); err != nil {

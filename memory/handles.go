@@ -27,6 +27,9 @@ type Memories struct{ c *Conversation }
 // Settings are what people set for a conversation.
 type Settings struct{ c *Conversation }
 
+// Tasks are those that a conversation gave to sub-agents, and the one that it is itself.
+type Tasks struct{ c *Conversation }
+
 // Privacy erases what a conversation has of a person, or all of it.
 type Privacy struct{ c *Conversation }
 
@@ -53,6 +56,9 @@ func (c *Conversation) Memories() Memories { return Memories{c} }
 
 // Settings returns what people set for the conversation.
 func (c *Conversation) Settings() Settings { return Settings{c} }
+
+// Tasks returns what the conversation has to do with tasks of sub-agents.
+func (c *Conversation) Tasks() Tasks { return Tasks{c} }
 
 // Privacy returns what erases texts of the conversation.
 func (c *Conversation) Privacy() Privacy { return Privacy{c} }

@@ -18,6 +18,9 @@ import (
 // platform id of the message it hangs on, if it hangs on one. Both are empty for a
 // conversation that is no thread.
 func (c *Conversation) hangsOn() (channel, message string) {
+	if strings.HasPrefix(c.name, TaskConnector+":") { // it is told what it may know
+		return "", ""
+	}
 	channel, message = c.name[:max(strings.LastIndexByte(c.name, '/'), 0)], c.name[strings.LastIndexByte(c.name, '/')+1:]
 	if !strings.Contains(channel, "/") {
 		return "", ""

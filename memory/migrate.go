@@ -40,8 +40,11 @@ var migration7 string
 //go:embed migrations/8.sql
 var migration8 string
 
+//go:embed migrations/9.sql
+var migration9 string
+
 // migrations lead from each version to the next. One that was released never changes.
-var migrations = []string{migration1, migration2, migration3, migration4, migration5, migration6, migration7, migration8}
+var migrations = []string{migration1, migration2, migration3, migration4, migration5, migration6, migration7, migration8, migration9}
 
 // fills are what SQL alone cannot do, after the migration to a version.
 var fills = map[int]func(tx *transaction) error{4: fillMembers, 5: func(tx *transaction) error { return errors.Join(dropReasoning(tx), reindex(tx)) }, 6: fillQuotes}

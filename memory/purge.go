@@ -49,58 +49,63 @@ func (s *Store) Holdings(ctx context.Context, names ...string) (found []Holding,
 // platform's ids of what was said, so that nothing of it is delivered again, nor read
 // from the platform as what was missed.
 func (pr Privacy) Purge(ctx context.Context) error {
-	err := pr.c.store.deleting(ctx, func(tx *transaction) error {
-		if err := pr.c.purgeFromThreads(tx); err != nil {
-			return err
-		}
-		var memories []int64
-		err := each(tx, func(rows *sql.Rows) error {
-			var id int64
-			err := rows.Scan(&id)
-			memories = append(memories, id)
-			return err
-		}, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", pr.c.id)
-		if err != nil {
-			return err
-		}
-		if _, err := pr.c.forgetFound(tx, memories); err != nil {
-			return err
-		}
-		low, high := pr.c.rows(1, maxSeq)
-		for _, statement := range []string{
-			`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
-			`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING`,
-			`DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)`,
-			`DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3`,
-			`DELETE FROM memory_terms WHERE conversation = ?1`,
-			`UPDATE memories SET superseded_by = NULL WHERE superseded_by IN (SELECT id FROM memories WHERE conversation = ?1)`,
-			`DELETE FROM memories WHERE conversation = ?1`,
-			`UPDATE compactions SET parent = NULL WHERE conversation = ?1`,
-			`DELETE FROM compactions WHERE conversation = ?1`,
-			`DELETE FROM pins WHERE conversation = ?1`,
-			`DELETE FROM files WHERE conversation = ?1`,
-			`DELETE FROM inbox WHERE conversation = ?1`,
-			`DELETE FROM outbox WHERE conversation = ?1`,
-			`DELETE FROM message_terms WHERE conversation = ?1`,
-			`DELETE FROM quotes WHERE message BETWEEN ?2 AND ?3`,
-			`DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
-			`DELETE FROM members WHERE conversation = ?1`,
-			`DELETE FROM sessions WHERE conversation = ?1`,
-			`DELETE FROM wanted_sessions WHERE conversation = ?1`,
-			`DELETE FROM inherited WHERE conversation = ?1 OR parent = ?1`,
-			`DELETE FROM overrides WHERE conversation = ?1`,
-			`DELETE FROM erasures WHERE conversation = ?1`,
-			`UPDATE conversations SET version = version + 1, cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
-				read_back = 1, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`,
-		} {
-			if _, err := tx.Exec(statement, pr.c.id, low, high); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := pr.c.store.deleting(ctx, pr.c.purge)
 	if err != nil {
 		return pr.c.fail("delete everything", err)
+	}
+	return nil
+}
+
+func (c *Conversation) purge(tx *transaction) error {
+	if err := c.purgeTasks(tx); err != nil {
+		return err
+	}
+	if err := c.purgeFromThreads(tx); err != nil {
+		return err
+	}
+	var memories []int64
+	err := each(tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		memories = append(memories, id)
+		return err
+	}, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.id)
+	if err != nil {
+		return err
+	}
+	if _, err := c.forgetFound(tx, memories); err != nil {
+		return err
+	}
+	low, high := c.rows(1, maxSeq)
+	for _, statement := range []string{
+		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
+		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING`,
+		`DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)`,
+		`DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3`,
+		`DELETE FROM memory_terms WHERE conversation = ?1`,
+		`UPDATE memories SET superseded_by = NULL WHERE superseded_by IN (SELECT id FROM memories WHERE conversation = ?1)`,
+		`DELETE FROM memories WHERE conversation = ?1`,
+		`UPDATE compactions SET parent = NULL WHERE conversation = ?1`,
+		`DELETE FROM compactions WHERE conversation = ?1`,
+		`DELETE FROM pins WHERE conversation = ?1`,
+		`DELETE FROM files WHERE conversation = ?1`,
+		`DELETE FROM inbox WHERE conversation = ?1`,
+		`DELETE FROM outbox WHERE conversation = ?1`,
+		`DELETE FROM message_terms WHERE conversation = ?1`,
+		`DELETE FROM quotes WHERE message BETWEEN ?2 AND ?3`,
+		`DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
+		`DELETE FROM members WHERE conversation = ?1`,
+		`DELETE FROM sessions WHERE conversation = ?1`,
+		`DELETE FROM wanted_sessions WHERE conversation = ?1`,
+		`DELETE FROM inherited WHERE conversation = ?1 OR parent = ?1`,
+		`DELETE FROM overrides WHERE conversation = ?1`,
+		`DELETE FROM erasures WHERE conversation = ?1`,
+		`UPDATE conversations SET version = version + 1, cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
+				read_back = 1, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`,
+	} {
+		if _, err := tx.Exec(statement, c.id, low, high); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -42,6 +42,18 @@ var Plain string
 //go:embed recap.md
 var Recap string
 
+// Task is the system prompt of an agent that works on a task beside a conversation. The agent's
+// instructions stand above it.
+//
+//go:embed task.md
+var Task string
+
+// TaskNext has an agent go on with its task. Verbs: how often its model was asked, and how often
+// it may be.
+//
+//go:embed task_next.md
+var TaskNext string
+
 // Handover is the system prompt of an agent that is asked one question in another
 // one's conversation. The agent's instructions stand above it.
 //

@@ -238,6 +238,12 @@ func (e *editor) Compaction(_ string, event channel.Event) {
 
 func (e *editor) Remembered(string, int64, string, string) {}
 
+func (e *editor) Task(_ string, t channel.Task) {
+	if text := taskStatus(t); text != "" {
+		e.note(text)
+	}
+}
+
 // wait counts n messages that want an answer.
 func (e *editor) wait(n int64) {
 	e.waiting.Add(n)

@@ -117,6 +117,12 @@ func (p *plain) Compaction(_ string, event channel.Event) {
 
 func (p *plain) Remembered(string, int64, string, string) {}
 
+func (p *plain) Task(_ string, t channel.Task) {
+	if text := taskStatus(t); text != "" {
+		p.note(text)
+	}
+}
+
 // plainReply writes a reply when it is complete. That a turn failed is no reply: it
 // goes where notes go.
 type plainReply struct{ p *plain }

@@ -44,6 +44,11 @@ type (
 		Kind    string `json:"kind"`
 		Content string `json:"content"`
 	}
+	taskLine struct {
+		Type    string       `json:"type"`
+		Channel string       `json:"channel"`
+		Task    channel.Task `json:"task"`
+	}
 	errorLine struct { // notices too
 		Type    string   `json:"type"`
 		Channel string   `json:"channel"`
@@ -212,6 +217,11 @@ func (p *protocol) Compaction(conversation string, event channel.Event) {
 // Remembered tells of a new memory.
 func (p *protocol) Remembered(conversation string, id int64, kind, content string) {
 	_ = p.emit(memoryLine{"memory", short(conversation), id, kind, content})
+}
+
+// Task tells of a task that begins, goes on or ends.
+func (p *protocol) Task(conversation string, t channel.Task) {
+	_ = p.emit(taskLine{"task", short(conversation), t})
 }
 
 func (p *protocol) reply(conversation string, to []string) channel.Writer {

@@ -36,3 +36,14 @@ func status(event channel.Event) string {
 	}
 	return ""
 }
+
+// taskStatus is a line about a task that begins or ends; "" for what is between.
+func taskStatus(t channel.Task) string {
+	switch {
+	case !t.Ended.IsZero():
+		return fmt.Sprintf("· task %d of %s: %s after %d messages", t.Number, t.Agent, t.State, t.Messages)
+	case t.Messages == 0:
+		return fmt.Sprintf("· task %d of %s has begun; /tasks lists tasks", t.Number, t.Agent)
+	}
+	return ""
+}

@@ -42,14 +42,16 @@ type Terminal struct {
 // face is what the three ways of talking have in common.
 type face interface {
 	channel.Observer
+	channel.TaskObserver
 	run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
 	reply(conversation string, to []string) channel.Writer
 	note(text string)
 }
 
 var (
-	_ channel.Connector = (*Terminal)(nil)
-	_ channel.Observer  = (*Terminal)(nil)
+	_ channel.Connector    = (*Terminal)(nil)
+	_ channel.Observer     = (*Terminal)(nil)
+	_ channel.TaskObserver = (*Terminal)(nil)
 )
 
 // New returns the connector that o describes. It starts nothing. The error says which

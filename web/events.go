@@ -233,6 +233,12 @@ type approvalEvent struct {
 	Conversation string `json:"conversation"`
 }
 
+// kindTask is an event of a task.
+const kindTask = "task"
+
+// Task tells about a task that begins, goes on or ends, in the conversation that began it.
+func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }
+
 // Remembered tells about a new memory.
 func (e *Events) Remembered(conversation string, id int64, kind, content string) {
 	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cairn/channel"
 )
 
 func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
@@ -77,7 +79,7 @@ func (all schemas) operation(r route) object {
 		params = append(params, object{"name": "Last-Event-ID", "in": "header", "description": "go on behind this event", "schema": object{"type": "string"}})
 		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": []object{
 			all.of(reflect.TypeFor[turnEvent]()), all.of(reflect.TypeFor[usageEvent]()), all.of(reflect.TypeFor[compactionEvent]()),
-			all.of(reflect.TypeFor[memoryEvent]()), all.of(reflect.TypeFor[incidentEvent]()),
+			all.of(reflect.TypeFor[memoryEvent]()), all.of(reflect.TypeFor[incidentEvent]()), all.of(reflect.TypeFor[channel.Task]()),
 		}})}
 	}
 	op := object{"summary": r.summary, "parameters": params, "responses": answers}

@@ -85,7 +85,9 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 			return agent
 		},
 		Agents: func(id string) (channel.Agent, bool) {
-			agent, known := b.current.Load().agents[id]
+			now := b.current.Load()
+			agent, known := now.agents[id]
+			agent.Toolbox, agent.ToolServers = toolbox{b}, now.settings.ToolsOf(id)
 			return agent, known
 		},
 		Connectors: connectors,
@@ -103,6 +105,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		o.Observer = observe.All{watch, a.webSide.events}
 		o.Remembered = a.webSide.events.Remembered
 		o.Asked = a.webSide.events.Asked
+		o.Task = a.webSide.events.Task
 		o.After = func(conversation string, e channel.Event) {
 			b.metrics.compaction(conversation, e)
 			a.webSide.events.Compaction(conversation, e)

@@ -40,6 +40,7 @@ func newModelSet(log *slog.Logger) *modelSet {
 // no worker. Its policy is for the caller to set.
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens, Recall: s.RecallTokens, Reasoning: chosen.Reasoning}
+	agent.Spawn, agent.TaskCalls, agent.TaskTime = chosen.Spawn, chosen.TaskCalls, time.Duration(chosen.TaskTime)
 	t, ok, err := s.Target(chosen)
 	if err != nil {
 		return agent, usage(err)

@@ -1,0 +1,18 @@
+package main
+
+import "testing"
+
+func TestTools(t *testing.T) {
+	r := ranAs[toolResult](t, "tools", "--steps", "30")
+	if len(r.Runs) != 4 {
+		t.Fatalf("%+v", r)
+	}
+	for _, run := range r.Runs {
+		if run.State != "done" || run.Steps != 30 || run.Requests != 31 || run.Largest > 32_000 || run.Hidden+run.Cleared == 0 {
+			t.Errorf("%+v", run)
+		}
+	}
+	if r.Runs[0].Cleared == 0 || r.Runs[1].Cleared != 0 {
+		t.Errorf("cleared: %+v", r.Runs)
+	}
+}

@@ -1,0 +1,263 @@
+package channel
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/compactor/summarize"
+	"cairn/internal/secrets"
+	"cairn/internal/tokens"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// How tasks begin: by the model's tools spawn and parallel_spawn, or by /ask; and where people
+// and the model see them.
+
+// Task is what a sub-agent has to do, and what became of it.
+type Task = memory.Task
+
+// TaskObserver is what a connector implements to learn what becomes of tasks. It must not block.
+type TaskObserver interface {
+	// Task reports a task that begins, comes on or ends; conversation is that of people.
+	Task(conversation string, t Task)
+}
+
+const (
+	briefingMessages = 20   // of the parent, at most
+	briefingTokens   = 1500 // of them
+	mostOfTask       = 2000 // tokens of what is to be done
+)
+
+// spawning is what a call of spawn asks for.
+type spawning struct {
+	Agent      string         `json:"agent"`
+	Task       string         `json:"task"`
+	Compaction map[string]any `json:"compaction"`
+}
+
+// spawnTools are the tools that give tasks to the agents with these ids. c is nil where they are
+// weighed and not run.
+func spawnTools(ids []string, c *conversation) []llm.Tool {
+	if len(ids) == 0 {
+		return nil
+	}
+	enum, _ := json.Marshal(ids) // strings can be written
+	one := `{"type":"object","properties":{"agent":{"type":"string","enum":` + string(enum) + `},"task":{"type":"string","description":"all it must know: it sees only this and the newest messages"},"compaction":{"type":"object","description":"settings of its compaction, by key"}},"required":["agent","task"]}`
+	return []llm.Tool{
+		{
+			Name:        "spawn",
+			Description: "Give another agent a task. It works on it in the background; you go on, and get its result as a message. Tell people that it has begun.",
+			Parameters:  json.RawMessage(one),
+			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+				var args spawning
+				if err := strictly(arguments, &args); err != nil {
+					return "", fmt.Errorf(`the arguments are {"agent": "…", "task": "…", "compaction": {…}}: %w`, err)
+				}
+				return c.spawnAll(ctx, []spawning{args})
+			},
+		},
+		{
+			Name:        "parallel_spawn",
+			Description: fmt.Sprintf("Give several tasks at once, each as with spawn. At most %d may be open.", maxOpenTasks),
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"tasks":{"type":"array","items":` + one + `}},"required":["tasks"]}`),
+			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+				var args struct {
+					Tasks []spawning `json:"tasks"`
+				}
+				if err := strictly(arguments, &args); err != nil {
+					return "", fmt.Errorf(`the arguments are {"tasks": [{"agent": "…", "task": "…"}, …]}: %w`, err)
+				}
+				return c.spawnAll(ctx, args.Tasks)
+			},
+		},
+	}
+}
+
+func strictly(arguments json.RawMessage, into any) error {
+	strict := json.NewDecoder(bytes.NewReader(arguments))
+	strict.DisallowUnknownFields()
+	return strict.Decode(into)
+}
+
+// spawnAll begins tasks for the model, all or, if one of them is wrong, none. What it returns is
+// for the model, its error too.
+func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, error) {
+	if len(all) == 0 {
+		return "", errors.New("tasks is empty: name at least one")
+	}
+	open, err := c.records.Tasks().Open(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(open)+len(all) > maxOpenTasks {
+		return "", fmt.Errorf("%d tasks are open, and at most %d may be: wait for a result, or begin fewer", len(open), maxOpenTasks)
+	}
+	sources, err := c.records.Turns().Said(ctx, c.turnSeq())
+	if err != nil {
+		return "", err
+	}
+	p, err := c.asParent()
+	if err != nil {
+		return "", err
+	}
+	tasks := make([]memory.NewTask, len(all))
+	for i, one := range all {
+		if tasks[i], err = c.newTask(ctx, p, one, sources); err != nil {
+			return "", err
+		}
+	}
+	var begun []map[string]any
+	for _, n := range tasks {
+		t, err := c.begin(ctx, n)
+		if err != nil && len(begun) == 0 {
+			return "", err
+		}
+		if err != nil {
+			begun = append(begun, map[string]any{"agent": n.Agent, "refused": err.Error()})
+			continue
+		}
+		begun = append(begun, map[string]any{"agent": n.Agent, "task": t.Number, "state": "begun"})
+	}
+	text, err := json.Marshal(map[string]any{"tasks": begun, "note": "each result comes as a message of its own; /tasks shows people what is open"})
+	return string(text), err
+}
+
+// parent is what tasks need to know of the conversation that begins them.
+type parent struct {
+	spawn  []string
+	layers compactor.Patch // what is set of its policy
+	next   int64           // the seq of its next message
+}
+
+func (c *conversation) asParent() (p parent, err error) {
+	err = c.tryDo(func(e *compactor.Compactor) {
+		p = parent{c.agent.Spawn, compactor.Merge(c.agent.layers(), c.policy.set()), e.History().Next()}
+	})
+	return p, err
+}
+
+// newTask checks what was asked for and writes what the sub-agent is told. sources are the
+// messages that the task itself was made from.
+func (c *conversation) newTask(ctx context.Context, p parent, s spawning, sources []chat.Message) (n memory.NewTask, err error) {
+	if !slices.Contains(p.spawn, s.Agent) {
+		return n, errPeople(fmt.Sprintf("There is no agent %q to give tasks to. There are: %s.", s.Agent, strings.Join(p.spawn, ", ")))
+	}
+	if s.Task = strings.TrimSpace(s.Task); s.Task == "" {
+		return n, errPeople("Say what is to be done.")
+	}
+	if tokens.Estimate(s.Task) > mostOfTask {
+		return n, errPeople(fmt.Sprintf("That task is too long: at most %d tokens, about %d characters.", mostOfTask, 4*mostOfTask))
+	}
+	own, err := patchOf(s.Compaction)
+	if err != nil {
+		return n, err
+	}
+	said, err := c.records.Transcript().Page(ctx, p.next-briefingMessages, briefingMessages)
+	if err != nil {
+		return n, err
+	}
+	briefing, quoted := briefingOf(said)
+	for _, m := range sources {
+		quoted = append(quoted, m.Seq)
+	}
+	return memory.NewTask{
+		Agent: s.Agent, Text: s.Task, Own: own, Above: p.layers,
+		Began: p.next - 1, Sources: quoted, Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Most: maxOpenTasks,
+	}, nil
+}
+
+// briefingOf is what a sub-agent is told of the conversation, and of which messages it is: the
+// newest that fit, without secrets.
+func briefingOf(said []chat.Message) (text string, of []int64) {
+	said = slices.DeleteFunc(said, func(m chat.Message) bool {
+		return m.Text == "" || m.Role != llm.RoleUser && m.Role != llm.RoleAssistant
+	})
+	items := summarize.ClippedItems(said, briefingTokens/3)
+	left := briefingTokens
+	first := len(items)
+	for first > 0 && items[first-1].Tokens <= left {
+		first--
+		left -= items[first].Tokens
+	}
+	if items = items[first:]; len(items) == 0 {
+		return "", nil
+	}
+	for _, item := range items {
+		of = append(of, item.From)
+	}
+	return "\n\n<briefing>\n" + secrets.Mask(summarize.PlainText(items)) + "\n</briefing>", of
+}
+
+// patchOf reads the settings of a call. Those that only the settings file may have, and what
+// makes no valid policy, are refused.
+func patchOf(settings map[string]any) (compactor.Patch, error) {
+	patch := compactor.Patch{}
+	for key, value := range settings {
+		if slices.Contains(fileOnly, key) {
+			return nil, errPeople(fmt.Sprintf("compaction.%s is set in the settings file only.", key))
+		}
+		switch v := value.(type) {
+		case string:
+			patch[key] = v
+		case bool:
+			patch[key] = strconv.FormatBool(v)
+		case float64:
+			patch[key] = strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			return nil, errPeople(fmt.Sprintf("compaction.%s must be a text, a number, or true or false.", key))
+		}
+	}
+	if _, wrong := patch.Over(compactor.DefaultPolicy()); len(wrong) > 0 {
+		return nil, errPeople("compaction: " + wrong[0].Error())
+	}
+	return patch, nil
+}
+
+// begin begins a task and has it run.
+func (c *conversation) begin(ctx context.Context, n memory.NewTask) (memory.Task, error) {
+	t, err := c.records.Tasks().Begin(ctx, n)
+	if errors.Is(err, memory.ErrTooManyTasks) {
+		return t, errPeople(fmt.Sprintf("%d tasks are open here, which is the most there may be. Wait for one, or stop one with /tasks stop.", maxOpenTasks))
+	}
+	if err != nil {
+		return t, err
+	}
+	c.log.Info("task_begun", "task", t.Conversation, "agent", t.Agent)
+	c.hub.tellTask(t)
+	c.hub.watchTask(t)
+	return t, nil
+}
+
+// addTasks adds the open tasks to a turn context.
+func (c *conversation) addTasks(ctx context.Context, made *compactor.Context) {
+	open, err := c.records.Tasks().Open(ctx)
+	if err != nil {
+		c.log.Warn("read_tasks_failed", "error", err)
+	}
+	for _, t := range open {
+		made.Text += fmt.Sprintf("\nopen task %d of %s, begun after #%d: %s", t.Number, t.Agent, t.Began, chat.Quoted(tokens.Clip(t.Text, taskTextShown)))
+		made.Messages = append(made.Messages, t.Sources...)
+	}
+}
+
+// openTasks is what a summary of messages must say of tasks that were begun in them and are open.
+// It names them by number: what they are about would outlast the deletion of what was said.
+func (c *conversation) openTasks(ctx context.Context, from, to int64) (string, error) {
+	open, err := c.records.Tasks().Open(ctx)
+	var lines []string
+	for _, t := range open {
+		if t.Began >= from && t.Began <= to {
+			lines = append(lines, fmt.Sprintf("Open task %d of the agent %s began after #%d; its result comes as a message.", t.Number, t.Agent, t.Began))
+		}
+	}
+	return strings.Join(lines, "\n"), err
+}

@@ -1,0 +1,94 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/internal/tokens"
+	"cairn/memory"
+)
+
+// runAsk gives another agent a task.
+func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	id, task := callOf(args)
+	p, err := c.asParent()
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(p.spawn) == 0 {
+		return Answer{}, errPeople(`No agent may be given tasks here. The bot's operator lists them under [[agents]], as spawn = ["researcher"].`)
+	}
+	if id == "" {
+		return Answer{}, errPeople(c.sayf("Say who, as in /ask @%s and what is to be done.", p.spawn[0]))
+	}
+	if c.isTask() || c.hub.respond(c.name) == RespondNever {
+		return Answer{}, errPeople("I only listen here, so nobody could be told the result.")
+	}
+	n, err := c.newTask(ctx, p, spawning{Agent: id, Task: task}, nil)
+	if err != nil {
+		return Answer{}, err
+	}
+	n.Author = who.ID
+	t, err := c.begin(ctx, n)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Text: c.sayf("Task %d of %s has begun; I tell you its result. /tasks shows it.", t.Number, t.Agent)}, nil
+}
+
+// runTasks lists the tasks of a conversation, or stops one.
+func runTasks(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	all, err := c.records.Tasks().List(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if verb, number, _ := strings.Cut(args, " "); verb != "" {
+		return c.stopTask(ctx, who, all, verb, strings.TrimSpace(number))
+	}
+	if len(all) == 0 {
+		return Answer{Text: "There are no tasks."}, nil
+	}
+	var lines []string
+	for _, t := range slices.Backward(all) {
+		took := time.Since(t.Created)
+		if !t.Ended.IsZero() {
+			took = t.Ended.Sub(t.Created)
+		}
+		text := strings.Join(strings.Fields(t.Text), " ")
+		if text == "" {
+			text = "(deleted)"
+		}
+		lines = append(lines, fmt.Sprintf("%3d  %-8s %-12s %8s  %4d messages  %s", t.Number, t.State, t.Agent, took.Round(time.Second), t.Messages, tokens.Clip(text, 20)))
+	}
+	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
+}
+
+func (c *conversation) stopTask(ctx context.Context, who Person, all []memory.Task, verb, number string) (Answer, error) {
+	n, err := strconv.ParseInt(strings.TrimPrefix(number, "#"), 10, 64)
+	if verb != "stop" || err != nil {
+		return Answer{}, errPeople(c.sayf("/tasks lists the tasks, and /tasks stop 3 stops number 3."))
+	}
+	i := slices.IndexFunc(all, func(t memory.Task) bool { return t.Number == n })
+	if i < 0 {
+		return Answer{}, errPeople(c.sayf("There is no task %d. /tasks lists them.", n))
+	}
+	if all[i].State != memory.TaskOpen {
+		return Answer{Text: fmt.Sprintf("Task %d has ended already: %s.", n, all[i].State)}, nil
+	}
+	records, err := c.hub.o.Store.Find(ctx, all[i].Conversation)
+	if err != nil {
+		return Answer{}, err
+	}
+	name := who.Name
+	if name == "" {
+		name = "somebody"
+	}
+	if err := c.hub.endTask(ctx, records, memory.TaskStopped, name+" stopped it"); err != nil {
+		return Answer{}, err
+	}
+	return Answer{Text: fmt.Sprintf("Task %d of %s is stopped.", n, all[i].Agent)}, nil
+}

@@ -1,0 +1,305 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/internal/tokens"
+	"cairn/memory"
+	"cairn/prompts"
+)
+
+// Tasks of sub-agents. A task is a conversation of its own, run by the same loop: its inbox has
+// what is to be done, its compactor keeps it inside its window, and its connector delivers the
+// answer to the conversation that began it. It works in parts: a turn ends after a few calls, so
+// that what was done is on disk and may be summarized, and the next one goes on.
+
+// What a task may take where its agent says nothing.
+const (
+	DefaultTaskCalls = 100
+	DefaultTaskTime  = 30 * time.Minute
+)
+
+const (
+	maxTaskDepth  = 3 // of tasks that begin tasks
+	maxOpenTasks  = 4 // below one conversation of people
+	partCalls     = 8 // of the model, in one part of a task
+	partShare     = 8 // of the window: what a part may add to it, 1/8
+	rowsOfCall    = 50
+	taskLook      = time.Minute // how often an open task is looked at
+	taskTextShown = 60          // tokens of a task in a turn context
+)
+
+// errPart ends a part of a task.
+var errPart = errors.New("this part of the task is done")
+
+// isTask reports whether the conversation is a task of a sub-agent.
+func (c *conversation) isTask() bool { return connectorOf(c.name) == memory.TaskConnector }
+
+// account is the conversation whose limits count what is asked here: of a task the one of
+// people above it.
+func (c *conversation) account() string {
+	root, _ := memory.RootOf(c.name)
+	return root
+}
+
+// stale is when a message must have come to be answered. A task has a time limit of its own.
+func (c *conversation) stale() time.Time {
+	if c.isTask() {
+		return time.Time{}
+	}
+	return time.Now().Add(-c.hub.o.CatchUp)
+}
+
+// writer opens the writer of a reply. Messages that no platform knows cannot be referred to.
+func (c *conversation) writer(to []string) Writer {
+	return c.connector.Reply(c.name, slices.DeleteFunc(slices.Clone(to), func(id string) bool { return strings.HasPrefix(id, memory.TaskID) }))
+}
+
+// agentOf returns who answers in a conversation. In a task it is the agent that was asked for,
+// under the policy of the call, over that of the parent, over its own.
+func (h *Hub) agentOf(ctx context.Context, records *memory.Conversation) (Agent, error) {
+	root, depth := memory.RootOf(records.Name())
+	if depth == 0 {
+		return h.o.Agent(records.Name()), nil
+	}
+	t, err := records.Tasks().Self(ctx)
+	if err != nil {
+		return Agent{}, err
+	}
+	agent, known := h.agent(t.Agent)
+	if !known { // the settings have changed: its conversation can still be read
+		agent = h.o.Agent(root)
+		agent.Toolbox, agent.Spawn = nil, nil
+	}
+	layers := compactor.Spawn(t.Above, agent.layers(), t.Own)
+	policy, left := layers.Fit(compactor.DefaultPolicy())
+	for _, e := range left {
+		h.o.Log.Warn("task_setting_ignored", "conversation", records.Name(), "problem", e.Error())
+		delete(layers, e.Key)
+	}
+	agent.Policy = func() compactor.Policy { return policy }
+	agent.Origin = func(key string) string {
+		if _, set := layers[key]; set {
+			return "what began this task"
+		}
+		return ""
+	}
+	if agent.task = true; depth >= maxTaskDepth {
+		agent.Spawn = nil
+	}
+	return agent, nil
+}
+
+func (h *Hub) agent(id string) (Agent, bool) {
+	if h.o.Agents == nil {
+		return Agent{}, false
+	}
+	return h.o.Agents(id)
+}
+
+// taskEnded reports whether the conversation is a task that has ended: nothing more is done in it.
+func (c *conversation) taskEnded(ctx context.Context) bool {
+	if !c.isTask() {
+		return false
+	}
+	t, err := c.records.Tasks().Self(ctx)
+	if err == nil && t.State == memory.TaskOpen {
+		if _, known := c.hub.agent(t.Agent); known {
+			return false
+		}
+		err = c.hub.endTask(ctx, c.records, memory.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
+	}
+	if err != nil {
+		c.log.Warn("end_task_failed", "error", err)
+	}
+	return true
+}
+
+// partDone reports whether a part of a task has made enough calls, or filled enough of the
+// window, to end.
+func (t *talk) partDone(left int) bool {
+	if !t.isTask() || len(t.r.messages) == 0 {
+		return false
+	}
+	cost := 0
+	for _, m := range t.r.messages {
+		cost += m.Tokens
+	}
+	return maxCalls-left >= partCalls || cost >= t.window.last()/partShare || t.callsLeft(left) <= 0
+}
+
+// callsLeft is how many calls a task may still make; in the last one its model must answer.
+func (t *talk) callsLeft(left int) int {
+	n := t.taskLeft
+	if n == 0 {
+		n = t.agent.taskCalls()
+	}
+	return n - (maxCalls - left)
+}
+
+// finishPart writes what a part of a task did. It has no answer.
+func (c *conversation) finishPart(ctx context.Context, r *reply) error {
+	err := c.finish(ctx, r, memory.Outcome{Turn: r.turn.Seq, Messages: r.messages})
+	if t, failed := c.records.Tasks().Self(ctx); err == nil && failed == nil {
+		c.hub.tellTask(t)
+	}
+	return err
+}
+
+// continueTask has an open task go on where nothing waits: more reports whether it does. Without
+// calls left it expires.
+func (c *conversation) continueTask(ctx context.Context) (more bool, err error) {
+	if !c.isTask() || !c.sender.idle() || c.paused(ctx) {
+		return false, nil
+	}
+	t, err := c.records.Tasks().Self(ctx)
+	if err != nil || t.State != memory.TaskOpen || t.Messages == 0 {
+		return false, err
+	}
+	if below, err := c.records.Tasks().Open(ctx); err != nil || len(below) > 0 { // their results go on with it
+		return false, err
+	}
+	calls, err := c.records.Tasks().Calls(ctx)
+	if err != nil {
+		return false, err
+	}
+	agent, _ := c.hub.agent(t.Agent)
+	c.taskLeft = agent.taskCalls() - calls
+	if most := agent.taskCalls(); calls >= most || t.Messages > int64(most*rowsOfCall) {
+		return false, c.hub.endTask(ctx, c.records, memory.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
+	}
+	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.TaskNext), calls, agent.taskCalls()))
+}
+
+func (a Agent) taskCalls() int {
+	if a.TaskCalls > 0 {
+		return a.TaskCalls
+	}
+	return DefaultTaskCalls
+}
+
+func (a Agent) taskTime() time.Duration {
+	if a.TaskTime > 0 {
+		return a.TaskTime
+	}
+	return DefaultTaskTime
+}
+
+// endTask ends a task without a result, and tells the conversation that began it why.
+func (h *Hub) endTask(ctx context.Context, records *memory.Conversation, state memory.TaskState, why string) error {
+	t, err := records.Tasks().Self(ctx)
+	if err != nil {
+		return err
+	}
+	verb := map[memory.TaskState]string{memory.TaskFailed: "failed", memory.TaskStopped: "was stopped", memory.TaskExpired: "expired"}[state]
+	return h.closeTask(ctx, records, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, taskTextShown)))
+}
+
+// closeTask ends a task with a report, which makes a turn of the conversation that began it.
+func (h *Hub) closeTask(ctx context.Context, records *memory.Conversation, state memory.TaskState, report string) error {
+	ctx = context.WithoutCancel(ctx) // it may be of a turn that ends with the task
+	t, err := records.Tasks().Self(ctx)
+	if err != nil {
+		return err
+	}
+	ended, err := records.Tasks().End(ctx, state, fmt.Sprintf("%s (task %d)", t.Agent, t.Number), report)
+	if err != nil || !ended {
+		return err
+	}
+	h.o.Log.Info("task_ended", "conversation", t.Conversation, "agent", t.Agent, "state", state, "messages", t.Messages)
+	if t, err = records.Tasks().Self(ctx); err == nil {
+		h.tellTask(t)
+	}
+	h.interruptBelow(t.Conversation)
+	parent, err := h.use(ctx, t.Parent)
+	if err != nil {
+		return nil //nolint:nilerr // its connector is closed, or all is closing: the report waits in its inbox
+	}
+	parent.wake()
+	h.release(parent)
+	return nil
+}
+
+// interruptBelow stops the turns of a task and of those that it began.
+func (h *Hub) interruptBelow(name string) {
+	for _, c := range h.all() {
+		for above := c.name; connectorOf(above) == memory.TaskConnector; above = memory.ParentOf(above) {
+			if above == name {
+				c.interrupt()
+			}
+		}
+		h.release(c)
+	}
+}
+
+// watchTasks goes on with the open tasks that an earlier process left.
+func (h *Hub) watchTasks(ctx context.Context, match func(conversation string) bool) error {
+	open, err := h.o.Store.OpenTasks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range open {
+		if h.serves(t.Conversation, match) {
+			h.watchTask(t)
+		}
+	}
+	return nil
+}
+
+// watchTask looks after an open task until it ends: it wakes it, so that it goes on after a
+// pause or a restart, and ends it when its time is over.
+func (h *Hub) watchTask(t memory.Task) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	agent, _ := h.agent(t.Agent)
+	ends := t.Created.Add(agent.taskTime())
+	h.owners.Go(func() {
+		for wait := time.Duration(0); h.lookAfter(t, ends, wait); wait = min(taskLook, time.Until(ends)) {
+		}
+	})
+}
+
+// lookAfter waits, and then looks at a task; more reports whether it is still open.
+func (h *Hub) lookAfter(t memory.Task, ends time.Time, wait time.Duration) (more bool) {
+	select {
+	case <-time.After(max(wait, 0)):
+	case <-h.ctx.Done():
+		return false
+	}
+	c, err := h.use(h.ctx, t.Conversation)
+	if err != nil {
+		return h.ctx.Err() == nil
+	}
+	defer h.release(c)
+	if t, err = c.records.Tasks().Self(h.ctx); err == nil && t.State != memory.TaskOpen {
+		return false
+	}
+	if err == nil && !time.Now().Before(ends) {
+		err = h.endTask(h.ctx, c.records, memory.TaskExpired, "its time is over, and it had no result")
+	}
+	if err != nil && h.ctx.Err() == nil {
+		h.o.Log.Warn("end_task_failed", "conversation", t.Conversation, "error", err)
+	}
+	c.wake()
+	return true
+}
+
+// tellTask tells observers about a task.
+func (h *Hub) tellTask(t memory.Task) {
+	root, _ := memory.RootOf(t.Conversation)
+	if o, ok := h.connectors[connectorOf(root)].(TaskObserver); ok {
+		o.Task(root, t)
+	}
+	if h.o.Task != nil {
+		h.o.Task(t)
+	}
+}

@@ -1,0 +1,236 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// hangs answers when its context ends.
+func hangs(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+	<-ctx.Done()
+	return llm.Response{}, ctx.Err()
+}
+
+func says(text string) script {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
+}
+
+func TestTwoTasksAtOnce(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"tasks": []map[string]any{{"agent": "one", "task": "left"}, {"agent": "two", "task": "right"}}}))
+	var running atomic.Int32
+	both := make(chan struct{})
+	meets := func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if running.Add(1) == 2 {
+			close(both)
+		}
+		select {
+		case <-both:
+		case <-ctx.Done():
+		}
+		_, task, _ := strings.Cut(req.Messages[1].Text, "<task>\n")
+		return llmtest.Say("done with " + strings.Split(task, "\n")[0]), ctx.Err()
+	}
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: meets}}, "two": {Model: &llmtest.Model{Func: meets}}})
+	r.say("go", true)
+	r.sent("done with left")
+	r.sent("done with right")
+	for n := range 2 {
+		if task := r.ended(n + 1); task.State != memory.TaskDone {
+			t.Errorf("%+v", task)
+		}
+	}
+}
+
+func TestWhatATaskIsRefused(t *testing.T) {
+	many := make([]map[string]any, 5)
+	for i := range many {
+		many[i] = map[string]any{"agent": "one", "task": "x"}
+	}
+	for name, c := range map[string]struct {
+		arguments map[string]any
+		want      string
+	}{
+		"an agent that is not listed":    {map[string]any{"agent": "cairn", "task": "x"}, `no agent \"cairn\" to give tasks to. There are: one`},
+		"an empty task":                  {map[string]any{"agent": "one", "task": " "}, "Say what is to be done"},
+		"a setting there is none of":     {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_lst_n": 3}}, "keep_lst_n"},
+		"a value of another kind":        {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": "many"}}, "whole number"},
+		"a file":                         {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"prompt_file": "/etc/passwd"}}, "settings file only"},
+		"an argument that is not known":  {map[string]any{"agent": "one", "task": "x", "parent": "test:other"}, "unknown field"},
+		"more than may be open":          {map[string]any{"tasks": many}, "at most 4 may be"},
+		"one of several that are begun":  {map[string]any{"tasks": []map[string]any{many[0], {"agent": "two", "task": "x"}}}, "no agent"},
+		"a task of thousands of letters": {map[string]any{"agent": "one", "task": strings.Repeat("long ", 5000)}, "too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, spawns(c.arguments))
+			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
+			r.say("go", true)
+			r.idle()
+			contains(t, "the tool", strings.Join(r.connector.texts(), "\n"), strings.ReplaceAll(c.want, `\"`, `"`))
+			contains(t, "/tasks", r.run("/tasks"), "There are no tasks.")
+		})
+	}
+}
+
+func TestTasksOfPeople(t *testing.T) {
+	r := newRig(t, spawns(nil))
+	contains(t, "without agents", r.run("/ask @one x"), "[[agents]]")
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
+	contains(t, "without an agent", r.run("/ask x"), "/ask @one")
+	for n := range 4 {
+		contains(t, "/ask", r.run("/ask @one count"), fmt.Sprintf("Task %d of one has begun", n+1))
+	}
+	contains(t, "a fifth", r.run("/ask @one count"), "4 tasks are open here")
+	contains(t, "a stop", r.run("/tasks stop 2"), "Task 2 of one is stopped.")
+	contains(t, "another stop", r.run("/tasks stop 2"), "ended already: stopped")
+	contains(t, "no number", r.run("/tasks stop"), "/tasks stop 3")
+	contains(t, "an unknown one", r.run("/tasks stop 9"), "There is no task 9")
+	r.sent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
+	contains(t, "there is room again", r.run("/ask @one count"), "Task 5")
+	if task := r.task(1); task.Author != "u1" || task.State != memory.TaskOpen {
+		t.Errorf("%+v", task)
+	}
+}
+
+func TestHowDeepTasksGo(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "level 1"}))
+	offered := make(chan string, 10)
+	deeper := func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		last := lastText(req)
+		switch {
+		case strings.Contains(last, "[Result of task"):
+			return llmtest.Say("from below: " + last[strings.LastIndex(last, "]"):]), nil
+		case req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
+			return llmtest.Say("I wait"), nil
+		}
+		has := false
+		for _, tool := range req.Tools {
+			has = has || tool.Name == "spawn"
+		}
+		offered <- fmt.Sprint(has)
+		if !has {
+			return llmtest.Say("the bottom"), nil
+		}
+		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "one", "task": "deeper"})), nil
+	}
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: deeper}, Spawn: []string{"one"}}})
+	r.say("go", true)
+	r.sent("the bottom")
+	if task := r.ended(1); task.State != memory.TaskDone {
+		t.Errorf("%+v", task)
+	}
+	if got := <-offered + <-offered + <-offered; got != "truetruefalse" || len(offered) > 0 {
+		t.Errorf("spawn was offered: %s", got)
+	}
+	must(r.store.Find(t.Context(), "task:task:task:"+place+"/1/1/1"))(t)
+}
+
+func TestATaskThatNeverEnds(t *testing.T) {
+	again := func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call(fmt.Sprint(n), "recall", map[string]any{"query": "x"})), nil
+	}
+	t.Run("expires with its last call", func(t *testing.T) {
+		r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+		one := &llmtest.Model{Func: again}
+		r.withTasks(map[string]channel.Agent{"one": {Model: one, TaskCalls: 20}})
+		r.say("go", true)
+		r.sent("[Task 1 of one expired: its model was asked 20 times, which is its limit")
+		if task := r.ended(1); task.State != memory.TaskExpired || len(one.Requests()) != 20 || len(one.Requests()[19].Tools) > 0 {
+			t.Errorf("%+v, %d requests", task, len(one.Requests()))
+		}
+	})
+	t.Run("expires with its time", func(t *testing.T) {
+		r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}, TaskTime: 200 * time.Millisecond}})
+		r.say("go", true)
+		r.sent("[Task 1 of one expired: its time is over")
+		if task := r.ended(1); task.State != memory.TaskExpired {
+			t.Errorf("%+v", task)
+		}
+	})
+	t.Run("whose model fails says so", func(t *testing.T) {
+		r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Message: "no"}
+		}}}})
+		r.say("go", true)
+		r.sent("[Task 1 of one failed: ")
+	})
+}
+
+func TestTasksCountForTheirConversation(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+	r.opts.Rules.CallsPerHour = 8
+	again := func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call(fmt.Sprint(n), "recall", map[string]any{"query": "x"})), nil
+	}
+	one := &llmtest.Model{Func: again}
+	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
+	r.say("go", true)
+	if task := r.ended(1); task.State != memory.TaskFailed {
+		t.Errorf("%+v", task)
+	}
+	if n := len(one.Requests()) + len(r.model.Requests()); n > 8 {
+		t.Errorf("there were %d calls, and 8 are allowed", n)
+	}
+	contains(t, "/context", r.run("/context"), "8 of 8 in the last hour")
+}
+
+func TestTheLayersOfATask(t *testing.T) {
+	set := func(values map[string]string) (func() compactor.Policy, func(string) string) {
+		p, _ := compactor.Patch(values).Over(compactor.DefaultPolicy())
+		return func() compactor.Policy { return p }, func(key string) string {
+			if _, ok := values[key]; ok {
+				return "a file"
+			}
+			return ""
+		}
+	}
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": 3.0}}))
+	r.agent.Policy, r.agent.Origin = set(map[string]string{"keep_last_n": "21", "keep_first": "5", "max_turns": "7"})
+	one := channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n > 1 || req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
+			return hangs(ctx, n, req)
+		}
+		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "one", "task": "y", "compaction": map[string]any{"max_turns": "4", "notify": "message"}})), nil
+	}}}
+	one.Policy, one.Origin = set(map[string]string{"keep_last_n": "31", "keep_first": "32", "pin_budget": "33", "cooldown": "34m0s"})
+	r.withTasks(map[string]channel.Agent{"one": one})
+	r.run("/settings compaction.keep_first 6")
+	r.say("go", true)
+	r.sent("begun")
+	child := "task:" + place + "/1"
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		if _, err := r.store.Find(t.Context(), "task:"+child+"/1"); err == nil {
+			break
+		}
+	}
+	for _, c := range []struct{ key, first, second, why string }{
+		{"keep_last_n", "3", "3", "the call goes before the parent, and below it is a parent's"},
+		{"keep_first", "6", "6", "/settings is a layer of the parent"},
+		{"max_turns", "7", "4", "the parent goes before the default; the second call before both"},
+		{"pin_budget", "33", "33", "nobody else sets what the definition does"},
+		{"cooldown", "34m0s", "34m0s", "likewise"},
+		{"notify", compactor.DefaultPolicy().Notify, "message", "the second call sets it"},
+		{"rollup_fan_in", compactor.DefaultPolicy().Value("rollup_fan_in"), compactor.DefaultPolicy().Value("rollup_fan_in"), "nobody sets it"},
+	} {
+		for name, want := range map[string]string{child: c.first, "task:" + child + "/1": c.second} {
+			all, _, err := r.hub.Operator().Settings(t.Context(), name)
+			noError(t, err)
+			i := slices.IndexFunc(all, func(s channel.Setting) bool { return s.Key == c.key })
+			if got := fmt.Sprint(all[i].Value); got != want {
+				t.Errorf("%s of %s is %s, want %s: %s", c.key, name, got, want, c.why)
+			}
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// steps calls a tool so often, with a number for each call, and then says that it is done.
+func steps(n int, before func(ctx context.Context, n int)) script {
+	var made atomic.Int64
+	return func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
+		step := int(made.Add(1))
+		before(ctx, step)
+		if ctx.Err() != nil {
+			made.Add(-1)
+			return llm.Response{}, ctx.Err()
+		}
+		if step > n {
+			return llmtest.Say(fmt.Sprintf("done after %d steps", n)), nil
+		}
+		return llmtest.Use(llmtest.Call(fmt.Sprint(step), "recall", map[string]any{"query": fmt.Sprint("step ", step)})), nil
+	}
+}
+
+func TestATaskGoesOnAfterARestart(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+	reached := make(chan struct{})
+	stop := true
+	one := &llmtest.Model{Func: steps(20, func(ctx context.Context, n int) {
+		if n == 12 && stop {
+			close(reached)
+			<-ctx.Done()
+			stop = false
+		}
+	})}
+	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
+	r.say("go", true)
+	<-reached
+	before := r.task(1)
+	r.restart()
+	r.sent("done after 20 steps")
+	task := r.ended(1)
+	if task.State != memory.TaskDone || before.Messages < 17 {
+		t.Errorf("%+v, before the restart %+v", task, before)
+	}
+	conv := must(r.store.Find(t.Context(), task.Conversation))(t)
+	page := must(conv.Transcript().Page(t.Context(), 1, 1000))(t)
+	asked := map[string]int{}
+	for _, m := range page {
+		for _, call := range m.Calls {
+			asked[call.Arguments]++
+		}
+	}
+	for step := 1; step <= 8; step++ {
+		if n := asked[fmt.Sprintf(`{"query":"step %d"}`, step)]; n != 1 {
+			t.Errorf("step %d is there %d times: what was on disk is not kept", step, n)
+		}
+	}
+	r.restart()
+	if n := len(r.tasks()); n != 1 || r.task(1).State != memory.TaskDone {
+		t.Errorf("another restart made %d tasks", n)
+	}
+}
+
+func TestATaskOfAnAgentThatIsGoneSaysSo(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
+	r.say("go", true)
+	r.sent("begun")
+	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
+	r.restart()
+	r.sent("[Task 1 of one failed: there is no agent one any more.")
+}
+
+func TestAPauseHoldsTasks(t *testing.T) {
+	r := newRig(t, spawns(nil))
+	reached := make(chan struct{})
+	one := &llmtest.Model{Func: steps(3, func(ctx context.Context, n int) {
+		if n == 2 {
+			close(reached)
+			<-ctx.Done()
+		}
+	})}
+	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
+	r.run("/ask @one count")
+	<-reached
+	r.run("/pause everywhere")
+	time.Sleep(50 * time.Millisecond)
+	if n := len(one.Requests()); n != 2 || r.task(1).State != memory.TaskOpen {
+		t.Errorf("%d requests, %+v", n, r.task(1))
+	}
+}
+
+func TestADeletionReachesTasks(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "look after Rosebud"}))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("Rosebud is a sledge")}}})
+	r.say("Rosebud is a secret", false) // m1
+	r.say("go", true)                   // m2
+	r.sent("Rosebud is a sledge")
+	task := r.ended(1)
+	r.idle()
+	noError(t, r.hub.Delete(t.Context(), place, "m1"))
+	conv := must(r.store.Find(t.Context(), task.Conversation))(t)
+	for _, m := range must(conv.Transcript().Page(t.Context(), 1, 100))(t) {
+		t.Errorf("the task still has #%d: %s", m.Seq, m.Text)
+	}
+	if found := must(conv.Recall(t.Context(), memory.Question{Text: "Rosebud", Limit: 3}))(t); len(found) > 0 {
+		t.Errorf("it is found: %+v", found)
+	}
+	for _, line := range r.transcript() {
+		if strings.HasPrefix(line, "user:") && strings.Contains(line, "Rosebud") {
+			t.Errorf("the conversation still has %s", line)
+		}
+	}
+	if got := r.task(1); got.Text != "" {
+		t.Errorf("%+v", got)
+	}
+	contains(t, "/tasks", r.run("/tasks"), "(deleted)")
+}
+
+func TestADeletionEndsAnOpenTask(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "look after Rosebud"}))
+	asked := make(chan struct{}, 1)
+	ended := make(chan struct{}, 1)
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		ended <- struct{}{}
+		return llm.Response{}, ctx.Err()
+	}}}})
+	r.say("go", true)
+	r.sent("begun")
+	<-asked
+	noError(t, r.hub.Delete(t.Context(), place, "m1"))
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("its turn goes on")
+	}
+	if task := r.task(1); task.State != memory.TaskStopped {
+		t.Errorf("%+v", task)
+	}
+}
+
+func TestForgettingReachesTasksOfAPerson(t *testing.T) {
+	r := newRig(t, spawns(nil))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("Rosebud is a sledge")}}})
+	r.run("/ask @one what is Rosebud?")
+	r.sent("Rosebud is a sledge")
+	r.ended(1)
+	r.idle()
+	r.run("/forget me")
+	r.run("/forget me yes")
+	r.idle()
+	for _, line := range r.transcript() {
+		if strings.HasPrefix(line, "user:") && strings.Contains(line, "Rosebud") {
+			t.Errorf("the conversation still has %s", line)
+		}
+	}
+	if got := r.task(1); got.Text != "" || got.Author != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestSummariesNameOpenTasks(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "look after Rosebud"}))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
+	r.say("go", true)
+	r.sent("begun")
+	for n := range 15 {
+		r.say(fmt.Sprintf("message %d %s", n, strings.Repeat("with some words ", 40)), true)
+		r.idle()
+	}
+	r.run("/settings compaction.keep_last_n 2")
+	r.run("/compact")
+	conv := must(r.store.Find(t.Context(), place))(t)
+	var text string
+	for until := time.Now().Add(10 * time.Second); text == "" && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		head, _, err := conv.Compactions().Head(t.Context())
+		noError(t, err)
+		if len(head.Stack) > 0 {
+			text = head.Stack[0].Text
+		}
+	}
+	contains(t, "the summary", text, "Open task 1 of the agent one began after #1")
+}
+
+func TestTasksAndConversationsDoNotReadEachOther(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+	read := make(chan string, 2)
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case n == 1:
+			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "password"})), nil
+		case n == 2:
+			read <- last.Text
+			return llmtest.Use(llmtest.Call("2", "memory_search", map[string]any{"query": "password"})), nil
+		case n == 3:
+			read <- last.Text
+			return llmtest.Use(llmtest.Call("3", "memory_save", map[string]any{"content": "The towers have a janitor named Quirin.", "kind": "fact", "importance": 0.9})), nil
+		}
+		return llmtest.Say("counted"), nil
+	}}}})
+	r.say("the password is swordfish", false)
+	r.run("/remember the password is swordfish")
+	for n := range 25 {
+		r.say(fmt.Sprint("nothing much ", n), false)
+	}
+	r.say("go", true)
+	r.sent("counted")
+	for range 2 {
+		if got := <-read; strings.Contains(got, "swordfish") {
+			t.Errorf("the task reads %s", got)
+		}
+	}
+	if got := r.run("/memories"); strings.Contains(got, "Quirin") {
+		t.Errorf("the conversation has a memory of its task: %s", got)
+	}
+	if got := r.run("/recall janitor Quirin"); strings.Contains(got, "towers") {
+		t.Errorf("the conversation reads %s", got)
+	}
+}
+
+func TestAPurgeReachesTasks(t *testing.T) {
+	r := newRig(t, spawns(nil))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("Rosebud is a sledge")}}})
+	r.run("/ask @one what is Rosebud?")
+	r.sent("Rosebud is a sledge")
+	r.ended(1)
+	r.idle()
+	r.stop()
+	r.start()
+	conv := must(r.store.Find(t.Context(), place))(t)
+	noError(t, conv.Privacy().Purge(t.Context()))
+	held := must(r.store.Holdings(t.Context(), place, "task:"+place+"/1"))(t)
+	if len(held) != 2 || held[0].Messages+held[1].Messages != 0 || len(r.tasks()) != 0 {
+		t.Errorf("%+v, %+v", held, r.tasks())
+	}
+}

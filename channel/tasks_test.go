@@ -1,0 +1,146 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+type script func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
+
+// withTasks gives the agent of the rig others to give tasks to, by id.
+func (r *rig) withTasks(others map[string]channel.Agent) {
+	r.t.Helper()
+	r.agent.ID = "cairn"
+	for id, a := range others {
+		r.agent.Spawn = append(r.agent.Spawn, id)
+		if a.ID = id; a.Policy == nil {
+			a.Policy = compactor.DefaultPolicy
+		}
+		a.MaxOutput = 500
+		others[id] = a
+	}
+	r.stop()
+	r.opts.Agents = func(id string) (channel.Agent, bool) {
+		a, known := others[id]
+		return a, known
+	}
+	r.start()
+}
+
+// task is what became of the nth task of the rig's place.
+func (r *rig) task(n int) memory.Task {
+	r.t.Helper()
+	all := r.tasks()
+	if len(all) < n {
+		r.t.Fatalf("there are %d tasks", len(all))
+	}
+	return all[n-1]
+}
+
+func (r *rig) tasks() []memory.Task {
+	r.t.Helper()
+	return must(must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
+}
+
+// ended waits for the end of the nth task.
+func (r *rig) ended(n int) memory.Task {
+	r.t.Helper()
+	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		if all := r.tasks(); len(all) >= n && all[n-1].State != memory.TaskOpen {
+			return all[n-1]
+		}
+	}
+	r.t.Fatalf("task %d does not end", n)
+	return memory.Task{}
+}
+
+func (r *rig) sent(text string) {
+	r.t.Helper()
+	r.connector.until(r.t, "the reply "+text, func() bool {
+		for _, p := range r.connector.sent {
+			if strings.Contains(p.Text, text) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1].Text }
+
+// spawns begins a task when it is asked for one, and repeats the results it gets.
+func spawns(arguments map[string]any) script {
+	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1]
+		said := ""
+		for i := len(req.Messages) - 1; i >= 0 && req.Messages[i].Role == llm.RoleUser; i-- {
+			said += req.Messages[i].Text
+		}
+		switch {
+		case strings.Contains(said, "[Result of task"), strings.Contains(said, "[Task "):
+			return llmtest.Say("they say: " + said), nil
+		case last.Role == llm.RoleTool:
+			return llmtest.Say("begun: " + last.Text), nil
+		case strings.Contains(last.Text, "go"):
+			name := "spawn"
+			if arguments["tasks"] != nil {
+				name = "parallel_spawn"
+			}
+			return llmtest.Use(llmtest.Call("1", name, arguments)), nil
+		}
+		return llmtest.Say(fmt.Sprint("answer ", n)), nil
+	}
+}
+
+func TestATaskRunsBesideTheConversation(t *testing.T) {
+	r := newRig(t, spawns(map[string]any{"agent": "researcher", "task": "count the bridges of Turin"}))
+	release := make(chan struct{})
+	researcher := &llmtest.Model{Label: "other", Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "bridges"})), nil
+		}
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return llmtest.Say("there are 12 bridges"), ctx.Err()
+	}}
+	r.withTasks(map[string]channel.Agent{"researcher": {Instructions: "You count.", Model: researcher}})
+	r.say("we meet in Turin", false)
+	r.say("go", true)
+	r.sent(`begun: {"note"`)
+	r.say("and meanwhile?", true)
+	r.sent("answer 3")
+	contains(t, "the turn context", r.asked(), `open task 1 of researcher, begun after #2: "count the bridges of Turin"`)
+	contains(t, "/tasks", r.run("/tasks"), "open")
+	close(release)
+	r.sent("there are 12 bridges")
+
+	if task := r.ended(1); task.State != memory.TaskDone || task.Conversation != "task:"+place+"/1" || task.Agent != "researcher" {
+		t.Errorf("%+v", task)
+	}
+	contains(t, "the conversation", strings.Join(r.transcript(), "\n"), "user: [Result of task 1, by the agent researcher; nobody here said it")
+	first := researcher.Requests()[0]
+	if !strings.HasPrefix(first.Messages[0].Text, "You count.\n\nYou work alone") {
+		t.Errorf("its system prompt is %q", first.Messages[0].Text)
+	}
+	contains(t, "it was told", first.Messages[1].Text, "<task>\ncount the bridges of Turin\n</task>\n\n<briefing>")
+	contains(t, "its briefing", first.Messages[1].Text, "we meet in Turin")
+	if strings.Contains(researcher.Requests()[1].Messages[3].Text, "Turin\",") {
+		t.Errorf("it read the conversation: %s", researcher.Requests()[1].Messages[3].Text)
+	}
+	conv := must(r.store.Find(t.Context(), "task:"+place+"/1"))(t)
+	if found := must(conv.Recall(t.Context(), memory.Question{Text: "how many bridges?", Limit: 3}))(t); len(found) == 0 {
+		t.Error("its transcript is not searched")
+	}
+	contains(t, "/tasks", r.run("/tasks"), "done")
+}
