@@ -4,17 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
-	"cairn/transcript"
 )
 
 func TestBackgroundSummarizesTheOldest(t *testing.T) {
@@ -131,125 +127,6 @@ func TestManyAskForACompactionAtOnce(t *testing.T) {
 	r.verify()
 }
 
-func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, 8000, held(release, good))
-	for i := range 400 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
-		if g := r.c.Gauge(); g.Used >= g.Window*95/100 {
-			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
-		}
-	}
-	if r.emergencies() == 0 { // a placeholder may be filled by now
-		t.Fatal("no emergency came although the worker hangs")
-	}
-	r.verify()
-	close(release)
-	for range 5 {
-		r.settle()
-	}
-	for _, row := range r.c.Gauge().Stack {
-		if row.Kind == compactor.Placeholder {
-			t.Errorf("the placeholder over %d to %d was not repaired", row.From, row.To)
-		}
-	}
-	r.verify()
-}
-
-func TestAFailedWorkerChangesNothing(t *testing.T) {
-	behaviours := map[string]func(context.Context, int, llm.Request) (llm.Response, error){
-		"overloaded":    broken,
-		"another error": func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, errWorker },
-		"panic":         func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") },
-		"empty":         func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("  \n"), nil },
-		"tools for ever": func(context.Context, int, llm.Request) (llm.Response, error) {
-			return llmtest.Use(llmtest.Call("x", "memory_save", map[string]any{})), nil
-		},
-	}
-	for name, behaviour := range behaviours {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, 8000, &llmtest.Model{Func: behaviour})
-			for r.seen(compactor.EventFailed) == 0 && len(r.said) < 300 {
-				r.hear("note " + filler(20))
-				must(t, r.c.Wait(t.Context()))
-			}
-			if declines := !slices.Contains([]string{"overloaded", "another error", "panic"}, name); declines {
-				r.standsInFor(t)
-				return
-			}
-			if n := r.seen(compactor.EventFailed); n != 1 {
-				t.Fatalf("%d failures, want 1", n)
-			}
-			g := r.c.Gauge()
-			if len(g.Stack) != 0 || g.Lines != len(r.said) {
-				t.Errorf("the view has %d of %d messages and %d rows", g.Lines, len(r.said), len(g.Stack))
-			}
-			if g.Paused == "" || !strings.Contains(g.Last.Error, "nothing was lost") {
-				t.Errorf("the gauge says paused %q, last %q", g.Paused, g.Last.Error)
-			}
-			calls := len(r.worker.Requests())
-			r.hear("one more")
-			r.settle()
-			if len(r.worker.Requests()) != calls {
-				t.Error("a failed worker is asked again with the next message")
-			}
-			r.verify()
-		})
-	}
-}
-
-// standsInFor checks that the extractive summarizer took what the model declined, after as many
-// tries as the policy says.
-func (r *rig) standsInFor(t *testing.T) {
-	t.Helper()
-	if n := r.seen(compactor.EventFailed); n != r.policy.FailureLimit {
-		t.Errorf("%d failures, want %d", n, r.policy.FailureLimit)
-	}
-	for _, row := range r.c.Gauge().Stack {
-		if row.By != compactor.ByExtractive || row.Kind == compactor.Placeholder {
-			t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
-		}
-	}
-	for _, e := range r.events {
-		if e.State == compactor.EventFailed && !strings.Contains(e.Error, "nothing was lost") {
-			t.Errorf("it failed with %q", e.Error)
-		}
-	}
-	r.verify()
-}
-
-func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: broken})
-	r.policy.FailureLimit = 1
-	for i := range 200 {
-		r.hear(fmt.Sprintf("Ada moved to city number %d and likes it. %s", i, filler(15)))
-		r.settle()
-	}
-	stack := r.c.Gauge().Stack
-	if len(stack) == 0 || r.c.Gauge().Used > 8000*85/100 {
-		t.Fatalf("with a broken model the stack has %d rows, %d tokens are used", len(stack), r.c.Gauge().Used)
-	}
-	for _, row := range stack {
-		if row.By != compactor.ByExtractive {
-			t.Errorf("row %d is by %s", row.ID, row.By)
-		}
-	}
-	r.verify()
-
-	r.worker.Func = good // the model is back, and so is a new process
-	r.restart()
-	for range 30 {
-		r.settle()
-	}
-	for _, row := range r.c.Gauge().Stack {
-		if row.By != compactor.ByWorker {
-			t.Errorf("row %d over %d to %d is by %s still", row.ID, row.From, row.To, row.By)
-		}
-	}
-	r.verify()
-}
-
 // However long a conversation goes on, a message is summarized again only as often as
 // the stack is deep, and that grows with the logarithm of what was summarized.
 func TestTheStackStaysInsideItsBudget(t *testing.T) {
@@ -291,106 +168,6 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 			r.verify()
 		})
 	}
-}
-
-func TestARestartRendersTheSameBytes(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
-	r.policy.ToolResultsKept = 2
-	for i := range 60 {
-		if i%3 == 0 {
-			r.talk(fmt.Sprintf("question %d?", i), "result "+filler(60)+strings.Repeat("\nline", 80), "short")
-		} else {
-			r.hear(fmt.Sprintf("note %d %s", i, filler(150)))
-		}
-		r.settle()
-		r.asRestarted()
-	}
-	if r.seen(compactor.EventApplied) == 0 {
-		t.Error("nothing applied: the test shows nothing")
-	}
-	r.verify()
-}
-
-func TestBetweenChangesOfTheHeadTheViewOnlyGrows(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: good})
-	before := ""
-	for i := range 40 {
-		if i%4 == 0 {
-			r.talk(fmt.Sprintf("question %d?", i), "result "+filler(60))
-		} else {
-			r.hear(fmt.Sprintf("note %d", i))
-		}
-		after := strings.TrimRight(r.render(), "\n")
-		if !strings.HasPrefix(after, before) {
-			t.Fatalf("the view of message %d is no prefix of the next one", i)
-		}
-		before = after
-	}
-}
-
-func TestAGiantTurnStaysInsideTheWindow(t *testing.T) {
-	for name, size := range map[string]int{"many results": 300, "huge results": 5000} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, 8000, &llmtest.Model{Func: good})
-			for i := range 20 {
-				r.hear(fmt.Sprint("note ", i))
-			}
-			results := make([]string, 30)
-			for i := range results {
-				results[i] = fmt.Sprintf("result %d %s", i, filler(size))
-			}
-			r.talk("look at everything", results...) // each request is held to the window
-			r.settle()
-			r.verify()
-		})
-	}
-}
-
-func TestAGiantMessageIsShownClippedAndKeptWhole(t *testing.T) {
-	r := newRig(t, 4000, nil)
-	giant := "begin " + filler(50_000) + "end"
-	r.talk(giant)
-	r.verify()
-	if view := r.render(); !strings.Contains(view, "begin word") || !strings.Contains(view, "word end") || len(view) > 20_000 {
-		t.Errorf("the view of a giant message has %d bytes", len(view))
-	}
-}
-
-func TestFirstMessagesAreCopiedOnceTheyAreCovered(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
-	r.talk("My very first words to you.")
-	if n := strings.Count(r.render(), "My very first words"); n != 1 {
-		t.Fatalf("the first message stands %d times while it is verbatim", n)
-	}
-	r.hearAndSettle(200, 20)
-	if n := strings.Count(r.render(), "My very first words"); n != 1 {
-		t.Errorf("the first message stands %d times after it was covered", n)
-	}
-	r.policy.KeepFirst = 0
-	r.settle()
-	if strings.Contains(r.render(), "My very first words") {
-		t.Error("keep_first = 0 keeps one")
-	}
-}
-
-func TestOldToolResultsAreClearedWithAChangeOfTheHead(t *testing.T) {
-	r := newRig(t, 16_000, &llmtest.Model{Func: good})
-	r.policy.KeepLastN = 60
-	for i := range 10 {
-		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(100)))
-	}
-	if n := strings.Count(r.render(), "RESULT-"); n != 10 {
-		t.Fatalf("%d results stand before any change of the head", n)
-	}
-	r.hearMany(60, 40)
-	r.policy.KeepLastN = 75
-	r.compactAndSettle()
-	view := r.render()
-	if !strings.Contains(view, "[Previous: used look (#") || strings.Count(view, "RESULT-") > 3 {
-		t.Errorf("%d results stand after a change of the head", strings.Count(view, "RESULT-"))
-	}
-	r.verify()
-	r.asRestarted()
 }
 
 func TestTheWorkerSavesMemories(t *testing.T) {
@@ -458,74 +235,4 @@ func TestHostileTextCannotCloseTheTranscriptOrForgeALine(t *testing.T) {
 	if text := worker.Requests()[0].Messages[1].Text; strings.Count(text, "</transcript>") != 1 {
 		t.Error("a message closed the worker's transcript")
 	}
-}
-
-func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		<-ctx.Done()
-		return llm.Response{}, ctx.Err()
-	}})
-	for r.c.Gauge().Running == nil {
-		r.hear(filler(40))
-	}
-	start := time.Now()
-	r.restart()
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("closing took %v", took)
-	}
-	if g := r.c.Gauge(); g.Lines != len(r.said) {
-		t.Errorf("%d of %d messages are verbatim after the restart", g.Lines, len(r.said))
-	}
-	r.verify()
-}
-
-func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
-	r := newRig(t, 8000, nil)
-	r.policy.Enabled = false // only emergency
-	refuse := r.refusing()
-	for i := range 300 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(30)))
-		if g := r.c.Gauge(); g.Used >= g.Window*95/100 {
-			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
-		}
-	}
-	if !strings.Contains(r.render(), "older messages were truncated") {
-		t.Fatal("nothing was hidden in memory")
-	}
-	r.remove(2, 5) // behind the placeholder
-	if err := r.checkShown(); err != nil {
-		t.Errorf("while the disk refuses: %v", err)
-	}
-	refuse.on = false
-	r.settle()
-	r.verify()
-	if err := r.checkShown(); err != nil {
-		t.Error(err)
-	}
-	r.asRestarted()
-}
-
-// refusing is a store whose disk takes no change of the head while it is on.
-type refusing struct {
-	memory.Compactions
-	on bool
-}
-
-// refusing restarts the rig on such a store, which refuses from now on.
-func (r *rig) refusing() *refusing {
-	r.t.Helper()
-	records := &refusing{on: true}
-	r.tune = func(o *compactor.Options) {
-		records.Compactions = r.conv.Compactions()
-		o.Records = records
-	}
-	r.restart()
-	return records
-}
-
-func (r *refusing) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
-	if r.on {
-		return compactor.Head{}, errWorker
-	}
-	return r.Compactions.Commit(ctx, s, change)
 }

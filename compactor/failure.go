@@ -121,7 +121,7 @@ func inWords(err error) string {
 	switch {
 	case errors.Is(err, ErrSpent):
 		return ErrSpent.Error() + "; nothing was lost"
-	case errors.Is(err, errSilent):
+	case errors.Is(err, llm.ErrWorkSilent):
 		return "the summarizing model sent nothing for too long; nothing was lost"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the summary took too long; nothing was lost"

@@ -1,8 +1,6 @@
 package compactor
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -25,25 +23,6 @@ const (
 	// instructions are about as long.
 	minPiece = 1000
 )
-
-// Both are deadlines to whoever asks.
-var (
-	errSilent = fmt.Errorf("the worker's model sent nothing for too long: %w", context.DeadlineExceeded)
-	errLate   = fmt.Errorf("the worker's model took more than %v: %w", longestPiece, context.DeadlineExceeded)
-)
-
-// watch ends ctx when alive was not called for the time silence, or after
-// longestPiece. The cause is errSilent or errLate. stop ends the watch.
-func watch(ctx context.Context, silence time.Duration) (_ context.Context, alive func(), stop func()) {
-	ctx, late := context.WithTimeoutCause(ctx, max(longestPiece, silence), errLate)
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(silence, func() { cancel(errSilent) })
-	return ctx, func() { timer.Reset(silence) }, func() {
-		timer.Stop()
-		cancel(nil)
-		late()
-	}
-}
 
 // measured notes how long the model took for so many tokens.
 func (c *Compactor) measured(model llm.Model, tokens int, took time.Duration) {

@@ -130,53 +130,6 @@ func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
 	r.verify()
 }
 
-func TestWhatIsShownOfEarlierSessions(t *testing.T) {
-	r := newRig(t, 20_000, &llmtest.Model{Func: told})
-	r.policy.EarlierSessions = 2
-	var last []int64
-	for range 4 {
-		r.hearNotes(3)
-		last = append(last, int64(len(r.said)))
-		r.startSession()
-		r.settle()
-	}
-	shows := func(seq int64) bool { return strings.Contains(r.render(), fmt.Sprintf("note-%d-", seq)) }
-	if shows(last[0]) || shows(last[1]) || !shows(last[2]) || !shows(last[3]) {
-		t.Errorf("of four sessions the newest two are to be shown:\n%s", r.render())
-	}
-	if view := r.render(); strings.Index(view, fmt.Sprintf("note-%d-", last[2])) > strings.Index(view, fmt.Sprintf("note-%d-", last[3])) {
-		t.Error("the newer stands above the older")
-	}
-	r.asRestarted()
-	t.Run("only as many as fit half of the budget", func(t *testing.T) {
-		g := r.c.Gauge()
-		newest := g.Past.Earlier[3].Rows[0].Tokens
-		r.policy.StackBudget = float64(2*(newest+30)+1) / float64(r.window)
-		r.c.Check(t.Context())
-		if shows(last[2]) || !shows(last[3]) {
-			t.Errorf("the view is\n%s", r.render())
-		}
-	})
-	t.Run("none if none are wanted", func(t *testing.T) {
-		r.policy.EarlierSessions, r.policy.StackBudget = 0, 0.15
-		r.c.Check(t.Context())
-		if strings.Contains(r.render(), "note-") || strings.Contains(r.render(), "anew") {
-			t.Errorf("the view is\n%s", r.render())
-		}
-	})
-	t.Run("the same are summarized though they are not shown", func(t *testing.T) {
-		r.hearNotes(3)
-		r.startSession()
-		r.settle()
-		for _, s := range r.c.Gauge().Past.Earlier {
-			if len(s.Rows) != 1 || s.Rows[0].NeedsRepair() {
-				t.Errorf("of messages %d to %d stands %+v", s.From, s.To, s.Rows)
-			}
-		}
-	})
-	r.verify()
-}
-
 func TestWithoutAModelAnOldSessionIsRolledUpToo(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.hearNotes(250)
@@ -189,52 +142,6 @@ func TestWithoutAModelAnOldSessionIsRolledUpToo(t *testing.T) {
 	rows := r.c.Gauge().Past.Earlier[0].Rows
 	if len(rows) != 1 || rows[0].Kind == compactor.Placeholder || rows[0].To != 250 {
 		t.Errorf("of the old session stands %+v", rows)
-	}
-	r.verify()
-}
-
-func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
-	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
-	for range 4 {
-		r.hearNotes(150)
-		r.settle()
-		g := r.c.Gauge()
-		stack := g.Past.Tokens
-		for _, row := range g.Stack {
-			stack += compactor.TokensOfCompaction(row)
-		}
-		if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget || g.Past.Tokens > budget/2 {
-			t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, g.Past.Tokens)
-		}
-		r.startSession()
-	}
-	if r.settle(); r.c.Gauge().Past.Tokens == 0 {
-		t.Error("nothing is shown of earlier sessions")
-	}
-	r.verify()
-}
-
-func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
-	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
-	cost := func() (stack, budget int) {
-		g := r.c.Gauge()
-		for _, row := range g.Stack {
-			stack += row.Tokens
-		}
-		return stack + g.Past.Tokens, int(g.Policy.StackBudget * float64(g.Window))
-	}
-	r.policy.EarlierSessions = 0
-	r.hearNotes(150)
-	r.settle()
-	r.startSession()
-	for stack, budget := cost(); stack*4 < budget*3; stack, budget = cost() {
-		r.hearNotes(10)
-		r.settle()
-	}
-	r.policy.EarlierSessions = 3
-	r.settle()
-	if stack, budget := cost(); stack > budget || r.c.Gauge().Past.Tokens == 0 {
-		t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, r.c.Gauge().Past.Tokens)
 	}
 	r.verify()
 }
@@ -361,81 +268,4 @@ func TestWhatWasUndoneIsSummarizedWithItsSession(t *testing.T) {
 		t.Errorf("the new session rests: %s", why)
 	}
 	r.asRestarted()
-}
-
-// What a level demanded of a session is not taken from the next one.
-func TestANewSessionOwesNothing(t *testing.T) {
-	r := ahead(t, 10_000)
-	r.policy.BackgroundFraction, r.policy.KeepLastN = 0.9, 0
-	r.prepared(2)
-	r.quiet = true
-	for len(r.c.Gauge().Stack) == 0 {
-		r.hearNotes(1)
-		must(t, r.c.Wait(t.Context()))
-	}
-	r.startSession()
-	r.hearNotes(8)
-	r.talk("do you hear?")
-	r.settle()
-	g := r.c.Gauge()
-	for _, row := range append(g.Prepared, g.Stack...) {
-		if row.From >= r.start() {
-			t.Errorf("at %.2f of the window there is a %s on %s by %s over %d to %d", r.share(), row.Kind, row.Trigger, row.By, row.From, row.To)
-		}
-	}
-}
-
-// Whether somebody has spoken to the bot since its last summary is the same after a
-// restart, whatever was folded meanwhile.
-func TestARollupMakesNobodyQuiet(t *testing.T) {
-	r := newRig(t, 20_000, wordyWorker(filler(100)))
-	r.policy.KeepLastN = 1
-	for range 4 {
-		r.hearNotes(20)
-		r.applied()
-	}
-	r.quiet = true // from here on it is what was said that counts
-	r.talk("do you hear?")
-	time.Sleep(5 * time.Millisecond)
-	r.set(func(p *compactor.Policy) { p.StackBudget = 0.02 })
-	r.settle()
-	if rows := r.c.Gauge().Stack; rows[0].Kind != compactor.Rollup {
-		t.Fatalf("nothing was folded: %+v", rows)
-	}
-	r.spoken()
-}
-
-// spoken fails unless somebody has spoken to the bot since its last summary.
-func (r *rig) spoken() {
-	r.t.Helper()
-	for _, when := range []string{"before", "after"} {
-		if !r.c.Spoken() {
-			r.t.Errorf("%s a restart nobody has spoken to the bot", when)
-		}
-		r.restart()
-	}
-}
-
-func TestASummaryOfAnEarlierSessionMakesNobodyQuiet(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, 20_000, held(release, told))
-	r.hearNotes(20)
-	r.c.Compact(compactor.OnManual, "")
-	r.startSession()
-	r.quiet = true
-	r.talk("do you hear?")
-	time.Sleep(5 * time.Millisecond)
-	close(release)
-	r.settle()
-	r.spoken()
-}
-
-func TestWhoeverWaitsForAnAnswerHasSpoken(t *testing.T) {
-	r := newRig(t, 20_000, &llmtest.Model{Func: told})
-	r.hearNotes(20)
-	r.quiet = true
-	r.deliver("do you hear?", true)
-	time.Sleep(5 * time.Millisecond)
-	r.applied()
-	r.spoken()
 }

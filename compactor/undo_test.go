@@ -1,15 +1,12 @@
 package compactor_test
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"cairn/compactor"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -148,135 +145,6 @@ func TestUndoIsRefused(t *testing.T) {
 	})
 }
 
-func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
-	fill := func(r *rig, share float64) {
-		for r.c.Gauge().Used < int(share*float64(r.window)) {
-			r.hear(filler(20))
-		}
-	}
-	start := func(t *testing.T) *rig {
-		r := newRig(t, 8000, &llmtest.Model{Func: good})
-		fill(r, 0.70)
-		r.applied()
-		r.undo()
-		return r
-	}
-	t.Run("background does not plan it, nor after a restart, and the gauge says why", func(t *testing.T) {
-		r := start(t)
-		for range 2 {
-			fill(r, 0.82)
-			r.settle()
-			if n := len(r.c.Gauge().Stack); n != 0 {
-				t.Fatalf("%d rows stand in the view at %d tokens", n, r.c.Gauge().Used)
-			}
-			if why := r.c.Gauge().Paused; !strings.Contains(why, "was undone") {
-				t.Errorf("paused: %q", why)
-			}
-			r.restart()
-		}
-		fill(r, 0.851)
-		r.settle()
-		g := r.c.Gauge()
-		if len(g.Stack) == 0 || g.Used >= 8000*80/100 || g.Paused != "" {
-			t.Errorf("aggressive left %d rows and %d tokens, paused %q", len(g.Stack), g.Used, g.Paused)
-		}
-		r.verify()
-	})
-	t.Run("compact_at_tokens does not either", func(t *testing.T) {
-		r := start(t)
-		r.policy.CompactAtTokens = 2000
-		r.settle()
-		if n := len(r.c.Gauge().Stack); n != 0 {
-			t.Errorf("%d rows stand in the view", n)
-		}
-	})
-	t.Run("nor does the model's own wish", func(t *testing.T) {
-		r := start(t)
-		if e := r.c.Compact(compactor.OnSelf, ""); e.State != compactor.EventNoop || !strings.Contains(e.Error, "was undone") {
-			t.Errorf("%+v", e)
-		}
-	})
-	t.Run("a person's wish does", func(t *testing.T) {
-		r := start(t)
-		r.applied()
-		if n := len(r.c.Gauge().Stack); n != 1 {
-			t.Errorf("%d rows stand in the view", n)
-		}
-	})
-	t.Run("a placeholder that is back is not repaired at once, and is after somebody's wish", func(t *testing.T) {
-		r := newRig(t, 8000, nil)
-		r.policy.Enabled = false
-		fill(r, 0.94)
-		for r.seen(compactor.EventApplied) == 0 {
-			r.hear(filler(20))
-		}
-		r.settle() // the extractive summarizer repairs it
-		if g := r.c.Gauge(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
-			t.Fatalf("the stack is %+v", g.Stack)
-		}
-		r.undo()
-		r.settle()
-		if kind := r.c.Gauge().Stack[0].Kind; kind != compactor.Placeholder {
-			t.Errorf("it is a %s at once", kind)
-		}
-		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
-		r.compactAndSettle()
-		if kind := r.c.Gauge().Stack[0].Kind; kind == compactor.Placeholder {
-			t.Error("it is a placeholder after somebody's wish")
-		}
-		r.verify()
-	})
-}
-
-// What a worker was reading when something older was undone waits: the view is
-// in order.
-func TestNothingIsAppliedBehindWhatWasUndone(t *testing.T) {
-	release := make(chan struct{})
-	var slow sync.Once
-	hold := false
-	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if hold {
-			slow.Do(func() { <-release })
-		}
-		return good(ctx, n, req)
-	}})
-	r.policy.KeepLastN = 2
-	for i := range 10 {
-		r.hear(fmt.Sprintf("old-%d %s", i, filler(40)))
-	}
-	r.applied()
-	for i := range 10 {
-		r.hear(fmt.Sprintf("new-%d %s", i, filler(40)))
-	}
-	hold = true
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
-		t.Fatalf("%+v", e)
-	}
-	r.undo()
-	close(release)
-	r.settle()
-	view, at := r.render(), 0
-	for i := range 20 {
-		name := fmt.Sprintf("old-%d ", i)
-		if i >= 10 {
-			name = fmt.Sprintf("new-%d ", i-10)
-		}
-		next := strings.Index(view, name)
-		if next < at {
-			t.Fatalf("%s stands at %d, after %d:\n%s", name, next, at, view)
-		}
-		at = next
-	}
-	r.verify()
-	r.applied()
-	r.settle()
-	if view := r.render(); strings.Contains(view, "old-0 ") || strings.Contains(view, "new-0 ") {
-		t.Errorf("after somebody's wish the view is\n%s", view)
-	}
-	r.verify()
-	r.asRestarted()
-}
-
 // Applied compactions by workers and undoing at once, in a turn and between turns.
 func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: good})
@@ -327,72 +195,6 @@ func TestARefusedUndoChangesNoNumber(t *testing.T) {
 	if after := r.c.Gauge().Used; after != before {
 		t.Errorf("%d tokens are used, %d were", after, before)
 	}
-}
-
-// What was made ahead of later messages waits for what was undone, at the
-// aggressive level too: the view is in order.
-func TestWhatWasMadeAheadDoesNotOvertakeWhatWasUndone(t *testing.T) {
-	hold := make(chan struct{})
-	close(hold)
-	var mu sync.Mutex
-	r := ahead(t, 20_000)
-	r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		mu.Lock()
-		wait := hold
-		mu.Unlock()
-		<-wait
-		return good(ctx, n, req)
-	}
-	for r.share() < 0.4 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-	}
-	r.set(func(p *compactor.Policy) { p.KeepLastN = 4 })
-	r.applied()
-	for len(r.c.Gauge().Prepared) == 0 {
-		r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.3 })
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
-	}
-	r.undo()
-	mu.Lock()
-	hold = make(chan struct{})
-	mu.Unlock()
-	defer func() { close(hold) }()
-	for r.share() < 0.90 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.inOrder()
-	}
-}
-
-// What was to repair what is undone is worth nothing any more: it is neither shown as
-// ready nor counted on.
-func TestWhatIsReadyForWhatWasUndoneIsGone(t *testing.T) {
-	r := ahead(t, 10_000)
-	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
-	r.quiet = true
-	for len(r.c.Gauge().Stack) == 0 {
-		r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
-		r.settle()
-	}
-	r.talk("do you hear?")
-	r.settle()
-	if rows := r.c.Gauge().Prepared; len(rows) == 0 || rows[0].Trigger != compactor.OnRepair {
-		t.Fatalf("ready is %+v", rows)
-	}
-	r.undo()
-	if rows := r.c.Gauge().Prepared; len(rows) > 0 {
-		t.Errorf("ready is %+v", rows)
-	}
-	r.restart()
-	if rows := r.c.Gauge().Prepared; len(rows) > 0 {
-		t.Errorf("after a restart ready is %+v", rows)
-	}
-	r.applied()
-	if n := len(r.c.Gauge().Stack); n == 0 {
-		t.Error("nothing is summarized again")
-	}
-	r.verify()
-	r.asRestarted()
 }
 
 // What waited for an earlier session is applied together with somebody's summary: that one

@@ -181,7 +181,8 @@ func (w worker) mark() (takeBack func()) {
 // sends something now and then, and measures its speed.
 func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string, err error) {
 	cost, started := w.frame()+summarize.CostOfItems(items), w.c.o.Now()
-	ctx, alive, stop := watch(ctx, time.Duration(w.j.policy.Timeout))
+	silence := time.Duration(w.j.policy.Timeout)
+	ctx, alive, stop := llm.WatchWork(ctx, silence, max(longestPiece, silence))
 	defer stop()
 	w.alive = alive
 	text, err = w.patient(ctx, items)
@@ -189,7 +190,7 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 	switch {
 	case err == nil:
 		w.c.measured(w.model, cost+tokens.Estimate(text), took)
-	case context.Cause(ctx) == errSilent, context.Cause(ctx) == errLate:
+	case context.Cause(ctx) == llm.ErrWorkSilent, context.Cause(ctx) == llm.ErrWorkLate:
 		err = context.Cause(ctx)
 		w.c.tooSlow(w.model, cost, took)
 	}

@@ -8,6 +8,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 func TestAToolIsAllowedByAButton(t *testing.T) {
@@ -30,7 +31,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 		return false
 	})
 	components, err := json.Marshal(question.Components)
-	noError(t, err)
+	check.NoError(t, err)
 	_, rest, _ := strings.Cut(string(components), `"custom_id":"`)
 	allow, _, _ := strings.Cut(rest, `"`)
 	refused := r.Click(r.square, bob.ID, question.ID, allow)

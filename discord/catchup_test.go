@@ -14,6 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 func TestAFreshBotReadsNoOldMessages(t *testing.T) {
@@ -62,16 +63,16 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 	for place, want := range map[string]string{
 		r.square: "echo: while away", thread: "echo: while away, in the thread", direct: "echo: while away",
 	} {
-		expect(t, "it answered", r.answers(place, 2)[1], want)
+		check.Equal(t, "it answered", r.answers(place, 2)[1], want)
 	}
-	expect(t, "it answered", r.answers(fresh, 1)[0], "echo: while away, where it never spoke")
+	check.Equal(t, "it answered", r.answers(fresh, 1)[0], "echo: while away, where it never spoke")
 	said := r.heard(r.place(r.square), 152)
 	for i, m := range said[1:151] {
 		if want := fmt.Sprint("while away ", i); m.Text != want {
 			t.Fatalf("message %d is %q, want %q", i, m.Text, want)
 		}
 	}
-	expect(t, "it read the history of a channel in which nothing was said", len(r.Requests("GET /channels/"+quiet+"/messages")), looked)
+	check.Equal(t, "it read the history of a channel in which nothing was said", len(r.Requests("GET /channels/"+quiet+"/messages")), looked)
 }
 
 func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
@@ -91,7 +92,7 @@ func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
 	for _, m := range r.heard(r.place(r.square), 7) {
 		texts = append(texts, m.Text)
 	}
-	expect(t, "it heard", strings.Join(texts, ", "), "before, missed 0, missed 1, missed 2, missed 3, missed 4, now")
+	check.Equal(t, "it heard", strings.Join(texts, ", "), "before, missed 0, missed 1, missed 2, missed 3, missed 4, now")
 }
 
 func TestAnOutageOfAServerIsReadUp(t *testing.T) {
@@ -105,7 +106,7 @@ func TestAnOutageOfAServerIsReadUp(t *testing.T) {
 	r.Dispatch("GUILD_CREATE", map[string]any{
 		"id": r.guild.ID, "roles": []any{}, "channels": []any{map[string]any{"id": r.square, "type": 0, "name": "square", "last_message_id": m.ID}},
 	})
-	expect(t, "it answered", r.answers(r.square, 2)[1], "echo: during the outage")
+	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: during the outage")
 }
 
 func TestHistoryGivesPages(t *testing.T) {
@@ -157,7 +158,7 @@ func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	r.Say(r.square, r.ann.ID, "nor here")
 	r.until("the queue to be full", func() bool { _, full := r.connector.overran.Load(r.square); return full })
 	close(gate)
-	expect(t, "it answered", r.answers(r.square, 2)[1], "echo: nor here")
+	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: nor here")
 	if said := r.heard(r.place(r.square), 3); said[1].Text != "no room" || !said[1].Addressed || said[2].Addressed {
 		t.Errorf("it heard %+v", said)
 	}
@@ -189,9 +190,9 @@ func TestADiskThatFailsIsToldOfOnceAndTriedAgain(t *testing.T) {
 // age makes what is stored an hour older: of what was stored just now a history may say nothing.
 func (r *rig) age() {
 	r.t.Helper()
-	db := must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
+	db := check.Must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
 	defer db.Close()
-	must(db.Exec("UPDATE messages SET saved_at = saved_at - 3600000"))(r.t)
+	check.Must(db.Exec("UPDATE messages SET saved_at = saved_at - 3600000"))(r.t)
 }
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
@@ -222,7 +223,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 				}
 				return slices.Equal(deleteEmpty(texts), deleteEmpty(slices.Clone(want)))
 			})
-			expect(t, "how often the model was asked", len(r.model.Requests()), 0)
+			check.Equal(t, "how often the model was asked", len(r.model.Requests()), 0)
 		})
 	}
 	t.Run("the only message of a channel", func(t *testing.T) {
@@ -254,6 +255,6 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 		r.start()
 		r.until("the history is read", func() bool { return reads() > before })
 		r.idle(r.place(r.square))
-		expect(t, "messages are left", len(r.transcript(r.place(r.square))), 3)
+		check.Equal(t, "messages are left", len(r.transcript(r.place(r.square))), 3)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -38,7 +39,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: "PUT /applications/*/commands", Status: 503, Times: 2})
 	r.start().registered()
 	known := r.Commands()
-	expect(t, "commands", len(known), len(channel.Commands))
+	check.Equal(t, "commands", len(known), len(channel.Commands))
 	for i, c := range channel.Commands {
 		if known[i].Name != c.Name || known[i].Description != c.Help || len(known[i].Options) != len(c.Args) {
 			t.Errorf("%+v is known as %+v", c, known[i])
@@ -52,7 +53,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	}
 	r.Invalidate(false)
 	r.until("another session", func() bool { all := r.Connections(); return len(all) == 2 && all[1].Heartbeats > 0 })
-	expect(t, "they were registered with requests", len(r.Requests("PUT /applications/*/commands")), 3)
+	check.Equal(t, "they were registered with requests", len(r.Requests("PUT /applications/*/commands")), 3)
 }
 
 // What the log says of a refusal is what happens: it is tried again, but not at once.
@@ -68,7 +69,7 @@ func TestRefusedCommandsAreRegisteredWithTheNextSession(t *testing.T) {
 	if log := r.log.String(); strings.Contains(log, "command_registration_failed") {
 		t.Errorf("it says that it retries:\n%s", log)
 	}
-	expect(t, "requests", len(r.Requests(route)), 1)
+	check.Equal(t, "requests", len(r.Requests(route)), 1)
 	r.Invalidate(false)
 	r.registered()
 }
@@ -166,7 +167,7 @@ func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
 	if i := r.answered(r.Slash(r.square, r.ann.ID, "context")); i.Answer.Content != notHere {
 		t.Errorf("it answered %+v", i.Answer)
 	}
-	expect(t, "it said for all to see", len(r.sent(r.square)), 0)
+	check.Equal(t, "it said for all to see", len(r.sent(r.square)), 0)
 }
 
 func TestACommandIsAnsweredWhileItsQueueIsBusy(t *testing.T) {
@@ -227,10 +228,10 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 		t.Errorf("the answer refers to %+v", to)
 	}
 	r.ask(r.square, "/etc/passwd is a path")
-	expect(t, "it answered", r.answers(r.square, 2)[1], "echo: /etc/passwd is a path")
+	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: /etc/passwd is a path")
 	r.ask(r.square, "/help@otherbot")
-	expect(t, "it answered", r.answers(r.square, 3)[2], "echo: /help@otherbot")
-	expect(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
+	check.Equal(t, "it answered", r.answers(r.square, 3)[2], "echo: /help@otherbot")
+	check.Equal(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
 }
 
 func TestAnInteractionThatComesTwiceIsAnsweredOnce(t *testing.T) {
@@ -240,7 +241,7 @@ func TestAnInteractionThatComesTwiceIsAnsweredOnce(t *testing.T) {
 	r.Repeat(1)
 	r.answered(i)
 	r.answered(r.Slash(r.square, r.ann.ID, "help"))
-	expect(t, "how often it was answered", len(r.Requests("POST /interactions/"+i.ID+"/*/callback")), 1)
+	check.Equal(t, "how often it was answered", len(r.Requests("POST /interactions/"+i.ID+"/*/callback")), 1)
 }
 
 func TestACallbackWhoseAnswerIsLostCounts(t *testing.T) {
@@ -262,6 +263,6 @@ func TestACommandStopsTheAnswerThatIsBeingWritten(t *testing.T) {
 	r.start().registered()
 	r.ask(r.square, "think")
 	r.until("the bot to type", func() bool { return len(r.Requests("POST /channels/*/typing")) > 0 })
-	expect(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "stop")).Answer.Content, "Stopped.")
+	check.Equal(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "stop")).Answer.Content, "Stopped.")
 	r.idle(r.place(r.square))
 }

@@ -9,6 +9,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/internal/platform"
 )
 
@@ -92,7 +93,7 @@ func TestWithoutABudgetNothingIsFetched(t *testing.T) {
 		{Name: "notes.txt", ContentType: "text/plain", Data: []byte("the plan")}, {Name: "cat.png", ContentType: "image/png", Data: []byte("png")},
 	}})
 	r.answers(r.square, 1)
-	expect(t, "files were fetched", len(r.Requests("GET /attachments/*/*/*")), 0)
+	check.Equal(t, "files were fetched", len(r.Requests("GET /attachments/*/*/*")), 0)
 	if files := r.heard(r.place(r.square), 1)[0].Attachments; len(files) != 2 || files[0].Text != "" {
 		t.Errorf("it heard of %+v", files)
 	}

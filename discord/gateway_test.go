@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 // impatient makes what waits for the gateway wait less.
@@ -65,7 +66,7 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 			r.answers(r.square, 1)
 			lose(r)
 			r.ask(r.square, "two") // while nobody listens
-			expect(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
+			check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
 			all := r.Connections()
 			if len(all) != 2 || !all[1].Resume || all[1].Identify {
 				t.Errorf("it did not resume: %+v", all)
@@ -108,9 +109,9 @@ func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 				all := r.Connections()
 				return len(all) > 1 && all[len(all)-1].Identify && all[len(all)-1].Heartbeats > 0
 			})
-			expect(t, "it answered", r.answers(direct, 2)[1], "echo: missed too")
-			expect(t, "it answered", r.answers(r.square, 2)[1], "echo: missed")
-			expect(t, "it heard", r.heard(r.place(r.square), 3)[1].Text, "missed, to nobody")
+			check.Equal(t, "it answered", r.answers(direct, 2)[1], "echo: missed too")
+			check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: missed")
+			check.Equal(t, "it heard", r.heard(r.place(r.square), 3)[1].Text, "missed, to nobody")
 			for i, c := range r.Connections()[1:] {
 				if (name == "4009" || name == "4007" || name == "op 9") && c.Resume {
 					t.Errorf("connection %d tried to resume what is gone", i+1)
@@ -175,14 +176,14 @@ func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 			n := len(r.Connections())
 			r.until("a new session", func() bool { all := r.Connections(); return len(all) > n && all[len(all)-1].Heartbeats > 0 })
 		}
-		expect(t, "connections", len(r.Connections()), 3)
+		check.Equal(t, "connections", len(r.Connections()), 3)
 	})
 	t.Run("none when the day's are used up", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, discordtest.Options{IdentifyLimit: 1}).start()
 		r.Invalidate(false)
 		r.until("the wait to be told", func() bool { return strings.Contains(r.log.String(), "session_limit_reached") })
-		expect(t, "connections; another IDENTIFY would cost the token", len(r.Connections()), 1)
+		check.Equal(t, "connections; another IDENTIFY would cost the token", len(r.Connections()), 1)
 	})
 }
 
@@ -247,7 +248,7 @@ func TestAPlainerServerWillDo(t *testing.T) {
 	r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x", "guilds": nil})
 	m := map[string]any{"id": idAt(time.Now()), "channel_id": r.square, "guild_id": r.guild.ID, "content": "<@" + r.Bot.ID + "> bare", "author": map[string]any{"id": r.ann.ID, "username": "ann"}}
 	r.Dispatch("MESSAGE_CREATE", m)
-	expect(t, "it answered", r.answers(r.square, 1)[0], "echo: bare")
+	check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: bare")
 }
 
 func TestASessionThatCanBeResumedIsNotKeptWaiting(t *testing.T) {

@@ -10,12 +10,13 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 // bot is a connector that knows a server, and was never opened.
 func bot(t testing.TB) *Discord {
 	t.Helper()
-	d := must(New(Options{Token: "token"}))(t)
+	d := check.Must(New(Options{Token: "token"}))(t)
 	d.state.setSelf(user{ID: "1", Username: "cairn"}, "1")
 	d.state.addGuild(guildData{
 		ID: "9", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
@@ -198,7 +199,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	if !slices.Equal(deleteEmpty(texts), []string{"the plan of @ann", "go on"}) {
 		t.Errorf("the transcript has %q", texts)
 	}
-	expect(t, "how often the model was asked; edits start no turn", len(r.model.Requests()), 1)
+	check.Equal(t, "how often the model was asked; edits start no turn", len(r.model.Requests()), 1)
 }
 
 func TestAPartialUpdateIsReadWhole(t *testing.T) {

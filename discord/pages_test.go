@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/internal/platform"
 )
 
@@ -26,7 +27,7 @@ func TestLongListsHavePages(t *testing.T) {
 	i := r.answered(r.Slash(r.square, r.ann.ID, "memories", with("query", "fact")))
 	buttons := func(m *discordtest.Message) []discordgo.Button {
 		var row struct{ Components []discordgo.Button }
-		noError(t, json.Unmarshal(m.Components[0], &row))
+		check.NoError(t, json.Unmarshal(m.Components[0], &row))
 		return row.Components
 	}
 	first := buttons(i.Answer)
@@ -57,7 +58,7 @@ func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
 		discordgo.Button{Style: discordgo.SecondaryButton, Label: "Next", CustomID: r.connector.customID(long, 1)},
 	}}}
 	var made message
-	noError(t, r.connector.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made}))
+	check.NoError(t, r.connector.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made}))
 	r.connector.commandLines = platform.NewCache(0) // as after a restart
 	i := r.answered(r.Click(r.square, r.ann.ID, made.ID, id))
 	if i.Answer.Content != forgotten || !i.Ephemeral {

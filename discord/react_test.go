@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 // compacted is a channel with so much talk that /compact has something to do, in
@@ -73,8 +74,8 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 			if got := r.marks(newest.ID); len(got) != 1 || got[0] != summarizedReaction+"1" {
 				t.Errorf("the marks are %q", got)
 			}
-			expect(t, "requests", len(r.Requests(reactions)), 1+len(fault))
-			expect(t, "the bot has said things", len(r.sent(r.square)), 1)
+			check.Equal(t, "requests", len(r.Requests(reactions)), 1+len(fault))
+			check.Equal(t, "the bot has said things", len(r.sent(r.square)), 1)
 		})
 	}
 }
@@ -84,7 +85,7 @@ func TestNoMarkWhereNobodyWantsOne(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
 	r.compacted("off")
 	r.stop()
-	expect(t, "requests", len(r.Requests(reactions)), 0)
+	check.Equal(t, "requests", len(r.Requests(reactions)), 0)
 }
 
 func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
@@ -130,7 +131,7 @@ func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
 		a := r.Interaction(i.ID).Answer
 		return a != nil && strings.Contains(a.Content, "Turin")
 	})
-	expect(t, "messages were posted", len(r.sent(direct)), 1)
+	check.Equal(t, "messages were posted", len(r.sent(direct)), 1)
 	r.Say(direct, r.ann.ID, "/recap")
 	r.until("the written command's recap", func() bool {
 		sent := r.sent(direct)

@@ -11,6 +11,7 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
@@ -20,25 +21,25 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 
 	t.Run("a mention, by a reply to it", func(t *testing.T) {
 		m := r.ask(r.square, "how are you?")
-		expect(t, "it answered", r.answers(r.square, 1)[0], "echo: how are you?")
+		check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: how are you?")
 		if to := r.sent(r.square)[0].Reference; to == nil || to.MessageID != m.ID {
 			t.Errorf("the answer refers to %+v", to)
 		}
 	})
 	t.Run("a reply to one of its messages, which need not name it", func(t *testing.T) {
 		post(r.square, discordtest.Post{Content: "fine too", ReplyTo: r.sent(r.square)[0].ID})
-		expect(t, "it answered", r.answers(r.square, 2)[1], "echo: fine too")
+		check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: fine too")
 	})
 	t.Run("a direct message, in the conversation with that person", func(t *testing.T) {
 		direct := r.Direct(r.ann.ID).ID
 		post(direct, discordtest.Post{Content: "between us"})
-		expect(t, "it answered", r.answers(direct, 1)[0], "echo: between us")
+		check.Equal(t, "it answered", r.answers(direct, 1)[0], "echo: between us")
 		if said := r.heard("discord:@me/"+direct, 1); said[0].Text != "between us" || !said[0].Addressed {
 			t.Errorf("it heard %+v", said[0])
 		}
 	})
 	t.Run("the list of conversations says what people call them", func(t *testing.T) {
-		all := must(r.store.Listing(t.Context()))(t)
+		all := check.Must(r.store.Listing(t.Context()))(t)
 		names := map[string]bool{}
 		for _, l := range all {
 			names[l.Name] = true
@@ -53,7 +54,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 		r.Permit(r.guild.ID, r.Bot.ID, "", "0", role.ID)
 		r.Dispatch("GUILD_MEMBER_UPDATE", map[string]any{"guild_id": r.guild.ID, "user": r.Bot, "roles": []string{role.ID}})
 		post(place, discordtest.Post{Content: "<@&" + role.ID + "> who knows?"})
-		expect(t, "it answered", r.answers(place, 1)[0], "echo: @helpers who knows?")
+		check.Equal(t, "it answered", r.answers(place, 1)[0], "echo: @helpers who knows?")
 	})
 }
 
@@ -62,12 +63,12 @@ func TestWhatIsNotAddressedIsContextOnly(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
 	r.Say(r.square, r.ann.ID, "nobody in particular")
 	r.ask(r.square, "but you")
-	expect(t, "it answered", r.answers(r.square, 1)[0], "echo: but you")
+	check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: but you")
 	said := r.heard(r.place(r.square), 2)
 	if said[0].Text != "nobody in particular" || said[0].Addressed || !said[1].Addressed || said[1].Author != "ann" {
 		t.Errorf("it heard %+v", said)
 	}
-	expect(t, "how often the model was asked", len(r.model.Requests()), 1)
+	check.Equal(t, "how often the model was asked", len(r.model.Requests()), 1)
 }
 
 func TestAThreadIsAConversationOfItsOwn(t *testing.T) {
@@ -77,12 +78,12 @@ func TestAThreadIsAConversationOfItsOwn(t *testing.T) {
 	r.ask(thread, "first")
 	r.answers(thread, 1)
 	r.Say(thread, r.ann.ID, "second, unasked")
-	expect(t, "in a thread it answered", r.answers(thread, 2)[1], "echo: second, unasked")
+	check.Equal(t, "in a thread it answered", r.answers(thread, 2)[1], "echo: second, unasked")
 	name := r.place(r.square) + "/" + thread
 	if said := r.heard(name, 2); said[0].Text != "first" {
 		t.Errorf("%s: %+v", name, said)
 	}
-	expect(t, "answers in the parent", len(r.sent(r.square)), 0)
+	check.Equal(t, "answers in the parent", len(r.sent(r.square)), 0)
 }
 
 func TestAThreadThatIsNotKnownIsLookedUp(t *testing.T) {
@@ -94,7 +95,7 @@ func TestAThreadThatIsNotKnownIsLookedUp(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: "GET /channels/*", Status: 503})
 	r.ask(thread, "still here?")
 	r.answers(thread, 1)
-	expect(t, "it heard", r.heard(r.place(r.square)+"/"+thread, 1)[0].Text, "still here?")
+	check.Equal(t, "it heard", r.heard(r.place(r.square)+"/"+thread, 1)[0].Text, "still here?")
 }
 
 func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
@@ -126,7 +127,7 @@ func TestAnEventThatComesTwiceIsOneMessage(t *testing.T) {
 	if got := r.answers(r.square, 2); got[0] != "echo: once" || got[1] != "echo: more" {
 		t.Errorf("it answered %q", got)
 	}
-	expect(t, "it heard messages", len(r.heard(r.place(r.square), 2)), 2)
+	check.Equal(t, "it heard messages", len(r.heard(r.place(r.square), 2)), 2)
 }
 
 func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
@@ -163,7 +164,7 @@ func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 	if said := r.heard(r.place(r.square), 1); len(said) != 1 || said[0].Text != "for the bot" {
 		t.Errorf("it heard %+v, want only what it may read", said)
 	}
-	expect(t, "it asked for the privileged intent", r.Connections()[0].Intents&discordtest.IntentMessageContent, 0)
+	check.Equal(t, "it asked for the privileged intent", r.Connections()[0].Intents&discordtest.IntentMessageContent, 0)
 }
 
 func TestTheFirstQuestionReadsWhatWasSaidBefore(t *testing.T) {
@@ -189,10 +190,10 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 	r.Dispatch("GUILD_ROLE_UPDATE", map[string]any{"guild_id": r.guild.ID, "role": map[string]any{"id": role.ID, "name": "new name", "permissions": "0"}})
 	r.Dispatch("CHANNEL_UPDATE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0, "name": "plaza"})
 	r.ask(r.square, "<#"+r.square+"> <@&"+role.ID+">")
-	expect(t, "it answered", r.answers(r.square, 1)[0], "echo: #plaza @new name")
+	check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: #plaza @new name")
 	r.Dispatch("GUILD_ROLE_DELETE", map[string]any{"guild_id": r.guild.ID, "role_id": role.ID})
 	r.ask(r.square, "<@&"+role.ID+">")
-	expect(t, "it answered", r.answers(r.square, 2)[1], "echo: @unknown role")
+	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: @unknown role")
 	r.Dispatch("CHANNEL_DELETE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0})
 	r.Dispatch("GUILD_DELETE", map[string]any{"id": r.guild.ID})
 	r.until("the server to be forgotten", func() bool {
@@ -217,5 +218,5 @@ func TestAReplyThatDoesNotSayToWhatIsAnsweredToo(t *testing.T) {
 	}
 	reply(r.Say(r.square, r.ann.ID, "to nobody").ID, "nor this")
 	reply(r.sent(r.square)[0].ID, "two")
-	expect(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
+	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
 }

@@ -17,6 +17,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/internal/platform"
 )
 
@@ -50,7 +51,7 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 	if err := d.rest.do(r.ctx, call{method: http.MethodPost, path: "/channels/" + r.square + "/messages", once: true}); limitedFor(err) < time.Minute {
 		t.Errorf("the next got %v", err)
 	}
-	expect(t, "requests", len(r.Requests("POST /channels/*/messages")), 1)
+	check.Equal(t, "requests", len(r.Requests("POST /channels/*/messages")), 1)
 }
 
 func TestRequestsStayBelowTheLimits(t *testing.T) {
@@ -61,7 +62,7 @@ func TestRequestsStayBelowTheLimits(t *testing.T) {
 	const burst = 120
 	r.Limit(discordtest.RouteLimit{Route: "POST /channels/*/messages", Requests: 40, Per: 700 * time.Millisecond})
 	for i := range burst {
-		must(d.create(r.ctx, r.square, newPost(r.square, "hello", "", nonce(i)), false))(t)
+		check.Must(d.create(r.ctx, r.square, newPost(r.square, "hello", "", nonce(i)), false))(t)
 	}
 	if n := r.InvalidRequests(); n != 0 || len(r.Sent(r.square)) != burst {
 		t.Errorf("%d requests were refused, %d messages sent", n, len(r.Sent(r.square)))
@@ -79,14 +80,14 @@ func TestLimits(t *testing.T) {
 				t.Fatalf("request %d waits %v", i, wait)
 			}
 		}
-		expect(t, "one too many waits", l.take("b", false, now.Add(400*time.Millisecond)), 600*time.Millisecond)
-		expect(t, "an answer to an interaction waits", l.take("interaction", true, now), 0)
-		expect(t, "a second later it waits", l.take("b", false, now.Add(time.Second)), 0)
+		check.Equal(t, "one too many waits", l.take("b", false, now.Add(400*time.Millisecond)), 600*time.Millisecond)
+		check.Equal(t, "an answer to an interaction waits", l.take("interaction", true, now), 0)
+		check.Equal(t, "a second later it waits", l.take("b", false, now.Add(time.Second)), 0)
 	})
 	t.Run("a 429 for all routes stops all", func(t *testing.T) {
 		l := newLimits()
 		l.learn("a", 429, refused, 3*time.Second, true, now)
-		expect(t, "it waits", l.take("b", false, now.Add(time.Second)), 2*time.Second)
+		check.Equal(t, "it waits", l.take("b", false, now.Add(time.Second)), 2*time.Second)
 	})
 	t.Run("a 429 for one route stops that", func(t *testing.T) {
 		l := newLimits()
@@ -101,11 +102,11 @@ func TestLimits(t *testing.T) {
 		if a, b := l.take("a", false, now), l.take("a", false, now); a != 0 || b <= 1500*time.Millisecond || b > 1510*time.Millisecond { // it is rounded
 			t.Errorf("they wait %v and %v", a, b)
 		}
-		expect(t, "then it waits", l.take("a", false, now.Add(1510*time.Millisecond)), 0)
+		check.Equal(t, "then it waits", l.take("a", false, now.Add(1510*time.Millisecond)), 0)
 	})
 	t.Run("the messages of a channel share one", func(t *testing.T) {
 		a := call{method: "PATCH", path: "/channels/1/messages/2"}.route()
-		expect(t, "they count for and", a, (call{method: "PATCH", path: "/channels/1/messages/3"}).route())
+		check.Equal(t, "they count for and", a, (call{method: "PATCH", path: "/channels/1/messages/3"}).route())
 		if b := (call{method: "PATCH", path: "/channels/4/messages/2"}).route(); a == b {
 			t.Errorf("two channels count for %s", a)
 		}
@@ -131,7 +132,7 @@ func TestTheBanForInvalidRequestsIsOutOfReach(t *testing.T) {
 	}
 	shared := newLimits()
 	shared.learn("a", 429, http.Header{"X-Ratelimit-Scope": {"shared"}}, time.Second, false, now)
-	expect(t, "a shared limit is not held against the bot", shared.invalidLocked(now), 0)
+	check.Equal(t, "a shared limit is not held against the bot", shared.invalidLocked(now), 0)
 }
 
 func TestErrorsNameNoSecrets(t *testing.T) {
@@ -188,9 +189,9 @@ func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
 	z := gzip.NewWriter(&small)
 	megabyte := bytes.Repeat([]byte(" "), 1<<20)
 	for range platform.MaxAnswer/len(megabyte) + 1 {
-		must(z.Write(megabyte))(t)
+		check.Must(z.Write(megabyte))(t)
 	}
-	noError(t, z.Close())
+	check.NoError(t, z.Close())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(small.Bytes()) // the client hangs up

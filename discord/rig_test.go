@@ -21,6 +21,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -153,7 +154,7 @@ func (r *rig) newConnector() *Discord {
 	o := r.opts
 	o.Token, o.APIBase = token, r.URL
 	o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d := must(New(o))(r.t)
+	d := check.Must(New(o))(r.t)
 	d.pauses.identify, d.pauses.connect = 0, 100*time.Millisecond
 	for _, f := range r.tune {
 		f(d)
@@ -203,7 +204,7 @@ func (r *rig) restart() {
 	r.t.Helper()
 	r.stop()
 	r.start()
-	noError(r.t, r.hub.Recover(r.ctx, func(string) bool { return true }))
+	check.NoError(r.t, r.hub.Recover(r.ctx, func(string) bool { return true }))
 }
 
 // until waits until ok, which is asked again whenever something happened on the double,
@@ -278,8 +279,8 @@ func (r *rig) idle(name string) {
 // transcript is what is stored of a conversation.
 func (r *rig) transcript(name string) (all []chat.Message) {
 	r.t.Helper()
-	conv := must(r.store.Conversation(r.ctx, name))(r.t)
-	all = must(conv.Transcript().Page(r.ctx, 1, 10_000))(r.t)
+	conv := check.Must(r.store.Conversation(r.ctx, name))(r.t)
+	all = check.Must(conv.Transcript().Page(r.ctx, 1, 10_000))(r.t)
 	return all
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -41,7 +42,7 @@ func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
 			r := newRig(t, discordtest.Options{}).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			r.Fail(fault)
-			id := must(r.send(r.place(r.square), channel.Piece{Reply: "reply-1", Parts: 1, To: []string{m.ID}, Text: "answer"}))(t)
+			id := check.Must(r.send(r.place(r.square), channel.Piece{Reply: "reply-1", Parts: 1, To: []string{m.ID}, Text: "answer"}))(t)
 			if s := r.Sent(r.square); len(s) != 1 || s[0].ID != id || s[0].Content != "answer" {
 				t.Errorf("%d messages: %+v", len(s), s)
 			}
@@ -63,7 +64,7 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	}
 	var ids []string
 	for _, p := range pieces {
-		id := must(r.send(place, p))(t)
+		id := check.Must(r.send(place, p))(t)
 		ids = append(ids, id)
 		r.Say(r.square, r.ann.ID, "chatter")
 	}
@@ -74,7 +75,7 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 			t.Errorf("piece %d: id %s, want %s, %v", i, id, ids[i], err)
 		}
 	}
-	expect(t, "messages", len(r.Sent(r.square)), len(pieces))
+	check.Equal(t, "messages", len(r.Sent(r.square)), len(pieces))
 	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
 	if _, err := r.send(place, late); err != nil || len(r.Sent(r.square)) != 4 {
 		t.Errorf("a piece that had not arrived: %d messages, %v", len(r.Sent(r.square)), err)
@@ -90,14 +91,14 @@ func TestWhatAnEarlierProcessBeganIsFinished(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			to := []string{m.ID}
-			must(r.connector.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false))(t)
+			check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false))(t)
 			r.connector.started = time.Now().Add(time.Second) // a new process
 			w := r.connector.Reply(r.place(r.square), to)
 			if streamed {
 				w.Show("half an answer")
 				r.until("the edit", func() bool { return r.Sent(r.square)[0].Content == "half an answer" })
 			}
-			must(w.Send(r.ctx, channel.Piece{Reply: "reply-1", Parts: 1, To: to, Text: "a whole answer"}))(t)
+			check.Must(w.Send(r.ctx, channel.Piece{Reply: "reply-1", Parts: 1, To: to, Text: "a whole answer"}))(t)
 			if s := r.Sent(r.square); len(s) != 1 || s[0].Content != "a whole answer" {
 				t.Errorf("%d messages: %+v", len(s), s)
 			}
@@ -215,7 +216,7 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 		_, _ = w.Write([]byte(`{"id":"1"}`))
 	}))
 	defer s.Close()
-	d := must(New(Options{Token: token, APIBase: s.URL}))(t)
+	d := check.Must(New(Options{Token: token, APIBase: s.URL}))(t)
 	defer d.rest.client.CloseIdleConnections()
 	d.state.setSelf(user{ID: "1"}, "1")
 	d.rest.limits.perSecond = 12

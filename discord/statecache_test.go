@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -43,7 +44,7 @@ func TestAGapIsReadWhereTheNewestMessageIsNotTold(t *testing.T) {
 	r.Dispatch("GUILD_CREATE", map[string]any{
 		"id": r.guild.ID, "roles": []any{}, "channels": []any{map[string]any{"id": r.square, "type": 0, "name": "square"}},
 	})
-	expect(t, "it answered", r.answers(r.square, 2)[1], "echo: missed")
+	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: missed")
 }
 
 func TestWhatWasSaidBeforeTheBotJoinedWasNotMissed(t *testing.T) {
@@ -64,7 +65,7 @@ func TestWhatWasSaidBeforeTheBotJoinedWasNotMissed(t *testing.T) {
 	})
 	r.ask(well, "welcome")
 	r.until("an answer", func() bool { return len(r.sent(well)) > 0 })
-	expect(t, "it answered", r.sent(well)[0].Content, "echo: welcome")
+	check.Equal(t, "it answered", r.sent(well)[0].Content, "echo: welcome")
 	for _, q := range r.Requests(fmt.Sprintf("GET /channels/%s/messages", well)) {
 		if strings.Contains(q.Query, "after=") {
 			t.Errorf("it looked for what it missed: %s", q.Query)
@@ -109,15 +110,15 @@ func TestWhoMayReadAPlace(t *testing.T) {
 		{"a place of which nothing was told is nobody's", "77", ""},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			expect(t, "the result", d.state.audience(c.id), c.want)
+			check.Equal(t, "the result", d.state.audience(c.id), c.want)
 		})
 	}
 	t.Run("an edit of a role or a channel counts", func(t *testing.T) {
 		d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
-		expect(t, "the result", d.state.audience("20"), channel.Members)
-		expect(t, "its thread", d.state.audience("30"), channel.ChannelWide)
+		check.Equal(t, "the result", d.state.audience("20"), channel.Members)
+		check.Equal(t, "its thread", d.state.audience("30"), channel.ChannelWide)
 		d.updateState("GUILD_ROLE_UPDATE", json.RawMessage(`{"guild_id":"9","role":{"id":"9","name":"@everyone","permissions":"0"}}`))
-		expect(t, "the result", d.state.audience("22"), channel.Members)
+		check.Equal(t, "the result", d.state.audience("22"), channel.Members)
 	})
 }
 
@@ -127,7 +128,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	r.store.ShareMemories(true)
 	shares := func(name string) bool {
 		t.Helper()
-		c := must(r.store.Find(t.Context(), name))(t)
+		c := check.Must(r.store.Find(t.Context(), name))(t)
 		_, here, err := c.Memories().Shared(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -55,7 +56,7 @@ func TestAShortReplyIsPostedOnce(t *testing.T) {
 	r.ask(r.square, "quick")
 	r.answers(r.square, 1)
 	r.idle(r.place(r.square))
-	expect(t, "edits of a reply that was whole at once", len(r.Requests("PATCH /channels/*/messages/*")), 0)
+	check.Equal(t, "edits of a reply that was whole at once", len(r.Requests("PATCH /channels/*/messages/*")), 0)
 }
 
 func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
@@ -80,7 +81,7 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 			r.ask(r.square, "tell me slowly")
 			r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[len(s)-1].Content == text })
 			r.idle(r.place(r.square))
-			expect(t, "messages", len(r.Sent(r.square)), 1)
+			check.Equal(t, "messages", len(r.Sent(r.square)), 1)
 		})
 	}
 }
@@ -123,7 +124,7 @@ func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
 	r.t.Helper()
 	pieces := r.connector.Split(text)
 	for i, piece := range pieces {
-		must(w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}))(r.t)
+		check.Must(w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}))(r.t)
 	}
 }
 
@@ -194,7 +195,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			create := func(text, to string) string {
-				made := must(r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false))(t)
+				made := check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false))(t)
 				return made.ID
 			}
 			first := create("the first half", m.ID)
@@ -204,7 +205,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			create("the second ha", "")
 			other := r.Say(r.square, r.ann.ID, "another question")
 			create("another answer", other.ID)
-			noError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
+			check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
 			r.connector.started = time.Now() // a new process
 			w := r.connector.Reply(r.place(r.square), []string{m.ID})
 			if c.streamed {
@@ -221,7 +222,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 				}
 				return n == 1 && len(got) == len(want)+1 && slices.Equal(got[:len(want)], want) && got[len(want)] == "another answer"
 			})
-			expect(t, "the first piece is another message", r.sent(r.square)[0].ID, first)
+			check.Equal(t, "the first piece is another message", r.sent(r.square)[0].ID, first)
 		})
 	}
 }

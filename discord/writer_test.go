@@ -8,6 +8,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 func TestWhatIsNotSentIsTakenBack(t *testing.T) {
@@ -29,10 +30,10 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 	r.stop()
 	r.model.Delay = 0
 	r.start()
-	noError(t, r.hub.Recover(r.ctx, func(string) bool { return true }))
+	check.NoError(t, r.hub.Recover(r.ctx, func(string) bool { return true }))
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[0].Content == text })
 	r.idle(r.place(r.square))
-	expect(t, "messages", len(r.sent(r.square)), 1)
+	check.Equal(t, "messages", len(r.sent(r.square)), 1)
 }
 
 func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
@@ -45,9 +46,9 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	broken.Show("half a thought")
 	r.until("the first words to be lost", func() bool { return len(r.Requests(posts)) == 1 })
 	s := broken.(*writer).stream
-	noError(t, s.stop(r.ctx))
+	check.NoError(t, s.stop(r.ctx))
 	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
-	must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
-	noError(t, broken.(*writer).takeBack(r.ctx, s, 0))
+	check.Must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
+	check.NoError(t, broken.(*writer).takeBack(r.ctx, s, 0))
 	r.answers(r.square, 1)
 }

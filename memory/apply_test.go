@@ -8,6 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -124,8 +125,8 @@ func TestApplyingRows(t *testing.T) {
 			rows := test.rows(t, c)
 			before := peek(t, c).Head
 			head, applied := applyRows(t, c, rows...)
-			expect(t, "stack", shape(head.Stack), test.want)
-			expect(t, "the row", applied[len(applied)-1].State, test.state)
+			check.Equal(t, "stack", shape(head.Stack), test.want)
+			check.Equal(t, "the row", applied[len(applied)-1].State, test.state)
 			raised := head.Version - before.Version
 			if changed := shape(before.Stack) != test.want || test.state == compactor.Applied; changed != (raised == 1) {
 				t.Errorf("changed: %v, and the version went up by %d", changed, raised)
@@ -144,7 +145,7 @@ func TestApplyAgain(t *testing.T) {
 		t.Errorf("compaction again: %+v, then %+v", first, again)
 	}
 	other := find(t, c.store, "terminal:other")
-	expectError(t, failure(other.Compactions().Ended(ctx, []int64{id})), ErrNotFound)
+	check.Error(t, check.ErrorOf(other.Compactions().Ended(ctx, []int64{id})), ErrNotFound)
 }
 
 func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
@@ -152,12 +153,12 @@ func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
 	a, b := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10)
 	old := storeSummary(t, c, rollup, extractive, 1, 10, a, b)
 	applyRows(t, c, a, b, old)
-	j := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
+	j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
 	children, err := j.Children(ctx, old)
 	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
 		t.Fatalf("children of the one to repair: %+v, %v", children, err)
 	}
-	must(j.Store(ctx, summarize.Summary{Text: "better", Tokens: 7}))(t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: "better", Tokens: 7}))(t)
 	head, rows := applyRows(t, c, j.ID())
 	if shape(head.Stack) != "rollup worker 1-10" || rows[0].State != compactor.Applied {
 		t.Fatalf("the stack is %s, the row %s", shape(head.Stack), rows[0].State)
@@ -179,7 +180,7 @@ func TestPlaceholdersLeftByACompaction(t *testing.T) {
 	if left.Messages != 2 || !left.FromTime.Equal(said(8, "").Time) || !left.ToTime.Equal(said(10, "").Time) {
 		t.Errorf("the placeholder says %+v", left)
 	}
-	expect(t, "it costs", left.Tokens, compactor.TokensOfCompaction(left))
+	check.Equal(t, "it costs", left.Tokens, compactor.TokensOfCompaction(left))
 }
 
 // What was deleted leaves no message behind, and yet the rows beside it stay neighbours.
@@ -207,7 +208,7 @@ func TestCommitOfAnOldState(t *testing.T) {
 		meanwhile func(t *testing.T, c *Conversation, id int64)
 	}{
 		{"the head has changed", func(t *testing.T, c *Conversation, _ int64) { hide(t, c, 6, 7) }},
-		{"somebody pinned a message", func(t *testing.T, c *Conversation, _ int64) { must(c.Transcript().Pin(ctx, 6, "Ada"))(t) }},
+		{"somebody pinned a message", func(t *testing.T, c *Conversation, _ int64) { check.Must(c.Transcript().Pin(ctx, 6, "Ada"))(t) }},
 		{"a message that is to be hidden was deleted", func(t *testing.T, c *Conversation, _ int64) {
 			remove(t, c, 2)
 			run(t, c.store, "UPDATE conversations SET version = 0")
@@ -224,18 +225,18 @@ func TestCommitOfAnOldState(t *testing.T) {
 			change, _, _ := s.Cover([]int64{id}, 0, nil)
 			test.meanwhile(t, c, id)
 			before := dump(t, c.store)
-			expectError(t, failure(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
-			expect(t, "the store", dump(t, c.store), before)
+			check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
+			check.Equal(t, "the store", dump(t, c.store), before)
 		})
 	}
 	t.Run("a message came before a session could begin", func(t *testing.T) {
 		c := imported(t, 9)
 		s := stateOf(t, c)
-		change := must(s.NewSession(true))(t)
+		change := check.Must(s.NewSession(true))(t)
 		deliver(t, c, said(10, "one more"))
 		before := dump(t, c.store)
-		expectError(t, failure(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
-		expect(t, "the store", dump(t, c.store), before)
+		check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
+		check.Equal(t, "the store", dump(t, c.store), before)
 	})
 }
 
@@ -244,14 +245,14 @@ func TestHiding(t *testing.T) {
 		c := imported(t, 6)
 		hide(t, c, 1, 2)
 		hide(t, c, 3, 3)
-		expect(t, "stack", shape(hide(t, c, 1, 5).Stack), "placeholder emergency 1-5")
+		check.Equal(t, "stack", shape(hide(t, c, 1, 5).Stack), "placeholder emergency 1-5")
 	})
 	t.Run("one over a summary and half a placeholder hides what is verbatim of its span", func(t *testing.T) {
 		c := imported(t, 9)
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
 		hide(t, c, 4, 6)
-		expect(t, "stack", shape(hide(t, c, 3, 6).Stack), "leaf worker 1-3, placeholder emergency 4-6")
-		expect(t, "stack", shape(hide(t, c, 3, 8).Stack), "leaf worker 1-3, placeholder emergency 4-8")
+		check.Equal(t, "stack", shape(hide(t, c, 3, 6).Stack), "leaf worker 1-3, placeholder emergency 4-6")
+		check.Equal(t, "stack", shape(hide(t, c, 3, 8).Stack), "leaf worker 1-3, placeholder emergency 4-8")
 		checkCoverage(t, c)
 	})
 }
@@ -260,8 +261,8 @@ func TestJobLife(t *testing.T) {
 	t.Run("a failed job leaves a row that says why, and no summary", func(t *testing.T) {
 		c := imported(t, 4)
 		j := begin(t, c, leaf, worker, 1, 4)
-		noError(t, j.Fail(ctx, "too slow"))
-		expectError(t, failure(j.Store(ctx, summarize.Summary{Text: "late", Tokens: 1})), ErrNotFound)
+		check.NoError(t, j.Fail(ctx, "too slow"))
+		check.Error(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "late", Tokens: 1})), ErrNotFound)
 		_, rows := applyRows(t, c, j.ID())
 		if rows[0].State != compactor.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
 			t.Errorf("the row is %+v", rows[0])
@@ -275,13 +276,13 @@ func TestJobLife(t *testing.T) {
 		prepared := storeSummary(t, c, leaf, worker, 1, 1)
 		running := begin(t, c, leaf, worker, 2, 2).ID()
 
-		shared := must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
+		shared := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		defer shared.Close()
 		before := dump(t, s)
 		if state := load(t, find(t, shared, c.Name())); !slices.Equal(ids(state.Prepared), []int64{prepared}) {
 			t.Errorf("looking on: prepared %v", state.Prepared)
 		}
-		expect(t, "who looked on changed something", dump(t, s), before)
+		check.Equal(t, "who looked on changed something", dump(t, s), before)
 
 		s.Close()
 		c = find(t, openStore(t, dir), "terminal:general")
@@ -298,15 +299,15 @@ func TestJobLife(t *testing.T) {
 			Kind: leaf, By: worker, Trigger: compactor.OnManual, Level: 2, Span: compactor.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
 			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
 		}
-		j := must(c.Compactions().Begin(ctx, row))(t)
-		must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)
-		noError(t, c.Compactions().Measured(ctx, j.ID(), 100, 60))
+		j := check.Must(c.Compactions().Begin(ctx, row))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)
+		check.NoError(t, c.Compactions().Measured(ctx, j.ID(), 100, 60))
 		row.ID, row.State, row.Text, row.Tokens = j.ID(), compactor.Applied, "text", 3
 		if head, _ := applyRows(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []compactor.Compaction{row}) {
 			t.Errorf("got %+v, want %+v", head.Stack, row)
 		}
-		expect(t, "measured", number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"), 40)
-		expectError(t, find(t, c.store, "terminal:other").Compactions().Measured(ctx, j.ID(), 1, 1), ErrNotFound)
+		check.Equal(t, "measured", number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"), 40)
+		check.Error(t, find(t, c.store, "terminal:other").Compactions().Measured(ctx, j.ID(), 1, 1), ErrNotFound)
 	})
 	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
 		c := imported(t, 9)
@@ -337,8 +338,8 @@ func TestWhatWaitsInOrder(t *testing.T) {
 	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
 		c := imported(t, 20)
 		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
-		repair := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
-		must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
+		repair := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
+		check.Must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
 		next := storeSummary(t, c, leaf, worker, 6, 10)
 		undo(t, c)
 		if head, applied := applyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != compactor.Prepared {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 // TestLooseArguments: what small models send to memory_save. Message 3 is Bob's, 4 Ann's.
@@ -101,12 +102,12 @@ func savedWith(t *testing.T, arguments string) Memory {
 		m.Time = m.Time.AddDate(2999-m.Time.Year(), 0, 0)
 		past = append(past, m)
 	}
-	must(c.Past().Import(ctx, past))(t)
+	check.Must(c.Past().Import(ctx, past))(t)
 	j := begin(t, c, leaf, worker, 2, 6)
 	if answer, err := call(j.Tools(20), "memory_save", arguments); err != nil {
 		t.Fatalf("%q, %v", answer, err)
 	}
-	must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 	found, _, err := c.store.Memories(ctx, Filter{Conversation: c.Name()})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%+v, %v", found, err)

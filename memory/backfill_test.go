@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestReadBack(t *testing.T) {
@@ -25,7 +27,7 @@ func TestReadBack(t *testing.T) {
 		want(false, "")
 		deliverOnly(t, c, asked(6), asked(7))
 		want(false, "m6")
-		must(c.Past().Backfill(ctx, nil))(t)
+		check.Must(c.Past().Backfill(ctx, nil))(t)
 		want(true, "m6")
 	})
 	t.Run("what was said before stands before the question, and nobody answers it", func(t *testing.T) {
@@ -66,7 +68,7 @@ func TestReadBack(t *testing.T) {
 		if _, err := c.Past().Backfill(ctx, []Inbound{said(1, "a"), {Text: "no id"}}); err == nil {
 			t.Error("no error")
 		}
-		expect(t, "something has changed", dump(t, c.store), before)
+		check.Equal(t, "something has changed", dump(t, c.store), before)
 	})
 	t.Run("what was imported need not be read back", func(t *testing.T) {
 		c := imported(t, 3)
@@ -107,7 +109,7 @@ func TestReplies(t *testing.T) {
 		deliver(t, c, m)
 		finish(t, c, 1, 2, "reply-2", "half past", " nine")
 		for row, id := range []string{"p1", "p2"} {
-			noError(t, c.Outbox().Sent(ctx, int64(row+1), id))
+			check.NoError(t, c.Outbox().Sent(ctx, int64(row+1), id))
 		}
 		taken := deliver(t, c, reply(2, "p1"), reply(3, "p2"), reply(4, "p3"), reply(5, ""))
 		for i, want := range []int64{2, 2, 0, 0} {
@@ -118,8 +120,8 @@ func TestReplies(t *testing.T) {
 	})
 	t.Run("a notice is no message: a reply to it keeps its quote", func(t *testing.T) {
 		c := newConversation(t)
-		noError(t, c.Outbox().Post(ctx, Outcome{Reply: "reply-1", Pieces: []string{"sorry"}}))
-		noError(t, c.Outbox().Sent(ctx, 1, "p1"))
+		check.NoError(t, c.Outbox().Post(ctx, Outcome{Reply: "reply-1", Pieces: []string{"sorry"}}))
+		check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
 		if taken := deliver(t, c, reply(1, "p1")); taken[0].ReplySeq != 0 || taken[0].Quote == "" {
 			t.Errorf("took up %+v", taken)
 		}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func TestBackupAndRestore(t *testing.T) {
@@ -34,15 +36,15 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	})
 	t.Run("another file's place is not taken", func(t *testing.T) {
-		expectError(t, failure(s.Backup(ctx, file)), fs.ErrExist)
-		expectError(t, failure(s.Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
-		expect(t, "the result", must(Inspect(ctx, file))(t), copied)
+		check.Error(t, check.ErrorOf(s.Backup(ctx, file)), fs.ErrExist)
+		check.Error(t, check.ErrorOf(s.Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
+		check.Equal(t, "the result", check.Must(Inspect(ctx, file))(t), copied)
 	})
 	t.Run("nothing is restored beneath a bot", func(t *testing.T) {
 		if _, _, err := Restore(ctx, dir, file); !errors.Is(err, ErrInUse) {
 			t.Error(err)
 		}
-		expect(t, "messages", number(t, s, "SELECT count(*) FROM messages"), 2)
+		check.Equal(t, "messages", number(t, s, "SELECT count(*) FROM messages"), 2)
 	})
 	t.Run("a database in use is no backup", func(t *testing.T) {
 		if _, _, err := Restore(ctx, t.TempDir(), filepath.Join(dir, databaseName)); err == nil || !strings.Contains(err.Error(), "in use") {
@@ -51,12 +53,12 @@ func TestBackupAndRestore(t *testing.T) {
 	})
 	s.Close()
 	t.Run("a damaged backup changes nothing", func(t *testing.T) {
-		whole := must(os.ReadFile(file))(t)
+		whole := check.Must(os.ReadFile(file))(t)
 		for name, bytes := range map[string][]byte{
 			"cut": whole[:len(whole)/2], "torn": append(append([]byte{}, whole[:8192]...), make([]byte, len(whole)-8192)...), "text": []byte("hello"), "empty": nil,
 		} {
 			broken := filepath.Join(t.TempDir(), name)
-			noError(t, os.WriteFile(broken, bytes, 0o600))
+			check.NoError(t, os.WriteFile(broken, bytes, 0o600))
 			if _, _, err := Restore(ctx, dir, broken); !errors.Is(err, ErrDamaged) || !errors.Is(err, ErrBadBackup) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -70,10 +72,10 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("what was there stays beside it", func(t *testing.T) {
-		expect(t, "the result", must(Inspect(ctx, aside))(t).Messages, 2)
+		check.Equal(t, "the result", check.Must(Inspect(ctx, aside))(t).Messages, 2)
 	})
 	s = openStore(t, dir)
-	expect(t, "the database", dump(t, s), was)
+	check.Equal(t, "the database", dump(t, s), was)
 	deliver(t, find(t, s, "terminal:general"), said(3, "and it goes on"))
 	s.Close()
 	t.Run("into an empty folder", func(t *testing.T) {
@@ -81,14 +83,14 @@ func TestBackupAndRestore(t *testing.T) {
 		if _, aside, err := Restore(ctx, fresh, file); err != nil || aside != "" {
 			t.Fatal(aside, err)
 		}
-		expect(t, "the result", dump(t, openStore(t, fresh)), was)
+		check.Equal(t, "the result", dump(t, openStore(t, fresh)), was)
 	})
 	t.Run("over a database that nobody can read", func(t *testing.T) {
-		noError(t, os.WriteFile(filepath.Join(dir, databaseName), []byte(strings.Repeat("no database ", 1000)), 0o600))
+		check.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), []byte(strings.Repeat("no database ", 1000)), 0o600))
 		if _, aside, err := Restore(ctx, dir, file); err != nil || aside == "" {
 			t.Fatal(aside, err)
 		}
-		expect(t, "the result", dump(t, openStore(t, dir)), was)
+		check.Equal(t, "the result", dump(t, openStore(t, dir)), was)
 	})
 }
 
@@ -97,23 +99,23 @@ func TestRestoreTakesTheOldLogAway(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
 	s := openStore(t, dir)
 	deliver(t, find(t, s, "terminal:general"), said(1, "one"))
-	must(s.Backup(ctx, file))(t)
+	check.Must(s.Backup(ctx, file))(t)
 	deliver(t, find(t, s, "terminal:general"), said(2, "two"))
 	path := filepath.Join(dir, databaseName)
 	log, err := os.ReadFile(path + "-wal")
 	if err != nil || len(log) == 0 {
 		t.Fatal("there is no log", err)
 	}
-	base := must(os.ReadFile(path))(t)
+	base := check.Must(os.ReadFile(path))(t)
 	s.Close()
 	// As a kill leaves it.
-	noError(t, errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)))
+	check.NoError(t, errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)))
 	_, aside, err := Restore(ctx, dir, file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "messages were restored", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
-	expect(t, "aside", must(Inspect(ctx, aside))(t).Messages, 2)
+	check.Equal(t, "messages were restored", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
+	check.Equal(t, "aside", check.Must(Inspect(ctx, aside))(t).Messages, 2)
 }
 
 // Of a bot that writes as fast as it can, each copy is whole, can be restored, and holds
@@ -146,14 +148,14 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 	for i := range 5 {
 		file, dir := filepath.Join(t.TempDir(), fmt.Sprint(i)), t.TempDir()
 		least := accepted.Load()
-		must(s.Backup(ctx, file))(t)
+		check.Must(s.Backup(ctx, file))(t)
 		most := accepted.Load() + 1 // one may be on disk already
 		if _, _, err := Restore(ctx, dir, file); err != nil {
 			t.Fatal(err)
 		}
 		restored := openStore(t, dir)
 		taken := find(t, restored, "terminal:general")
-		must(taken.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
+		check.Must(taken.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 		all, err := taken.Transcript().Page(ctx, 1, 1<<20)
 		if n := int64(len(all)); err != nil || n < least || n > most {
 			t.Fatalf("%d messages, and %d to %d were accepted, %v", n, least, most, err)

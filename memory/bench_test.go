@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 // chatter makes messages as people write them: a dozen words, common ones often.
@@ -32,7 +33,7 @@ func old(b *testing.B, dir string, n int) *Conversation {
 	for len(past) > 0 {
 		batch := past[:min(1000, len(past))]
 		past = past[len(batch):]
-		must(c.Past().Import(ctx, batch))(b)
+		check.Must(c.Past().Import(ctx, batch))(b)
 	}
 	covered := int64(n - 100)
 	for i := range int64(10) {
@@ -62,7 +63,7 @@ func BenchmarkStoreRows(b *testing.B) {
 			for j := range messages {
 				messages[j].ID = fmt.Sprint(i*batch + j)
 			}
-			must(c.Past().Import(ctx, messages))(b)
+			check.Must(c.Past().Import(ctx, messages))(b)
 		}
 		b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "rows/s")
 	})
@@ -72,13 +73,13 @@ func BenchmarkStoreRows(b *testing.B) {
 // state read, the file closed.
 func BenchmarkLoad100k(b *testing.B) {
 	dir := b.TempDir()
-	noError(b, old(b, dir, 100_000).store.Close())
+	check.NoError(b, old(b, dir, 100_000).store.Close())
 	for b.Loop() {
-		s := must(Open(ctx, Options{Dir: dir}))(b)
+		s := check.Must(Open(ctx, Options{Dir: dir}))(b)
 		if state := load(b, find(b, s, "terminal:general")); len(state.Messages) != 100 || len(state.Head.Stack) != 10 {
 			b.Fatalf("%d messages, %d rows", len(state.Messages), len(state.Head.Stack))
 		}
-		noError(b, s.Close())
+		check.NoError(b, s.Close())
 	}
 }
 
@@ -94,7 +95,7 @@ func BenchmarkRecall(b *testing.B) {
 		} {
 			b.Run(fmt.Sprintf("%d/%s", size, query.name), func(b *testing.B) {
 				for b.Loop() {
-					must(c.Recall(ctx, Question{Text: query.words, Limit: 10}))(b)
+					check.Must(c.Recall(ctx, Question{Text: query.words, Limit: 10}))(b)
 				}
 			})
 		}

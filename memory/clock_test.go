@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -27,7 +28,7 @@ func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
 			c := newConversation(t)
 			m := said(1, "are you there?")
 			m.Addressed = true
-			must(c.Inbox().Deliver(ctx, m))(t)
+			check.Must(c.Inbox().Deliver(ctx, m))(t)
 			set(t, c.store, jump)
 			taken, err := c.Inbox().TakeUp(ctx, All, 1000, time.Now().Add(-time.Hour))
 			if err != nil || len(taken) != 1 || !taken[0].Addressed {
@@ -35,15 +36,15 @@ func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
 			}
 			m = said(2, "and an hour ago?")
 			m.Addressed = true
-			must(c.Inbox().Deliver(ctx, m))(t)
+			check.Must(c.Inbox().Deliver(ctx, m))(t)
 			set(t, c.store, jump)
 			taken, err = c.Inbox().TakeUp(ctx, All, 1000, time.Now().Add(time.Second)) // which is as if more time had passed
 			if err != nil || len(taken) != 1 || taken[0].Addressed {
 				t.Errorf("one that came too long ago is answered: %+v, %v", taken, err)
 			}
-			must(c.Inbox().Deliver(ctx, said(3, "never mind")))(t)
-			must(c.Transcript().Delete(ctx, []string{said(3, "").ID}))(t)
-			expect(t, "the arrivals of messages are kept that wait no more", len(c.store.came.at), 0)
+			check.Must(c.Inbox().Deliver(ctx, said(3, "never mind")))(t)
+			check.Must(c.Transcript().Delete(ctx, []string{said(3, "").ID}))(t)
+			check.Equal(t, "the arrivals of messages are kept that wait no more", len(c.store.came.at), 0)
 		})
 	}
 }
@@ -84,10 +85,10 @@ func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
 func TestWhatWasLearntWhileTheClockWasWrongIsNotBelievedForAYear(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for name, at := range map[string]time.Duration{"now": 0, "1970": -time.Since(time.Unix(0, 0)), "next year": 365 * 24 * time.Hour} {
-		noError(t, s.KeepModel(ctx, name, llm.Facts{Window: 4096, Factor: 1.2, Scale: 120, RefusesTools: true}))
+		check.NoError(t, s.KeepModel(ctx, name, llm.Facts{Window: 4096, Factor: 1.2, Scale: 120, RefusesTools: true}))
 		run(t, s, "UPDATE models SET updated_at = ? WHERE name = ?", time.Now().Add(at).UnixMilli(), name)
 	}
-	known := must(s.Models(ctx))(t)
+	known := check.Must(s.Models(ctx))(t)
 	for name, f := range known {
 		if believed := name == "now"; (f.Window == 4096) != believed || f.RefusesTools != believed || f.Factor != 1.2 {
 			t.Errorf("%s: %+v", name, f)

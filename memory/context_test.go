@@ -8,6 +8,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -18,7 +19,7 @@ func answerUnder(t *testing.T, c *Conversation, asked int64, ctxOf compactor.Con
 	row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: day}
 	row.Tokens = compactor.TokensOf(row)
 	outcome := Outcome{Turn: asked, Messages: []chat.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
-	noError(t, c.Turns().Finish(ctx, outcome))
+	check.NoError(t, c.Turns().Finish(ctx, outcome))
 }
 
 // contextsOf are the contexts that a restart shows, by the message they follow.
@@ -49,7 +50,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	}
 	gone := func(t *testing.T, c *Conversation) {
 		t.Helper()
-		expect(t, "shown", len(contextsOf(t, c)), 0)
+		check.Equal(t, "shown", len(contextsOf(t, c)), 0)
 		if n := number(t, c.store, "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
@@ -90,7 +91,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			if what == "purge" {
 				do = c.store.Purge
 			}
-			noError(t, do(ctx, kept.ID))
+			check.NoError(t, do(ctx, kept.ID))
 			gone(t, c)
 			gone(t, other)
 			if !slices.Equal(told[other.name], []int64{1}) || load(t, other).Head.Version == before {
@@ -120,7 +121,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	t.Run("nor if a memory that it quotes was forgotten while the turn ran", func(t *testing.T) {
 		c, kept := setup(t)
 		deliver(t, c, asking(5, "and you?"))
-		noError(t, c.Memories().Forget(ctx, kept.ID))
+		check.NoError(t, c.Memories().Forget(ctx, kept.ID))
 		answerUnder(t, c, 5, compactor.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, load(t, c).Head.Version)
 		gone(t, c)
 	})
@@ -151,14 +152,14 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 		told := map[string][]int64{}
 		c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
 		before := load(t, c).Head.Version
-		noError(t, c.store.Purge(ctx, kept.ID))
+		check.NoError(t, c.store.Purge(ctx, kept.ID))
 		if !slices.Equal(told[c.name], []int64{3}) || load(t, c).Head.Version == before {
 			t.Errorf("told of %v, version %d after %d", told, load(t, c).Head.Version, before)
 		}
 	})
 	t.Run("a conversation that is purged leaves none", func(t *testing.T) {
 		c, _ := setup(t)
-		noError(t, c.Privacy().Purge(ctx))
+		check.NoError(t, c.Privacy().Purge(ctx))
 		gone(t, c)
 	})
 }
@@ -170,5 +171,5 @@ func TestADeletionTakesStoredReasoningWithIt(t *testing.T) {
 	if got := remove(t, c, 1); !slices.Contains(got, int64(3)) {
 		t.Errorf("changed are %v", got)
 	}
-	expect(t, "messages keep reasoning", number(t, c.store, "SELECT count(*) FROM messages WHERE native <> ''"), 0)
+	check.Equal(t, "messages keep reasoning", number(t, c.store, "SELECT count(*) FROM messages WHERE native <> ''"), 0)
 }

@@ -3,6 +3,8 @@ package memory
 import (
 	"sync"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // Whoever is first to name a conversation, all who name it have the same one.
@@ -10,7 +12,7 @@ func TestManyNameAConversationAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*Store{openStore(t, dir)}
 	for range 2 { // as a shell beside the bot
-		s := must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
+		s := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		defer s.Close()
 		stores = append(stores, s)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // searched has a conversation of a server find a memory of another one with its tool.
@@ -21,7 +23,7 @@ func searched(t *testing.T, s *Store, from, to string) (a, b *Conversation) {
 	m = asking(1, "what does Ann play?")
 	m.Audience = ServerWide
 	deliver(t, b, m)
-	found := must(call(b.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
+	found := check.Must(call(b.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 	answerWith(t, b, 1, 2, "", map[string]string{"memory_search": found})
 	run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
 	return a, b
@@ -36,7 +38,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		{"deleted in a channel, found in its thread", "discord:1/10", "discord:1/10/100", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
 		{"deleted in a thread, found in its channel", "discord:1/10/100", "discord:1/10", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
 		{"a channel is purged", "discord:1/10", "discord:1/11", func(t *testing.T, c *Conversation) {
-			noError(t, c.Privacy().Purge(ctx))
+			check.NoError(t, c.Privacy().Purge(ctx))
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -50,7 +52,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 			if want := test.to + "[3]"; told != want || version(t, b) == before {
 				t.Errorf("told %q", told)
 			}
-			expect(t, "the result", must(b.Transcript().Message(ctx, 3))(t).Text, copyGone)
+			check.Equal(t, "the result", check.Must(b.Transcript().Message(ctx, 3))(t).Text, copyGone)
 		})
 	}
 	t.Run("of another memory nothing changes", func(t *testing.T) {
@@ -65,7 +67,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 	t.Run("an answer that is written later repeats nothing of it", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		a, b := searched(t, s, "discord:1/10", "discord:1/11")
-		found := must(b.Transcript().Message(ctx, 3))(t)
+		found := check.Must(b.Transcript().Message(ctx, 3))(t)
 		deliver(t, b, asking(2, "again?"))
 		remove(t, a, 1)
 		answerWith(t, b, 5, 6, "", map[string]string{"memory_search": found.Text})
@@ -77,10 +79,10 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		c := find(t, s, "terminal:general")
 		deliver(t, c, asking(1, "what does Ann play?"))
 		keep(t, c, "Ann", "Ann plays the "+secret)
-		found := must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
+		found := check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
-		noError(t, s.Purge(ctx, 1))
+		check.NoError(t, s.Purge(ctx, 1))
 		wantNoSecret(t, c)
 	})
 	t.Run("who has somebody forgotten is told what changed here", func(t *testing.T) {
@@ -90,10 +92,10 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		m.AuthorID = "9"
 		deliver(t, c, m)
 		keep(t, c, "Bob", "Bob plays the "+secret)
-		found := must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
+		found := check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
-		must(s.Erase(ctx, people["Bob"], c))(t)
+		check.Must(s.Erase(ctx, people["Bob"], c))(t)
 		if e, err := c.Privacy().EraseSome(ctx, people["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
 			t.Errorf("%+v, %v", e, err)
 		}
@@ -104,7 +106,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		deliver(t, c, said(1, secret), asking(3, "I moved"))
 		keep(t, c, "Bob", "Bob plays the loud "+secret+" at home", 1)
 		save := func(turn int64, content string) string {
-			answer := must(call(c.Tools(ToolOptions{Turn: func() int64 { return turn }}), "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
+			answer := check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return turn }}), "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
 			return answer
 		}
 		answer := save(2, "Bob plays the loud drum at home")
@@ -115,7 +117,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		deliver(t, c, asking(5, "again"))
 		answer = save(6, "Bob plays the loud flute at home")
-		expectAll(t, "changed", remove(t, c, 1), []int64{1, 4})
+		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4})
 		answerWith(t, c, 6, 7, "", map[string]string{"memory_save": answer + ` Memory 1 says: "` + secret + `"`})
 		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		wantNoSecret(t, c)

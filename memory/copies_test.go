@@ -11,6 +11,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -31,7 +32,7 @@ func answerWith(t *testing.T, c *Conversation, turn, next int64, native string, 
 		rows[i].Seq, rows[i].Turn = next+int64(i), turn
 		rows[i].Tokens = compactor.TokensOf(rows[i])
 	}
-	noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows}))
+	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows}))
 }
 
 func asking(n int, text string) Inbound {
@@ -52,7 +53,7 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		})
 		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the model's own words
 		got := remove(t, c, 1)
-		expectAll(t, "changed", got, []int64{1, 5, 6, 7})
+		check.EqualAll(t, "changed", got, []int64{1, 5, 6, 7})
 		wantNoSecret(t, c)
 		if m, err := c.Transcript().Message(ctx, 5); err != nil || m.Text != copyGone || m.Tokens != compactor.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
@@ -62,8 +63,8 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
 		answerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
-		expectAll(t, "changed", remove(t, c, 1), []int64{1, 4})
-		expect(t, "the result", must(c.Transcript().Message(ctx, 5))(t).Text, found(2))
+		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4})
+		check.Equal(t, "the result", check.Must(c.Transcript().Message(ctx, 5))(t).Text, found(2))
 		if m, err := c.Transcript().Message(ctx, 4); err != nil || len(m.Native) > 0 {
 			t.Errorf("the reasoning of a later turn is %s, %v", m.Native, err)
 		}
@@ -106,7 +107,7 @@ func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
 		}
 		remove(t, c, 2)
 		err = c.store.update(ctx, func(tx *transaction) error { return c.stands(tx, &d) })
-		expectError(t, err, errUnsaid)
+		check.Error(t, err, errUnsaid)
 	})
 	t.Run("the model saves nothing of what it is asked when that is deleted", func(t *testing.T) {
 		tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
@@ -122,7 +123,7 @@ func TestErasing(t *testing.T) {
 	erase := func(t *testing.T, c *Conversation, author string) (all Erased) {
 		t.Helper()
 		for {
-			some := must(c.Privacy().EraseSome(ctx, author))(t)
+			some := check.Must(c.Privacy().EraseSome(ctx, author))(t)
 			all.Messages += some.Messages
 			all.Memories += some.Memories
 			if some.Done {
@@ -159,13 +160,13 @@ func TestErasing(t *testing.T) {
 		run(t, c.store, "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
 		applyRows(t, c, id)
 		deliverOnly(t, c, theirs(201, "a", "Ann", secret), theirs(202, "b", "Ann", "I wait"))
-		expect(t, "the result", must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 101, 0}))
+		check.Equal(t, "the result", check.Must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 101, 0}))
 		waiting, err := c.store.Erase(ctx, "a", c)
 		if err != nil || waiting != 1 {
 			t.Errorf("%d waited, %v", waiting, err)
 		}
 		deliver(t, c, theirs(203, "a", "Ann", "hello again"))
-		expect(t, "the result", erase(t, c, "a").Messages, 100)
+		check.Equal(t, "the result", erase(t, c, "a").Messages, 100)
 		wantNoSecret(t, c)
 		page, err := c.Transcript().Page(ctx, 1, 500)
 		if err != nil || len(page) != 102 || page[100].Text != "I wait" || page[101].Text != "hello again" {
@@ -174,7 +175,7 @@ func TestErasing(t *testing.T) {
 		if n := number(t, c.store, "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL AND (author <> '' OR author_id <> '')"); n != 0 {
 			t.Errorf("%d tombstones say whose they were", n)
 		}
-		expect(t, "it is not done", number(t, c.store, "SELECT count(*) FROM erasures"), 0)
+		check.Equal(t, "it is not done", number(t, c.store, "SELECT count(*) FROM erasures"), 0)
 		if n := number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"); n == 0 {
 			t.Error("the name of who stays is gone")
 		}
@@ -192,9 +193,9 @@ func TestErasing(t *testing.T) {
 		aboutAnn := remember(t, c, "Ann likes tea", "Ann", 2)
 		confirmed := remember(t, c, "the office moves", "", 2)
 		remember(t, c, "the office moves", "", 1)
-		m := must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
-		expect(t, "the result", must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
-		must(c.store.Erase(ctx, "a", c))(t)
+		m := check.Must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
+		check.Equal(t, "the result", check.Must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
+		check.Must(c.store.Erase(ctx, "a", c))(t)
 		later := remember(t, c, "Ann likes coffee", "Ann", 3)
 		erase(t, c, "a")
 		for _, id := range []int64{saidByAnn, aboutAnn, m.ID} {
@@ -208,8 +209,8 @@ func TestErasing(t *testing.T) {
 		if m, _, err := c.store.Memory(ctx, later); err != nil {
 			t.Errorf("%+v, %v", m, err)
 		}
-		expect(t, "rows name them", number(t, c.store, "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
-		expect(t, "words of none are left", number(t, c.store, "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"), 0)
+		check.Equal(t, "rows name them", number(t, c.store, "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
+		check.Equal(t, "words of none are left", number(t, c.store, "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"), 0)
 	})
 	t.Run("everywhere is their connector's conversations, and outlasts the process", func(t *testing.T) {
 		dir := t.TempDir()
@@ -222,8 +223,8 @@ func TestErasing(t *testing.T) {
 		if err != nil || len(in) != 3 || all != (Traces{3, 3, 0}) {
 			t.Fatalf("%v, %+v, %v", in, all, err)
 		}
-		must(s.Erase(ctx, "a", in...))(t)
-		noError(t, s.Close())
+		check.Must(s.Erase(ctx, "a", in...))(t)
+		check.NoError(t, s.Close())
 		s = openStore(t, dir)
 		due, err := s.Erasures(ctx)
 		if err != nil || len(due) != 3 {
@@ -239,14 +240,14 @@ func TestErasing(t *testing.T) {
 	t.Run("who said nothing else is no member", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, theirs(1, "a", "Ann", "x"), theirs(2, "b", "Bob", "y"))
-		must(c.store.Erase(ctx, "a", c))(t)
+		check.Must(c.store.Erase(ctx, "a", c))(t)
 		erase(t, c, "a")
-		expect(t, "the name stays", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
-		expect(t, "names of others", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Bob'"), 1)
+		check.Equal(t, "the name stays", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
+		check.Equal(t, "names of others", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Bob'"), 1)
 	})
 	t.Run("nobody has an empty id", func(t *testing.T) {
 		c := newConversation(t)
-		expectError(t, failure(c.store.Erase(ctx, "", c)), errNobody)
+		check.Error(t, check.ErrorOf(c.store.Erase(ctx, "", c)), errNobody)
 	})
 }
 
@@ -264,8 +265,8 @@ func TestOptingOut(t *testing.T) {
 		_, err := call(worker.Tools(9), "memory_save", arguments)
 		return err
 	}
-	noError(t, save(`{"content":"tea is for five","kind":"fact","messages":[1]}`))
-	noError(t, save(`{"content":"Bob reads","kind":"fact","messages":[2]}`))
+	check.NoError(t, save(`{"content":"tea is for five","kind":"fact","messages":[1]}`))
+	check.NoError(t, save(`{"content":"Bob reads","kind":"fact","messages":[2]}`))
 	if changed, err := c.Privacy().OptOut(ctx, "a", "Ann Lee", true); err != nil || !changed {
 		t.Fatal(changed, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 // stocked is a folder with a database that holds something of all kinds, closed.
@@ -51,7 +52,7 @@ func rootOf(t *testing.T, dir, name string) (at, size int64) {
 func leaves(t *testing.T, dir, table string) (file []byte, places []int) {
 	t.Helper()
 	root, size := rootOf(t, dir, table)
-	file = must(os.ReadFile(File(dir)))(t)
+	file = check.Must(os.ReadFile(File(dir)))(t)
 	var under func(at int)
 	under = func(at int) {
 		if file[at] == 13 { // a leaf; of the others 5 is the kind, and the newest child stands in the header
@@ -92,7 +93,7 @@ func wantDamaged(t *testing.T, dir string) {
 	if _, err := Inspect(ctx, File(dir)); errors.Is(err, ErrDamaged) {
 		return
 	}
-	s := must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
+	s := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 	defer s.Close()
 	if found, err := s.Check(ctx); err == nil && len(found) == 0 {
 		t.Error("nobody notices")
@@ -139,7 +140,7 @@ func TestLostRowsAreNoticed(t *testing.T) {
 		shorten(t, dir, "messages", last, 1)
 		db := open(File(dir), writerPragmas)
 		defer db.Close()
-		must(db.Exec("UPDATE conversations SET next_seq = next_seq - 1 WHERE name = 'terminal:garden'"))(t)
+		check.Must(db.Exec("UPDATE conversations SET next_seq = next_seq - 1 WHERE name = 'terminal:garden'"))(t)
 		wantDamaged(t, dir)
 	})
 	for _, which := range []string{"leaf", "root"} {
@@ -156,7 +157,7 @@ func TestLostRowsAreNoticed(t *testing.T) {
 				deliver(t, find(t, s, "terminal:garden"), said(1000+i, fmt.Sprintf("and the rose %d is open", i)))
 			}
 			s.Close()
-			now := must(os.ReadFile(File(dir)))(t)
+			now := check.Must(os.ReadFile(File(dir)))(t)
 			if slices.Equal(now[at:at+4096], before[at:at+4096]) {
 				t.Fatal("it is the same")
 			}

@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor/summarize"
-
 	"pgregory.net/rapid"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 func TestWorth(t *testing.T) {
@@ -64,7 +65,7 @@ func TestWorth(t *testing.T) {
 		c := imported(t, 4)
 		keep(t, c, "Ann", "Ann has a dog")
 		before := dump(t, c.store)
-		first := must(c.Memories().Search(ctx, "dog", 9))(t)
+		first := check.Must(c.Memories().Search(ctx, "dog", 9))(t)
 		worth := first[0].Worth(day)
 		for range 1000 {
 			found, err := c.Memories().Search(ctx, "dog", 9)
@@ -72,6 +73,6 @@ func TestWorth(t *testing.T) {
 				t.Fatalf("%+v, %v", found, err)
 			}
 		}
-		expect(t, "something is written", dump(t, c.store), before)
+		check.Equal(t, "something is written", dump(t, c.store), before)
 	})
 }

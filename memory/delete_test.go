@@ -10,6 +10,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 // secret stands in what is to be deleted, and nowhere else.
@@ -37,14 +38,14 @@ func TestDelete(t *testing.T) {
 			t.Errorf("seqs %v", got)
 		}
 		wantNoSecret(t, c)
-		expect(t, "its picture stays", number(t, c.store, "SELECT count(*) FROM files"), 0)
+		check.Equal(t, "its picture stays", number(t, c.store, "SELECT count(*) FROM files"), 0)
 		if r, err := c.Inbox().Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 0 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].ID != "m2" {
 			t.Errorf("took up %+v", taken)
 		}
-		expect(t, "the version", version(t, c), before)
+		check.Equal(t, "the version", version(t, c), before)
 	})
 	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
 		c := newConversation(t)
@@ -53,7 +54,7 @@ func TestDelete(t *testing.T) {
 		m.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
 		deliver(t, c, said(1, "a"), m, said(3, "c"))
 		before := version(t, c)
-		expectAll(t, "seqs", remove(t, c, 2), []int64{2})
+		check.EqualAll(t, "seqs", remove(t, c, 2), []int64{2})
 		wantNoSecret(t, c)
 		if got := recalled(t, c, secret); got != nil {
 			t.Errorf("its words find %v", got)
@@ -69,7 +70,7 @@ func TestDelete(t *testing.T) {
 		if r, err := c.Inbox().Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 2 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
-		expect(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
+		check.Equal(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
 		if got := version(t, c); got != before+1 {
 			t.Errorf("the version went from %d to %d", before, got)
 		}
@@ -90,7 +91,7 @@ func TestDelete(t *testing.T) {
 	t.Run("many at once are one change", func(t *testing.T) {
 		c := imported(t, 9)
 		before := version(t, c)
-		expectAll(t, "seqs", remove(t, c, 7, 3, 99, 5, 3), []int64{3, 5, 7})
+		check.EqualAll(t, "seqs", remove(t, c, 7, 3, 99, 5, 3), []int64{3, 5, 7})
 		if got := version(t, c); got != before+1 {
 			t.Errorf("the version went from %d to %d", before, got)
 		}
@@ -100,7 +101,7 @@ func TestDelete(t *testing.T) {
 		other := find(t, c.store, "terminal:other")
 		deliver(t, other, said(1, "mine"))
 		remove(t, c, 1)
-		expect(t, "the result", must(other.Transcript().Message(ctx, 1))(t).Text, "mine")
+		check.Equal(t, "the result", check.Must(other.Transcript().Message(ctx, 1))(t).Text, "mine")
 	})
 	t.Run("quotes of it go with it, waiting or taken up, and those who quoted are named", func(t *testing.T) {
 		c := newConversation(t)
@@ -120,14 +121,14 @@ func TestDelete(t *testing.T) {
 		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != compactor.TokensOf(m) || m.Tokens > taken[0].Tokens {
 			t.Errorf("%+v, %v", m, err)
 		}
-		expectAll(t, "its own words find", recalled(t, c, "disagree"), []int64{1})
+		check.EqualAll(t, "its own words find", recalled(t, c, "disagree"), []int64{1})
 	})
 	t.Run("a reply to it that comes later finds no place", func(t *testing.T) {
 		c := imported(t, 1)
 		remove(t, c, 1)
 		m := said(2, "b")
 		m.ReplyTo = "m1"
-		expect(t, "took up", deliver(t, c, m)[0].ReplySeq, 0)
+		check.Equal(t, "took up", deliver(t, c, m)[0].ReplySeq, 0)
 	})
 }
 
@@ -152,9 +153,9 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, ask(1), said(2, "by the way"))
 		remove(t, c, 1)
-		expect(t, "the open turn", open(t, c), 0)
-		expectError(t, failure(c.Turns().Retry(ctx, 1)), ErrNotFound)
-		expectError(t, c.Turns().Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), ErrNotFound)
+		check.Equal(t, "the open turn", open(t, c), 0)
+		check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, 1)), ErrNotFound)
+		check.Error(t, c.Turns().Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), ErrNotFound)
 		if pieces, _ := c.Outbox().Unsent(ctx); pieces != nil {
 			t.Errorf("the outbox has %+v", pieces)
 		}
@@ -172,21 +173,21 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 				t.Errorf("without message %d it answers %v, %v", n, turn.To, err)
 			}
 			remove(t, c, 4-n)
-			expect(t, "the open turn", open(t, c), 0)
+			check.Equal(t, "the open turn", open(t, c), 0)
 		}
 	})
 	t.Run("both at once close it", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, ask(1), ask(2))
 		remove(t, c, 1, 2)
-		expect(t, "the open turn", open(t, c), 0)
+		check.Equal(t, "the open turn", open(t, c), 0)
 	})
 	t.Run("a turn that was answered stays so", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, ask(1))
 		finish(t, c, 1, 2, "reply-2", "nine")
 		remove(t, c, 1)
-		expect(t, "answered", number(t, c.store, "SELECT answered FROM messages WHERE seq = 1"), answered)
+		check.Equal(t, "answered", number(t, c.store, "SELECT answered FROM messages WHERE seq = 1"), answered)
 		if page, err := c.Transcript().Page(ctx, 1, 9); err != nil || !slices.Equal(seqs(page), []int64{2}) {
 			t.Errorf("the transcript has %v, %v", seqs(page), err)
 		}
@@ -218,7 +219,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 			}
 		}
 		wantNoSecret(t, c)
-		expect(t, "found", len(must(c.Memories().Search(ctx, secret, 9))(t)), 0)
+		check.Equal(t, "found", len(check.Must(c.Memories().Search(ctx, secret, 9))(t)), 0)
 	})
 	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
 		if m, _, err := c.store.Memory(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {

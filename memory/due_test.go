@@ -1,6 +1,10 @@
 package memory
 
-import "testing"
+import (
+	"testing"
+
+	"cairn/internal/check"
+)
 
 // What a conversation has to see to is told for it alone, and no longer than it is to do.
 func TestDue(t *testing.T) {
@@ -16,15 +20,15 @@ func TestDue(t *testing.T) {
 	for n, in := range []*Conversation{other, c, c, other} {
 		m := said(n+1, "hello")
 		m.Incomplete = n == 2 || n == 3
-		must(in.Inbox().Deliver(ctx, m))(t)
+		check.Must(in.Inbox().Deliver(ctx, m))(t)
 	}
 	want("with two messages, one of them incomplete", Due{Waiting: 2, Last: 3, Incomplete: true})
-	noError(t, c.Past().SetGap(ctx, "m1"))
+	check.NoError(t, c.Past().SetGap(ctx, "m1"))
 	if _, _, err := c.Compactions().WantSession(ctx); err != nil {
 		t.Fatal(err)
 	}
 	want("with a gap and a wanted session too", Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Session: true})
-	noError(t, c.Past().CloseGap(ctx, "m1"))
+	check.NoError(t, c.Past().CloseGap(ctx, "m1"))
 	deliver(t, c)
 	want("with the first taken up", Due{Waiting: 1, Last: 3, Incomplete: true, Session: true})
 }

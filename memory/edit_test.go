@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 // version is that of the conversation as stored.
@@ -22,7 +23,7 @@ func version(t *testing.T, c *Conversation) int64 {
 // recalled are the messages in which a word of the query stands.
 func recalled(t *testing.T, c *Conversation, query string) []int64 {
 	t.Helper()
-	found := must(c.Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq}))(t)
+	found := check.Must(c.Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq}))(t)
 	var list []int64
 	for _, f := range found {
 		if f.Parts[0].Name == "words" {
@@ -43,7 +44,7 @@ func TestEdit(t *testing.T) {
 		m := said(1, "buy mlik")
 		m.Addressed, m.ReplyTo, m.Quote = true, "m0", "x"
 		deliverOnly(t, c, m)
-		expect(t, "the result", edit(t, c, 1, "buy milk"), 0)
+		check.Equal(t, "the result", edit(t, c, 1, "buy milk"), 0)
 		taken := deliver(t, c)
 		if got := taken[0]; len(taken) != 1 || got.Text != "buy milk" || !got.Addressed || got.Quote != "x" || !got.Time.Equal(m.Time) || got.Tokens != compactor.TokensOf(got) {
 			t.Errorf("took up %+v", taken)
@@ -53,7 +54,7 @@ func TestEdit(t *testing.T) {
 		c := newConversation(t)
 		taken := deliver(t, c, said(1, "the meeting is on Monday"), said(2, "fine"))
 		before := version(t, c)
-		expect(t, "the result", edit(t, c, 1, "the meeting is on Tuesday, in the large room"), 1)
+		check.Equal(t, "the result", edit(t, c, 1, "the meeting is on Tuesday, in the large room"), 1)
 		want := taken[0]
 		want.Text = "the meeting is on Tuesday, in the large room"
 		want.Tokens = compactor.TokensOf(want)
@@ -63,7 +64,7 @@ func TestEdit(t *testing.T) {
 		if got := recalled(t, c, "Monday"); got != nil {
 			t.Errorf("its old words find %v", got)
 		}
-		expectAll(t, "its new words find", recalled(t, c, "large room Tuesday"), []int64{1})
+		check.EqualAll(t, "its new words find", recalled(t, c, "large room Tuesday"), []int64{1})
 		if got := version(t, c); got != before+1 {
 			t.Errorf("the version went from %d to %d", before, got)
 		}
@@ -94,7 +95,7 @@ func TestEdit(t *testing.T) {
 		deliverOnly(t, c, said(1, "first"))
 		edit(t, c, 1, "second")
 		deliverOnly(t, c, said(1, "first"))
-		expect(t, "took up", deliver(t, c)[0].Text, "second")
+		check.Equal(t, "took up", deliver(t, c)[0].Text, "second")
 	})
 	t.Run("one that says the same changes nothing", func(t *testing.T) {
 		c := newConversation(t)
@@ -106,8 +107,8 @@ func TestEdit(t *testing.T) {
 				t.Errorf("message %d: %v, %v", n, changed, err)
 			}
 		}
-		expect(t, "incomplete", len(must(c.Inbox().Incomplete(ctx))(t)), 1)
-		expect(t, "the version", version(t, c), before)
+		check.Equal(t, "incomplete", len(check.Must(c.Inbox().Incomplete(ctx))(t)), 1)
+		check.Equal(t, "the version", version(t, c), before)
 	})
 	t.Run("what is not known, not a person's, or deleted, stays so", func(t *testing.T) {
 		c := newConversation(t)
@@ -129,7 +130,7 @@ func TestEdit(t *testing.T) {
 		if seq, changed, err := other.Transcript().Edit(ctx, after(1, "other words", 1)); seq != 0 || changed || err != nil {
 			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
 		}
-		expect(t, "something has changed", dump(t, c.store), before)
+		check.Equal(t, "something has changed", dump(t, c.store), before)
 		if _, _, err := c.Transcript().Edit(ctx, Inbound{Text: "x"}); err == nil {
 			t.Error("one without an id is no error")
 		}
@@ -152,8 +153,8 @@ func TestEdit(t *testing.T) {
 		deliver(t, c, said(1, "a"), said(2, "b"))
 		remove(t, c, 1)
 		for _, seq := range []int64{0, 1, 3, -5} {
-			expectError(t, failure(c.Transcript().Message(ctx, seq)), ErrNotFound)
+			check.Error(t, check.ErrorOf(c.Transcript().Message(ctx, seq)), ErrNotFound)
 		}
-		expectError(t, failure(find(t, c.store, "terminal:other").Transcript().Message(context.Background(), 2)), ErrNotFound)
+		check.Error(t, check.ErrorOf(find(t, c.store, "terminal:other").Transcript().Message(context.Background(), 2)), ErrNotFound)
 	})
 }

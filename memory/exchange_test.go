@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/check"
 )
 
 func export(t *testing.T, s *Store) (all []Exported) {
 	t.Helper()
-	noError(t, s.Export(ctx, Filter{State: "all"}, func(e Exported, _ []chat.Message) error {
+	check.NoError(t, s.Export(ctx, Filter{State: "all"}, func(e Exported, _ []chat.Message) error {
 		all = append(all, e)
 		return nil
 	}))
@@ -40,7 +41,7 @@ func much(t *testing.T) *Store {
 	s := c.store
 	tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
 	for n, city := range []string{"Oslo", "Bergen", "Turin"} {
-		must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "identity", "messages": [%d, 7], "supersedes": %d, "about": "Bob"}`, city, n+1, n)))(t)
+		check.Must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "identity", "messages": [%d, 7], "supersedes": %d, "about": "Bob"}`, city, n+1, n)))(t)
 	}
 	keep(t, c, "Ann", "Ann's \"dog\" is called Pepper & likes <tea>\nand the sea")
 	keep(t, c, "Bob", "Bob has a boat", 1)
@@ -63,8 +64,8 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	}
 	before := dump(t, s)
 	t.Run("where they are, nothing changes", func(t *testing.T) {
-		expect(t, "the result", must(s.ImportMemories(ctx, slices.Clone(all)))(t), (Brought{Known: 7}))
-		expect(t, "something is written", dump(t, s), before)
+		check.Equal(t, "the result", check.Must(s.ImportMemories(ctx, slices.Clone(all)))(t), (Brought{Known: 7}))
+		check.Equal(t, "something is written", dump(t, s), before)
 	})
 	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
 		other := imported(t, 9)
@@ -81,8 +82,8 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 				t.Errorf("%s: %+v, %v", query, found, err)
 			}
 		}
-		expect(t, "the result", len(must(other.store.Chain(ctx, 1))(t)), 3)
-		noError(t, other.Memories().Restore(ctx, 2))
+		check.Equal(t, "the result", len(check.Must(other.store.Chain(ctx, 1))(t)), 3)
+		check.NoError(t, other.Memories().Restore(ctx, 2))
 		if m, _, err := other.store.Memory(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -101,7 +102,7 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 		if err != nil || n.Fresh != 7 || n.Lost != 8 {
 			t.Errorf("%+v, %v", n, err)
 		}
-		expect(t, "sources", number(t, other, "SELECT count(*) FROM memory_sources"), 0)
+		check.Equal(t, "sources", number(t, other, "SELECT count(*) FROM memory_sources"), 0)
 	})
 	t.Run("a message that was deleted there is none they came from", func(t *testing.T) {
 		other := imported(t, 9)
@@ -109,12 +110,12 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 		if n, err := other.store.ImportMemories(ctx, slices.Clone(all)); err != nil || n.Fresh != 7 || n.Lost != 3 {
 			t.Errorf("%+v, %v", n, err)
 		}
-		expect(t, "sources", number(t, other.store, "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
+		check.Equal(t, "sources", number(t, other.store, "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
 	})
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
-		noError(t, s.Purge(ctx, 4))
-		noError(t, s.Forget(ctx, 3))
-		expect(t, "the result", must(s.ImportMemories(ctx, slices.Clone(all)))(t), (Brought{Fresh: 1, Known: 6}))
+		check.NoError(t, s.Purge(ctx, 4))
+		check.NoError(t, s.Forget(ctx, 3))
+		check.Equal(t, "the result", check.Must(s.ImportMemories(ctx, slices.Clone(all)))(t), (Brought{Fresh: 1, Known: 6}))
 		if m, _, err := s.Memory(ctx, 3); err != nil || m.State != "forgotten" {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -152,13 +153,13 @@ func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
 			if !errors.As(err, &at) || at.Index != 1 || !strings.Contains(err.Error(), claim) || n != (Brought{}) {
 				t.Errorf("%+v, %v", n, err)
 			}
-			expect(t, "something is written", dump(t, c.store), before)
+			check.Equal(t, "something is written", dump(t, c.store), before)
 		})
 	}
 	t.Run("a secret is masked as in any memory", func(t *testing.T) {
 		secret := good
 		secret.Content = "The key is sk-" + strings.Repeat("a1B2", 12)
-		must(c.store.ImportMemories(ctx, []Exported{secret}))(t)
+		check.Must(c.store.ImportMemories(ctx, []Exported{secret}))(t)
 		if m, _, err := c.store.Memory(ctx, 1); err != nil || strings.Contains(m.Content, "a1B2a1B2") {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -167,13 +168,13 @@ func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
 
 func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
 	s := much(t)
-	rows := must(s.read.Query("SELECT id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed, said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '') FROM memories_view ORDER BY id"))(t)
+	rows := check.Must(s.read.Query("SELECT id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed, said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '') FROM memories_view ORDER BY id"))(t)
 	defer rows.Close()
 	n := 0
 	for rows.Next() {
 		var m Memory
 		var saidAt, savedAt, expires, messages string
-		noError(t, rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance, &m.Speaker, &m.About, &m.By, &m.State, &m.Pinned, &m.Confirmed,
+		check.NoError(t, rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance, &m.Speaker, &m.About, &m.By, &m.State, &m.Pinned, &m.Confirmed,
 			&saidAt, &savedAt, &expires, &m.SupersededBy, &m.Compaction, &messages))
 		want, _, err := s.Memory(ctx, m.ID)
 		if err != nil {
@@ -192,7 +193,7 @@ func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
 		got := fmt.Sprintf("%+v %s %s %s %s", m, saidAt, savedAt, expires, messages)
 		times := fmt.Sprintf(" %s %s %s %s", moment(want.SaidAt), moment(want.SavedAt), moment(want.Expires), strings.Join(sources, " "))
 		want.SaidAt, want.SavedAt, want.Expires, want.Sources, want.SpeakerID, want.AboutID, want.Reach = time.Time{}, time.Time{}, time.Time{}, nil, "", "", ""
-		expect(t, "the result", got, fmt.Sprintf("%+v", want)+times)
+		check.Equal(t, "the result", got, fmt.Sprintf("%+v", want)+times)
 		n++
 	}
 	if err := rows.Err(); err != nil || n != 7 {
@@ -219,17 +220,17 @@ func TestImportOfTheSameWords(t *testing.T) {
 	t.Run("what a worker said again of what the extractive summarizer had noted comes back too", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		for range 2 {
-			must(s.ImportMemories(ctx, []Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}))(t)
+			check.Must(s.ImportMemories(ctx, []Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}))(t)
 			if got, want := states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"}; !slices.Equal(got, want) {
 				t.Errorf("%q", got)
 			}
 		}
-		noError(t, s.Forget(ctx, 2))
-		expect(t, "what was forgotten since is back", must(s.ImportMemories(ctx, []Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
+		check.NoError(t, s.Forget(ctx, 2))
+		check.Equal(t, "what was forgotten since is back", check.Must(s.ImportMemories(ctx, []Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
 	})
 	t.Run("nothing takes its own place, however often a file says the same", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
-		must(s.ImportMemories(ctx, []Exported{one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 3), one(3, "Ann rows", "superseded", 0)}))(t)
+		check.Must(s.ImportMemories(ctx, []Exported{one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 3), one(3, "Ann rows", "superseded", 0)}))(t)
 		if n := number(t, s, "SELECT count(*) FROM memories m JOIN memories b ON b.id = m.superseded_by LEFT JOIN memories c ON c.id = b.superseded_by WHERE b.id = m.id OR c.id = m.id"); n != 0 {
 			t.Errorf("%d lead back to themselves", n)
 		}

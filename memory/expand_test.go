@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -42,12 +43,12 @@ func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
 	c := imported(t, 50)
 	id := storeSummary(t, c, leaf, worker, 11, 40)
 	applyRows(t, c, id)
-	must(c.Transcript().Delete(ctx, []string{"m20"}))(t)
+	check.Must(c.Transcript().Delete(ctx, []string{"m20"}))(t)
 	for _, budget := range []int{150, 400, 10_000} {
 		var seqs []int64
 		pages := 0
 		for arguments := fmt.Sprintf(`{"compaction": %d}`, id); ; pages++ {
-			p := must(expandPage(t, c, budget, arguments))(t)
+			p := check.Must(expandPage(t, c, budget, arguments))(t)
 			for _, m := range p.Messages {
 				seqs = append(seqs, m.Seq)
 				if m.Text != fmt.Sprintf("message number %d", m.Seq) || m.Who != []string{"Ann", "Bob"}[m.Seq%2] {
@@ -84,7 +85,7 @@ func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 		{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "1", Tool: "look", Text: "42", Time: day},
 		{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "It is 42.", Time: day},
 	}
-	noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows, Reply: "r", Pieces: []string{"x"}}))
+	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows, Reply: "r", Pieces: []string{"x"}}))
 	p, err := expandPage(t, c, 1000, `{"from": 1, "to": 4}`)
 	if err != nil || len(p.Messages) != 4 || !strings.Contains(p.Messages[0].Text, "ls -l /tmp") || p.Messages[1].Calls[0] != `look {"at":"x"}` || p.Messages[2].Text != "42" || p.Messages[2].Who != "tool look" {
 		t.Errorf("got %+v, %v", p, err)
@@ -93,7 +94,7 @@ func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 
 func TestExpandIsBounded(t *testing.T) {
 	c := newConversation(t)
-	must(c.Past().Import(ctx, []Inbound{said(1, "begin "+strings.Repeat("word ", 5000)+"end"), said(2, "short")}))(t)
+	check.Must(c.Past().Import(ctx, []Inbound{said(1, "begin "+strings.Repeat("word ", 5000)+"end"), said(2, "short")}))(t)
 	p, err := expandPage(t, c, 300, `{"from": 1, "to": 9999999999999}`)
 	if err != nil || len(p.Messages) != 1 || p.Next != 2 || !strings.HasPrefix(p.Messages[0].Text, "begin ") || !strings.HasSuffix(p.Messages[0].Text, "end") || !strings.Contains(p.Messages[0].Text, "characters left out") {
 		t.Errorf("got %.300v, %v", p, err)
@@ -111,7 +112,7 @@ func TestExpandReachesNoOtherConversation(t *testing.T) {
 		for n := range 10 {
 			past = append(past, said(n+1, c.Name()))
 		}
-		must(c.Past().Import(ctx, past))(t)
+		check.Must(c.Past().Import(ctx, past))(t)
 	}
 	id := storeSummary(t, there, leaf, worker, 1, 5)
 	for arguments, want := range map[string]string{
@@ -165,7 +166,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
-	expect(t, "it is found by the secret", len(must(c.Memories().Search(ctx, key, 10))(t)), 0)
+	check.Equal(t, "it is found by the secret", len(check.Must(c.Memories().Search(ctx, key, 10))(t)), 0)
 }
 
 func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
@@ -173,7 +174,7 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	j := begin(t, c, leaf, worker, 1, 5)
 	save := func(content string, seq int) {
 		t.Helper()
-		must(j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq))))(t)
+		check.Must(j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq))))(t)
 	}
 	save("first", 1)
 	takeBack := j.Mark()
@@ -181,7 +182,7 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	save("first", 3) // which gives the first one another source
 	takeBack()
 	save("third", 4)
-	must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Model: "another"}))(t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Model: "another"}))(t)
 	found, err := c.Memories().Search(ctx, "", 10)
 	var got []string
 	for _, m := range found {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func TestEndOf(t *testing.T) {
@@ -56,29 +58,29 @@ func TestExpiry(t *testing.T) {
 				}
 			}
 		}
-		expect(t, "recalled", len(must(c.Memories().Search(ctx, "away reason", 99))(t)), 4)
+		check.Equal(t, "recalled", len(check.Must(c.Memories().Search(ctx, "away reason", 99))(t)), 4)
 		answer, err := call(tools, "memory_search", `{"query": "away", "kind": "event"}`)
 		if err != nil || !strings.Contains(answer, `"total":4`) {
 			t.Errorf("%s, %v", answer, err)
 		}
 	})
 	t.Run("pinned it has no end", func(t *testing.T) {
-		noError(t, c.Memories().Pin(ctx, 4, true))
+		check.NoError(t, c.Memories().Pin(ctx, 4, true))
 		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
 			t.Errorf("%+v, %v", m, err)
 		}
-		expect(t, "recalled", len(must(c.Memories().Search(ctx, "away", 99))(t)), 5)
-		noError(t, c.Memories().Pin(ctx, 4, false))
+		check.Equal(t, "recalled", len(check.Must(c.Memories().Search(ctx, "away", 99))(t)), 5)
+		check.NoError(t, c.Memories().Pin(ctx, 4, false))
 		if m, _, _ := c.store.Memory(ctx, 4); m.State != "expired" {
 			t.Errorf("%+v", m)
 		}
 	})
 	t.Run("said again after its end it has none, and with another end that one", func(t *testing.T) {
-		must(call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`))(t)
+		check.Must(call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`))(t)
 		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.State != "active" || !m.Expires.IsZero() || m.Confirmed != 2 {
 			t.Errorf("%+v, %v", m, err)
 		}
-		must(call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [6], "expires": "9d"}`))(t)
+		check.Must(call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [6], "expires": "9d"}`))(t)
 		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.Expires.IsZero() || m.Confirmed != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/check"
 )
 
 // incomplete is message n, of which its connector can find out more.
@@ -35,7 +36,7 @@ func TestIncomplete(t *testing.T) {
 		full := found[0]
 		full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
 		full.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
-		noError(t, c.Inbox().Complete(ctx, found[0], full))
+		check.NoError(t, c.Inbox().Complete(ctx, found[0], full))
 		taken := deliver(t, c)
 		if len(taken) != 2 || taken[0].Author != "Beatrice" || taken[0].Text != "b @Ann" || taken[0].Quote != `Ann: "a"` || taken[1].ID != "m3" ||
 			!reflect.DeepEqual(taken[0].Attachments, full.Attachments) {
@@ -66,13 +67,13 @@ func TestIncomplete(t *testing.T) {
 		}
 		full := was[0]
 		full.Text = "first @Ann"
-		noError(t, c.Inbox().Complete(ctx, was[0], full))
+		check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
 		again, err := c.Inbox().Incomplete(ctx)
 		if err != nil || len(again) != 1 || again[0].Text != "second <@1>" {
 			t.Fatalf("%+v, %v", again, err)
 		}
 		full.Text = "second @Ann"
-		noError(t, c.Inbox().Complete(ctx, again[0], full))
+		check.NoError(t, c.Inbox().Complete(ctx, again[0], full))
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].Text != "second @Ann" {
 			t.Errorf("took up %+v", taken)
 		}
@@ -88,7 +89,7 @@ func TestIncomplete(t *testing.T) {
 		if _, changed, err := c.Transcript().Edit(ctx, now); !changed || err != nil {
 			t.Fatal(changed, err)
 		}
-		noError(t, c.Inbox().Complete(ctx, was[0], was[0]))
+		check.NoError(t, c.Inbox().Complete(ctx, was[0], was[0]))
 		if again, err := c.Inbox().Incomplete(ctx); err != nil || len(again) != 1 || again[0].Attachments != nil {
 			t.Errorf("%+v, %v", again, err)
 		}
@@ -100,8 +101,8 @@ func TestIncomplete(t *testing.T) {
 		remove(t, c, 1)
 		full := was[0]
 		full.Attachments = []chat.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
-		noError(t, c.Inbox().Complete(ctx, was[0], full))
-		expect(t, "something is left", number(t, c.store, "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"), 0)
+		check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
+		check.Equal(t, "something is left", number(t, c.store, "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"), 0)
 	})
 	t.Run("whoever asks for an answer meanwhile is heard", func(t *testing.T) {
 		c := newConversation(t)
@@ -110,7 +111,7 @@ func TestIncomplete(t *testing.T) {
 		again := said(1, "x")
 		again.Addressed = true
 		deliverOnly(t, c, again)
-		noError(t, c.Inbox().Complete(ctx, was[0], was[0]))
+		check.NoError(t, c.Inbox().Complete(ctx, was[0], was[0]))
 		if taken := deliver(t, c); !taken[0].Addressed {
 			t.Errorf("took up %+v", taken)
 		}
@@ -184,7 +185,7 @@ func TestFiles(t *testing.T) {
 		if _, data, err := other.Transcript().File(ctx, theirs[0].Attachments[0].File); string(data) != "theirs" || err != nil {
 			t.Errorf("%q, %v", data, err)
 		}
-		expect(t, "files", number(t, c.store, "SELECT count(*) FROM files"), 1)
+		check.Equal(t, "files", number(t, c.store, "SELECT count(*) FROM files"), 1)
 	})
 	t.Run("an edit that leaves it where it is keeps the picture, one that takes it away deletes it", func(t *testing.T) {
 		for _, waits := range []bool{true, false} {

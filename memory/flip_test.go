@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // use does with a folder what a bot does, and returns the first error.
@@ -43,9 +45,9 @@ func use(t *testing.T, dir string) (err error) {
 // errors, says that the file is damaged where it does not open, and begins no new one.
 func TestBitsThatFlip(t *testing.T) {
 	dir, _ := stocked(t, 20)
-	whole := must(os.ReadFile(File(dir)))(t)
+	whole := check.Must(os.ReadFile(File(dir)))(t)
 	torn, log := left(t)
-	base := must(os.ReadFile(File(torn)))(t)
+	base := check.Must(os.ReadFile(File(torn)))(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	flip := func(bytes []byte, from, to int) []byte {
 		bytes = append([]byte{}, bytes...)
@@ -97,12 +99,12 @@ func TestALogOfAnotherDatabase(t *testing.T) {
 	killed, log := left(t)
 	for name, of := range map[string]func() string{
 		"an older state of the same": func() string {
-			base := must(os.ReadFile(File(killed)))(t)
+			base := check.Must(os.ReadFile(File(killed)))(t)
 			return string(base)
 		},
 		"another one": func() string {
 			dir, _ := stocked(t, 20)
-			whole := must(os.ReadFile(File(dir)))(t)
+			whole := check.Must(os.ReadFile(File(dir)))(t)
 			return string(whole)
 		},
 	} {
@@ -127,7 +129,7 @@ func TestAFolderCopiedWhileABotRuns(t *testing.T) {
 		deliver(t, c, said(i+1, "message"))
 		copied := t.TempDir()
 		for _, name := range []string{databaseName, databaseName + "-wal", lockName} { // one after the other, as cp does
-			text := must(os.ReadFile(dir + "/" + name))(t)
+			text := check.Must(os.ReadFile(dir + "/" + name))(t)
 			write(t, copied, name, string(text))
 			deliver(t, c, said(100*(i+1), "meanwhile"))
 		}

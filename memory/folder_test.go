@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestFolder(t *testing.T) {
@@ -39,8 +41,8 @@ func TestFolder(t *testing.T) {
 		for _, version := range []string{"0", "1"} {
 			dir := t.TempDir()
 			path := filepath.Join(dir, databaseName)
-			foreign := must(sql.Open("sqlite3", path))(t)
-			must(foreign.Exec("CREATE TABLE stones (x); INSERT INTO stones VALUES (1); PRAGMA user_version = " + version))(t)
+			foreign := check.Must(sql.Open("sqlite3", path))(t)
+			check.Must(foreign.Exec("CREATE TABLE stones (x); INSERT INTO stones VALUES (1); PRAGMA user_version = " + version))(t)
 			foreign.Close()
 			chmod(t, path, 0o644)
 			chmod(t, dir, 0o755)
@@ -82,23 +84,23 @@ func TestFolder(t *testing.T) {
 
 func write(t testing.TB, dir, name, text string) {
 	t.Helper()
-	noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 func read(t testing.TB, path string) string {
 	t.Helper()
-	text := must(os.ReadFile(path))(t)
+	text := check.Must(os.ReadFile(path))(t)
 	return string(text)
 }
 
 func chmod(t testing.TB, path string, mode fs.FileMode) {
 	t.Helper()
-	noError(t, os.Chmod(path, mode))
+	check.NoError(t, os.Chmod(path, mode))
 }
 
 // mode is what a file allows to whom.
 func mode(t testing.TB, path string) fs.FileMode {
 	t.Helper()
-	info := must(os.Stat(path))(t)
+	info := check.Must(os.Stat(path))(t)
 	return info.Mode() & (fs.ModePerm | fs.ModeSticky)
 }

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"cairn/internal/check"
 )
 
 func away(t *testing.T, s *Store, connector string) []Gap {
 	t.Helper()
-	gaps := must(s.Away(ctx, connector, nil))(t)
+	gaps := check.Must(s.Away(ctx, connector, nil))(t)
 	return gaps
 }
 
@@ -32,7 +34,7 @@ func TestAway(t *testing.T) {
 		m := said(3, "c")
 		m.Addressed = true
 		deliver(t, taken, m)
-		noError(t, taken.Turns().Finish(ctx, Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
+		check.NoError(t, taken.Turns().Finish(ctx, Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
 		want := []Gap{{"discord:1/2", "m2", "m2"}, {"discord:1/3", "m3", "m3"}, {"discord:1/4", "", ""}}
 		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v", got)
@@ -92,12 +94,12 @@ func TestAway(t *testing.T) {
 func TestGap(t *testing.T) {
 	fill := func(t *testing.T, c *Conversation, last string, done bool, said ...Inbound) int {
 		t.Helper()
-		fresh := must(c.Past().FillGap(ctx, said, last, done))(t)
+		fresh := check.Must(c.Past().FillGap(ctx, said, last, done))(t)
 		return fresh
 	}
 	set := func(t *testing.T, c *Conversation, after string) {
 		t.Helper()
-		noError(t, c.Past().SetGap(ctx, after))
+		check.NoError(t, c.Past().SetGap(ctx, after))
 	}
 	t.Run("it is opened once, and closed", func(t *testing.T) {
 		c := newConversation(t)
@@ -105,7 +107,7 @@ func TestGap(t *testing.T) {
 		set(t, c, "m1")
 		set(t, c, "m2")
 		wantGap(t, c, "m1", true)
-		noError(t, c.Past().CloseGap(ctx, "m1"))
+		check.NoError(t, c.Past().CloseGap(ctx, "m1"))
 		wantGap(t, c, "", false)
 	})
 	t.Run("it is filled page by page, and a crash in between goes on where it stopped", func(t *testing.T) {
@@ -115,19 +117,19 @@ func TestGap(t *testing.T) {
 		deliver(t, c, said(1, "a"))
 		away(t, s, "slack")
 		deliverOnly(t, c, said(6, "live"))
-		expect(t, "the result", fill(t, c, "m3", false, said(1, "a"), said(2, "b"), said(3, "c")), 2)
+		check.Equal(t, "the result", fill(t, c, "m3", false, said(1, "a"), said(2, "b"), said(3, "c")), 2)
 		s.Close()
 		s = openStore(t, dir)
 		c = find(t, s, "slack:1/2")
 		wantGap(t, c, "m3", true)
 		deliverOnly(t, c, said(7, "live"))
-		expect(t, "the result", fill(t, c, "m6", true, said(4, "d"), said(5, "e"), said(6, "live")), 2)
+		check.Equal(t, "the result", fill(t, c, "m6", true, said(4, "d"), said(5, "e"), said(6, "live")), 2)
 		wantGap(t, c, "", false)
 		var ids []string
 		for _, m := range deliver(t, c) {
 			ids = append(ids, m.ID)
 		}
-		expectAll(t, "taken up as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
+		check.EqualAll(t, "taken up as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
 	})
 	t.Run("whoever asked while the bot was away waits for an answer", func(t *testing.T) {
 		c := newConversation(t)
@@ -146,7 +148,7 @@ func TestGap(t *testing.T) {
 		deliverOnly(t, c, said(2, "b"))
 		remove(t, c, 1, 2)
 		set(t, c, "")
-		expect(t, "the result", fill(t, c, "m3", true, said(1, "a"), said(2, "b"), said(3, "c")), 1)
+		check.Equal(t, "the result", fill(t, c, "m3", true, said(1, "a"), said(2, "b"), said(3, "c")), 1)
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].ID != "m3" {
 			t.Errorf("took up %+v", taken)
 		}
@@ -176,7 +178,7 @@ func TestGap(t *testing.T) {
 		if _, err := c.Past().FillGap(ctx, []Inbound{said(2, "b"), {Text: "no id"}}, "m3", true); err == nil {
 			t.Error("no error")
 		}
-		expect(t, "something has changed", dump(t, c.store), before)
+		check.Equal(t, "something has changed", dump(t, c.store), before)
 	})
 }
 
@@ -239,7 +241,7 @@ func BenchmarkFillGap(b *testing.B) {
 			page[j] = said(i*100+j, "x")
 			page[j].Time = day.Add(page[j].Time.Sub(day) + 1000*rand.N(page[j].Time.Sub(day)+1))
 		}
-		must(c.Past().FillGap(ctx, page, "x", false))(b)
+		check.Must(c.Past().FillGap(ctx, page, "x", false))(b)
 		if i%20 == 19 {
 			deliver(b, c)
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // left is what a bot leaves that was killed: a database, and a log with what was said last.
@@ -19,7 +21,7 @@ func left(t *testing.T) (dir string, log []byte) {
 	if err != nil || len(log) == 0 {
 		t.Fatal("there is no log", err)
 	}
-	base := must(os.ReadFile(File(dir)))(t)
+	base := check.Must(os.ReadFile(File(dir)))(t)
 	s.Close()
 	write(t, dir, databaseName, string(base))
 	write(t, dir, databaseName+"-wal", string(log))
@@ -52,24 +54,24 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 	t.Run("an emptied file whose log is there", func(t *testing.T) {
 		dir, log := left(t)
 		write(t, dir, databaseName, "")
-		expectError(t, failure(Inspect(ctx, File(dir))), ErrDamaged)
+		check.Error(t, check.ErrorOf(Inspect(ctx, File(dir))), ErrDamaged)
 		refused(t, dir, "bring it back, or move the log away")
-		expect(t, "the log is not what it was", string(must(os.ReadFile(File(dir)+"-wal"))(t)) == string(log), true)
+		check.Equal(t, "the log is not what it was", string(check.Must(os.ReadFile(File(dir)+"-wal"))(t)) == string(log), true)
 	})
 	t.Run("a file that is gone, and its log is there", func(t *testing.T) {
 		dir, _ := left(t)
-		base := must(os.ReadFile(File(dir)))(t)
-		noError(t, os.Remove(File(dir)))
+		base := check.Must(os.ReadFile(File(dir)))(t)
+		check.NoError(t, os.Remove(File(dir)))
 		refused(t, dir, "bring it back, or move the log away")
-		expectError(t, failure(Inspect(ctx, File(dir))), ErrDamaged)
+		check.Error(t, check.ErrorOf(Inspect(ctx, File(dir))), ErrDamaged)
 		write(t, dir, databaseName, string(base))
-		expect(t, "brought back it has messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
+		check.Equal(t, "brought back it has messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
 	t.Run("and a backup does, with what is left kept beside it", func(t *testing.T) {
 		dir, log := left(t)
 		file := dir + "/b.db"
 		s := openStore(t, dir)
-		must(s.Backup(ctx, file))(t)
+		check.Must(s.Backup(ctx, file))(t)
 		s.Close()
 		write(t, dir, databaseName, "")
 		write(t, dir, databaseName+"-wal", string(log))
@@ -77,24 +79,24 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, "the log is gone", string(must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
-		expect(t, "messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
+		check.Equal(t, "the log is gone", string(check.Must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
+		check.Equal(t, "messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
 	t.Run("but one that somebody deleted is begun again", func(t *testing.T) {
 		dir := t.TempDir()
 		openStore(t, dir).Close()
-		noError(t, os.Remove(File(dir)))
+		check.NoError(t, os.Remove(File(dir)))
 		l, err := prepare(ctx, dir, File(dir)) // and then it is killed
 		if err != nil {
 			t.Fatal(err)
 		}
-		noError(t, l.release())
+		check.NoError(t, l.release())
 		openStore(t, dir)
 	})
 	t.Run("and there is no moment without one while another takes its place", func(t *testing.T) {
 		dir := t.TempDir()
 		openStore(t, dir).Close()
-		aside := must(putAside(ctx, File(dir)))(t)
+		aside := check.Must(putAside(ctx, File(dir)))(t)
 		for _, path := range []string{aside, File(dir)} {
 			if _, err := Inspect(ctx, path); err != nil {
 				t.Error(err)
@@ -109,7 +111,7 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		}
 		openStore(t, dir).Close()
 		for _, name := range []string{databaseName, lockName} {
-			info := must(os.Stat(dir + "/" + name))(t)
+			info := check.Must(os.Stat(dir + "/" + name))(t)
 			if owner := info.Sys().(*syscall.Stat_t).Uid; owner != nobody {
 				t.Errorf("%s is of user %d", name, owner)
 			}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/check"
 )
 
 // hold reports a delivery as the hub does, and returns whether it was held.
@@ -49,7 +50,7 @@ func TestHeldDeliveries(t *testing.T) {
 	if hold(t, s, sent(name, said(1, "first"), said(2, "second"))) {
 		t.Fatal("it is held, and nothing is being rewritten")
 	}
-	noError(t, s.held.open(ctx, s.heldPath()))
+	check.NoError(t, s.held.open(ctx, s.heldPath()))
 	picture := said(4, "look")
 	picture.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
 	edited := said(5, "fifth, edited")
@@ -74,14 +75,14 @@ func TestHeldDeliveries(t *testing.T) {
 	}
 	s.Close() // as a process leaves it that was killed
 	s = openStore(t, dir)
-	noError(t, s.DeliverHeld(ctx))
-	expectError(t, failure(os.Stat(filepath.Join(dir, heldName))), fs.ErrNotExist)
+	check.NoError(t, s.DeliverHeld(ctx))
+	check.Error(t, check.ErrorOf(os.Stat(filepath.Join(dir, heldName))), fs.ErrNotExist)
 	if hold(t, s, sent(name, said(7, "seventh"))) {
 		t.Error("it is held, and nothing is being rewritten any more")
 	}
 	taken := deliver(t, find(t, s, name))
-	expectAll(t, "taken up", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
-	expect(t, "pictures are stored", number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
+	check.EqualAll(t, "taken up", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
+	check.Equal(t, "pictures are stored", number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
 }
 
 // heldBy returns a store that found deliveries of an earlier process.
@@ -89,7 +90,7 @@ func heldBy(t *testing.T, deliveries ...Delivery) *Store {
 	t.Helper()
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	noError(t, s.held.open(ctx, s.heldPath()))
+	check.NoError(t, s.held.open(ctx, s.heldPath()))
 	for _, d := range deliveries {
 		hold(t, s, d)
 	}
@@ -116,13 +117,13 @@ func TestHeldDeliveriesAreAppliedByOne(t *testing.T) {
 		})
 	}
 	all.Wait()
-	expectAll(t, "taken up", texts(deliver(t, find(t, s, name))), want)
+	check.EqualAll(t, "taken up", texts(deliver(t, find(t, s, name))), want)
 }
 
 func TestAHeldDeliveryThatCannotBeReadStays(t *testing.T) {
 	s := heldBy(t)
-	noError(t, s.held.open(ctx, s.heldPath()))
-	must(s.held.db.Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
+	check.NoError(t, s.held.open(ctx, s.heldPath()))
+	check.Must(s.held.db.Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
 	for range 2 {
 		if err := s.DeliverHeld(ctx); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), s.heldPath()) {
 			t.Errorf("it says %v", err)
@@ -161,7 +162,7 @@ func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
 		timer.Stop()
 		_ = bot.Wait()
 		s := openStore(t, dir)
-		noError(t, s.DeliverHeld(ctx))
+		check.NoError(t, s.DeliverHeld(ctx))
 		taken := deliver(t, find(t, s, "terminal:held"))
 		all := number(t, s, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation WHERE c.name = 'terminal:held'")
 		if all < acknowledged || all > acknowledged+1 { // it may be on disk and not acknowledged yet
@@ -171,7 +172,7 @@ func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
 		if !slices.IsSortedFunc(taken, func(a, b chat.Message) int { return a.Time.Compare(b.Time) }) {
 			t.Fatalf("the order is another one: %q", texts(taken))
 		}
-		must(Inspect(ctx, File(dir)))(t)
+		check.Must(Inspect(ctx, File(dir)))(t)
 		s.Close()
 	}
 	if acknowledged < 20 {

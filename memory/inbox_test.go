@@ -14,6 +14,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 func TestDeliver(t *testing.T) {
@@ -27,7 +28,7 @@ func TestDeliver(t *testing.T) {
 		if r, err := c.Inbox().Deliver(ctx, said(7, "something else")); err != nil || r.Fresh || r.Seq != 0 {
 			t.Errorf("again, waiting: %+v, %v", r, err)
 		}
-		expect(t, "taken up", len(deliver(t, c)), 40)
+		check.Equal(t, "taken up", len(deliver(t, c)), 40)
 		if r, err := c.Inbox().Deliver(ctx, said(7, "ok")); err != nil || r.Fresh || r.Seq != 8 {
 			t.Errorf("again, taken up: %+v, %v", r, err)
 		}
@@ -102,7 +103,7 @@ func TestDeliver(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		expect(t, "taken up", len(deliver(t, c)), 7*15+20)
+		check.Equal(t, "taken up", len(deliver(t, c)), 7*15+20)
 	})
 }
 
@@ -158,7 +159,7 @@ func TestTakeUp(t *testing.T) {
 		for _, m := range taken {
 			turns = append(turns, m.Turn)
 		}
-		expectAll(t, "turns", turns, []int64{1, 2, 3, 3, 3})
+		check.EqualAll(t, "turns", turns, []int64{1, 2, 3, 3, 3})
 		if got := load(t, c); got.Open != 3 || got.Next != 6 || !reflect.DeepEqual(got.Messages, taken) {
 			t.Errorf("loaded %+v", got)
 		}
@@ -203,7 +204,7 @@ func TestTakeUp(t *testing.T) {
 	})
 	t.Run("a stored cost is what the message costs", func(t *testing.T) {
 		for _, m := range deliver(t, newConversation(t), addressed(1), said(2, "日本語")) {
-			expect(t, "tokens", m.Tokens, compactor.TokensOf(m))
+			check.Equal(t, "tokens", m.Tokens, compactor.TokensOf(m))
 		}
 	})
 }
@@ -211,7 +212,7 @@ func TestTakeUp(t *testing.T) {
 func deliverOnly(t *testing.T, c *Conversation, messages ...Inbound) {
 	t.Helper()
 	for _, m := range messages {
-		must(c.Inbox().Deliver(ctx, m))(t)
+		check.Must(c.Inbox().Deliver(ctx, m))(t)
 	}
 }
 
@@ -232,15 +233,15 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("a conversation in use is refused, one that was imported may be talked in", func(t *testing.T) {
 		c := newConversation(t)
-		must(c.Past().Import(ctx, past))(t)
+		check.Must(c.Past().Import(ctx, past))(t)
 		deliverOnly(t, c, said(9, "hello"))
 		before := dump(t, c.store)
-		expectError(t, failure(c.Past().Import(ctx, past)), ErrLive)
-		expect(t, "a refused import changed something", dump(t, c.store), before)
+		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), ErrLive)
+		check.Equal(t, "a refused import changed something", dump(t, c.store), before)
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].Seq != 4 {
 			t.Errorf("taken up: %+v", taken)
 		}
-		expectError(t, failure(c.Past().Import(ctx, past)), ErrLive)
+		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), ErrLive)
 	})
 	t.Run("a bad message leaves nothing of its batch", func(t *testing.T) {
 		c := newConversation(t)
@@ -248,6 +249,6 @@ func TestImport(t *testing.T) {
 		if _, err := c.Past().Import(ctx, []Inbound{said(1, "a"), {Text: "no id"}}); err == nil {
 			t.Error("no error")
 		}
-		expect(t, "half a batch is left", dump(t, c.store), before)
+		check.Equal(t, "half a batch is left", dump(t, c.store), before)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing/quick"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -33,7 +34,7 @@ func TestRecall(t *testing.T) {
 		m.Addressed = n == len(texts)-1
 		deliver(t, c, m)
 	}
-	noError(t, c.Turns().Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []chat.Message{
+	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []chat.Message{
 		{Seq: 9, Turn: 8, Role: llm.RoleTool, Tool: "recall", Text: "Pepper the dog", Time: day},
 		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: day},
 		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: day},
@@ -70,12 +71,12 @@ func TestRecall(t *testing.T) {
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			got := find(test.query, 10, 100)
-			expectAll(t, "found", got, test.want)
+			check.EqualAll(t, "found", got, test.want)
 		})
 	}
 	t.Run("nothing from the seq given on is found, and no more than the limit", func(t *testing.T) {
-		expectAll(t, "found", find("pepper", 10, 7), []int64{3})
-		expect(t, "found", len(find("pepper", 1, 100)), 1)
+		check.EqualAll(t, "found", find("pepper", 10, 7), []int64{3})
+		check.Equal(t, "found", len(find("pepper", 1, 100)), 1)
 		if got := find("pepper", -1, 100); got != nil {
 			t.Errorf("found %v", got)
 		}
@@ -91,7 +92,7 @@ func TestRankingIsDeterministic(t *testing.T) {
 	for n := range 150 {
 		past = append(past, said(n, fmt.Sprintf("red green blue word%d", n%7)))
 	}
-	must(c.Past().Import(ctx, past))(t)
+	check.Must(c.Past().Import(ctx, past))(t)
 	first, err := c.Recall(ctx, Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
 	if err != nil || len(first) != 60 {
 		t.Fatal(len(first), err)
@@ -125,5 +126,5 @@ func TestNoQueryDoesHarm(t *testing.T) {
 	}, nil); err != nil {
 		t.Error(err)
 	}
-	expect(t, "a query changed something", dump(t, c.store), before)
+	check.Equal(t, "a query changed something", dump(t, c.store), before)
 }

@@ -9,6 +9,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 const (
@@ -57,7 +58,7 @@ func TestInherit(t *testing.T) {
 	if in.Root == nil || in.Root.Text != "I bought red bicycles in Turin." || in.Root.Author != "Ann" || !in.Root.Time.Equal(said(8, "").Time) {
 		t.Errorf("it hangs on %+v", in.Root)
 	}
-	expect(t, "nobody knows whose thread it is", number(t, s, "SELECT count(*) FROM conversations WHERE name = ? AND parent = ?", inside, above.id), 1)
+	check.Equal(t, "nobody knows whose thread it is", number(t, s, "SELECT count(*) FROM conversations WHERE name = ? AND parent = ?", inside, above.id), 1)
 	t.Run("once", func(t *testing.T) {
 		applyRows(t, above, sumUp(t, above, leaf, worker, 7, 7, "More."))
 		edit(t, above, 8, "I bought nothing.")
@@ -80,7 +81,7 @@ func TestWhatAThreadHangsOn(t *testing.T) {
 		m.Addressed = true
 		turn := deliver(t, above, m)[0].Seq
 		reply := chat.Message{Seq: turn + 1, Turn: turn, Role: "assistant", ID: "reply-11", Text: "half past nine", Time: day}
-		noError(t, above.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}))
+		check.NoError(t, above.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}))
 		run(t, s, "UPDATE outbox SET state = 'sent', platform_id = 'p1' WHERE reply = 'reply-11'")
 		if root := load(t, thread(t, s, "p1")).Head.Inherited.Root; root == nil || root.Role != "assistant" || root.Text != "half past nine" {
 			t.Errorf("it hangs on %+v", root)
@@ -114,7 +115,7 @@ func TestWhatAThreadHangsOn(t *testing.T) {
 	})
 	t.Run("what is read back of the past may be its first message", func(t *testing.T) {
 		c := find(t, s, general+"/m7")
-		must(c.Past().Backfill(ctx, []Inbound{said(1, "before the bot came")}))(t)
+		check.Must(c.Past().Backfill(ctx, []Inbound{said(1, "before the bot came")}))(t)
 		if in := load(t, c).Head.Inherited; in.Root == nil || len(in.Stack) != 2 {
 			t.Errorf("inherited are %+v", in)
 		}
@@ -144,7 +145,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	if root := load(t, third).Head.Inherited.Root; root == nil || !strings.Contains(root.Quote, secret) {
 		t.Fatalf("the third hangs on %+v", root)
 	}
-	must(above.Transcript().Delete(ctx, []string{"elsewhere"}))(t)
+	check.Must(above.Transcript().Delete(ctx, []string{"elsewhere"}))(t)
 	if root := load(t, third).Head.Inherited.Root; root == nil || root.Quote != "" {
 		t.Errorf("the quote stays: %+v", root)
 	}
@@ -176,7 +177,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 			m.ReplyTo, m.Quote = "m11", `Bob: "a `+secret+`"`
 			deliverOnly(t, c, m)
 			if n == 1 {
-				must(c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
+				check.Must(c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 			}
 		}
 		remove(t, above, 11)
@@ -210,10 +211,10 @@ func TestARepairReachesThreads(t *testing.T) {
 	before := load(t, c).Head.Version
 	repair := func(text string) {
 		t.Helper()
-		j := must(above.Compactions().Begin(ctx, compactor.Compaction{
+		j := check.Must(above.Compactions().Begin(ctx, compactor.Compaction{
 			Kind: leaf, By: worker, State: compactor.Running, Trigger: compactor.OnRepair, Span: compactor.Span{From: 4, To: 6}, Messages: 2,
 		}))(t)
-		must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
 		applyRows(t, above, j.ID())
 	}
 	repair("Bicycles were bought again.")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/check"
 )
 
 func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
@@ -13,7 +14,7 @@ func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
 	deliver(t, c, said(1, "the secret is swordfish"))
 	reply := said(2, "really?")
 	reply.ReplyTo, reply.Quote, reply.Incomplete = "m1", `Bob: "the secret is swordfish"`, true
-	must(c.Inbox().Deliver(ctx, reply))(t)
+	check.Must(c.Inbox().Deliver(ctx, reply))(t)
 	was, err := c.Inbox().Incomplete(ctx) // and the connector is asked for more
 	if err != nil || len(was) != 1 {
 		t.Fatal(was, err)
@@ -21,7 +22,7 @@ func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
 	remove(t, c, 1)
 	full := was[0]
 	full.Author = "Ann Smith"
-	noError(t, c.Inbox().Complete(ctx, was[0], full))
+	check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
 	deliver(t, c)
 	if strings.Contains(dump(t, c.store), "swordfish") {
 		t.Error("the deleted words are back, as a quote")
@@ -33,9 +34,9 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 	m := said(1, "one")
 	m.ID = "10"
 	deliver(t, c, m)
-	must(c.store.Away(ctx, "terminal", nil))(t)
+	check.Must(c.store.Away(ctx, "terminal", nil))(t)
 	// The disk did not take message 6 earlier; its connector wants it read again.
-	noError(t, c.Past().SetGap(ctx, "5"))
+	check.NoError(t, c.Past().SetGap(ctx, "5"))
 	if after, _, err := c.Past().Gap(ctx); after != "5" || err != nil {
 		t.Errorf("the gap begins after %s, and message 6 is never read, %v", after, err)
 	}
@@ -44,7 +45,7 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		c := newConversation(t)
-		must(c.Inbox().Deliver(ctx, said(1, "ab")))(t)
+		check.Must(c.Inbox().Deliver(ctx, said(1, "ab")))(t)
 		if !waits {
 			deliver(t, c)
 		}
@@ -87,11 +88,11 @@ func TestAGapFoundByTheConnectorIsNotClosedByMistake(t *testing.T) {
 func TestARepetitionAddsFiles(t *testing.T) {
 	c := newConversation(t)
 	m := said(1, "look")
-	must(c.Inbox().Deliver(ctx, m))(t)
+	check.Must(c.Inbox().Deliver(ctx, m))(t)
 	m.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
 	m.Incomplete = true
 	for range 2 {
-		must(c.Inbox().Deliver(ctx, m))(t)
+		check.Must(c.Inbox().Deliver(ctx, m))(t)
 	}
 	if waiting, err := c.Inbox().Incomplete(ctx); err != nil || len(waiting) != 1 || len(waiting[0].Attachments) != 1 {
 		t.Errorf("what waits is %+v, %v", waiting, err)
@@ -101,10 +102,10 @@ func TestARepetitionAddsFiles(t *testing.T) {
 func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
 	c := newConversation(t)
 	for _, n := range []int{3, 1, 2} {
-		must(c.Inbox().Deliver(ctx, said(n, "x")))(t)
+		check.Must(c.Inbox().Deliver(ctx, said(n, "x")))(t)
 	}
-	noError(t, c.Past().SetGap(ctx, "m0"))
-	must(c.Past().FillGap(ctx, []Inbound{said(1, "x"), said(2, "x")}, "m2", true))(t)
+	check.NoError(t, c.Past().SetGap(ctx, "m0"))
+	check.Must(c.Past().FillGap(ctx, []Inbound{said(1, "x"), said(2, "x")}, "m2", true))(t)
 	taken, err := c.Inbox().TakeUp(ctx, All, 1000, time.Time{})
 	for i, m := range taken {
 		if want := said(i+1, "x").ID; m.ID != want {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // state is that of a memory.
@@ -36,19 +38,19 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 			if err := c.Memories().Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
 				t.Errorf("%s: %s, %v", was, state(t, c, s.ID), err)
 			}
-			expectError(t, c.Memories().Restore(ctx, s.ID), ErrNotFound)
+			check.Error(t, c.Memories().Restore(ctx, s.ID), ErrNotFound)
 		}
-		expect(t, "the result", len(must(c.Memories().Search(ctx, "dogs", 9))(t)), 1)
+		check.Equal(t, "the result", len(check.Must(c.Memories().Search(ctx, "dogs", 9))(t)), 1)
 	})
 	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
 		c := imported(t, 4)
 		old := keep(t, c, "Ann", "Ann has a dog")
-		noError(t, c.Memories().Forget(ctx, old.ID))
+		check.NoError(t, c.Memories().Forget(ctx, old.ID))
 		again := keep(t, c, "Ann", "ann has a DOG!")
 		if err := c.Memories().Restore(ctx, old.ID); !errors.Is(err, ErrSaid) || !strings.Contains(err.Error(), fmt.Sprintf("memory %d", again.ID)) {
 			t.Errorf("%v", err)
 		}
-		expect(t, "it is restored all the same", state(t, c, old.ID), "forgotten")
+		check.Equal(t, "it is restored all the same", state(t, c, old.ID), "forgotten")
 	})
 	t.Run("another conversation decides nothing", func(t *testing.T) {
 		c := imported(t, 4)
@@ -68,12 +70,12 @@ func TestPurge(t *testing.T) {
 		var all []int64
 		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
 		for n, city := range []string{"Oslo", "Xanadu", "Bergen"} {
-			must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "fact", "messages": [%d], "supersedes": %d}`, city, n+1, n)))(t)
+			check.Must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "fact", "messages": [%d], "supersedes": %d}`, city, n+1, n)))(t)
 			all = append(all, int64(n+1))
 		}
 		chain := func(id int64) (list []int64) {
 			t.Helper()
-			found := must(c.store.Chain(ctx, id))(t)
+			found := check.Must(c.store.Chain(ctx, id))(t)
 			for _, m := range found {
 				list = append(list, m.ID)
 			}
@@ -84,8 +86,8 @@ func TestPurge(t *testing.T) {
 				t.Errorf("the chain of %d is %v", id, got)
 			}
 		}
-		noError(t, c.store.Purge(ctx, 2))
-		expectError(t, c.store.Purge(ctx, 2), ErrNotFound)
+		check.NoError(t, c.store.Purge(ctx, 2))
+		check.Error(t, c.store.Purge(ctx, 2), ErrNotFound)
 		if got := chain(1); !slices.Equal(got, []int64{1, 3}) || state(t, c, 1) != "superseded" {
 			t.Errorf("the chain is %v", got)
 		}
@@ -93,9 +95,9 @@ func TestPurge(t *testing.T) {
 			t.Errorf("%d rows are left", n)
 		}
 		for _, s := range []int64{1, 3} {
-			noError(t, c.store.Purge(ctx, s))
+			check.NoError(t, c.store.Purge(ctx, s))
 		}
-		expect(t, "words are left", number(t, c.store, "SELECT count(*) FROM memory_terms"), 0)
+		check.Equal(t, "words are left", number(t, c.store, "SELECT count(*) FROM memory_terms"), 0)
 	})
 	t.Run("and no byte of it is in the data folder", func(t *testing.T) {
 		dir := t.TempDir()
@@ -107,8 +109,8 @@ func TestPurge(t *testing.T) {
 		if err != nil || !bytes.Contains(raw, []byte(word)) {
 			t.Fatalf("it never was there: %v", err)
 		}
-		noError(t, c.store.Purge(ctx, s.ID))
-		must(c.store.Vacuum(ctx))(t)
+		check.NoError(t, c.store.Purge(ctx, s.ID))
+		check.Must(c.store.Vacuum(ctx))(t)
 		wantNoBytes(t, dir, word)
 	})
 }
@@ -117,24 +119,24 @@ func TestEditedMemories(t *testing.T) {
 	c := imported(t, 4)
 	s := keep(t, c, "Ann", "Ann has a dog called Bello", 2)
 	other := keep(t, c, "Ann", "Ann plays the flute")
-	noError(t, c.store.Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
+	check.NoError(t, c.store.Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
 	m, from, err := c.store.Memory(ctx, s.ID)
-	noError(t, err)
+	check.NoError(t, err)
 	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(from) != 1 || from[0].Seq != 2 {
 		t.Errorf("got %+v from %v", m, from)
 	}
-	expect(t, "found by the new text", len(must(c.Memories().Search(ctx, "Mina cat", 9))(t)), 1)
-	expect(t, "found by the old text", len(must(c.Memories().Search(ctx, "Bello", 9))(t)), 0)
+	check.Equal(t, "found by the new text", len(check.Must(c.Memories().Search(ctx, "Mina cat", 9))(t)), 1)
+	check.Equal(t, "found by the old text", len(check.Must(c.Memories().Search(ctx, "Bello", 9))(t)), 0)
 	var wrong *ContentError
 	for _, text := range []string{"", " \n", strings.Repeat("x", maxContent+1)} {
 		if err := c.store.Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
-	expectError(t, c.store.Edit(ctx, other.ID, strings.ToUpper(m.Content)), ErrSaid)
-	expectError(t, c.store.Edit(ctx, 999, "Ann has a cat"), ErrNotFound)
-	noError(t, c.Memories().Forget(ctx, other.ID))
-	expectError(t, c.store.Edit(ctx, other.ID, "Ann plays the oboe"), ErrNotFound)
+	check.Error(t, c.store.Edit(ctx, other.ID, strings.ToUpper(m.Content)), ErrSaid)
+	check.Error(t, c.store.Edit(ctx, 999, "Ann has a cat"), ErrNotFound)
+	check.NoError(t, c.Memories().Forget(ctx, other.ID))
+	check.Error(t, c.store.Edit(ctx, other.ID, "Ann plays the oboe"), ErrNotFound)
 	if _, err := c.Transcript().Delete(ctx, []string{from[0].ID}); err != nil || state(t, c, s.ID) != "gone" {
 		t.Errorf("its message is deleted, and it is %s, %v", state(t, c, s.ID), err)
 	}

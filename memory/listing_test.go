@@ -3,11 +3,13 @@ package memory
 import (
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	c := must(s.Conversation(ctx, "discord:9/20"))(t)
+	c := check.Must(s.Conversation(ctx, "discord:9/20"))(t)
 	name := func() string {
 		t.Helper()
 		all, err := s.Listing(ctx)
@@ -23,11 +25,11 @@ func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
 		{"4", "#plaza · Cozy Corner", "#plaza · Cozy Corner"},
 		{"5", strings.Repeat("é", 200) + "x", strings.Repeat("é", 150)},
 	} {
-		must(c.Inbox().Deliver(ctx, Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
+		check.Must(c.Inbox().Deliver(ctx, Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
 		if got := name(); got != step.want {
 			t.Errorf("after message %s it is called %q, want %q", step.id, got, step.want)
 		}
 	}
-	noError(t, c.Privacy().Purge(ctx))
-	expect(t, "a deleted conversation is still called", name(), "")
+	check.NoError(t, c.Privacy().Purge(ctx))
+	check.Equal(t, "a deleted conversation is still called", name(), "")
 }

@@ -16,6 +16,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -51,7 +52,7 @@ var day = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 func openStore(t testing.TB, dir string) *Store {
 	t.Helper()
-	s := must(Open(ctx, Options{Dir: dir}))(t)
+	s := check.Must(Open(ctx, Options{Dir: dir}))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -63,7 +64,7 @@ func newConversation(t testing.TB) *Conversation {
 
 func find(t testing.TB, s *Store, name string) *Conversation {
 	t.Helper()
-	c := must(s.Conversation(ctx, name))(t)
+	c := check.Must(s.Conversation(ctx, name))(t)
 	return c
 }
 
@@ -83,7 +84,7 @@ func imported(t testing.TB, n int) *Conversation {
 	for i := range past {
 		past[i] = said(i+1, fmt.Sprintf("message number %d", i+1))
 	}
-	must(c.Past().Import(ctx, past))(t)
+	check.Must(c.Past().Import(ctx, past))(t)
 	return c
 }
 
@@ -91,9 +92,9 @@ func imported(t testing.TB, n int) *Conversation {
 func deliver(t testing.TB, c *Conversation, messages ...Inbound) []chat.Message {
 	t.Helper()
 	for _, m := range messages {
-		must(c.Inbox().Deliver(ctx, m))(t)
+		check.Must(c.Inbox().Deliver(ctx, m))(t)
 	}
-	taken := must(c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
+	taken := check.Must(c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 	return taken
 }
 
@@ -105,7 +106,7 @@ func (ms Memories) Remember(ctx context.Context, d summarize.MemoryDraft, person
 
 func load(t testing.TB, c *Conversation) compactor.State {
 	t.Helper()
-	state := must(c.Compactions().Load(ctx))(t)
+	state := check.Must(c.Compactions().Load(ctx))(t)
 	return state
 }
 
@@ -151,7 +152,7 @@ func remove(t tester, c *Conversation, numbers ...int) []int64 {
 // begin starts a row of the given kind and maker over [from, to].
 func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) compactor.Job {
 	t.Helper()
-	j := must(c.Compactions().Begin(ctx, compactor.Compaction{
+	j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{
 		Kind: kind, By: by, Trigger: compactor.OnBackground, Span: compactor.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Messages: int(to - from + 1), Children: children,
 	}))(t)
@@ -162,7 +163,7 @@ func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, 
 func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
-	must(j.Store(ctx, summarize.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}))(t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}))(t)
 	return j.ID()
 }
 
@@ -246,12 +247,12 @@ func seqs(messages []chat.Message) []int64 {
 
 func run(t testing.TB, s *Store, query string, args ...any) {
 	t.Helper()
-	must(s.write.Exec(query, args...))(t)
+	check.Must(s.write.Exec(query, args...))(t)
 }
 
 func number(t testing.TB, s *Store, query string, args ...any) (n int) {
 	t.Helper()
-	noError(t, s.read.QueryRow(query, args...).Scan(&n))
+	check.NoError(t, s.read.QueryRow(query, args...).Scan(&n))
 	return n
 }
 
@@ -270,18 +271,18 @@ func dump(t testing.TB, s *Store) string {
 	t.Helper()
 	var out bytes.Buffer
 	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
-		rows := must(s.read.Query("SELECT * FROM " + table))(t)
-		columns := must(rows.Columns())(t)
+		rows := check.Must(s.read.Query("SELECT * FROM " + table))(t)
+		columns := check.Must(rows.Columns())(t)
 		for rows.Next() {
 			values := make([]sql.NullString, len(columns))
 			into := make([]any, len(columns))
 			for i := range values {
 				into[i] = &values[i]
 			}
-			noError(t, rows.Scan(into...))
+			check.NoError(t, rows.Scan(into...))
 			fmt.Fprintln(&out, table, values)
 		}
-		noError(t, rows.Err())
+		check.NoError(t, rows.Err())
 		rows.Close()
 	}
 	return out.String()

@@ -10,6 +10,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 // contents lists the active memories, the newest row last, as "kind: content".
@@ -63,8 +64,8 @@ func TestWorkerSaves(t *testing.T) {
 		}); !reflect.DeepEqual(m, want) {
 			t.Errorf("got  %+v\nwant %+v", m, want)
 		}
-		expectAll(t, "it comes from", seqs(from), []int64{3, 5})
-		expect(t, "saved by compaction", int64(number(t, c.store, "SELECT compaction FROM memories WHERE id = 1")), j.ID())
+		check.EqualAll(t, "it comes from", seqs(from), []int64{3, 5})
+		check.Equal(t, "saved by compaction", int64(number(t, c.store, "SELECT compaction FROM memories WHERE id = 1")), j.ID())
 	})
 	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
 		c := imported(t, 9)
@@ -79,7 +80,7 @@ func TestWorkerSaves(t *testing.T) {
 		if _, err := call(j.Tools(1), "memory_save", `{"content": "Bob swims", "kind": "fact", "messages": [9]}`); err != nil {
 			t.Errorf("the next chunk has a limit of its own: %v", err)
 		}
-		must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		if got, want := contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -90,8 +91,8 @@ func TestWorkerSaves(t *testing.T) {
 	t.Run("a summary that cannot be stored saves no memory either", func(t *testing.T) {
 		c := imported(t, 9)
 		j := begin(t, c, leaf, worker, 1, 9)
-		must(save(t, j, `{"content": "Ann rows", "kind": "fact", "messages": [1]}`))(t)
-		noError(t, j.Fail(ctx, "cancelled"))
+		check.Must(save(t, j, `{"content": "Ann rows", "kind": "fact", "messages": [1]}`))(t)
+		check.NoError(t, j.Fail(ctx, "cancelled"))
 		if _, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}); err == nil || contents(t, c) != nil {
 			t.Errorf("%v, %q", err, contents(t, c))
 		}
@@ -126,7 +127,7 @@ func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
 	if err != nil || fresh != nil || contents(t, c) != nil {
 		t.Errorf("saved %v, %v", fresh, err)
 	}
-	expect(t, "the row notes refusals", number(t, c.store, "SELECT refused FROM compactions WHERE state = 'prepared'"), 14)
+	check.Equal(t, "the row notes refusals", number(t, c.store, "SELECT refused FROM compactions WHERE state = 'prepared'"), 14)
 }
 
 func TestRemember(t *testing.T) {
@@ -144,9 +145,9 @@ func TestRemember(t *testing.T) {
 		t.Error("nothing was remembered")
 	}
 	other := find(t, c.store, "terminal:other")
-	expectError(t, other.Memories().Forget(ctx, m.ID), ErrNotFound)
-	noError(t, c.Memories().Forget(ctx, m.ID))
-	expectError(t, c.store.Forget(ctx, m.ID), ErrNotFound)
+	check.Error(t, other.Memories().Forget(ctx, m.ID), ErrNotFound)
+	check.NoError(t, c.Memories().Forget(ctx, m.ID))
+	check.Error(t, c.store.Forget(ctx, m.ID), ErrNotFound)
 	if found, err := c.Memories().Search(ctx, "bank", 5); err != nil || found != nil {
 		t.Errorf("found %+v, %v", found, err)
 	}

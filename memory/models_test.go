@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -13,16 +14,16 @@ func TestModels(t *testing.T) {
 	s := openStore(t, dir)
 	models := func() map[string]llm.Facts {
 		t.Helper()
-		known := must(s.Models(t.Context()))(t)
+		known := check.Must(s.Models(t.Context()))(t)
 		return known
 	}
 	keep := func(name string, f llm.Facts) {
 		t.Helper()
-		noError(t, s.KeepModel(t.Context(), name, f))
+		check.NoError(t, s.KeepModel(t.Context(), name, f))
 	}
 	age := func(by time.Duration) {
 		t.Helper()
-		must(s.write.Exec("UPDATE models SET updated_at = updated_at - ?", by.Milliseconds()))(t)
+		check.Must(s.write.Exec("UPDATE models SET updated_at = updated_at - ?", by.Milliseconds()))(t)
 	}
 	learnt := llm.Facts{Window: 4096, Factor: 1.4, Scale: 150, RefusesTools: true, RefusesImages: true}
 	t.Run("what is kept is known", func(t *testing.T) {
@@ -38,7 +39,7 @@ func TestModels(t *testing.T) {
 		age(4 * 24 * time.Hour)
 		learnt.Factor = 1.5
 		keep("m@here", learnt)
-		expect(t, "after four days", models()["m@here"], learnt)
+		check.Equal(t, "after four days", models()["m@here"], learnt)
 		age(4 * 24 * time.Hour)
 		if got, want := models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}); got != want {
 			t.Errorf("after eight days %+v, want %+v", got, want)
@@ -46,6 +47,6 @@ func TestModels(t *testing.T) {
 	})
 	t.Run("what is learnt once more holds for another week", func(t *testing.T) {
 		keep("m@here", learnt)
-		expect(t, "the result", models()["m@here"], learnt)
+		check.Equal(t, "the result", models()["m@here"], learnt)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 // repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
@@ -21,14 +22,14 @@ func repair(t *testing.T, c *Conversation, by compactor.By, from, to int64, cont
 	} else if _, err := call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
 		t.Fatal(err)
 	}
-	must(j.Store(ctx, summary))(t)
+	check.Must(j.Store(ctx, summary))(t)
 	applyRows(t, c, j.ID())
 }
 
 func TestMemoriesAreSavedOnce(t *testing.T) {
 	is := func(t *testing.T, c *Conversation, want ...string) {
 		t.Helper()
-		expectAll(t, "the result", contents(t, c), want)
+		check.EqualAll(t, "the result", contents(t, c), want)
 	}
 	t.Run("the extractive's memories give way to a worker's", func(t *testing.T) {
 		c := imported(t, 9)
@@ -53,8 +54,8 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 	t.Run("a worker saves nothing from what a worker has read, whatever became of that row", func(t *testing.T) {
 		c := imported(t, 9)
 		lost := begin(t, c, leaf, worker, 1, 5)
-		must(call(lost.Tools(20), "memory_save", `{"content": "first", "kind": "fact", "messages": [2]}`))(t)
-		must(lost.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
+		check.Must(call(lost.Tools(20), "memory_save", `{"content": "first", "kind": "fact", "messages": [2]}`))(t)
+		check.Must(lost.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		run(t, c.store, "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
 		repair(t, c, worker, 1, 7, "second", 2)
 		is(t, c, "fact: first")
@@ -65,7 +66,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		if _, err := call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`); err != nil {
 			t.Error(err)
 		}
-		must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		is(t, c, "fact: first", "fact: third")
 		if m, _, _ := c.store.Memory(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
 			t.Errorf("it comes from %v", m.Sources)
@@ -75,7 +76,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		c := imported(t, 9)
 		j := begin(t, c, leaf, worker, 1, 5)
 		j.Tools(20)
-		noError(t, j.Fail(ctx, "cut off"))
+		check.NoError(t, j.Fail(ctx, "cut off"))
 		repair(t, c, worker, 1, 5, "second try", 2)
 		is(t, c, "fact: second try")
 	})
@@ -99,7 +100,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		c := imported(t, 9)
 		j := begin(t, c, leaf, worker, 1, 5)
 		j.Tools(20)
-		must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
+		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
 		}}))(t)
 		is(t, c, "fact: rough")
@@ -109,8 +110,8 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		applyRows(t, c, j.ID())
 		repair(t, c, extractive, 6, 9, "rough two", 7)
 		fold := begin(t, c, rollup, worker, 1, 9, peek(t, c).Head.Stack[0].ID, peek(t, c).Head.Stack[1].ID)
-		must(call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`))(t)
-		must(fold.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
+		check.Must(call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`))(t)
+		check.Must(fold.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		is(t, c, "fact: rough", "fact: fine two") // the fold has read the first child's text, and the second's messages
 	})
 	t.Run("the same fact twice is one row, confirmed by new messages only", func(t *testing.T) {

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
 // finish answers a turn with one message of the bot.
 func finish(t *testing.T, c *Conversation, turn, seq int64, reply string, pieces ...string) {
 	t.Helper()
-	noError(t, c.Turns().Finish(ctx, Outcome{
+	check.NoError(t, c.Turns().Finish(ctx, Outcome{
 		Turn: turn, Reply: reply, Pieces: pieces,
 		Messages: []chat.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: day}},
 	}))
@@ -22,29 +23,29 @@ func TestPost(t *testing.T) {
 	c := newConversation(t)
 	notice := Outcome{Reply: "notice-1", To: []string{"m1"}, Pieces: []string{"wait", " a minute"}, Failure: true}
 	for range 2 {
-		noError(t, c.Outbox().Post(ctx, notice))
+		check.NoError(t, c.Outbox().Post(ctx, notice))
 		notice.Pieces = append(notice.Pieces, " please")
 	}
 	pieces, err := c.Outbox().Unsent(ctx)
 	if err != nil || len(pieces) != 2 || pieces[1].Text != " a minute" || !pieces[0].Failure || !slices.Equal(pieces[0].To, []string{"m1"}) {
 		t.Errorf("posted twice: %+v, %v", pieces, err)
 	}
-	noError(t, find(t, c.store, "terminal:other").Outbox().Post(ctx, notice))
-	expect(t, "elsewhere it is another one", len(must(find(t, c.store, "terminal:other").Outbox().Unsent(ctx))(t)), 4)
+	check.NoError(t, find(t, c.store, "terminal:other").Outbox().Post(ctx, notice))
+	check.Equal(t, "elsewhere it is another one", len(check.Must(find(t, c.store, "terminal:other").Outbox().Unsent(ctx))(t)), 4)
 }
 
 func TestDrop(t *testing.T) {
 	c := newConversation(t)
-	noError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
-	noError(t, c.Outbox().Sending(ctx, 2))
-	expectError(t, find(t, c.store, "terminal:other").Outbox().Drop(ctx, 1, "no"), ErrNotFound)
+	check.NoError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
+	check.NoError(t, c.Outbox().Sending(ctx, 2))
+	check.Error(t, find(t, c.store, "terminal:other").Outbox().Drop(ctx, 1, "no"), ErrNotFound)
 	for _, row := range []int64{1, 2} {
-		noError(t, c.Outbox().Drop(ctx, row, "the channel is gone"))
+		check.NoError(t, c.Outbox().Drop(ctx, row, "the channel is gone"))
 	}
 	if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 1 || pieces[0].Text != "c" {
 		t.Errorf("left are %+v, %v", pieces, err)
 	}
-	expect(t, "the result", len(must(c.store.Unfinished(ctx))(t)), 1)
+	check.Equal(t, "the result", len(check.Must(c.store.Unfinished(ctx))(t)), 1)
 	for name, again := range map[string]func() error{
 		"sending": func() error { return c.Outbox().Sending(ctx, 1) },
 		"sent":    func() error { return c.Outbox().Sent(ctx, 1, "p1") },
@@ -57,9 +58,9 @@ func TestDrop(t *testing.T) {
 	if n := number(t, c.store, "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"); n != 2 {
 		t.Errorf("%d rows keep the reason", n)
 	}
-	noError(t, c.Outbox().Sent(ctx, 3, "p3"))
-	expectError(t, c.Outbox().Drop(ctx, 3, "late"), ErrNotFound)
-	expect(t, "unfinished", len(must(c.store.Unfinished(ctx))(t)), 0)
+	check.NoError(t, c.Outbox().Sent(ctx, 3, "p3"))
+	check.Error(t, c.Outbox().Drop(ctx, 3, "late"), ErrNotFound)
+	check.Equal(t, "unfinished", len(check.Must(c.store.Unfinished(ctx))(t)), 0)
 }
 
 func TestPauses(t *testing.T) {
@@ -95,10 +96,10 @@ func TestRefusalsAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	c := find(t, s, "terminal:general")
-	noError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b"}}))
+	check.NoError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b"}}))
 	for want := 1; want <= 3; want++ {
 		if want == 3 { // over a restart
-			noError(t, s.Close())
+			check.NoError(t, s.Close())
 			s = openStore(t, dir)
 			c = find(t, s, "terminal:general")
 		}
@@ -106,7 +107,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 			t.Errorf("%d refusals, %v; want %d", times, err, want)
 		}
 	}
-	expect(t, "of another piece", must(c.Outbox().Refused(ctx, 1))(t), 1)
-	noError(t, c.Outbox().Drop(ctx, 2, "no"))
-	expectError(t, failure(c.Outbox().Refused(ctx, 2)), ErrNotFound)
+	check.Equal(t, "of another piece", check.Must(c.Outbox().Refused(ctx, 1))(t), 1)
+	check.NoError(t, c.Outbox().Drop(ctx, 2, "no"))
+	check.Error(t, check.ErrorOf(c.Outbox().Refused(ctx, 2)), ErrNotFound)
 }

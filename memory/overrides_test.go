@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 func TestOverrides(t *testing.T) {
@@ -16,7 +17,7 @@ func TestOverrides(t *testing.T) {
 	value := func(v string) *string { return &v }
 	set := func(key string, v *string) {
 		t.Helper()
-		noError(t, c.Settings().Override(ctx, key, v, "Ann", fine))
+		check.NoError(t, c.Settings().Override(ctx, key, v, "Ann", fine))
 	}
 	holds := func(c *Conversation, want ...Override) {
 		t.Helper()
@@ -48,7 +49,7 @@ func TestOverrides(t *testing.T) {
 		holds(c, all...)
 	})
 	t.Run("they outlast the process", func(t *testing.T) {
-		noError(t, s.Close())
+		check.NoError(t, s.Close())
 		s = openStore(t, dir)
 		holds(find(t, s, "terminal:general"), all...)
 	})
@@ -63,7 +64,7 @@ func TestAThreadHasItsChannelsOverrides(t *testing.T) {
 		if value == "" {
 			to = nil
 		}
-		noError(t, c.Settings().Override(ctx, key, to, "Ann", func(p compactor.Patch) error { seen = p; return nil }))
+		check.NoError(t, c.Settings().Override(ctx, key, to, "Ann", func(p compactor.Patch) error { seen = p; return nil }))
 		return seen
 	}
 	holds := func(c *Conversation, want ...Override) {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/chat"
+	"cairn/internal/check"
 )
 
 func TestPassage(t *testing.T) {
@@ -37,7 +38,7 @@ func TestPassage(t *testing.T) {
 				t.Errorf("it has %d characters", n)
 			}
 			for _, want := range test.has {
-				contains(t, "the passage", passage, want)
+				check.Contains(t, "the passage", passage, want)
 			}
 			for _, not := range test.not {
 				if strings.Contains(passage, not) {

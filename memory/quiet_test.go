@@ -3,6 +3,8 @@ package memory
 import (
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func TestTheQuietestHour(t *testing.T) {
@@ -25,7 +27,7 @@ func TestTheQuietestHour(t *testing.T) {
 			if test.quiet >= 0 {
 				hours[test.quiet] = 0
 			}
-			expect(t, "the result", nextQuietHour(hours, now), test.want)
+			check.Equal(t, "the result", nextQuietHour(hours, now), test.want)
 		})
 	}
 	t.Run("goes by the last week, and no deletion waits longer than a day", func(t *testing.T) {
@@ -49,11 +51,11 @@ func TestTheQuietestHour(t *testing.T) {
 		if when, _, err := s.EraseAt(ctx, now); err != nil || !when.Equal(now.Add(4*time.Hour)) {
 			t.Errorf("%v, %v", when, err)
 		}
-		noError(t, s.Upkeep(ctx, Backups{}, now))
+		check.NoError(t, s.Upkeep(ctx, Backups{}, now))
 		if n := number(t, s, "SELECT count(*) FROM unscrubbed"); n != 1 {
 			t.Fatal("it did not wait for the quietest hour")
 		}
-		noError(t, s.Upkeep(ctx, Backups{}, now.Add(4*time.Hour)))
-		expect(t, "it waited longer than a day", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
+		check.NoError(t, s.Upkeep(ctx, Backups{}, now.Add(4*time.Hour)))
+		check.Equal(t, "it waited longer than a day", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
 	})
 }

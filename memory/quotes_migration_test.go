@@ -3,6 +3,8 @@ package memory
 import (
 	"slices"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // TestQuotesAreFilledOnce deletes what tools had found before quotes of it were stored.
@@ -11,11 +13,11 @@ func TestQuotesAreFilledOnce(t *testing.T) {
 	leaveVersion(t, dir, 5)
 	db := open(File(dir), writerPragmas)
 	for seq, text := range map[int]string{5: `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, 6: `{"messages":[{"seq":1,"text":"` + secret, 7: `{"messages":[{"seq":2,"text":"here"}]}`} {
-		must(db.Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens)
+		check.Must(db.Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens)
 			SELECT 1 << 32 | ?1, turn, 'tool', '', '', '', ?2, '', '', '', 'c', 'recall', '', 1, 1, 0, NULL, 0, 9 FROM messages WHERE id = 1 << 32 | 4`, seq+100, text))(t)
 	}
-	must(db.Exec("UPDATE conversations SET next_seq = 200 WHERE id = 1"))(t)
-	noError(t, db.Close())
+	check.Must(db.Exec("UPDATE conversations SET next_seq = 200 WHERE id = 1"))(t)
+	check.NoError(t, db.Close())
 	c := find(t, openStore(t, dir), "terminal:general")
 	if seqs, err := c.Transcript().Delete(ctx, []string{"m1"}); err != nil || !slices.Contains(seqs, 105) || !slices.Contains(seqs, 106) || slices.Contains(seqs, 107) {
 		t.Errorf("changed are %v, %v", seqs, err)

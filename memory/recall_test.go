@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -31,13 +32,13 @@ func spoken(n int, hours float64, author, text string) Inbound {
 func talked(t testing.TB, said ...Inbound) *Conversation {
 	t.Helper()
 	c := newConversation(t)
-	must(c.Past().Import(ctx, said))(t)
+	check.Must(c.Past().Import(ctx, said))(t)
 	return c
 }
 
 func recallAll(t testing.TB, c *Conversation, q Question) []Found {
 	t.Helper()
-	found := must(c.Recall(ctx, q))(t)
+	found := check.Must(c.Recall(ctx, q))(t)
 	return found
 }
 
@@ -108,7 +109,7 @@ func TestRecallKeepsToWhatIsAsked(t *testing.T) {
 		{"a huge number is all of it", Question{Limit: 1 << 20}, []int64{1, 2, 3}},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			expectAll(t, "found", seqs(test.q), test.want)
+			check.EqualAll(t, "found", seqs(test.q), test.want)
 		})
 	}
 }
@@ -136,7 +137,7 @@ func TestRecallInALongConversation(t *testing.T) {
 	if found := recallAll(t, c, Question{Text: "weather", Limit: 5}); len(found) != 5 || part(found[0], "words") <= 0 {
 		t.Errorf("a frequent word alone finds %+v", found)
 	}
-	expect(t, "the newest three", len(recallAll(t, c, Question{Text: "weather", Limit: 5, Since: past[n-3].Time})), 3)
+	check.Equal(t, "the newest three", len(recallAll(t, c, Question{Text: "weather", Limit: 5, Since: past[n-3].Time})), 3)
 }
 
 // What is said elsewhere neither fixes a word nor names anybody.
@@ -148,7 +149,7 @@ func TestSpellingKeepsToItsScope(t *testing.T) {
 		if conv == other {
 			said = append(said, spoken(2, 1, "Caroline", "my greyhound is asleep"))
 		}
-		must(conv.Past().Import(ctx, said))(t)
+		check.Must(conv.Past().Import(ctx, said))(t)
 	}
 	if _, _, err := other.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func TestRecallPutsPeoplesWordsBeforeTheBotsAnswers(t *testing.T) {
 	asked.Addressed = true
 	turn := deliver(t, c, asked)[0].Seq
 	answer := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: day}
-	noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
+	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
 	found, err := c.Recall(ctx, Question{Text: "lighthouse", Limit: 2, Before: maxSeq})
 	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
 		t.Errorf("found %+v, %v", found, err)

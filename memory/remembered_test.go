@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 func TestSearchMemories(t *testing.T) {
@@ -25,7 +26,7 @@ func TestSearchMemories(t *testing.T) {
 	remember(c, "fact", "Ann's bicycle is red", 0.5)
 	remember(other, "fact", "Carol sells tea", 0.5)
 	remember(c, "event", "The meeting is in May", 0.5)
-	noError(t, c.Memories().Forget(ctx, 5))
+	check.NoError(t, c.Memories().Forget(ctx, 5))
 	for _, test := range []struct {
 		claim string
 		f     Filter
@@ -107,10 +108,10 @@ func TestRankingOfMemories(t *testing.T) {
 	if m := first("what tea does Caroline drink"); m.ID != 1 || m.Parts[1].Name != "speaker" {
 		t.Errorf("of a person: %+v", m)
 	}
-	expect(t, "with a typo", first("greyhuond").ID, 3)
-	expect(t, "by a name alone", first("Bob").Speaker, "Bob")
+	check.Equal(t, "with a typo", first("greyhuond").ID, 3)
+	check.Equal(t, "by a name alone", first("Bob").Speaker, "Bob")
 	run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
-	expect(t, "the newer", first("green tea").ID, 1)
+	check.Equal(t, "the newer", first("green tea").ID, 1)
 	if found, err := c.Memories().Search(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
 		t.Errorf("without a query: %+v, %v", found, err)
 	}
@@ -139,9 +140,9 @@ func TestTheFirstPersonIsTheAsker(t *testing.T) {
 		turn := deliver(t, c, asked, overheard)[0].Seq
 		tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }})
 		for _, tool := range tools[:2] {
-			text := must(tool.Run(ctx, json.RawMessage(`{"query": "booked my flight"}`)))(t)
+			text := check.Must(tool.Run(ctx, json.RawMessage(`{"query": "booked my flight"}`)))(t)
 			var answer struct{ Memories, Messages []struct{ Who string } }
-			noError(t, json.Unmarshal([]byte(text), &answer))
+			check.NoError(t, json.Unmarshal([]byte(text), &answer))
 			if all := append(answer.Memories, answer.Messages...); len(all) < 2 || all[0].Who != name {
 				t.Errorf("asked by %s, %s answers %s", name, tool.Name, text)
 			}

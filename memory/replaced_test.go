@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // TestADatabaseThatIsGoneTakesNothing: what is written into a file without a name is lost
@@ -20,23 +22,23 @@ func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 			s := openStore(t, t.TempDir())
 			c := find(t, s, "terminal:general")
 			deliverOnly(t, c, said(1, "before"))
-			noError(t, s.Takes(ctx))
-			noError(t, replace(s.path))
-			expectError(t, s.Takes(ctx), ErrReplaced)
+			check.NoError(t, s.Takes(ctx))
+			check.NoError(t, replace(s.path))
+			check.Error(t, s.Takes(ctx), ErrReplaced)
 			if r, err := c.Inbox().Deliver(ctx, said(2, "after")); !errors.Is(err, ErrReplaced) {
 				t.Errorf("a message was accepted: %+v, %v", r, err)
 			}
-			expectError(t, failure(s.Conversation(ctx, "terminal:new")), ErrReplaced)
+			check.Error(t, check.ErrorOf(s.Conversation(ctx, "terminal:new")), ErrReplaced)
 		})
 	}
 	t.Run("and when it is back it goes on", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		c := find(t, s, "terminal:general")
-		noError(t, os.Rename(s.path, s.path+".away"))
+		check.NoError(t, os.Rename(s.path, s.path+".away"))
 		if _, err := c.Inbox().Deliver(ctx, said(1, "hello")); !errors.Is(err, ErrReplaced) {
 			t.Fatalf("got %v", err)
 		}
-		noError(t, os.Rename(s.path+".away", s.path))
-		expect(t, "took up", len(deliver(t, c, said(1, "hello"))), 1)
+		check.NoError(t, os.Rename(s.path+".away", s.path))
+		check.Equal(t, "took up", len(deliver(t, c, said(1, "hello"))), 1)
 	})
 }

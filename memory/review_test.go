@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func TestRecent(t *testing.T) {
@@ -16,7 +18,7 @@ func TestRecent(t *testing.T) {
 	if _, _, err := c.Transcript().Edit(ctx, edit); err != nil {
 		t.Fatal(err)
 	}
-	must(c.Transcript().Delete(ctx, []string{"m3"}))(t)
+	check.Must(c.Transcript().Delete(ctx, []string{"m3"}))(t)
 	for name, test := range map[string]struct {
 		since, before time.Time
 		limit         int

@@ -8,6 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 // told is a conversation of nine messages, of which the fifth holds a secret.
@@ -22,7 +23,7 @@ func told(t *testing.T) *Conversation {
 		}
 		all = append(all, said(n+1, text))
 	}
-	must(c.Past().Import(ctx, all))(t)
+	check.Must(c.Past().Import(ctx, all))(t)
 	return c
 }
 
@@ -30,7 +31,7 @@ func told(t *testing.T) *Conversation {
 func sumUp(t *testing.T, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, text string, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
-	must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
 	return j.ID()
 }
 
@@ -38,7 +39,7 @@ const long = " Much more was said about bicycles, about Turin and about the weat
 
 func rowsOf(t *testing.T, c *Conversation, state compactor.RowState) (found []compactor.Compaction) {
 	t.Helper()
-	noError(t, c.store.view(ctx, func(tx *transaction) (err error) {
+	check.NoError(t, c.store.view(ctx, func(tx *transaction) (err error) {
 		found, err = c.compactions(tx, "AND state = ? ORDER BY to_seq, id", state)
 		return err
 	}))
@@ -56,7 +57,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			over := sumUp(t, c, leaf, worker, 1, 6, "The "+secret+"."+long)
 			beside := sumUp(t, c, leaf, worker, 7, 9, "Bicycles.")
 			change(c)
-			expectAll(t, "prepared", ids(load(t, c).Prepared), []int64{beside})
+			check.EqualAll(t, "prepared", ids(load(t, c).Prepared), []int64{beside})
 			wantNoSecret(t, c)
 			if _, applied := applyRows(t, c, over, beside); applied[0].State != compactor.Stale || applied[1].State != compactor.Prepared {
 				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: applied %+v", applied)
@@ -68,7 +69,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 		t.Run("what is running when it was "+name+" stores nothing", func(t *testing.T) {
 			c := told(t)
 			j := begin(t, c, leaf, worker, 1, 6)
-			must(call(j.Tools(9), "memory_save", `{"content": "Ann bought a `+secret+`.", "kind": "fact", "messages": [5]}`))(t)
+			check.Must(call(j.Tools(9), "memory_save", `{"content": "Ann bought a `+secret+`.", "kind": "fact", "messages": [5]}`))(t)
 			change(c)
 			saved, err := j.Store(ctx, summarize.Summary{Text: "The " + secret + "." + long, Tokens: 30, Sources: []int64{5}})
 			if err != nil || saved != nil {
@@ -80,7 +81,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			}
 			// Nothing was saved, so that the next worker may.
 			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
-			expectAll(t, "memories", contents(t, c), []string{"fact: Ann bought bicycles."})
+			check.EqualAll(t, "memories", contents(t, c), []string{"fact: Ann bought bicycles."})
 		})
 	}
 	t.Run("a job that begins after the change reads what is there, and is applied", func(t *testing.T) {
@@ -111,7 +112,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
 			c := told(t)
 			j := begin(t, c, leaf, by, 1, 6)
-			must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}))(t)
+			check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}))(t)
 			applyRows(t, c, j.ID(), sumUp(t, c, leaf, worker, 7, 9, "Bicycles."))
 			before := load(t, c).Head
 			remove(t, c, 5)
@@ -129,7 +130,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			wantNoSecret(t, c)
 			checkCoverage(t, c)
 			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
-			expect(t, "repaired", shape(load(t, c).Head.Stack), "leaf worker 1-6, leaf worker 7-9")
+			check.Equal(t, "repaired", shape(load(t, c).Head.Stack), "leaf worker 1-6, leaf worker 7-9")
 		})
 	}
 	t.Run("a rollup keeps its children, and those that speak of it lose their text too", func(t *testing.T) {
@@ -173,7 +174,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		hide(t, c, 1, 3)
 		applyRows(t, c, sumUp(t, c, leaf, worker, 4, 5, "The "+secret+"."))
 		remove(t, c, 4, 5)
-		expect(t, "the stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-3")
+		check.Equal(t, "the stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-3")
 		wantNoSecret(t, c)
 		checkCoverage(t, c)
 	})
@@ -192,9 +193,9 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		m.ReplyTo, m.Quote = "m0", "Bob: the "+secret
 		deliver(t, c, m, said(2, "b"))
 		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 2, "Ann disagrees about the "+secret))
-		must(c.Transcript().Delete(ctx, []string{"m0"}))(t)
+		check.Must(c.Transcript().Delete(ctx, []string{"m0"}))(t)
 		wantNoSecret(t, c)
-		expect(t, "stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-2")
+		check.Equal(t, "stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-2")
 	})
 }
 
@@ -214,7 +215,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 4)
 		j := begin(t, c, leaf, extractive, 5, 6)
-		must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}))(t)
 		applyRows(t, c, j.ID())
 		edit(t, c, 5, "I bought something in Milan.")
 		if row := load(t, c).Head.Stack[1]; row.Kind != compactor.Placeholder || row.Text != "" || row.Messages != 2 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // town is a store with two servers and what is remembered in each place of them: its name.
@@ -49,7 +51,7 @@ func newTown(t *testing.T) *town {
 		m := said(1, "we meet at "+name)
 		m.Audience = audience
 		deliver(t, c, m)
-		must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", fmt.Sprintf(`{"content": "We meet at %d", "kind": "fact", "messages": [1]}`, c.id)))(t)
+		check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", fmt.Sprintf(`{"content": "We meet at %d", "kind": "fact", "messages": [1]}`, c.id)))(t)
 	}
 	return v
 }
@@ -121,7 +123,7 @@ func TestSharedMemories(t *testing.T) {
 				t.Fatal(s, err)
 			}
 		}
-		expect(t, "memories found there", len(v.recalls("discord:1/11", "cake")), 2)
+		check.Equal(t, "memories found there", len(v.recalls("discord:1/11", "cake")), 2)
 		for _, name := range []string{"discord:1/10", "discord:1/10/100"} {
 			if got := v.recalls(name, "cake"); !slices.Equal(got, []string{"discord:1/11"}) {
 				t.Errorf("%s: %q", name, got)
@@ -139,7 +141,7 @@ func TestSharedMemories(t *testing.T) {
 			m := said(2, "hello "+string(audience))
 			m.ID += string(audience)
 			m.Audience = audience
-			must(c.Inbox().Deliver(ctx, m))(t)
+			check.Must(c.Inbox().Deliver(ctx, m))(t)
 			if _, here, err := c.Memories().Shared(ctx); err != nil || here != (audience == "") {
 				t.Errorf("%q: %v, %v", audience, here, err)
 			}
@@ -147,11 +149,11 @@ func TestSharedMemories(t *testing.T) {
 		if got := v.recalls("discord:1/10", "cake"); got != nil {
 			t.Errorf("%q", got)
 		}
-		expectAll(t, "the result", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
+		check.EqualAll(t, "the result", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
 	})
 	t.Run("switched off again, each keeps its own", func(t *testing.T) {
 		v.s.ShareMemories(false)
-		expectAll(t, "the result", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
+		check.EqualAll(t, "the result", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
 	})
 }
 
@@ -168,7 +170,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 				for i := range past {
 					past[i] = said(i+1, "the plum is ripe in "+name)
 				}
-				must(c.Past().Import(ctx, past))(t)
+				check.Must(c.Past().Import(ctx, past))(t)
 				secret[name] = keep(t, c, "Ann", "The plum of "+name+" is ripe", 20)
 				begin(t, c, leaf, worker, 1, 4)
 			}
@@ -242,8 +244,8 @@ func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 	if err != nil || !strings.Contains(answer, "supersedes none") {
 		t.Errorf("%s, %v", answer, err)
 	}
-	expect(t, "the result", must(thread.Memories().Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
-	expectError(t, thread.Memories().Forget(ctx, saved.ID), ErrNotFound)
+	check.Equal(t, "the result", check.Must(thread.Memories().Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
+	check.Error(t, thread.Memories().Forget(ctx, saved.ID), ErrNotFound)
 }
 
 func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
@@ -265,5 +267,5 @@ func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
 	}
 	before := search()
 	keep(t, there, "Bob", "Miss Parrott sells parrots") // a word here, not there
-	expect(t, "what the search finds", search(), before)
+	check.Equal(t, "what the search finds", search(), before)
 }

@@ -10,6 +10,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -52,7 +53,7 @@ func sessionsOf(t *testing.T, c *Conversation) string {
 
 func wantSessions(t *testing.T, c *Conversation, want string) {
 	t.Helper()
-	expect(t, "earlier sessions", sessionsOf(t, c), want)
+	check.Equal(t, "earlier sessions", sessionsOf(t, c), want)
 }
 
 func TestANewSession(t *testing.T) {
@@ -67,7 +68,7 @@ func TestANewSession(t *testing.T) {
 		}
 		wantSessions(t, c, "1-9 [leaf worker 1-3, placeholder emergency 4-9] unsettled")
 		deliver(t, c, said(10, "anew"))
-		expectAll(t, "verbatim", seqs(load(t, c).Messages), []int64{10})
+		check.EqualAll(t, "verbatim", seqs(load(t, c).Messages), []int64{10})
 		checkCoverage(t, c)
 	})
 	t.Run("it is merged with the placeholders beside it, never with those of the next session", func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	running := begin(t, c, leaf, worker, 4, 6)
 	startSession(t, c)
 	deliver(t, c, said(10, "anew"))
-	must(running.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
+	check.Must(running.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, prepared, running.ID())
 	if applied[0].State != compactor.Applied || applied[1].State != compactor.Applied || len(head.Stack) != 0 || head.Start != 10 {
 		t.Errorf("applied as %s and %s; the stack is %s", applied[0].State, applied[1].State, shape(head.Stack))
@@ -156,7 +157,7 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	t.Run("a deletion too", func(t *testing.T) {
 		remove(t, c, 5)
 		wantSessions(t, c, "1-9 [placeholder emergency 1-9] unsettled")
-		expect(t, "it holds messages", load(t, c).Head.Earlier[0].Rows[0].Messages, 8)
+		check.Equal(t, "it holds messages", load(t, c).Head.Earlier[0].Rows[0].Messages, 8)
 		checkCoverage(t, c)
 	})
 }
@@ -211,11 +212,11 @@ func TestWantedSessions(t *testing.T) {
 	}
 	due := func(t *testing.T, c *Conversation, want bool) {
 		t.Helper()
-		expect(t, "the result", must(c.Compactions().SessionDue(ctx))(t), want)
+		check.Equal(t, "the result", check.Must(c.Compactions().SessionDue(ctx))(t), want)
 	}
 	takeUp := func(t *testing.T, c *Conversation) (ids []string) {
 		t.Helper()
-		taken := must(c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
+		taken := check.Must(c.Inbox().TakeUp(ctx, All, 1<<30, time.Time{}))(t)
 		for _, m := range taken {
 			ids = append(ids, m.ID)
 		}
@@ -244,7 +245,7 @@ func TestWantedSessions(t *testing.T) {
 			}
 		}
 		due(t, c, false)
-		expectAll(t, "taken up", takeUp(t, c), []string{"m3"})
+		check.EqualAll(t, "taken up", takeUp(t, c), []string{"m3"})
 		wantSessions(t, c, "1-1 [placeholder emergency 1-1] unsettled; 2-2 [placeholder emergency 2-2] unsettled")
 	})
 	t.Run("a request outlives the process, and the conversation is unfinished until then", func(t *testing.T) {
@@ -266,14 +267,14 @@ func TestWantedSessions(t *testing.T) {
 	t.Run("what was missed and said before it belongs before it", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "known"))
-		noError(t, c.Past().SetGap(ctx, "m1"))
+		check.NoError(t, c.Past().SetGap(ctx, "m1"))
 		deliverOnly(t, c, said(4, "before"))
 		want(t, c, true, true)
 		late := said(5, "after")
 		late.Time = time.Now().Add(time.Hour)
 		deliverOnly(t, c, late)
-		must(c.Past().FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true))(t)
-		expectAll(t, "taken up", takeUp(t, c), []string{"m2", "m3", "m4"})
+		check.Must(c.Past().FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true))(t)
+		check.EqualAll(t, "taken up", takeUp(t, c), []string{"m2", "m3", "m4"})
 		due(t, c, true)
 	})
 }
@@ -301,12 +302,12 @@ func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
 		{"SELECT text FROM compactions WHERE conversation = 1 " + madeWith, "compactions_applied (", []any{1, 2}},
 		{"SELECT text FROM compactions WHERE conversation = 1 " + endedWith, "compactions_ended (", []any{1, 2}},
 	} {
-		rows := must(c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...))(t)
+		rows := check.Must(c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...))(t)
 		var plan []string
 		for rows.Next() {
 			var n int
 			var step string
-			noError(t, rows.Scan(&n, &n, &n, &step))
+			check.NoError(t, rows.Scan(&n, &n, &n, &step))
 			plan = append(plan, step)
 		}
 		rows.Close()

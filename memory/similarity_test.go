@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor/summarize"
-
 	"pgregory.net/rapid"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 func TestTheSameFactInOtherWords(t *testing.T) {
@@ -57,7 +58,7 @@ var people = map[string]string{"Ann": "0", "Bob": "1"}
 // keep saves a fact, from messages if any are named.
 func keep(t *testing.T, c *Conversation, person, content string, messages ...int64) Saved {
 	t.Helper()
-	s := must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
+	s := check.Must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
 	return s
 }
 
@@ -102,13 +103,13 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 	t.Run("what people had forgotten is not brought back by the messages it came from", func(t *testing.T) {
 		c := imported(t, 9)
 		s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
-		noError(t, c.Memories().Forget(ctx, s.ID))
+		check.NoError(t, c.Memories().Forget(ctx, s.ID))
 		j := begin(t, c, leaf, worker, 1, 9)
 		answer, err := call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
 		if err != nil || !strings.Contains(answer, "had this forgotten") {
 			t.Errorf("%s, %v", answer, err)
 		}
-		expect(t, "the result", len(must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)), 0)
+		check.Equal(t, "the result", len(check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)), 0)
 		if got := contents(t, c); got != nil {
 			t.Errorf("%q", got)
 		}
@@ -147,7 +148,7 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
 			t.Errorf("%s, %v", answer, err)
 		}
-		expectAll(t, "the result", contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
+		check.EqualAll(t, "the result", contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
 	})
 	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
 		c := imported(t, 9)
@@ -155,22 +156,22 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		j := begin(t, c, leaf, worker, 1, 9)
 		save := func(content string, more string) string {
 			t.Helper()
-			answer := must(call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)
+			answer := check.Must(call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)
 			return answer
 		}
-		contains(t, "the result", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
-		contains(t, "the result", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
+		check.Contains(t, "the result", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
+		check.Contains(t, "the result", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
 		if got := save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)); !strings.Contains(got, fmt.Sprintf("supersedes memory %d now", old.ID)) {
 			t.Error(got)
 		}
-		must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		expectAll(t, "the result", contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
+		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
+		check.EqualAll(t, "the result", contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
 	})
 }
 
 func TestFewMemoriesAreCompared(t *testing.T) {
 	c := newConversation(t)
-	noError(t, c.store.update(t.Context(), func(tx *transaction) error {
+	check.NoError(t, c.store.update(t.Context(), func(tx *transaction) error {
 		for n := range 10_000 {
 			d := draft{MemoryDraft: summarize.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
 			d.folded = d.Content

@@ -9,6 +9,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -56,7 +57,7 @@ func (h *stateHistory) step() {
 			return s.Truncate([]transcript.Summary{row}, from), nil
 		})
 	case n < 9 || h.draw.IntN(3) > 0:
-		l := must(h.c.Compactions().Latest(ctx))(h.t)
+		l := check.Must(h.c.Compactions().Latest(ctx))(h.t)
 		if _, err := l.Undo(stateOf(h.t, h.c)); l.Why == "" && err == nil {
 			h.check("undo", l.Undo)
 		}
@@ -68,11 +69,11 @@ func (h *stateHistory) step() {
 // summarize prepares a summary, which a model may be to make again.
 func (h *stateHistory) summarize(kind compactor.Kind, by compactor.By, from, to int64, children ...int64) {
 	h.t.Helper()
-	j := must(h.c.Compactions().Begin(ctx, compactor.Compaction{
+	j := check.Must(h.c.Compactions().Begin(ctx, compactor.Compaction{
 		Kind: kind, By: by, Trigger: compactor.OnBackground, Span: compactor.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Children: children, AwaitsModel: h.draw.IntN(2) == 0,
 	}))(h.t)
-	must(j.Store(ctx, summarize.Summary{Text: "a summary", Tokens: 7}))(h.t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: "a summary", Tokens: 7}))(h.t)
 }
 
 // cover applies all that is prepared.
@@ -90,8 +91,8 @@ func (h *stateHistory) check(name string, decide func(*transcript.State) (transc
 	if errors.Is(err, transcript.ErrEmpty) {
 		return // there is nothing to do
 	}
-	noError(h.t, err)
-	must(h.c.Compactions().Commit(ctx, before, change))(h.t)
+	check.NoError(h.t, err)
+	check.Must(h.c.Compactions().Commit(ctx, before, change))(h.t)
 	if got, want := describe(stateOf(h.t, h.c)), describe(before.With(change)); got != want {
 		h.t.Fatalf("%s\nread back:\n%s\nin memory:\n%s", name, got, want)
 	}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/check"
 )
 
 // chosen are the contents that a filter chooses.
 func chosen(t *testing.T, s *Store, f Filter) string {
 	t.Helper()
 	found, _, err := s.Memories(ctx, f)
-	noError(t, err)
+	check.NoError(t, err)
 	var all []string
 	for _, m := range found {
 		all = append(all, m.Content)
@@ -30,7 +31,7 @@ func gathered(t *testing.T) *Store {
 	keep(t, c, "Bob", "Bob has a boat", 1)
 	keep(t, c, "Ann", "Ann has a dog", 2)
 	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
-	must(call(tools, "memory_save", `{"content": "Özge has a boat", "kind": "goal", "messages": [3], "about": "Özge"}`))(t)
+	check.Must(call(tools, "memory_save", `{"content": "Özge has a boat", "kind": "goal", "messages": [3], "about": "Özge"}`))(t)
 	run(t, c.store, "UPDATE memories SET said_at = ? WHERE id = 1", day.AddDate(0, -1, 0).UnixMilli())
 	run(t, c.store, "UPDATE memories SET importance = 0.1 * id, confirmed = 4 - id")
 	run(t, c.store, "UPDATE memories SET expires_at = ? WHERE id = 2", time.Now().AddDate(0, 0, 1).UnixMilli())
@@ -54,10 +55,10 @@ func TestMemoriesOfAPersonAndATimeInAnOrder(t *testing.T) {
 		"Bob has a boat|Özge has a boat":                           {Sort: "confirmed", Query: "boat"},
 		"Özge has a boat|Bob has a boat":                           {Sort: "said", Query: "boat", State: "current"},
 	} {
-		expect(t, fmt.Sprintf("%+v", f), chosen(t, s, f), want)
+		check.Equal(t, fmt.Sprintf("%+v", f), chosen(t, s, f), want)
 	}
 	t.Run("a platform's id names a person too", func(t *testing.T) {
-		expect(t, "about U7", chosen(t, s, Filter{About: "U7"}), "Özge has a boat")
+		check.Equal(t, "about U7", chosen(t, s, Filter{About: "U7"}), "Özge has a boat")
 	})
 	t.Run("an order that does not exist is refused", func(t *testing.T) {
 		if _, _, err := s.Memories(ctx, Filter{Sort: "beauty"}); err == nil || !strings.Contains(err.Error(), "confirmed, expires, id, importance, said, saved") {
@@ -66,16 +67,16 @@ func TestMemoriesOfAPersonAndATimeInAnOrder(t *testing.T) {
 	})
 	t.Run("an export takes the same filter", func(t *testing.T) {
 		n := 0
-		noError(t, s.Export(ctx, Filter{About: "bob"}, func(Exported, []chat.Message) error { n++; return nil }))
-		expect(t, "memories", n, 2)
+		check.NoError(t, s.Export(ctx, Filter{About: "bob"}, func(Exported, []chat.Message) error { n++; return nil }))
+		check.Equal(t, "memories", n, 2)
 	})
 }
 
 func TestStatistics(t *testing.T) {
 	s := gathered(t)
-	noError(t, find(t, s, "terminal:general").Memories().Pin(ctx, 1, true))
+	check.NoError(t, find(t, s, "terminal:general").Memories().Pin(ctx, 1, true))
 	run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 2")
-	got := must(s.Statistics(ctx, Filter{State: "all"}))(t)
+	got := check.Must(s.Statistics(ctx, Filter{State: "all"}))(t)
 	want := Statistics{
 		Total: 4, Pinned: 1,
 		Kind:    []Count{{"fact", 3}, {"goal", 1}},
@@ -87,15 +88,15 @@ func TestStatistics(t *testing.T) {
 		},
 		Origin: []Count{{"person", 3}, {"assistant", 1}},
 	}
-	expect(t, "the statistics", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
+	check.Equal(t, "the statistics", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
 	for want, f := range map[int]Filter{
 		1: {Conversation: "terminal:other"}, 2: {About: "Bob"}, 3: {}, 4: {State: "current"}, 0: {Kind: "todo"},
 	} {
-		if got := must(s.Statistics(ctx, f))(t); got.Total != want || got.Kind == nil {
+		if got := check.Must(s.Statistics(ctx, f))(t); got.Total != want || got.Kind == nil {
 			t.Errorf("%+v: %+v", f, got)
 		}
 	}
-	expectError(t, failure(s.Statistics(ctx, Filter{Conversation: "terminal:lost"})), ErrNotFound)
+	check.Error(t, check.ErrorOf(s.Statistics(ctx, Filter{Conversation: "terminal:lost"})), ErrNotFound)
 }
 
 func TestUntil(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestOpen(t *testing.T) {
@@ -25,7 +27,7 @@ func TestOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		find(t, openStore(t, dir), "terminal:other")
-		noError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		check.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -42,19 +44,19 @@ func TestOpen(t *testing.T) {
 	t.Run("a folder name with blanks, question marks and percent signs is a name", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "wh?t #a %41 b'd&_query_only=on \u00e9")
 		find(t, openStore(t, dir), "terminal:general")
-		must(os.Stat(filepath.Join(dir, databaseName)))(t)
+		check.Must(os.Stat(filepath.Join(dir, databaseName)))(t)
 	})
 	t.Run("what cannot be opened is said plainly", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		broken, folder, newer := t.TempDir(), t.TempDir(), t.TempDir()
 		write := func(path, text string) {
-			noError(t, os.WriteFile(path, []byte(text), 0o600))
+			check.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		}
 		write(file, "")
 		write(filepath.Join(broken, databaseName), strings.Repeat("no database ", 1000))
-		noError(t, os.Mkdir(filepath.Join(folder, databaseName), 0o700))
+		check.NoError(t, os.Mkdir(filepath.Join(folder, databaseName), 0o700))
 		s := openStore(t, newer)
-		must(s.write.Exec("PRAGMA user_version = 99"))(t)
+		check.Must(s.write.Exec("PRAGMA user_version = 99"))(t)
 		s.Close()
 		for _, test := range []struct {
 			o    Options
@@ -116,7 +118,7 @@ func TestMigration(t *testing.T) {
 		if _, err := s.Find(ctx, "terminal:general"); err != nil {
 			t.Error(err)
 		}
-		expect(t, "half a migration is left", number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"), 0)
+		check.Equal(t, "half a migration is left", number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"), 0)
 	})
 	t.Run("who only looks on migrates nothing", func(t *testing.T) {
 		known := migrations
@@ -134,9 +136,9 @@ func TestMigration(t *testing.T) {
 // leaveStore makes a store with one conversation and closes it.
 func leaveStore(t *testing.T, dir string) {
 	t.Helper()
-	s := must(Open(ctx, Options{Dir: dir}))(t)
+	s := check.Must(Open(ctx, Options{Dir: dir}))(t)
 	find(t, s, "terminal:general")
-	noError(t, s.Close())
+	check.NoError(t, s.Close())
 }
 
 func TestLock(t *testing.T) {
@@ -147,9 +149,9 @@ func TestLock(t *testing.T) {
 		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", os.Getpid())) {
 			t.Errorf("got %v", err)
 		}
-		shared := must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
+		shared := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		shared.Close()
-		noError(t, first.Close())
+		check.NoError(t, first.Close())
 		openStore(t, dir)
 	})
 	t.Run("a killed bot leaves no lock and no half turn, and loses nothing it acknowledged", func(t *testing.T) {
@@ -190,17 +192,17 @@ func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noError(t, bot.Start())
+	check.NoError(t, bot.Start())
 	lines := bufio.NewScanner(out)
 	for i := 0; lines.Scan(); i++ {
 		if acknowledged, err = strconv.Atoi(lines.Text()); err != nil {
 			t.Fatalf("the bot says %q", lines.Text())
 		}
 		if i == 0 {
-			expectError(t, failure(Open(ctx, Options{Dir: dir})), ErrInUse)
+			check.Error(t, check.ErrorOf(Open(ctx, Options{Dir: dir})), ErrInUse)
 		}
 		if i == 40 {
-			noError(t, bot.Process.Kill())
+			check.NoError(t, bot.Process.Kill())
 		}
 	}
 	bot.Wait() // it was killed, and says so

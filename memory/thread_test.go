@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"cairn/internal/check"
 )
 
 func TestThreads(t *testing.T) {
@@ -16,7 +18,7 @@ func TestThreads(t *testing.T) {
 	}
 	receive := func(t *testing.T, c *Conversation, m Inbound) Receipt {
 		t.Helper()
-		r := must(c.Inbox().Deliver(ctx, m))(t)
+		r := check.Must(c.Inbox().Deliver(ctx, m))(t)
 		return r
 	}
 	follows := func(t *testing.T, c *Conversation, want bool) {
@@ -45,7 +47,7 @@ func TestThreads(t *testing.T) {
 				addressed = append(addressed, m.ID)
 			}
 		}
-		expectAll(t, "addressed", addressed, []string{"m2", "m3", "m4"})
+		check.EqualAll(t, "addressed", addressed, []string{"m2", "m3", "m4"})
 	})
 	t.Run("what is optional, or stands in no thread, makes it follow nothing", func(t *testing.T) {
 		c := newConversation(t)
@@ -59,7 +61,7 @@ func TestThreads(t *testing.T) {
 	})
 	t.Run("outside of threads nothing is addressed by itself", func(t *testing.T) {
 		c := newConversation(t)
-		noError(t, c.Settings().Follow(ctx, true))
+		check.NoError(t, c.Settings().Follow(ctx, true))
 		if r := receive(t, c, said(1, "hello")); r.Addressed {
 			t.Errorf("%+v", r)
 		}
@@ -67,7 +69,7 @@ func TestThreads(t *testing.T) {
 	t.Run("told to stop, it answers on only when addressed again, and no repetition counts as that", func(t *testing.T) {
 		c := newConversation(t)
 		receive(t, c, inThread(1, true))
-		noError(t, c.Settings().Follow(ctx, false))
+		check.NoError(t, c.Settings().Follow(ctx, false))
 		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
 			t.Errorf("a repetition while it waits: %+v", r)
 		}
@@ -140,7 +142,7 @@ func TestATurnIsOptionalIfNobodyAsked(t *testing.T) {
 	if turn, _, err := c.Turns().Unanswered(ctx); err != nil || !turn.Optional {
 		t.Errorf("%+v, %v", turn, err)
 	}
-	noError(t, c.Turns().Finish(ctx, Outcome{Turn: 1}))
+	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: 1}))
 	deliver(t, c, optional(4), asked)
 	if turn, _, err := c.Turns().Unanswered(ctx); err != nil || turn.Optional || !slices.Equal(turn.To, []string{"m4", "m3"}) {
 		t.Errorf("%+v, %v", turn, err)

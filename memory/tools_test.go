@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 )
 
@@ -15,10 +16,10 @@ func TestASearchStaysInsideItsBudget(t *testing.T) {
 	for n := range 40 {
 		past = append(past, said(n+1, "the lighthouse was painted again, "+strings.Repeat("coat after coat ", 10)))
 	}
-	must(c.Past().Import(ctx, past))(t)
+	check.Must(c.Past().Import(ctx, past))(t)
 	for _, budget := range []int{0, 100, 300, 1000} {
 		tools := c.Tools(ToolOptions{Turn: func() int64 { return maxSeq }, Budget: func() int { return budget }})
-		text := must(tools[1].Run(ctx, json.RawMessage(`{"query": "lighthouse", "limit": 30}`)))(t)
+		text := check.Must(tools[1].Run(ctx, json.RawMessage(`{"query": "lighthouse", "limit": 30}`)))(t)
 		var answer struct{ Messages []struct{ Seq int64 } }
 		if err := json.Unmarshal([]byte(text), &answer); err != nil {
 			t.Fatalf("budget %d: %v in %s", budget, err, text)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestATransactionIsWholeOrNothing(t *testing.T) {
@@ -82,7 +84,7 @@ func TestATransactionIsWholeOrNothing(t *testing.T) {
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %v", err)
 			}
-			expect(t, "there", len(must(s.Known(ctx))(t)) == 1, test.want == "")
+			check.Equal(t, "there", len(check.Must(s.Known(ctx))(t)) == 1, test.want == "")
 			// The connection is as good as before.
 			if err := s.update(ctx, func(tx *transaction) error { return insert(tx, "y") }); err != nil {
 				t.Error(err)

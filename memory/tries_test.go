@@ -3,6 +3,8 @@ package memory
 import (
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func TestTriesSurviveAStart(t *testing.T) {
@@ -23,14 +25,14 @@ func TestTriesSurviveAStart(t *testing.T) {
 		}
 		return found
 	}
-	noError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
+	check.NoError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
 	if n, err := c.Inbox().TryPast(ctx); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 	s.Close()
 	s = openStore(t, dir)
 	c = find(t, s, "terminal:general")
-	noError(t, c.Inbox().Try(ctx, tries(1, 0)))
+	check.NoError(t, c.Inbox().Try(ctx, tries(1, 0)))
 	if n, err := c.Inbox().TryPast(ctx); n != 1 || err != nil {
 		t.Error(n, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -30,7 +31,7 @@ func TestTurns(t *testing.T) {
 	t.Run("an answer, its tools and its pieces are written together, and read back as they were", func(t *testing.T) {
 		c, turn := ask(t)
 		o := answer(turn)
-		noError(t, c.Turns().Finish(ctx, o))
+		check.NoError(t, c.Turns().Finish(ctx, o))
 		state := load(t, c)
 		if state.Open != 0 || state.Next != 5 || !reflect.DeepEqual(state.Messages[1:], o.Messages) {
 			t.Errorf("loaded %+v", state)
@@ -60,36 +61,36 @@ func TestTurns(t *testing.T) {
 		if err := c.Turns().Finish(ctx, bad); err == nil {
 			t.Error("a person's message: no error")
 		}
-		expect(t, "a refused outcome changed something", dump(t, c.store), before)
-		noError(t, c.Turns().Finish(ctx, answer(turn)))
-		expectError(t, c.Turns().Finish(ctx, answer(turn)), ErrNotFound)
+		check.Equal(t, "a refused outcome changed something", dump(t, c.store), before)
+		check.NoError(t, c.Turns().Finish(ctx, answer(turn)))
+		check.Error(t, c.Turns().Finish(ctx, answer(turn)), ErrNotFound)
 	})
 	t.Run("a retry counts, and a failure closes the turn without words of the assistant", func(t *testing.T) {
 		c, turn := ask(t)
 		if n, err := c.Turns().Retry(ctx, turn); n != 2 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
-		noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
-		expectError(t, failure(c.Turns().Retry(ctx, turn)), ErrNotFound)
-		expect(t, "answered", number(t, c.store, "SELECT answered FROM messages"), closed)
+		check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
+		check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, turn)), ErrNotFound)
+		check.Equal(t, "answered", number(t, c.store, "SELECT answered FROM messages"), closed)
 		if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 1 || !pieces[0].Failure {
 			t.Errorf("%+v, %v", pieces, err)
 		}
 	})
 	t.Run("a piece is unsent until it is sent, and no other conversation can mark it", func(t *testing.T) {
 		c, turn := ask(t)
-		noError(t, c.Turns().Finish(ctx, answer(turn)))
+		check.NoError(t, c.Turns().Finish(ctx, answer(turn)))
 		other := find(t, c.store, "terminal:other")
-		expectError(t, other.Outbox().Sent(ctx, 1, "p"), ErrNotFound)
-		noError(t, c.Outbox().Sending(ctx, 1))
+		check.Error(t, other.Outbox().Sent(ctx, 1, "p"), ErrNotFound)
+		check.NoError(t, c.Outbox().Sending(ctx, 1))
 		if pieces, _ := c.Outbox().Unsent(ctx); len(pieces) != 2 || !pieces[0].Sending || pieces[1].Sending {
 			t.Errorf("%+v", pieces)
 		}
-		noError(t, c.Outbox().Sent(ctx, 1, "p1"))
+		check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
 		if pieces, _ := c.Outbox().Unsent(ctx); len(pieces) != 1 || pieces[0].Row != 2 {
 			t.Errorf("%+v", pieces)
 		}
-		expectError(t, c.Outbox().Sending(ctx, 1), ErrNotFound)
+		check.Error(t, c.Outbox().Sending(ctx, 1), ErrNotFound)
 	})
 }
 
@@ -109,10 +110,10 @@ func TestUnfinished(t *testing.T) {
 	deliver(t, asked, m)
 	deliverOnly(t, inbox, m)
 	want("terminal:asked", "terminal:inbox")
-	noError(t, asked.Turns().Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}))
+	check.NoError(t, asked.Turns().Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}))
 	deliver(t, inbox)
 	want("terminal:asked", "terminal:inbox")
-	noError(t, asked.Outbox().Sent(ctx, 1, "p"))
+	check.NoError(t, asked.Outbox().Sent(ctx, 1, "p"))
 	want("terminal:inbox")
 	hide(t, done, 1, 1)
 	want("terminal:done", "terminal:inbox") // a placeholder is to be filled and repaired
@@ -135,5 +136,5 @@ func TestConversations(t *testing.T) {
 			t.Errorf("%q is a name", name)
 		}
 	}
-	expectError(t, failure(s.Find(ctx, "terminal:none")), ErrNotFound)
+	check.Error(t, check.ErrorOf(s.Find(ctx, "terminal:none")), ErrNotFound)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 // What waited for an earlier session may be applied together with what somebody takes
@@ -34,7 +35,7 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 			t.Errorf("before\n%+v\nafter\n%+v", before, after)
 		}
 		wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
-		expect(t, "then", latest(t, c).Why, beforeTheStart)
+		check.Equal(t, "then", latest(t, c).Why, beforeTheStart)
 	})
 	t.Run("with a leaf that took the place of a placeholder", func(t *testing.T) {
 		c, early := begin(t)
@@ -62,8 +63,8 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 		applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 13, 15))
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 16, 17))
 		for _, want := range []string{"leaf worker 10-12, leaf worker 13-15", "leaf worker 10-12", ""} {
-			expect(t, "the stack", shape(undo(t, c).Stack), want)
+			check.Equal(t, "the stack", shape(undo(t, c).Stack), want)
 		}
-		expect(t, "the fold of the earlier session is undone", number(t, c.store, "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", compactor.Rollup), 0)
+		check.Equal(t, "the fold of the earlier session is undone", number(t, c.store, "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", compactor.Rollup), 0)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -69,8 +70,8 @@ func TestUndoOfACompaction(t *testing.T) {
 			applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
-			j := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
-			must(j.Store(ctx, summarize.Summary{Text: "made anew", Tokens: 3}))(t)
+			j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
+			check.Must(j.Store(ctx, summarize.Summary{Text: "made anew", Tokens: 3}))(t)
 			return []int64{j.ID()}
 		}},
 	} {
@@ -106,9 +107,9 @@ func TestUndoGoesBackOneCompactionAtATime(t *testing.T) {
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 3*i+1, 3*i+3))
 	}
 	for i := 2; i >= 0; i-- {
-		expect(t, "the stack", shape(undo(t, c).Stack), shapes[i])
+		check.Equal(t, "the stack", shape(undo(t, c).Stack), shapes[i])
 	}
-	expect(t, "then", latest(t, c).Why, transcript.ErrNothingApplied.Error())
+	check.Equal(t, "then", latest(t, c).Why, transcript.ErrNothingApplied.Error())
 }
 
 func TestUndoIsRefusedInWords(t *testing.T) {
@@ -142,8 +143,8 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 			c := imported(t, 10)
 			test.since(t, c)
 			before := dump(t, c.store)
-			expect(t, "refused with", latest(t, c).Why, test.want)
-			expect(t, "something has changed", dump(t, c.store), before)
+			check.Equal(t, "refused with", latest(t, c).Why, test.want)
+			check.Equal(t, "something has changed", dump(t, c.store), before)
 		})
 	}
 	t.Run("an edit beside it, or before it, does no harm", func(t *testing.T) {
@@ -159,10 +160,10 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		c := imported(t, 10)
 		land15(t, c)
 		s, l := stateOf(t, c), latest(t, c)
-		change := must(l.Undo(s))(t)
+		change := check.Must(l.Undo(s))(t)
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 6, 8))
-		expectError(t, failure(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
-		expect(t, "stack", shape(load(t, c).Head.Stack), "leaf worker 1-5, leaf worker 6-8")
+		check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
+		check.Equal(t, "stack", shape(load(t, c).Head.Stack), "leaf worker 1-5, leaf worker 6-8")
 	})
 }
 
@@ -187,8 +188,8 @@ func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	applyRows(t, c, a, b)
 	applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
-	j := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
-	must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
+	j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, j.ID())
 	if applied[0].State != compactor.Stale || shape(head.Stack) != before {
 		t.Errorf("it is %s, and holds %d messages; the stack is %s, was %s", applied[0].State, applied[0].Messages, shape(head.Stack), before)
@@ -202,7 +203,7 @@ func TestMemoriesSurviveAnUndo(t *testing.T) {
 		if answer, err := call(j.Tools(5), "memory_save", `{"content":"Ann counts messages.","kind":"fact","messages":[2]}`); err != nil {
 			t.Fatal(answer, err)
 		}
-		must(j.Store(ctx, summarize.Summary{Text: "They counted.", Tokens: 3}))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "They counted.", Tokens: 3}))(t)
 		return j.ID()
 	}
 	applyRows(t, c, save())
@@ -226,8 +227,8 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	}
 	by := func(t *testing.T, c *Conversation, trigger compactor.Trigger, from, to int64) {
 		t.Helper()
-		j := must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
-		must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 1}))(t)
+		j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 1}))(t)
 		applyRows(t, c, j.ID())
 	}
 	c := imported(t, 20)
@@ -284,10 +285,10 @@ func TestPins(t *testing.T) {
 	if got := pins(); !reflect.DeepEqual(got, []int64{7, 2}) {
 		t.Errorf("pinned are %v", got)
 	}
-	expectError(t, failure(c.Transcript().Pin(ctx, 99, "Ann")), ErrNotFound)
+	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 99, "Ann")), ErrNotFound)
 	t.Run("an edit reaches a pin", func(t *testing.T) {
 		edit(t, c, 7, "other words")
-		expect(t, "pinned", load(t, c).Head.Pins[0].Text, "other words")
+		check.Equal(t, "pinned", load(t, c).Head.Pins[0].Text, "other words")
 	})
 	t.Run("a pin outlives the session", func(t *testing.T) {
 		run(t, c.store, "UPDATE conversations SET session_start = 5")
@@ -302,18 +303,18 @@ func TestPins(t *testing.T) {
 		if got := pins(); !reflect.DeepEqual(got, []int64{2}) {
 			t.Errorf("pinned are %v", got)
 		}
-		expectError(t, failure(c.Transcript().Pin(ctx, 7, "Ann")), ErrNotFound)
+		check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 7, "Ann")), ErrNotFound)
 	})
 	t.Run("another conversation's are its own", func(t *testing.T) {
 		other := find(t, c.store, "terminal:other")
 		deliver(t, other, said(1, "hello"), said(2, "hello again"))
-		expectError(t, other.Transcript().Unpin(ctx, 2), ErrNotFound)
-		expect(t, "pinned", len(load(t, other).Head.Pins), 0)
+		check.Error(t, other.Transcript().Unpin(ctx, 2), ErrNotFound)
+		check.Equal(t, "pinned", len(load(t, other).Head.Pins), 0)
 	})
 	if err := c.Transcript().Unpin(ctx, 2); err != nil || pins() != nil {
 		t.Errorf("unpin: %v, left are %v", err, pins())
 	}
-	expectError(t, c.Transcript().Unpin(ctx, 2), ErrNotFound)
+	check.Error(t, c.Transcript().Unpin(ctx, 2), ErrNotFound)
 }
 
 func TestExpand(t *testing.T) {
@@ -340,10 +341,10 @@ func TestExpand(t *testing.T) {
 		t.Errorf("the rollup: %v, %v, %v", ids(e.Children), seqs(e.Messages), err)
 	}
 	prepared := storeSummary(t, c, leaf, worker, 9, 10) // is not in the window
-	expectError(t, failure(c.Transcript().Expand(ctx, prepared, 1, 100)), ErrNotFound)
-	expectError(t, failure(c.Transcript().Expand(ctx, 999, 1, 100)), ErrNotFound)
+	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, prepared, 1, 100)), ErrNotFound)
+	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, 999, 1, 100)), ErrNotFound)
 	other := find(t, c.store, "terminal:other")
-	expectError(t, failure(other.Transcript().Expand(ctx, a, 1, 100)), ErrNotFound)
+	check.Error(t, check.ErrorOf(other.Transcript().Expand(ctx, a, 1, 100)), ErrNotFound)
 }
 
 func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
@@ -353,7 +354,7 @@ func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
 	}
 	a := storeSummary(t, c, leaf, worker, 1, 3)
 	applyRows(t, c, a)
-	noError(t, c.Compactions().Measured(ctx, a, 900, 400))
+	check.NoError(t, c.Compactions().Measured(ctx, a, 900, 400))
 	deliver(t, c, said(9, "text"))
 	hide(t, c, 4, 6)
 	b := storeSummary(t, c, leaf, worker, 5, 6) // splits the placeholder

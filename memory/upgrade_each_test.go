@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // What the later versions could hold besides: each table and each column of its own.
@@ -69,12 +71,12 @@ func leaveVersion(t *testing.T, dir string, version int) {
 	scripts := []string{migration2, secondVersion, migration3, thirdTables, migration4, fourthTables, migration5, fifthTables, migration6, "PRAGMA user_version = 6", migration7, "PRAGMA user_version = 7", migration8, "PRAGMA user_version = 8"}
 	counts, _ := count(memoryTerms("Ann lives in Turin.", "Ann"))
 	for term, n := range counts { // as its index has it
-		must(db.Exec("INSERT OR REPLACE INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, 1, 1, ?, 3)", term, n))(t)
+		check.Must(db.Exec("INSERT OR REPLACE INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, 1, 1, ?, 3)", term, n))(t)
 	}
 	for i, script := range scripts[:2*(version-1)] {
-		must(db.Exec(script))(t)
+		check.Must(db.Exec(script))(t)
 		if reached := 2 + i/2; i%2 == 1 && reached >= 5 && fills[reached] != nil {
-			noError(t, transact(ctx, db, fills[reached]))
+			check.NoError(t, transact(ctx, db, fills[reached]))
 		}
 	}
 }
@@ -120,7 +122,7 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 	db := open(path, readerPragmas)
 	defer db.Close()
 	columns, rows = map[string][]string{}, map[string][]string{}
-	noError(t, observe(ctx, db, func(tx *transaction) error {
+	check.NoError(t, observe(ctx, db, func(tx *transaction) error {
 		if wanted == nil {
 			wanted = map[string][]string{}
 			err := each(tx, func(r *sql.Rows) error {
@@ -218,11 +220,11 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				if _, _, err := Restore(ctx, dir, copied); err != nil {
 					t.Fatal(err)
 				}
-				expect(t, "the result", must(Inspect(ctx, File(dir)))(t).Version, version)
+				check.Equal(t, "the result", check.Must(Inspect(ctx, File(dir)))(t).Version, version)
 				write(t, dir, upgradeFolder+"1", "left by one that was killed")
 				openStore(t, dir).Close() // with the copy of the first upgrade still there
-				expect(t, "what is kept already is kept once more", len(must(filepath.Glob(copied+"-*"))(t)), 0)
-				expect(t, "is left", len(must(filepath.Glob(filepath.Join(dir, upgradeFolder+"*")))(t)), 0)
+				check.Equal(t, "what is kept already is kept once more", len(check.Must(filepath.Glob(copied+"-*"))(t)), 0)
+				check.Equal(t, "is left", len(check.Must(filepath.Glob(filepath.Join(dir, upgradeFolder+"*")))(t)), 0)
 			})
 			t.Run("and what was said after that is kept too", func(t *testing.T) {
 				if _, _, err := Restore(ctx, dir, copied); err != nil {
@@ -235,9 +237,9 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				if err == nil {
 					_, err = db.Exec("DELETE FROM memory_sources; DELETE FROM memories") // for one: it is not what it was
 				}
-				noError(t, errors.Join(err, db.Close()))
+				check.NoError(t, errors.Join(err, db.Close()))
 				openStore(t, dir)
-				expect(t, "the copies of the next upgrade", len(must(filepath.Glob(copied+"-*"))(t)), 1)
+				check.Equal(t, "the copies of the next upgrade", len(check.Must(filepath.Glob(copied+"-*"))(t)), 1)
 			})
 		})
 	}
@@ -249,7 +251,7 @@ func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
 		if version == 0 {
 			write(t, dir, databaseName, "")
 			db := open(File(dir), writerPragmas) // SQLite lets nobody wait who makes a file keep a log
-			noError(t, errors.Join(db.Ping(), db.Close()))
+			check.NoError(t, errors.Join(db.Ping(), db.Close()))
 		} else {
 			leaveVersion(t, dir, version)
 		}
@@ -284,11 +286,11 @@ func TestADamagedFileIsNotUpgraded(t *testing.T) {
 	leaveVersion(t, dir, 3)
 	db := open(File(dir), writerPragmas)
 	var page, size int64
-	noError(t, db.QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'pins'").Scan(&page, &size))
-	noError(t, db.Close())
+	check.NoError(t, db.QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'pins'").Scan(&page, &size))
+	check.NoError(t, db.Close())
 	overwrite(t, File(dir), size*(page-1), slices.Repeat([]byte{0xee}, int(size)))
-	was := must(os.ReadFile(File(dir)))(t)
-	expectError(t, failure(Open(ctx, Options{Dir: dir})), ErrDamaged)
+	was := check.Must(os.ReadFile(File(dir)))(t)
+	check.Error(t, check.ErrorOf(Open(ctx, Options{Dir: dir})), ErrDamaged)
 	if now, err := os.ReadFile(File(dir)); err != nil || !slices.Equal(now, was) {
 		t.Error("the file is another one", err)
 	}
@@ -297,7 +299,7 @@ func TestADamagedFileIsNotUpgraded(t *testing.T) {
 // overwrite puts bytes at a place of a file.
 func overwrite(t testing.TB, path string, at int64, bytes []byte) {
 	t.Helper()
-	file := must(os.OpenFile(path, os.O_WRONLY, 0))(t)
+	file := check.Must(os.OpenFile(path, os.O_WRONLY, 0))(t)
 	defer file.Close()
-	must(file.WriteAt(bytes, at))(t)
+	check.Must(file.WriteAt(bytes, at))(t)
 }

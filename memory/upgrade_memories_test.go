@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // thirdVersion is what the third version remembered, in all states.
@@ -26,12 +28,12 @@ PRAGMA user_version = 3`
 func TestUpgradeOfMemories(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, databaseName)
-	noError(t, os.WriteFile(path, nil, 0o600))
+	check.NoError(t, os.WriteFile(path, nil, 0o600))
 	db := open(path, writerPragmas)
 	for _, script := range []string{migration1, migration2, migration3, thirdVersion} {
-		must(db.Exec(script))(t)
+		check.Must(db.Exec(script))(t)
 	}
-	noError(t, db.Close())
+	check.NoError(t, db.Close())
 	s := openStore(t, dir)
 	t.Run("who they are of is known as far as their messages tell", func(t *testing.T) {
 		for id, want := range map[int64][2]string{1: {"u1", "u2"}, 2: {"u1", "u1"}, 3: {"", ""}, 5: {"", ""}} {
@@ -50,7 +52,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 	})
 	t.Run("what was forgotten can be restored to what it was", func(t *testing.T) {
 		for id, want := range map[int64]string{3: "active", 4: "superseded"} {
-			noError(t, s.Restore(ctx, id))
+			check.NoError(t, s.Restore(ctx, id))
 			if m, _, err := s.Memory(ctx, id); err != nil || m.State != want {
 				t.Errorf("%+v, %v", m, err)
 			}
@@ -74,10 +76,10 @@ func TestUpgradeOfMemories(t *testing.T) {
 
 func TestUpgradeScrubsWhatWasPurged(t *testing.T) {
 	dir := t.TempDir()
-	noError(t, os.WriteFile(File(dir), nil, 0o600))
+	check.NoError(t, os.WriteFile(File(dir), nil, 0o600))
 	db := open(File(dir), writerPragmas)
 	for _, script := range []string{migration1, migration2, migration3, thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5"} {
-		must(db.Exec(script))(t)
+		check.Must(db.Exec(script))(t)
 	}
 	if _, _, err := migrate(ctx, db); err != nil {
 		t.Fatal(err)
@@ -86,5 +88,5 @@ func TestUpgradeScrubsWhatWasPurged(t *testing.T) {
 	if err := db.QueryRow("SELECT count(*) FROM unscrubbed").Scan(&due); err != nil || due != 1 {
 		t.Errorf("%d are due, %v", due, err)
 	}
-	noError(t, db.Close())
+	check.NoError(t, db.Close())
 }

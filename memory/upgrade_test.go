@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -44,11 +45,11 @@ PRAGMA user_version = 1`
 func leaveFirstVersion(t *testing.T, dir string) {
 	t.Helper()
 	path := filepath.Join(dir, databaseName)
-	noError(t, os.WriteFile(path, nil, 0o600))
+	check.NoError(t, os.WriteFile(path, nil, 0o600))
 	db := open(path, writerPragmas)
 	defer db.Close()
 	for _, script := range []string{migration1, firstVersion} {
-		must(db.Exec(script))(t)
+		check.Must(db.Exec(script))(t)
 	}
 }
 
@@ -58,7 +59,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	s := openStore(t, dir)
 	c := find(t, s, "terminal:general")
 	t.Run("the file is whole, and no row was lost", func(t *testing.T) {
-		expect(t, "rows refer to none", number(t, s, "SELECT count(*) FROM pragma_foreign_key_check"), 0)
+		check.Equal(t, "rows refer to none", number(t, s, "SELECT count(*) FROM pragma_foreign_key_check"), 0)
 		var sound string
 		if err := s.read.QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
 			t.Errorf("%s, %v", sound, err)
@@ -83,7 +84,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		leaveFirstVersion(t, dir)
 		db := open(File(dir), writerPragmas)
 		_, err := db.Exec(`UPDATE messages SET text = 'Die Häuser sind alle aus Holz', attachments = '[{"kind":"file","name":"a.txt","text":"the kingfisher"}]' WHERE seq = 1`)
-		noError(t, errors.Join(err, db.Close()))
+		check.NoError(t, errors.Join(err, db.Close()))
 		c := find(t, openStore(t, dir), "terminal:general")
 		for _, word := range []string{"Haus", "kingfishers"} {
 			if found, err := c.Recall(ctx, Question{Text: word, Limit: 5}); err != nil || len(found) != 1 || found[0].Seq != 1 {
@@ -113,7 +114,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			t.Errorf("%+v, %v", all, err)
 		}
 		undo(t, c) // what was applied since
-		expect(t, "the result", latest(t, c).Why, transcript.ErrNothingApplied.Error())
+		check.Equal(t, "the result", latest(t, c).Why, transcript.ErrNothingApplied.Error())
 	})
 	t.Run("pieces keep their order, their rows and their states", func(t *testing.T) {
 		pieces, err := c.Outbox().Unsent(ctx)
@@ -124,7 +125,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(pieces, want) {
 			t.Errorf("%+v, %v", pieces, err)
 		}
-		noError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-9", Pieces: []string{"new"}}))
+		check.NoError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-9", Pieces: []string{"new"}}))
 		if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 3 || pieces[2].Row != 10 {
 			t.Errorf("the next piece: %+v, %v", pieces, err)
 		}
@@ -132,7 +133,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	t.Run("a reply to a piece that was sent then finds its message", func(t *testing.T) {
 		m := said(9, "thanks")
 		m.ReplyTo = "p1"
-		expect(t, "took up", deliver(t, c, m)[0].ReplySeq, 3)
+		check.Equal(t, "took up", deliver(t, c, m)[0].ReplySeq, 3)
 	})
 	t.Run("a full inbox is taken up, and only where nothing was said the past is wanted", func(t *testing.T) {
 		full := find(t, s, "terminal:full")
@@ -155,7 +156,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	})
 	t.Run("what was said then can be edited and deleted", func(t *testing.T) {
 		edit(t, c, 4, "and tomorrow?")
-		expectAll(t, "deleted", remove(t, c, 1), []int64{1})
-		expect(t, "its memory stays", number(t, s, "SELECT count(*) FROM memories"), 0)
+		check.EqualAll(t, "deleted", remove(t, c, 1), []int64{1})
+		check.Equal(t, "its memory stays", number(t, s, "SELECT count(*) FROM memories"), 0)
 	})
 }

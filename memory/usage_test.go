@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -28,7 +29,7 @@ func TestUsage(t *testing.T) {
 		{b, []Usage{usageRow("2026-03-29", ForTurn, "m", 1)}},
 		{b, nil},
 	} {
-		noError(t, add.c.Turns().AddUsage(ctx, add.all))
+		check.NoError(t, add.c.Turns().AddUsage(ctx, add.all))
 	}
 	ofB := usageRow("2026-03-29", ForTurn, "m", 1)
 	ofB.Conversation = "test:b"
@@ -72,9 +73,9 @@ func TestUsageIsWrittenWithTheAnswer(t *testing.T) {
 	if err := c.Turns().Finish(ctx, bad); err == nil {
 		t.Fatal("a taken seq: no error")
 	}
-	expect(t, "an answer that was not written left", len(must(c.Turns().Usage(ctx))(t)), 0)
-	noError(t, c.Turns().Finish(ctx, answer))
-	expectError(t, c.Turns().Finish(ctx, answer), ErrNotFound)
+	check.Equal(t, "an answer that was not written left", len(check.Must(c.Turns().Usage(ctx))(t)), 0)
+	check.NoError(t, c.Turns().Finish(ctx, answer))
+	check.Error(t, c.Turns().Finish(ctx, answer), ErrNotFound)
 	if got, err := c.Turns().Usage(ctx); err != nil || !reflect.DeepEqual(got, used) {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -84,7 +85,7 @@ func TestADayIsTheZones(t *testing.T) {
 	before := time.Local
 	defer func() { time.Local = before }()
 	for zone, want := range map[string]string{"UTC": "2026-03-28", "Asia/Tokyo": "2026-03-29", "America/New_York": "2026-03-28"} {
-		there := must(time.LoadLocation(zone))(t)
+		there := check.Must(time.LoadLocation(zone))(t)
 		time.Local = there
 		if got := Day(time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)); got != want {
 			t.Errorf("%s: %s, want %s", zone, got, want)
@@ -104,7 +105,7 @@ func TestSaved(t *testing.T) {
 				m.Addressed = true
 				turn := deliver(t, c, m)[0].Turn
 				reply := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: day, Tokens: 1}
-				noError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}}))
+				check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{reply}}))
 				seq = turn + 2
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 // countBytes counts a text, in whatever case, in each file of a folder. The files are read
@@ -21,7 +22,7 @@ import (
 func countBytes(t *testing.T, dir, text string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
-	noError(t, filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+	check.NoError(t, filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -65,11 +66,11 @@ func scattered(t *testing.T, s *Store, seed int64, n int) (c *Conversation, mark
 			}
 			page = append(page, said(i, text))
 		}
-		must(c.Past().Import(ctx, page))(t)
+		check.Must(c.Past().Import(ctx, page))(t)
 		for j := range page {
 			page[j].Text = fmt.Sprintf("w%x is another one's", r.Intn(4000))
 		}
-		must(other.Past().Import(ctx, page))(t)
+		check.Must(other.Past().Import(ctx, page))(t)
 	}
 	return c, marked
 }
@@ -85,18 +86,18 @@ func TestErasureFromTheFiles(t *testing.T) {
 		s := openStore(t, dir)
 		c, marked := scattered(t, s, 1, 900)
 		secrets := scatteredMemories(t, c, 2, 400)
-		noError(t, s.Upkeep(ctx, backups(dir), day))
+		check.NoError(t, s.Upkeep(ctx, backups(dir), day))
 		remove(t, c, marked...)
 		for _, id := range secrets {
-			noError(t, s.Purge(ctx, id))
+			check.NoError(t, s.Purge(ctx, id))
 		}
-		noError(t, s.emptyLog(ctx))
+		check.NoError(t, s.emptyLog(ctx))
 		if found := countBytes(t, dir, "xylophon"); found[databaseName] == 0 || len(found) != 2 {
 			t.Fatalf("secure_delete and a checkpoint leave the text in %v: nothing is tried", found)
 		}
-		noError(t, s.EraseFiles(ctx, backups(dir)))
+		check.NoError(t, s.EraseFiles(ctx, backups(dir)))
 		wantNoBytes(t, dir, "xylophon")
-		expect(t, "deletions are still noted", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
+		check.Equal(t, "deletions are still noted", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
 		made, err := backups(dir).List()
 		if err != nil || len(made) != 1 {
 			t.Fatal(made, err)
@@ -105,7 +106,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 			t.Errorf("the fresh backup: %+v, %v", holds, err)
 		}
 		deliver(t, c, said(5000, "kangaroo"))
-		expect(t, "found", len(recalled(t, c, "kangaroo")), 1)
+		check.Equal(t, "found", len(recalled(t, c, "kangaroo")), 1)
 		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
 			t.Errorf("found %v, %v", found, err)
 		}
@@ -113,23 +114,23 @@ func TestErasureFromTheFiles(t *testing.T) {
 	t.Run("a database that is a link to another place is rewritten there", func(t *testing.T) {
 		dir, elsewhere := t.TempDir(), t.TempDir()
 		write(t, elsewhere, "real.db", "")
-		noError(t, os.Symlink(filepath.Join(elsewhere, "real.db"), File(dir)))
+		check.NoError(t, os.Symlink(filepath.Join(elsewhere, "real.db"), File(dir)))
 		s := openStore(t, dir)
 		c, marked := scattered(t, s, 1, 600)
 		remove(t, c, marked...)
-		noError(t, s.EraseFiles(ctx, Backups{}))
+		check.NoError(t, s.EraseFiles(ctx, Backups{}))
 		wantNoBytes(t, elsewhere, "xylophon")
 	})
 	t.Run("a deletion of a shell beside the bot is noted for the bot", func(t *testing.T) {
 		dir := t.TempDir()
 		bot := openStore(t, dir)
 		secrets := scatteredMemories(t, find(t, bot, "terminal:general"), 2, 40)
-		shell := must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
+		shell := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		for _, id := range secrets {
-			noError(t, shell.Purge(ctx, id))
+			check.NoError(t, shell.Purge(ctx, id))
 		}
-		noError(t, shell.Close())
-		noError(t, bot.Upkeep(ctx, Backups{}, time.Now().Add(EraseWithin)))
+		check.NoError(t, shell.Close())
+		check.NoError(t, bot.Upkeep(ctx, Backups{}, time.Now().Add(EraseWithin)))
 		wantNoBytes(t, dir, "xylophon")
 	})
 	t.Run("a disk without room leaves the deletion noted", func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		if err := s.EraseFiles(ctx, backups(dir)); err == nil {
 			t.Fatal("it made a backup")
 		}
-		expect(t, "deletions are noted", number(t, s, "SELECT count(*) FROM unscrubbed"), 1)
+		check.Equal(t, "deletions are noted", number(t, s, "SELECT count(*) FROM unscrubbed"), 1)
 	})
 }
 
@@ -171,7 +172,7 @@ func TestAKillInARewrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Duration(i*7) * time.Millisecond)
-		noError(t, bot.Process.Kill())
+		check.NoError(t, bot.Process.Kill())
 		_ = bot.Wait() // it was killed
 		s := openStore(t, dir)
 		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
@@ -183,7 +184,7 @@ func TestAKillInARewrite(t *testing.T) {
 		s.Close()
 	}
 	s = openStore(t, dir)
-	noError(t, s.EraseFiles(ctx, Backups{}))
+	check.NoError(t, s.EraseFiles(ctx, Backups{}))
 	wantNoBytes(t, dir, "xylophon")
 }
 

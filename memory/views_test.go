@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 )
 
 // viewed is what a query of a view answers, a row a line.
 func viewed(t *testing.T, s *Store, query string) string {
 	t.Helper()
-	rows := must(s.read.Query(query))(t)
+	rows := check.Must(s.read.Query(query))(t)
 	defer rows.Close()
 	var lines []string
 	for rows.Next() {
 		var line string
-		noError(t, rows.Scan(&line))
+		check.NoError(t, rows.Scan(&line))
 		lines = append(lines, line)
 	}
-	noError(t, rows.Err())
+	check.NoError(t, rows.Err())
 	return strings.Join(lines, "\n")
 }
 
@@ -30,8 +31,8 @@ func compacted(t *testing.T) *Conversation {
 	c := imported(t, 9)
 	a := storeSummary(t, c, leaf, worker, 1, 3)
 	applyRows(t, c, a)
-	noError(t, c.Compactions().Measured(ctx, a, 900, 400))
-	noError(t, begin(t, c, leaf, worker, 4, 5).Fail(ctx, "no model"))
+	check.NoError(t, c.Compactions().Measured(ctx, a, 900, 400))
+	check.NoError(t, begin(t, c, leaf, worker, 4, 5).Fail(ctx, "no model"))
 	applyRows(t, c, storeSummary(t, c, leaf, extractive, 4, 6))
 	undo(t, c)
 	storeSummary(t, c, leaf, worker, 7, 8)
@@ -53,7 +54,7 @@ func TestCompactionsAreListedAsTheViewShowsThem(t *testing.T) {
 			before_tokens, after_tokens, summary_tokens, made_by, model, error, coalesce(applied_at, started_at)) FROM compactions_view WHERE id = %d`, l.ID))
 		want := fmt.Sprintf("%s %s %s %s #%d-#%d %d %d %d %d %s %s|%s %s", l.Channel, l.State, l.Trigger, l.Kind, l.From, l.To, l.Messages,
 			l.BeforeTokens, l.AfterTokens, l.SummaryTokens, l.By, l.Model, l.Error, l.Time.UTC().Format(time.DateTime))
-		expect(t, "the view", got, want)
+		check.Equal(t, "the view", got, want)
 	}
 	for name, f := range map[string]struct {
 		CompactionFilter
@@ -88,11 +89,11 @@ func TestTheViewsShowNoDeletedText(t *testing.T) {
 	deliver(t, c, said(1, "a"), said(2, "b"), said(3, "c"), said(4, "the "+secret+" is mine"), said(5, "and the piano"))
 	for _, one := range []int64{3, 5} {
 		j := begin(t, c, leaf, worker, one-1, one)
-		must(j.Store(ctx, summarize.Summary{Text: "about the " + secret, Tokens: 7}))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "about the " + secret, Tokens: 7}))(t)
 		applyRows(t, c, j.ID())
 	}
 	const both = "SELECT text FROM messages_view UNION ALL SELECT summary FROM compactions_view"
-	contains(t, "before", viewed(t, c.store, both), "the "+secret+" is mine\nand the piano")
+	check.Contains(t, "before", viewed(t, c.store, both), "the "+secret+" is mine\nand the piano")
 	remove(t, c, 2, 3, 4)
 	if after := viewed(t, c.store, both); strings.Contains(after, secret) || !strings.Contains(after, "and the piano") {
 		t.Errorf("after the deletion the views show %q", after)
@@ -102,7 +103,7 @@ func TestTheViewsShowNoDeletedText(t *testing.T) {
 		m := said(n, "")
 		left = append(left, fmt.Sprintf("terminal:general #%d %s %s", n, m.Author, m.Time.UTC().Format(time.DateTime)))
 	}
-	expect(t, "messages left", viewed(t, c.store, "SELECT format('%s #%d %s %s', channel, seq, author, said_at) FROM messages_view ORDER BY seq"), strings.Join(left, "\n"))
+	check.Equal(t, "messages left", viewed(t, c.store, "SELECT format('%s #%d %s %s', channel, seq, author, said_at) FROM messages_view ORDER BY seq"), strings.Join(left, "\n"))
 	for _, view := range []string{"messages_view", "compactions_view"} {
 		if _, err := c.store.write.Exec("DELETE FROM " + view); err == nil {
 			t.Errorf("%s can be written", view)

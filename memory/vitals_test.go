@@ -5,12 +5,14 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // addMemories writes n memories of a state, without sources.
 func addMemories(t testing.TB, c *Conversation, state string, n int) {
 	t.Helper()
-	noError(t, c.store.update(ctx, func(tx *transaction) error {
+	check.NoError(t, c.store.update(ctx, func(tx *transaction) error {
 		for i := range n {
 			content := fmt.Sprint(state, " memory ", i)
 			if _, err := tx.Exec(`INSERT INTO memories (conversation, kind, content, folded, importance, speaker, about, said_at, saved_at, state)
@@ -24,18 +26,18 @@ func addMemories(t testing.TB, c *Conversation, state string, n int) {
 
 func TestVitals(t *testing.T) {
 	c := newConversation(t)
-	v := must(c.store.Vitals(ctx))(t)
+	v := check.Must(c.store.Vitals(ctx))(t)
 	if v.Inbox != 0 || v.Outbox != 0 || !v.InboxOldest.IsZero() || !v.OutboxOldest.IsZero() || v.Memories["active"] != 0 || len(v.Memories) != 4 {
 		t.Errorf("of an empty store: %+v", v)
 	}
 	before := time.Now().Add(-time.Millisecond)
 	deliverOnly(t, c, said(1, "a"), said(2, "b"))
-	noError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
-	noError(t, c.Outbox().Sending(ctx, 1))
-	noError(t, c.Outbox().Sent(ctx, 1, "p1"))
+	check.NoError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
+	check.NoError(t, c.Outbox().Sending(ctx, 1))
+	check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
 	addMemories(t, c, "active", 3)
 	addMemories(t, c, "forgotten", 1)
-	v = must(c.store.Vitals(ctx))(t)
+	v = check.Must(c.store.Vitals(ctx))(t)
 	if v.Inbox != 2 || v.Outbox != 2 || v.Memories["active"] != 3 || v.Memories["forgotten"] != 1 || v.Memories["superseded"] != 0 {
 		t.Errorf("got %+v", v)
 	}
@@ -44,11 +46,11 @@ func TestVitals(t *testing.T) {
 			t.Errorf("the oldest of the %s is of %v", name, oldest)
 		}
 	}
-	file := must(os.Stat(c.store.path))(t)
+	file := check.Must(os.Stat(c.store.path))(t)
 	if v.Bytes != file.Size() || v.LogBytes == 0 || v.Free <= 0 {
 		t.Errorf("the file has %d bytes; got %+v", file.Size(), v)
 	}
-	noError(t, c.store.Close())
+	check.NoError(t, c.store.Close())
 	if _, err := c.store.Vitals(ctx); err == nil {
 		t.Error("a closed store has vitals")
 	}
@@ -58,6 +60,6 @@ func BenchmarkVitals(b *testing.B) {
 	c := find(b, openStore(b, b.TempDir()), "terminal:x")
 	addMemories(b, c, "active", 100_000)
 	for b.Loop() {
-		must(c.store.Vitals(ctx))(b)
+		check.Must(c.store.Vitals(ctx))(b)
 	}
 }

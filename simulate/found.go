@@ -136,7 +136,11 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 	}
 	shown := SetOf(words.Content(text.String()))
 	var summaries []string
-	for _, row := range p.records.head().Stack {
+	head, _, err := p.records.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range head.Stack {
 		summaries = append(summaries, row.Text)
 	}
 	told, verbatim := NewTold(s.rarity, summaries...), p.engine.History().Shows()
@@ -144,7 +148,7 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 		if verbatim(seq) {
 			return true
 		}
-		said := p.records.said(seq, seq)
+		said := p.rec.said(seq, seq)
 		return len(said) == 1 && told.Tells(authorOf(said[0].Message), said[0].Text)
 	}
 	f := &Found{Questions: len(s.questions)}

@@ -58,7 +58,7 @@ func (p *player) imports(ctx context.Context, past []Message) error {
 			for i, m := range batch {
 				list[i] = m.Message
 			}
-			if err := p.records.append(list); err != nil {
+			if err := p.records.Append(list...); err != nil {
 				return nil, err
 			}
 			p.said = list[len(list)-1]
@@ -145,7 +145,7 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		if last {
 			_, _ = history.Context() // it is stored with the answer
 		}
-		if err := p.records.append([]chat.Message{m.Message}); err != nil {
+		if err := p.records.Append(m.Message); err != nil {
 			return err
 		}
 		history.Append(m.Message)

@@ -22,7 +22,7 @@ type player struct {
 	rec      *Recording
 	v        variant
 	o        Options
-	records  *records
+	records  *compactor.InMemory
 	engine   *compactor.Compactor
 	progress func(done int)
 
@@ -95,7 +95,7 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 	if len(rec.Messages) > 0 {
 		p.now = rec.Messages[0].Saved
 	}
-	p.records = newRecords(&rec, p.when)
+	p.records = compactor.NewInMemory(p.when)
 	p.brief = len(rec.Messages) > mostExtracted && len(o.Questions) == 0
 	p.remember()
 	engine := o.Engine
@@ -172,7 +172,7 @@ func (p *player) beginOf(seq int64) time.Time {
 			return s.Began
 		}
 	}
-	said := p.records.said(1, seq-1)
+	said := p.rec.said(1, seq-1)
 	if len(said) == 0 {
 		return p.now
 	}
@@ -286,7 +286,7 @@ func (p *player) appendAll(all []Message) error {
 	for i, m := range all {
 		list[i] = m.Message
 	}
-	if err := p.records.append(list); err != nil {
+	if err := p.records.Append(list...); err != nil {
 		return err
 	}
 	p.said = list[len(list)-1]

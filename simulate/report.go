@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -152,14 +151,14 @@ func (p *player) result(o Options) Result {
 	}
 	var last int64
 	level := ""
-	for _, row := range p.records.applied() {
+	for _, row := range p.records.Applied() {
 		effect := s.effects[row.ID]
 		r.Compactions = append(r.Compactions, Compaction{
-			row.Trigger, row.Kind, row.From, row.To, row.Messages, effect[0], effect[1], row.at, row.newest,
+			row.Trigger, row.Kind, row.From, row.To, row.Messages, effect[0], effect[1], row.At, row.Newest,
 		})
-		if row.version != last {
+		if row.Version != last {
 			r.Levels.count(level)
-			last, level = row.version, ""
+			last, level = row.Version, ""
 		}
 		level = higher(level, string(p.v.policy.Level(effect[0], r.Window)))
 		if row.Trigger == compactor.OnEmergency {
@@ -218,19 +217,6 @@ func (s *sums) money(o Options) *float64 {
 		}
 	}
 	return &sum
-}
-
-// applied are the rows that were applied, in that order.
-func (r *records) applied() (all []*row) {
-	for _, row := range r.rows {
-		if row.version > 0 {
-			all = append(all, row)
-		}
-	}
-	slices.SortFunc(all, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(a.version, b.version), cmp.Compare(a.From, b.From), cmp.Compare(a.ID, b.ID))
-	})
-	return all
 }
 
 // what tells compactions apart.

@@ -5,8 +5,10 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +28,14 @@ type Recording struct {
 	Sessions  []int64                  // the first seqs of the sessions that somebody began with /new
 	Requests  map[int64]compactor.Sent // what was counted of the last request of a turn, by the seq of its answer
 	Imported  int64                    // messages up to this seq were imported: written in batches, and nobody answered them
+}
+
+// said are the messages of a span.
+func (r *Recording) said(from, to int64) []Message {
+	by := func(m Message, seq int64) int { return cmp.Compare(m.Seq, seq) }
+	i, _ := slices.BinarySearchFunc(r.Messages, from, by)
+	j, _ := slices.BinarySearchFunc(r.Messages, to+1, by)
+	return r.Messages[i:max(i, j)]
 }
 
 // Message is one message of a recording. Seq and Turn are set, and Tokens.

@@ -73,7 +73,7 @@ const (
 func (p *player) asLong(row compactor.Compaction, target int) string {
 	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target is known when it is read
 		n := 0
-		for _, m := range p.records.said(row.From, row.To) {
+		for _, m := range p.rec.said(row.From, row.To) {
 			n += m.Tokens
 		}
 		target = min(target, max(n*p.v.policy.TargetPct/100, summarize.MinSummary))
@@ -86,11 +86,12 @@ func (p *player) material(row compactor.Compaction) int {
 	n := tokens.Estimate(prompts.Worker) + tokens.Estimate(p.o.Engine.System)
 	if row.Kind == compactor.Rollup {
 		for _, id := range row.Children {
-			n += p.records.rows[id].Tokens
+			child, _ := p.records.Row(id)
+			n += child.Tokens
 		}
 		return n
 	}
-	for _, m := range p.records.said(row.From, row.To) {
+	for _, m := range p.rec.said(row.From, row.To) {
 		n += m.Tokens
 	}
 	return n

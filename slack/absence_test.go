@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
 // age makes what is stored an hour older: of what was stored just now a history may say nothing.
 func (r *rig) age() {
 	r.t.Helper()
-	db := must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
+	db := check.Must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
 	defer db.Close()
-	must(db.Exec("UPDATE messages SET saved_at = saved_at - 3600000"))(r.t)
+	check.Must(db.Exec("UPDATE messages SET saved_at = saved_at - 3600000"))(r.t)
 }
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
@@ -49,7 +50,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 			r.w.Delete(general, last)
 			r.begin()
 			r.stored(name, "user: first", "user: the plan of @ann", "user: /help", "user: fourth")
-			expect(t, "how often the model was asked", len(r.model.Requests()), 0)
+			check.Equal(t, "how often the model was asked", len(r.model.Requests()), 0)
 		})
 	}
 	t.Run("the only message of a channel", func(t *testing.T) {

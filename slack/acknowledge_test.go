@@ -13,6 +13,7 @@ import (
 
 	"github.com/slack-go/slack/socketmode"
 
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -77,7 +78,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 			}
 			repair()
 			r.awaitAnswers(general, 2)
-			expect(t, "warnings for one incident", strings.Count(r.logs.String(), "store_message_failed"), 1)
+			check.Equal(t, "warnings for one incident", strings.Count(r.logs.String(), "store_message_failed"), 1)
 		})
 	}
 }
@@ -102,7 +103,7 @@ func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	}
 	repair()
 	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
-	expect(t, "how often they are told", strings.Count(strings.Join(r.said(general), "\n"), told), 1)
+	check.Equal(t, "how often they are told", strings.Count(strings.Join(r.said(general), "\n"), told), 1)
 }
 
 func TestAQueueThatIsHeldUp(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
@@ -237,7 +238,7 @@ func TestHistoryOfAThread(t *testing.T) {
 		after, more := replies[0], true
 		var all []channel.Inbound
 		for more {
-			page := must(r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 100}))(t)
+			page := check.Must(r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 100}))(t)
 			after, more = page.Last, page.More
 			all = append(all, page.Said...)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -51,14 +52,14 @@ func TestSlashCommands(t *testing.T) {
 	for i, text := range []string{"", "help", "/help", "  HELP  "} {
 		t.Run(fmt.Sprintf("/cairn %s shows the help", text), func(t *testing.T) {
 			r.w.Command(general, ann, "/cairn", text)
-			contains(t, "the result", r.told(general, ann, i+1).Shown(), "/cairn memories")
+			check.Contains(t, "the result", r.told(general, ann, i+1).Shown(), "/cairn memories")
 		})
 	}
 	t.Run("a command takes arguments", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "remember the launch is on Friday & not <later>")
 		r.told(general, ann, 5)
 		r.w.Command(general, ann, "/cairn", "memories launch")
-		contains(t, "the result", r.told(general, ann, 6).Shown(), "the launch is on Friday &amp; not &lt;later&gt; (ann")
+		check.Contains(t, "the result", r.told(general, ann, 6).Shown(), "the launch is on Friday &amp; not &lt;later&gt; (ann")
 	})
 	t.Run("an unknown one shows what there is", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "dance")
@@ -75,7 +76,7 @@ func TestSlashCommands(t *testing.T) {
 		r.told(general, ann, 8)
 		r.again("slash_commands")
 		r.w.Command(general, ann, "/cairn", "context") // behind it in the queue
-		contains(t, "the result", r.told(general, ann, 9).Shown(), "tokens")
+		check.Contains(t, "the result", r.told(general, ann, 9).Shown(), "tokens")
 	})
 	for _, d := range r.w.Deliveries() {
 		if d.Acked.IsZero() || len(d.Answer) > 0 && string(d.Answer) != "null" {
@@ -128,9 +129,9 @@ func TestARefusalIsForWhoeverAskedAlone(t *testing.T) {
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	r.w.Command(general, ann, "/cairn", "pause")
-	expect(t, "/cairn pause says", r.told(general, ann, 1).Shown(), "/cairn pause is for those who manage this place. Ask one of them.")
+	check.Equal(t, "/cairn pause says", r.told(general, ann, 1).Shown(), "/cairn pause is for those who manage this place. Ask one of them.")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
-	contains(t, "/pause says", r.told(general, ann, 2).Shown(), "pause is for those who manage")
+	check.Contains(t, "/pause says", r.told(general, ann, 2).Shown(), "pause is for those who manage")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
 	if m := r.told(general, ann, 3); m.Thread != root || !strings.Contains(m.Shown(), "/pause is for those who manage") {
 		t.Errorf("/pause in a thread: %+v", m)
@@ -213,7 +214,7 @@ func TestListsHavePages(t *testing.T) {
 	if got := r.private(general, ann)[0].Edits; got != edits+1 {
 		t.Errorf("%d edits for one press and a repeated one", got-edits)
 	}
-	expect(t, "messages for one list", len(r.private(general, ann)), 1)
+	check.Equal(t, "messages for one list", len(r.private(general, ann)), 1)
 	for _, complaint := range r.w.Complaints() {
 		if !strings.Contains(complaint, `"again"`) { // that envelope was the test's own
 			t.Errorf("slack complains: %s", complaint)

@@ -18,6 +18,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -25,7 +26,7 @@ import (
 // leaves the rest to the workspace.
 func (r *rig) behind(front func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy)) {
 	r.t.Helper()
-	target := must(url.Parse(r.w.APIURL))(r.t)
+	target := check.Must(url.Parse(r.w.APIURL))(r.t)
 	workspace := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
 		p.Out.URL.Scheme, p.Out.URL.Host = target.Scheme, target.Host
 	}}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -37,7 +38,7 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 				if len(own) != 1 || own[0].Shown() != defuseMentions(final) || own[0].TS != id || own[0].Streaming || own[0].Thread != q.thread {
 					t.Errorf("there stands %+v", own)
 				}
-				expect(t, "streamed", own[0].Streamed, inThread)
+				check.Equal(t, "streamed", own[0].Streamed, inThread)
 				if !strings.Contains(string(own[0].Metadata), `"reply":"r1"`) {
 					t.Errorf("it is marked %s", own[0].Metadata)
 				}
@@ -145,7 +146,7 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 				}
 				r.send(w, piece("Quite another answer."))
 				r.answered(q.channel, "Quite another answer.")
-				expect(t, "there stands", len(r.own(q.channel)), 1)
+				check.Equal(t, "there stands", len(r.own(q.channel)), 1)
 			})
 		}
 	})
@@ -185,7 +186,7 @@ func TestWhereStreamsAreRefused(t *testing.T) {
 				r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
 			}
 			r.answered(q.channel, "First answer.", "Second answer.")
-			expect(t, "how often it was tried", len(r.w.Calls("chat.startStream")), 1)
+			check.Equal(t, "how often it was tried", len(r.w.Calls("chat.startStream")), 1)
 		})
 	}
 }

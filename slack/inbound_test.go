@@ -15,6 +15,7 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -80,7 +81,7 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	answer := r.own(general)[0].TS
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
 	r.awaitAnswers(general, 2)
-	expect(t, "the message is quoted as", r.messages(conversation(general, answer))[0].Quote, `app: "answer 1"`)
+	check.Equal(t, "the message is quoted as", r.messages(conversation(general, answer))[0].Quote, `app: "answer 1"`)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: mention + "/stop"})
 	r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "among ourselves"})
@@ -91,7 +92,7 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "once more"})
 	r.stored(conversation(general, answer), append(said, "user: once more")...)
 	r.settled(conversation(general, answer))
-	expect(t, "messages of the bot", len(r.own(general)), 3)
+	check.Equal(t, "messages of the bot", len(r.own(general)), 3)
 }
 
 func TestEditsAndDeletions(t *testing.T) {
@@ -156,7 +157,7 @@ func TestFiles(t *testing.T) {
 	if len(got) != 3 || got[0].Text != "the code is 4711" || got[1].Kind != "image" || got[1].File == 0 || got[2].Name != "app.bin" || got[2].Size != 3 || got[2].Text != "" {
 		t.Errorf("%+v", got)
 	}
-	expect(t, "files were fetched", len(r.w.Calls("files.download")), 2)
+	check.Equal(t, "files were fetched", len(r.w.Calls("files.download")), 2)
 	t.Run("an edit of the text keeps them", func(t *testing.T) {
 		r.w.Edit(general, ts, "look again")
 		r.eventually("it is edited", func() bool { return r.messages(conversation(general))[0].Text == "look again" })
@@ -203,7 +204,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 		}
 	}))
 	defer slack.Close()
-	s := must(New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100}))(t)
+	s := check.Must(New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100}))(t)
 	defer s.api.close()
 	for address, want := range map[string]string{
 		slack.URL + "/file": "Bearer xoxb-secret", slack.URL + "/home": "Bearer xoxb-secret",
@@ -259,7 +260,7 @@ func TestConversationsAreListedByTheirNames(t *testing.T) {
 	r.ask(general, ann, 1) // its author is looked up, and the channel with them
 	r.ask(general, ann, 2)
 	r.eventually("the name of the channel", func() bool {
-		all := must(r.store.Listing(t.Context()))(t)
+		all := check.Must(r.store.Listing(t.Context()))(t)
 		return len(all) == 1 && all[0].Name == "#general · slacktest"
 	})
 }

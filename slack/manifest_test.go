@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -88,11 +89,11 @@ func TestTheManifestAsksForWhatIsUsed(t *testing.T) {
 			"GetConversationsForUser": "users.conversations", "GetUserInfo": "users.info", "GetFile": "url_private",
 			"AddReaction": reactMethod, "RemoveReaction": "reactions.remove", "PostEphemeral": "chat.postEphemeral",
 		}
-		files := must(filepath.Glob("*.go"))(t)
+		files := check.Must(filepath.Glob("*.go"))(t)
 		call := regexp.MustCompile(`api\.(?:read|write)\.(\w+)Context\(`)
 		found := 0
 		for _, file := range files {
-			source := must(os.ReadFile(file))(t)
+			source := check.Must(os.ReadFile(file))(t)
 			for _, match := range call.FindAllStringSubmatch(string(source), -1) {
 				found++
 				if _, known := scopes[methods[match[1]]]; !known {
@@ -159,18 +160,18 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestTheManifestIsTheOneOfTheLink(t *testing.T) {
-	deployed := must(os.ReadFile("../deploy/slack-manifest.json"))(t)
+	deployed := check.Must(os.ReadFile("../deploy/slack-manifest.json"))(t)
 	if string(deployed) != string(manifestJSON) {
 		t.Error("deploy/slack-manifest.json is not slack/manifest.json: run go generate ./slack")
 	}
-	page := must(os.ReadFile("../docs/slack.md"))(t)
+	page := check.Must(os.ReadFile("../docs/slack.md"))(t)
 	var want, got any
-	query := must(url.Parse(CreateURL()))(t).Query()
-	noError(t, errors.Join(json.Unmarshal(manifestJSON, &want), json.Unmarshal([]byte(query.Get("manifest_json")), &got)))
+	query := check.Must(url.Parse(CreateURL()))(t).Query()
+	check.NoError(t, errors.Join(json.Unmarshal(manifestJSON, &want), json.Unmarshal([]byte(query.Get("manifest_json")), &got)))
 	if !reflect.DeepEqual(got, want) || query.Get("new_app") != "1" {
 		t.Errorf("the link makes another app: %v", got)
 	}
-	contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")
+	check.Contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")
 }
 
 func TestEachTokenIsCheckedAlone(t *testing.T) {
@@ -180,7 +181,7 @@ func TestEachTokenIsCheckedAlone(t *testing.T) {
 	if app, workspace, err := CheckBotToken(ctx, slacktest.BotToken, server.APIURL); err != nil || app == "" || workspace == "" {
 		t.Errorf("%q, %q, %v", app, workspace, err)
 	}
-	noError(t, CheckAppToken(ctx, slacktest.AppToken, server.APIURL))
+	check.NoError(t, CheckAppToken(ctx, slacktest.AppToken, server.APIURL))
 	for want, err := range map[string]error{
 		"Slack rejects the bot token (invalid_auth)": failure3(CheckBotToken(ctx, "xoxb-wrong", server.APIURL)),
 		"not a bot token":             failure3(CheckBotToken(ctx, slacktest.AppToken, server.APIURL)),

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
@@ -19,7 +20,7 @@ import (
 // knowing is a connector that knows ann, bob and general, and itself as cairn.
 func knowing(t testing.TB) *Slack {
 	t.Helper()
-	s := must(New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)}))(t)
+	s := check.Must(New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)}))(t)
 	s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
 	s.names.cache.Set("U1", "Ann")
 	s.names.cache.Set("C1", "general")
@@ -65,13 +66,13 @@ func TestNobodyCanBeMadeToCallEverybody(t *testing.T) {
 		if everybody.MatchString(got) || everybodyWord.MatchString(got) || somebody.MatchString(got) {
 			t.Errorf("%q is %q", call, got)
 		}
-		expect(t, "changed once more", defuseMentions(got), got)
+		check.Equal(t, "changed once more", defuseMentions(got), got)
 		if strings.ReplaceAll(got, joiner, "") != "so "+call+" there" {
 			t.Errorf("%q reads %q", call, got)
 		}
 	}
-	expect(t, "the result", defuseMentions("mail a@b.dev, !important, @ann stays"), "mail a@b.dev, !important, @ann stays")
-	expect(t, "the result", escaped("a < b & c > <!here>"), "a &lt; b &amp; c &gt; &lt;!"+joiner+"here&gt;")
+	check.Equal(t, "the result", defuseMentions("mail a@b.dev, !important, @ann stays"), "mail a@b.dev, !important, @ann stays")
+	check.Equal(t, "the result", escaped("a < b & c > <!here>"), "a &lt; b &amp; c &gt; &lt;!"+joiner+"here&gt;")
 }
 
 func FuzzMarkup(f *testing.F) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -93,7 +94,7 @@ func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	if n := strings.Count(log, "reaction_refused"); n != 1 || !strings.Contains(log, "lacks the scope reactions:write: add it at") {
 		t.Errorf("it is told %d times:\n%s", n, log)
 	}
-	expect(t, "how often it was tried", len(r.w.Calls(reactMethod)), 1)
+	check.Equal(t, "how often it was tried", len(r.w.Calls(reactMethod)), 1)
 	if len(r.marks(channelID, ts)) > 0 || len(r.said(channelID)) != 1 {
 		t.Error("something is shown all the same")
 	}

@@ -20,6 +20,7 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -214,8 +215,8 @@ func (r *rig) transcript(name string) []string {
 
 func (r *rig) messages(name string) []chat.Message {
 	r.t.Helper()
-	c := must(r.store.Conversation(context.Background(), name))(r.t)
-	page := must(c.Transcript().Page(context.Background(), 1, 10_000))(r.t)
+	c := check.Must(r.store.Conversation(context.Background(), name))(r.t)
+	page := check.Must(c.Transcript().Page(context.Background(), 1, 10_000))(r.t)
 	return page
 }
 
@@ -236,9 +237,9 @@ func (r *rig) breakDisk() (repair func()) {
 	}
 	exec := func(statement string) {
 		r.t.Helper()
-		db := must(sql.Open("sqlite3", "file:"+files[0]+"?_busy_timeout=10000"))(r.t)
+		db := check.Must(sql.Open("sqlite3", "file:"+files[0]+"?_busy_timeout=10000"))(r.t)
 		defer db.Close()
-		must(db.Exec(statement))(r.t)
+		check.Must(db.Exec(statement))(r.t)
 	}
 	exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	return func() { exec("DROP TRIGGER broken") }

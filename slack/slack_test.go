@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/internal/platform"
 	"cairn/slack/slacktest"
 	"cairn/words/wordstest"
@@ -73,7 +74,7 @@ func TestAThreadIsAConversation(t *testing.T) {
 	r.answered(general, "answer 1")
 	thread := conversation(general, root)
 	r.stored(thread, "user: what do you think?", "assistant: answer 1")
-	expect(t, "the message it hangs on is quoted as", r.messages(thread)[0].Quote, `ann: "the plan is blue"`)
+	check.Equal(t, "the message it hangs on is quoted as", r.messages(thread)[0].Quote, `ann: "the plan is blue"`)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and now without a mention"})
 	r.answered(general, "answer 1", "answer 2")
 	for _, m := range r.w.Posted() {
@@ -145,8 +146,8 @@ func TestWhoMayReadAPlace(t *testing.T) {
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			m := membersOf([]byte(c.payload))
-			expect(t, "the channel", m.audience(channelPlace), c.channel)
-			expect(t, "a thread", m.audience(thread), c.thread)
+			check.Equal(t, "the channel", m.audience(channelPlace), c.channel)
+			check.Equal(t, "a thread", m.audience(thread), c.thread)
 		})
 	}
 }
@@ -167,7 +168,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 		} else {
 			r.stored(name, "user: the launch is on Monday")
 		}
-		c := must(r.store.Find(t.Context(), name))(t)
+		c := check.Must(r.store.Find(t.Context(), name))(t)
 		if _, here, err := c.Memories().Shared(t.Context()); err != nil || here != want {
 			t.Errorf("%s shares its memories: %v, %v", name, here, err)
 		}
@@ -223,7 +224,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	})
 	t.Run("nor is a command", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "stop") // a public one
-		expect(t, "the result", r.told(general, ann, 1).Shown(), sayRefused)
+		check.Equal(t, "the result", r.told(general, ann, 1).Shown(), sayRefused)
 	})
 	t.Run("nor is a press", func(t *testing.T) {
 		for i := range 12 {
@@ -235,12 +236,12 @@ func TestWhoMayUseIt(t *testing.T) {
 		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
 		list := r.own(general)[1]
 		r.w.Press(general, list.TS, ann, runAction+"next")
-		expect(t, "the result", r.told(general, ann, 2).Shown(), sayRefused)
-		expect(t, "the page was turned", r.own(general)[1].Edits, 0)
+		check.Equal(t, "the result", r.told(general, ann, 2).Shown(), sayRefused)
+		check.Equal(t, "the page was turned", r.own(general)[1].Edits, 0)
 	})
 	t.Run("an administrator runs what is restricted", func(t *testing.T) {
 		r.w.Command(general, bob, "/cairn", "forget 1")
-		contains(t, "the result", r.told(general, bob, 1).Shown(), "forgotten")
+		check.Contains(t, "the result", r.told(general, bob, 1).Shown(), "forgotten")
 	})
 }
 
@@ -250,8 +251,8 @@ func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
 	general, ann := r.place()
 	r.begin()
 	r.w.Command(general, ann, "/cairn", "unpin 1")
-	contains(t, "the result", r.told(general, ann, 1).Shown(), "for those who manage this place")
+	check.Contains(t, "the result", r.told(general, ann, 1).Shown(), "for those who manage this place")
 	dm := r.w.DM(ann)
 	r.w.Command(dm, ann, "/cairn", "unpin 1")
-	contains(t, "alone with the bot", r.told(dm, ann, 1).Shown(), "not pinned")
+	check.Contains(t, "alone with the bot", r.told(dm, ann, 1).Shown(), "not pinned")
 }

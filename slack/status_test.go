@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/slack/slacktest"
 )
@@ -58,7 +59,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 		letGo()
 		r.answered(general, "answer 1")
 		r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 })
-		expect(t, "statuses", len(r.w.Calls(statusMethod)), 0)
+		check.Equal(t, "statuses", len(r.w.Calls(statusMethod)), 0)
 		r.uncomplaining()
 	})
 	t.Run("in a thread by a status", func(t *testing.T) {
@@ -109,7 +110,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 		first := r.own(general)[0].TS
 		letGo()
 		r.answered(general, "answer 1")
-		expect(t, "there stands", r.own(general)[0].TS, first)
+		check.Equal(t, "there stands", r.own(general)[0].TS, first)
 	})
 }
 
@@ -121,7 +122,7 @@ func TestNoSignOfWorkIsLeft(t *testing.T) {
 		letGo()
 		r.ask(general, ann, 1)
 		r.end()
-		expect(t, "calls", len(r.w.Calls(statusMethod))+len(r.w.Calls(reactMethod)), 0)
+		check.Equal(t, "calls", len(r.w.Calls(statusMethod))+len(r.w.Calls(reactMethod)), 0)
 	})
 	t.Run("no more when there will be no answer", func(t *testing.T) {
 		r, _ := thinking(t, nil, Options{})
@@ -216,7 +217,7 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 				told.WriteString(m.Text + "\n")
 			}
 			for _, want := range []string{"who painted it?", "You answered: answer 1", "and when?"} {
-				contains(t, "the model was not told", told.String(), want)
+				check.Contains(t, "the model was not told", told.String(), want)
 			}
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/stop"})
 			r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })

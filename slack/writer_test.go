@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -137,8 +138,8 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 		r.begin()
 		sent[0].Sending, sent[1].Sending = true, true
 		w = r.connector.Reply(q.name, q.to)
-		expect(t, "the first part", r.send(w, sent[0]), first)
-		expect(t, "the second part", r.send(w, sent[1]), second)
+		check.Equal(t, "the first part", r.send(w, sent[0]), first)
+		check.Equal(t, "the second part", r.send(w, sent[1]), second)
 		other := piece("Another reply to the same.")
 		other.Reply, other.Sending = "r2", true
 		r.send(r.connector.Reply(q.name, q.to), other)
@@ -199,7 +200,7 @@ func TestWhereMarkdownIsRefused(t *testing.T) {
 		t.Errorf("from here on it is cut into %d pieces", n)
 	}
 	first := r.own(q.channel)[0].TS
-	expect(t, "a piece of several messages is found as", r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: text, Sending: true}), first)
+	check.Equal(t, "a piece of several messages is found as", r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: text, Sending: true}), first)
 	r.uncomplaining()
 }
 
@@ -236,6 +237,6 @@ func TestStatus(t *testing.T) {
 			r.send(w, channel.Piece{Reply: reply, Parts: 1, Text: reply})
 		}
 		r.answered(q.channel, "r1", "r2")
-		expect(t, "how often it was tried", len(r.w.Calls(statusMethod)), 1)
+		check.Equal(t, "how often it was tried", len(r.w.Calls(statusMethod)), 1)
 	})
 }

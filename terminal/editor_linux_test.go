@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -42,7 +43,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			x.Say(" ten")
 		})
 		defer server.Close()
-		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
+		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{}, model)
 		k.typed(t, "count\r")
 		k.screen.until(t, "the whole answer, once", func(screen string) bool {
@@ -62,7 +63,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			x.Say(" ten")
 		})
 		defer server.Close()
-		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
+		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{NoColor: true}, model)
 		k.typed(t, "count\r")
 		k.screen.wait(t, "nine ten")
@@ -78,7 +79,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			x.Wait(20 * time.Second)
 		})
 		defer server.Close()
-		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
+		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{NoColor: true}, model)
 		k.typed(t, "count\r")
 		k.screen.wait(t, "Stopped.")
@@ -105,7 +106,7 @@ func TestEditorCommands(t *testing.T) {
 		if err := k.end(t); err != nil {
 			t.Error(err)
 		}
-		expect(t, "the cleared line was sent", len(model.Requests()), 1)
+		check.Equal(t, "the cleared line was sent", len(model.Requests()), 1)
 	})
 	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
@@ -144,7 +145,7 @@ func TestEditorCommands(t *testing.T) {
 			x.Say("here I am")
 		})
 		defer server.Close()
-		model := must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
+		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{}, model)
 		k.typed(t, "hello\r")
 		k.screen.until(t, "the answer, and no sign any more", func(screen string) bool {

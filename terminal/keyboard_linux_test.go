@@ -12,6 +12,7 @@ import (
 	"github.com/hinshun/vt10x"
 	"golang.org/x/sys/unix"
 
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -57,7 +58,7 @@ func (d display) until(t *testing.T, what string, ok func(screen string) bool) {
 
 func (k *keyboard) typed(t *testing.T, keys string) {
 	t.Helper()
-	must(k.pty.WriteString(keys))(t)
+	check.Must(k.pty.WriteString(keys))(t)
 }
 
 func (k *keyboard) end(t *testing.T) error {

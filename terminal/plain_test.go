@@ -14,6 +14,7 @@ import (
 
 	"cairn/channel/channeltest"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -36,7 +37,7 @@ func TestPlain(t *testing.T) {
 			}
 			return echo(ctx, n, req)
 		})
-		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
+		check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
 	})
 	t.Run("a command is answered on the output", func(t *testing.T) {
 		s := talk(t, Options{}, "/help\n", echo)
@@ -54,7 +55,7 @@ func TestPlain(t *testing.T) {
 		s := talk(t, Options{}, "hello\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("\x1b]52;c;x\x07red \u009b2J\u202eok\tend"), nil
 		})
-		expect(t, "the result", s.out.String(), "]52;c;xred 2Jok\tend\n")
+		check.Equal(t, "the result", s.out.String(), "]52;c;xred 2Jok\tend\n")
 	})
 	t.Run("a failure is told on the error stream", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -72,7 +73,7 @@ func TestPlain(t *testing.T) {
 		if s.out.String() != "yes\nyes\n" || !strings.Contains(s.err.String(), "more than 4 MB") {
 			t.Errorf("output %q, errors %q", s.out, s.err)
 		}
-		conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
+		conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript().Page(t.Context(), 1, 10)
 		if err != nil || len(messages) != 4 || strings.TrimSpace(messages[0].Text) != strings.TrimSpace(long) {
 			t.Errorf("%d messages, %v", len(messages), err)
@@ -107,7 +108,7 @@ func TestPlain(t *testing.T) {
 		s.lose(t)
 		p := s.connector.face.(*plain)
 		p.log = s.log
-		expect[error](t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), notTaken)
+		check.Equal[error](t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), notTaken)
 		s.logged.wait(t, "database is closed")
 	})
 	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
@@ -123,10 +124,10 @@ func TestPlain(t *testing.T) {
 	t.Run("the next start answers what was left, and only this channel's", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader("now\n")}, echo)
 		for _, name := range []string{"terminal:general", "terminal:other"} {
-			conversation := must(s.store.Conversation(t.Context(), name))(t)
-			must(conversation.Inbox().Deliver(t.Context(), inbound(person("Ada"), "left in "+name)))(t)
+			conversation := check.Must(s.store.Conversation(t.Context(), name))(t)
+			check.Must(conversation.Inbox().Deliver(t.Context(), inbound(person("Ada"), "left in "+name)))(t)
 		}
-		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
+		check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
 		if got, want := s.out.String(), "you said left in terminal:general\nyou said now\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -143,11 +144,11 @@ func TestNobodyIsAskedInAPipe(t *testing.T) {
 func TestUntaken(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	full := fmt.Errorf("deliver message of terminal:general: %w", sqlite3.Error{Code: sqlite3.ErrFull})
-	expect[error](t, "a full disk", new(disk).untaken(t.Context(), log, full), diskFull)
-	expect[error](t, "a disk that takes nothing", new(disk).untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notTaken)
+	check.Equal[error](t, "a full disk", new(disk).untaken(t.Context(), log, full), diskFull)
+	check.Equal[error](t, "a disk that takes nothing", new(disk).untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notTaken)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	expect(t, "an ending run", new(disk).untaken(ctx, log, ctx.Err()), context.Canceled)
+	check.Equal(t, "an ending run", new(disk).untaken(ctx, log, ctx.Err()), context.Canceled)
 }
 
 func TestStatus(t *testing.T) {

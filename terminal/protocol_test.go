@@ -14,6 +14,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -85,7 +86,7 @@ func TestProtocol(t *testing.T) {
 		if got := s.of(t, "accepted"); len(got) != 2 || got[0] != got[1] {
 			t.Errorf("accepted: %q", got)
 		}
-		expect(t, "replies", len(s.of(t, "reply")), 2)
+		check.Equal(t, "replies", len(s.of(t, "reply")), 2)
 	})
 	t.Run("a command that comes again is not run again, its answer is repeated", func(t *testing.T) {
 		line := `{"text":"/remember tea is at five","id":"c1"}` + "\n"
@@ -117,14 +118,14 @@ func TestProtocol(t *testing.T) {
 			return echo(ctx, n, req)
 		})
 		go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-		noError(t, s.ends(t))
+		check.NoError(t, s.ends(t))
 		if accepted := s.of(t, "accepted"); !strings.HasSuffix(accepted[len(accepted)-1], `"id":"2","seq":3}`) {
 			t.Errorf("got %q", accepted)
 		}
 	})
 	t.Run("the same id in two channels is two messages", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"a","id":"1"}`+"\n"+`{"channel":"b","text":"a","id":"1"}`+"\n", echo)
-		expect(t, "replies", len(s.of(t, "reply")), 2)
+		check.Equal(t, "replies", len(s.of(t, "reply")), 2)
 	})
 	t.Run("who is not mentioned is heard and not answered, unless alone with the bot", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"a","id":"1","mention":false}
@@ -135,7 +136,7 @@ func TestProtocol(t *testing.T) {
 		if len(s.of(t, "accepted")) != 2 || len(replies) != 2 || !strings.Contains(replies[1], `"to":["2"]`) {
 			t.Errorf("got\n%s", s.out)
 		}
-		conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
+		conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript().Page(t.Context(), 2, 1)
 		if err != nil || messages[0].Author != "Bo" || !messages[0].Time.Equal(time.Date(2026, 1, 31, 14, 4, 5, 0, time.UTC)) {
 			t.Errorf("kept %+v, %v", messages, err)
@@ -168,7 +169,7 @@ func TestProtocol(t *testing.T) {
 		p.log = s.log
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
-			r := must(p.parse(line{number: 1, text: `{"id":"1","text":"` + text + `"}`}))(t)
+			r := check.Must(p.parse(line{number: 1, text: `{"id":"1","text":"` + text + `"}`}))(t)
 			p.handle(t.Context(), s.hub, r)
 		}
 		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}
@@ -200,14 +201,14 @@ func TestAProgramAllowsATool(t *testing.T) {
 	s := open(t, Options{JSON: true, In: read}, channeltest.Add)
 	ended := make(chan error, 1)
 	go func() { ended <- s.connector.Run(t.Context(), s.hub, s.log) }()
-	must(io.WriteString(write, `{"text":"please add","id":"1"}`+"\n"))(t)
+	check.Must(io.WriteString(write, `{"text":"please add","id":"1"}`+"\n"))(t)
 	s.out.wait(t, `"buttons":[{"label":"Allow","line":"/allow `)
 	_, line, _ := strings.Cut(s.out.String(), `"line":"`)
 	line, _, _ = strings.Cut(line, `"`)
-	must(io.WriteString(write, fmt.Sprintf(`{"text":%q,"id":"2"}`, line)+"\n"))(t)
+	check.Must(io.WriteString(write, fmt.Sprintf(`{"text":%q,"id":"2"}`, line)+"\n"))(t)
 	s.out.wait(t, "The tool says: five")
-	noError(t, write.Close())
-	noError(t, <-ended)
+	check.NoError(t, write.Close())
+	check.NoError(t, <-ended)
 }
 
 func TestProtocolOrder(t *testing.T) {
@@ -222,8 +223,8 @@ func TestProtocolOrder(t *testing.T) {
 			}
 			return echo(ctx, n, req)
 		})
-		noError(t, s.connector.Run(t.Context(), s.hub, s.log))
-		expect(t, "the result", len(s.of(t, "reply")), 3)
+		check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
+		check.Equal(t, "the result", len(s.of(t, "reply")), 3)
 	})
 	t.Run("a channel's messages keep their order", func(t *testing.T) {
 		var input strings.Builder
@@ -234,7 +235,7 @@ func TestProtocolOrder(t *testing.T) {
 		last := map[string]string{}
 		for _, text := range s.of(t, "accepted") {
 			var line acceptedLine
-			noError(t, json.Unmarshal([]byte(text), &line))
+			check.NoError(t, json.Unmarshal([]byte(text), &line))
 			if line.Seq == 0 { // it waits, and will be told its place
 				continue
 			}
@@ -269,11 +270,11 @@ func TestProtocolOrder(t *testing.T) {
 				return llm.Response{}, errors.Join(ctx.Err(), errors.New("nobody stopped it"))
 			})
 			go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-			noError(t, s.connector.Run(t.Context(), s.hub, s.log))
+			check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
 			if got := s.of(t, "reply"); len(got) != 1 || !strings.Contains(got[0], `"to":["s"],"text":"`+want) {
 				t.Errorf("got %q", got)
 			}
-			expect(t, "what ran then", len(s.of(t, "error")), 0)
+			check.Equal(t, "what ran then", len(s.of(t, "error")), 0)
 		})
 	}
 }

@@ -3,6 +3,8 @@ package terminal
 import (
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestProtocolRefusals(t *testing.T) {
@@ -41,7 +43,7 @@ func TestProtocolRefusals(t *testing.T) {
 			if accepted := s.of(t, "accepted"); len(accepted) != 1 || !strings.Contains(accepted[0], `"id":"z","seq":1`) {
 				t.Errorf("accepted: %q", accepted)
 			}
-			expect(t, "the run did not go on", len(s.of(t, "reply")), 1)
+			check.Equal(t, "the run did not go on", len(s.of(t, "reply")), 1)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -80,7 +81,7 @@ func TestEditorEnds(t *testing.T) {
 		defer pty.Close()
 		t.Setenv("TERM", "xterm")
 		s := open(t, Options{In: tty, Out: tty, Err: tty}, echo)
-		before := must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
+		before := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
 		if err := s.connector.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
@@ -97,7 +98,7 @@ func TestEditorEnds(t *testing.T) {
 		k.typed(t, "remember me\r")
 		k.screen.wait(t, "you said remember me")
 		k.typed(t, "\x04")
-		noError(t, k.end(t))
+		check.NoError(t, k.end(t))
 		again := sit(t, Options{History: file}, scripted(echo))
 		again.typed(t, "\x1b[A\r")
 		again.screen.wait(t, "you said remember me")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"cairn/internal/check"
 )
 
 func TestFinishedBlocks(t *testing.T) {
@@ -88,15 +90,15 @@ func TestTabsReachTheirStops(t *testing.T) {
 
 func TestHistory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "history")
-	h := must(openHistory(file))(t)
+	h := check.Must(openHistory(file))(t)
 	for i := range maxHistory + 5 {
 		line := "line " + strconv.Itoa(i)
 		h.Add(line)
 		h.Add(line) // says nothing new
 		h.Add("  ")
 	}
-	noError(t, h.Close())
-	again := must(openHistory(file))(t)
+	check.NoError(t, h.Close())
+	again := check.Must(openHistory(file))(t)
 	defer again.Close()
 	if again.Len() != maxHistory || again.At(0) != "line 1004" || again.At(maxHistory-1) != "line 5" {
 		t.Errorf("%d lines, newest %q, oldest %q", again.Len(), again.At(0), again.At(again.Len()-1))

@@ -15,6 +15,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -64,9 +65,9 @@ type session struct {
 // reply was sent is noted after it stands on the screen.
 func (s *session) lose(t *testing.T) {
 	t.Helper()
-	noError(t, s.hub.Drain(t.Context()))
+	check.NoError(t, s.hub.Drain(t.Context()))
 	s.lost = true
-	noError(t, s.store.Close())
+	check.NoError(t, s.store.Close())
 }
 
 type answer = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
@@ -139,7 +140,7 @@ func talk(t *testing.T, o Options, input string, model answer, window ...int) *s
 		m.Tokens = window[0]
 	}
 	s := openWith(t, o, m)
-	noError(t, s.connector.Run(t.Context(), s.hub, s.log))
+	check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
 	return s
 }
 

@@ -3,6 +3,8 @@ package terminal
 import (
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestUnknownCommand(t *testing.T) {
@@ -14,7 +16,7 @@ func TestUnknownCommand(t *testing.T) {
 	if !strings.Contains(s.err.String(), "There is no command /contxt, did you mean /context?") {
 		t.Errorf("on the error stream: %q", s.err)
 	}
-	conversation := must(s.store.Find(t.Context(), "terminal:general"))(t)
+	conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
 	messages, err := conversation.Transcript().Page(t.Context(), 1, 10)
 	if err != nil || len(messages) != 4 {
 		t.Errorf("%d messages were stored, want 4: %v", len(messages), err)

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// pure are the packages that decide about summaries: values in, values out.
+var pure = []string{"transcript", "compactor", "compactor/summarize"}
+
+// impureImports reach other goroutines, the disk or the network.
+var impureImports = []string{"database/sql", "io/ioutil", "math/rand", "math/rand/v2", "net", "net/http", "os", "os/exec", "sync", "sync/atomic"}
+
+// clocks are functions that read a clock, or wait for one, by package. A context with a deadline,
+// which ends a call, is allowed.
+var clocks = map[string][]string{
+	"time":    {"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"},
+	"context": {"AfterFunc"},
+}
+
+// TestPurePackages refuses goroutines, locks, files, clocks and changed variables of the
+// package where summaries are decided on. Options.Now may have time.Now as its default.
+func TestPurePackages(t *testing.T) {
+	for _, dir := range pure {
+		for _, name := range must(filepath.Glob(filepath.Join("../..", dir, "*.go")))(t) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			for _, found := range impurities(t, name, nil) {
+				t.Errorf("%s: %s", name, found)
+			}
+		}
+	}
+}
+
+// TestImpuritiesAreFound shows TestPurePackages one of each.
+func TestImpuritiesAreFound(t *testing.T) {
+	source := `package p
+import ("context"; "sync"; "time")
+var seen = map[int]int{}
+var count int
+func f(ctx context.Context, now func() time.Time) {
+	seen[1] = 2
+	count++
+	elsewhere = 3
+	local := count
+	local = 4
+	go f(ctx, time.Now)
+	_ = time.Now()
+	context.AfterFunc(ctx, nil)
+	_ = now()
+}`
+	found := impurities(t, "p.go", source)
+	want := []string{`imports "sync"`, "changes seen", "changes count", "changes elsewhere", "starts a goroutine", "calls time.Now", "calls context.AfterFunc"}
+	if !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
+	}
+}
+
+// impurities returns what a file has that a pure package may not have. source is as for
+// parser.ParseFile.
+func impurities(t *testing.T, name string, source any) (found []string) {
+	file := must(parser.ParseFile(token.NewFileSet(), name, source, 0))(t)
+	for _, spec := range file.Imports {
+		if imported := must(strconv.Unquote(spec.Path.Value))(t); slices.Contains(impureImports, imported) {
+			found = append(found, "imports "+spec.Path.Value)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = append(found, "starts a goroutine")
+		case *ast.CallExpr:
+			if called := clockOf(n); called != "" {
+				found = append(found, "calls "+called)
+			}
+		case *ast.IncDecStmt:
+			found = append(found, changed(file, n.X)...)
+		case *ast.AssignStmt:
+			for _, left := range n.Lhs {
+				found = append(found, changed(file, left)...)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// clockOf is the name of the clock that a call reads; "" for other calls.
+func clockOf(call *ast.CallExpr) string {
+	function, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	if of, ok := function.X.(*ast.Ident); ok && slices.Contains(clocks[of.Name], function.Sel.Name) {
+		return of.Name + "." + function.Sel.Name
+	}
+	return ""
+}
+
+// changed names the package's variable that an assignment to left changes; nothing for
+// variables of functions.
+func changed(file *ast.File, left ast.Expr) []string {
+	for {
+		switch e := left.(type) {
+		case *ast.IndexExpr:
+			left = e.X
+		case *ast.SelectorExpr:
+			left = e.X
+		case *ast.StarExpr:
+			left = e.X
+		case *ast.ParenExpr:
+			left = e.X
+		case *ast.Ident: // one that another file declares has no object
+			if e.Name != "_" && (e.Obj == nil || e.Obj == file.Scope.Lookup(e.Name)) {
+				return []string{"changes " + e.Name}
+			}
+			return nil
+		default:
+			return nil
+		}
+	}
+}

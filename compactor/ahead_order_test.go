@@ -1,0 +1,119 @@
+package compactor_test
+
+import (
+	"fmt"
+	"testing"
+
+	"cairn/compactor"
+)
+
+// Between two changes of the head each request begins as the one before did, so
+// that the provider's cache holds; and the head changes rarely.
+func TestRequestsGrowAtTheirEnd(t *testing.T) {
+	r := ahead(t, 12_000)
+	var last []byte
+	changes, requests := 0, 0
+	look := func() {
+		now := []byte(r.render())
+		requests++
+		n := 0
+		for n < len(last) && n < len(now) && last[n] == now[n] {
+			n++
+		}
+		if n < len(last) {
+			changes++
+		}
+		last = now
+	}
+	for i := range 200 {
+		var results []string
+		if i%7 == 0 {
+			results = []string{"result " + filler(200), "result " + filler(30)}
+		}
+		r.hook = look
+		r.talk(fmt.Sprintf("question %d %s", i, filler(60+i%50)), results...)
+		r.hook = nil
+		r.settle()
+	}
+	appliedSets := r.seen(compactor.EventApplied)
+	t.Logf("%d requests, %d changes of the head, %d rows were applied", requests, changes, appliedSets)
+	if changes == 0 || changes*12 > requests {
+		t.Errorf("the head changed %d times in %d requests", changes, requests)
+	}
+	r.verify()
+}
+
+// inOrder fails if a summary stands above messages that are older. It does not load the
+// state: that would fail the row of a worker that runs.
+func (r *rig) inOrder() {
+	r.t.Helper()
+	head, _, err := r.conv.Compactions().Head(r.t.Context())
+	must(r.t, err)
+	shown := head.Start // the oldest message that no summary covers
+	for _, row := range head.Stack {
+		if row.From <= shown {
+			shown = row.To + 1
+		}
+	}
+	for _, row := range head.Stack {
+		if row.To > shown && shown < int64(len(r.said)) {
+			r.t.Fatalf("a summary of %d to %d stands above message %d", row.From, row.To, shown)
+		}
+	}
+}
+
+// prepared talks until so many summaries wait.
+func (r *rig) prepared(n int) {
+	r.t.Helper()
+	for len(r.c.Gauge().Prepared) < n {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	if rows := r.c.Gauge().Stack; len(rows) > 0 {
+		r.t.Fatalf("something was applied: %+v", rows)
+	}
+}
+
+// What was made ahead of a message that people changed does not be applied: what was made
+// of later ones waits until the earlier ones are summarized again.
+func TestWorkAheadIsAppliedInOrder(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
+			r := ahead(t, 10_000)
+			r.prepared(2)
+			r.edit(r.c.Gauge().Prepared[0].From, "otherwise")
+			if restarts {
+				r.restart()
+			}
+			r.set(func(p *compactor.Policy) { p.CacheTTL = 0 })
+			for len(r.c.Gauge().Stack) == 0 {
+				r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+				r.inOrder()
+				r.settle()
+				r.inOrder()
+			}
+			r.verify()
+			r.asRestarted()
+		})
+	}
+}
+
+// Somebody who asks gets what is ready, also if what else there is is not worth a summary.
+func TestWhatIsReadyIsAppliedOnARequest(t *testing.T) {
+	for older := range 2 {
+		r := ahead(t, 10_000)
+		r.policy.TailTokens = 500
+		for len(r.c.Gauge().Prepared) < 3 {
+			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(5)))
+			r.settle()
+		}
+		prepared := r.c.Gauge().Prepared
+		rest := len(r.said) - int(prepared[len(prepared)-1].To)
+		r.set(func(p *compactor.Policy) { p.TailTokens, p.KeepLastN = 2500, rest-2*older })
+		e := r.compactAndSettle()
+		if n := len(r.c.Gauge().Stack); n < len(prepared) {
+			t.Errorf("with %d turns that are older: %+v; %d of %d summaries are shown", older, e, n, len(prepared))
+		}
+		r.verify()
+	}
+}

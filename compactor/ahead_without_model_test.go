@@ -1,0 +1,65 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/memory"
+)
+
+// Without a model nobody waits for a level: what people say becomes a memory soon, and once.
+func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
+	ctx := context.Background()
+	r := newRig(t, 128_000, nil)
+	r.policy.PrepareThreshold = -1
+	saved := func(text string) (n int) {
+		memories, _, err := r.store.Memories(ctx, memory.Filter{Conversation: r.conv.Name()})
+		must(t, err)
+		for _, m := range memories {
+			if strings.Contains(m.Content, text) {
+				n++
+			}
+		}
+		return n
+	}
+	r.talk("My name is Ines and I live in Faro.")
+	r.talk("I sold my motorcycle and bought a cargo bike.")
+	for saved("cargo bike") == 0 {
+		if r.share() > 0.05 {
+			t.Fatalf("there is no memory at %.3f of the window", r.share())
+		}
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	g := r.c.Gauge()
+	if len(g.Stack) != 0 || len(g.Prepared) == 0 {
+		t.Fatalf("%d summaries are shown and %d wait; want none and one", len(g.Stack), len(g.Prepared))
+	}
+	prepared := g.Prepared[0]
+	r.resize(8_000) // now a level is reached
+	for len(r.c.Gauge().Stack) == 0 {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	if first := r.c.Gauge().Stack[0]; first.From != prepared.From {
+		t.Errorf("the summary shown begins at #%d, the prepared one at #%d", first.From, prepared.From)
+	}
+	if n := saved("cargo bike"); n != 1 {
+		t.Errorf("it is saved %d times", n)
+	}
+	r.verify()
+}
+
+// With prepare_threshold = 0 nothing is made ahead, with a model or without.
+func TestWithoutAModelWorkAheadCanBeOff(t *testing.T) {
+	r := newRig(t, 128_000, nil)
+	for r.share() < 0.1 {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	if n := len(r.c.Gauge().Prepared); n != 0 {
+		t.Errorf("%d summaries were made ahead", n)
+	}
+}

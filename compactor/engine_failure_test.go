@@ -1,0 +1,205 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+	"cairn/transcript"
+)
+
+func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, 8000, held(release, good))
+	for i := range 400 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
+		if g := r.c.Gauge(); g.Used >= g.Window*95/100 {
+			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
+		}
+	}
+	if r.emergencies() == 0 { // a placeholder may be filled by now
+		t.Fatal("no emergency came although the worker hangs")
+	}
+	r.verify()
+	close(release)
+	for range 5 {
+		r.settle()
+	}
+	for _, row := range r.c.Gauge().Stack {
+		if row.Kind == compactor.Placeholder {
+			t.Errorf("the placeholder over %d to %d was not repaired", row.From, row.To)
+		}
+	}
+	r.verify()
+}
+
+func TestAFailedWorkerChangesNothing(t *testing.T) {
+	behaviours := map[string]func(context.Context, int, llm.Request) (llm.Response, error){
+		"overloaded":    broken,
+		"another error": func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, errWorker },
+		"panic":         func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") },
+		"empty":         func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("  \n"), nil },
+		"tools for ever": func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llmtest.Use(llmtest.Call("x", "memory_save", map[string]any{})), nil
+		},
+	}
+	for name, behaviour := range behaviours {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 8000, &llmtest.Model{Func: behaviour})
+			for r.seen(compactor.EventFailed) == 0 && len(r.said) < 300 {
+				r.hear("note " + filler(20))
+				must(t, r.c.Wait(t.Context()))
+			}
+			if declines := !slices.Contains([]string{"overloaded", "another error", "panic"}, name); declines {
+				r.standsInFor(t)
+				return
+			}
+			if n := r.seen(compactor.EventFailed); n != 1 {
+				t.Fatalf("%d failures, want 1", n)
+			}
+			g := r.c.Gauge()
+			if len(g.Stack) != 0 || g.Lines != len(r.said) {
+				t.Errorf("the view has %d of %d messages and %d rows", g.Lines, len(r.said), len(g.Stack))
+			}
+			if g.Paused == "" || !strings.Contains(g.Last.Error, "nothing was lost") {
+				t.Errorf("the gauge says paused %q, last %q", g.Paused, g.Last.Error)
+			}
+			calls := len(r.worker.Requests())
+			r.hear("one more")
+			r.settle()
+			if len(r.worker.Requests()) != calls {
+				t.Error("a failed worker is asked again with the next message")
+			}
+			r.verify()
+		})
+	}
+}
+
+// standsInFor checks that the extractive summarizer took what the model declined, after as many
+// tries as the policy says.
+func (r *rig) standsInFor(t *testing.T) {
+	t.Helper()
+	if n := r.seen(compactor.EventFailed); n != r.policy.FailureLimit {
+		t.Errorf("%d failures, want %d", n, r.policy.FailureLimit)
+	}
+	for _, row := range r.c.Gauge().Stack {
+		if row.By != compactor.ByExtractive || row.Kind == compactor.Placeholder {
+			t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
+		}
+	}
+	for _, e := range r.events {
+		if e.State == compactor.EventFailed && !strings.Contains(e.Error, "nothing was lost") {
+			t.Errorf("it failed with %q", e.Error)
+		}
+	}
+	r.verify()
+}
+
+func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: broken})
+	r.policy.FailureLimit = 1
+	for i := range 200 {
+		r.hear(fmt.Sprintf("Ada moved to city number %d and likes it. %s", i, filler(15)))
+		r.settle()
+	}
+	stack := r.c.Gauge().Stack
+	if len(stack) == 0 || r.c.Gauge().Used > 8000*85/100 {
+		t.Fatalf("with a broken model the stack has %d rows, %d tokens are used", len(stack), r.c.Gauge().Used)
+	}
+	for _, row := range stack {
+		if row.By != compactor.ByExtractive {
+			t.Errorf("row %d is by %s", row.ID, row.By)
+		}
+	}
+	r.verify()
+
+	r.worker.Func = good // the model is back, and so is a new process
+	r.restart()
+	for range 30 {
+		r.settle()
+	}
+	for _, row := range r.c.Gauge().Stack {
+		if row.By != compactor.ByWorker {
+			t.Errorf("row %d over %d to %d is by %s still", row.ID, row.From, row.To, row.By)
+		}
+	}
+	r.verify()
+}
+
+func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	}})
+	for r.c.Gauge().Running == nil {
+		r.hear(filler(40))
+	}
+	start := time.Now()
+	r.restart()
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("closing took %v", took)
+	}
+	if g := r.c.Gauge(); g.Lines != len(r.said) {
+		t.Errorf("%d of %d messages are verbatim after the restart", g.Lines, len(r.said))
+	}
+	r.verify()
+}
+
+func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.policy.Enabled = false // only emergency
+	refuse := r.refusing()
+	for i := range 300 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(30)))
+		if g := r.c.Gauge(); g.Used >= g.Window*95/100 {
+			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
+		}
+	}
+	if !strings.Contains(r.render(), "older messages were truncated") {
+		t.Fatal("nothing was hidden in memory")
+	}
+	r.remove(2, 5) // behind the placeholder
+	if err := r.checkShown(); err != nil {
+		t.Errorf("while the disk refuses: %v", err)
+	}
+	refuse.on = false
+	r.settle()
+	r.verify()
+	if err := r.checkShown(); err != nil {
+		t.Error(err)
+	}
+	r.asRestarted()
+}
+
+// refusing is a store whose disk takes no change of the head while it is on.
+type refusing struct {
+	memory.Compactions
+	on bool
+}
+
+// refusing restarts the rig on such a store, which refuses from now on.
+func (r *rig) refusing() *refusing {
+	r.t.Helper()
+	records := &refusing{on: true}
+	r.tune = func(o *compactor.Options) {
+		records.Compactions = r.conv.Compactions()
+		o.Records = records
+	}
+	r.restart()
+	return records
+}
+
+func (r *refusing) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
+	if r.on {
+		return compactor.Head{}, errWorker
+	}
+	return r.Compactions.Commit(ctx, s, change)
+}

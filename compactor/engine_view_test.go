@@ -1,0 +1,110 @@
+package compactor_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+func TestARestartRendersTheSameBytes(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r.policy.ToolResultsKept = 2
+	for i := range 60 {
+		if i%3 == 0 {
+			r.talk(fmt.Sprintf("question %d?", i), "result "+filler(60)+strings.Repeat("\nline", 80), "short")
+		} else {
+			r.hear(fmt.Sprintf("note %d %s", i, filler(150)))
+		}
+		r.settle()
+		r.asRestarted()
+	}
+	if r.seen(compactor.EventApplied) == 0 {
+		t.Error("nothing applied: the test shows nothing")
+	}
+	r.verify()
+}
+
+func TestBetweenChangesOfTheHeadTheViewOnlyGrows(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+	before := ""
+	for i := range 40 {
+		if i%4 == 0 {
+			r.talk(fmt.Sprintf("question %d?", i), "result "+filler(60))
+		} else {
+			r.hear(fmt.Sprintf("note %d", i))
+		}
+		after := strings.TrimRight(r.render(), "\n")
+		if !strings.HasPrefix(after, before) {
+			t.Fatalf("the view of message %d is no prefix of the next one", i)
+		}
+		before = after
+	}
+}
+
+func TestAGiantTurnStaysInsideTheWindow(t *testing.T) {
+	for name, size := range map[string]int{"many results": 300, "huge results": 5000} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 8000, &llmtest.Model{Func: good})
+			for i := range 20 {
+				r.hear(fmt.Sprint("note ", i))
+			}
+			results := make([]string, 30)
+			for i := range results {
+				results[i] = fmt.Sprintf("result %d %s", i, filler(size))
+			}
+			r.talk("look at everything", results...) // each request is held to the window
+			r.settle()
+			r.verify()
+		})
+	}
+}
+
+func TestAGiantMessageIsShownClippedAndKeptWhole(t *testing.T) {
+	r := newRig(t, 4000, nil)
+	giant := "begin " + filler(50_000) + "end"
+	r.talk(giant)
+	r.verify()
+	if view := r.render(); !strings.Contains(view, "begin word") || !strings.Contains(view, "word end") || len(view) > 20_000 {
+		t.Errorf("the view of a giant message has %d bytes", len(view))
+	}
+}
+
+func TestFirstMessagesAreCopiedOnceTheyAreCovered(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r.talk("My very first words to you.")
+	if n := strings.Count(r.render(), "My very first words"); n != 1 {
+		t.Fatalf("the first message stands %d times while it is verbatim", n)
+	}
+	r.hearAndSettle(200, 20)
+	if n := strings.Count(r.render(), "My very first words"); n != 1 {
+		t.Errorf("the first message stands %d times after it was covered", n)
+	}
+	r.policy.KeepFirst = 0
+	r.settle()
+	if strings.Contains(r.render(), "My very first words") {
+		t.Error("keep_first = 0 keeps one")
+	}
+}
+
+func TestOldToolResultsAreClearedWithAChangeOfTheHead(t *testing.T) {
+	r := newRig(t, 16_000, &llmtest.Model{Func: good})
+	r.policy.KeepLastN = 60
+	for i := range 10 {
+		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(100)))
+	}
+	if n := strings.Count(r.render(), "RESULT-"); n != 10 {
+		t.Fatalf("%d results stand before any change of the head", n)
+	}
+	r.hearMany(60, 40)
+	r.policy.KeepLastN = 75
+	r.compactAndSettle()
+	view := r.render()
+	if !strings.Contains(view, "[Previous: used look (#") || strings.Count(view, "RESULT-") > 3 {
+		t.Errorf("%d results stand after a change of the head", strings.Count(view, "RESULT-"))
+	}
+	r.verify()
+	r.asRestarted()
+}

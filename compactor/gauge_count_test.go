@@ -1,0 +1,146 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
+	ctx := context.Background()
+	const surplus = 900 // what the provider counted beyond the estimate
+	changes := map[string]func(*rig){
+		"a landing": func(r *rig) {
+			r.c.Compact(compactor.OnManual, "")
+			if err := r.c.Wait(ctx); err != nil || r.seen(compactor.EventApplied) != 1 {
+				r.t.Fatalf("nothing applied, %v", err)
+			}
+		},
+		"an edit":           func(r *rig) { r.edit(3, "edited "+filler(50)); r.c.Check(ctx) },
+		"a deletion":        func(r *rig) { r.remove(3); r.c.Check(ctx) },
+		"an emergency":      func(r *rig) { r.c.Overflow(ctx) },
+		"a turn begun anew": func(r *rig) { r.c.History().Truncate(r.c.History().Next() - 1) },
+	}
+	estimated := func(r *rig) int { // the view's estimate, by the factor that was learnt
+		r.t.Helper()
+		return int(1.3*float64(r.estimate(r.request()))) + 200 // roles and separators
+	}
+	for name, change := range changes {
+		t.Run(name+" ends it", func(t *testing.T) {
+			r := openTurn(t, &llmtest.Model{Func: good})
+			n := prompt(r)
+			report(r, n+surplus)
+			counted := prompt(r)
+			change(r)
+			if got := prompt(r); got >= counted || got > estimated(r) {
+				t.Errorf("%d tokens, counted %d before, estimated %d", got, counted, estimated(r))
+			}
+		})
+		t.Run(name+" while the model answers: the count comes too late", func(t *testing.T) {
+			r := openTurn(t, &llmtest.Model{Func: good})
+			n := prompt(r)
+			change(r)
+			report(r, n+surplus)
+			if got := prompt(r); got == n+surplus || got > estimated(r) {
+				t.Errorf("%d tokens, %d were counted of what is no longer shown, estimated %d", got, n+surplus, estimated(r))
+			}
+		})
+	}
+}
+
+// TestOtherSettingsLeaveACountStanding: what they show otherwise is the difference of
+// two estimates, like what was added; so a restart, which finds the count on disk and
+// knows of no other settings, shows the same number.
+func TestOtherSettingsLeaveACountStanding(t *testing.T) {
+	less := func(r *rig) { // room, so that a large message is clipped to fewer tokens
+		r.resize(12_000)
+		r.c.Check(context.Background())
+	}
+	t.Run("in the middle of a turn", func(t *testing.T) {
+		r := newRig(t, 20_000, nil)
+		asks(r, "and this? "+filler(9000))
+		report(r, prompt(r)+900)
+		counted, estimate := prompt(r), r.estimate(r.request())
+		less(r)
+		smaller := r.estimate(r.request()) - estimate
+		if got := prompt(r) - counted; smaller >= 0 || got > smaller*9/10 || got < smaller*2 {
+			t.Errorf("the gauge went by %d tokens, the view by an estimated %d", got, smaller)
+		}
+	})
+	t.Run("what is shown no more is not taken for dearer than it was", func(t *testing.T) {
+		const size = 0.6 // of a token, which nobody has learnt yet
+		r := newRig(t, 20_000, nil)
+		asks(r, "and this? "+filler(9000))
+		report(r, int(size*float64(prompt(r))))
+		counted := prompt(r)
+		less(r)
+		if got, real := prompt(r), int(size*float64(r.estimate(r.request()))); got < real || got > counted {
+			t.Errorf("%d tokens of %d, and the view has %d", got, counted, real)
+		}
+	})
+	t.Run("over a restart", func(t *testing.T) {
+		r := newRig(t, 20_000, nil)
+		r.size = 1.4
+		for i := range 8 {
+			r.talk(fmt.Sprintf("question %d %s", i, filler(50)))
+		}
+		r.talk("and this? " + filler(9000))
+		less(r)
+		before := r.c.Gauge().Used
+		r.restart()
+		if after := r.c.Gauge().Used; after != before {
+			t.Errorf("%d tokens used, %d before the restart", after, before)
+		}
+	})
+}
+
+func TestACountHoldsOverARestart(t *testing.T) {
+	finished := func() *rig {
+		r := newRig(t, 20_000, &llmtest.Model{Func: good})
+		r.size = 1.4
+		for i := range 8 {
+			r.talk(fmt.Sprintf("question %d %s", i, filler(50)))
+		}
+		return r
+	}
+	t.Run("the gauge is what it was", func(t *testing.T) {
+		r := finished()
+		r.hear("one more")
+		before := r.c.Gauge().Used
+		if r.c.Count().Prompt == 0 {
+			t.Fatal("nothing was counted")
+		}
+		r.restart()
+		if after := r.c.Gauge().Used; after != before {
+			t.Errorf("%d tokens used, %d before the restart", after, before)
+		}
+	})
+	t.Run("but not behind a change of the head", func(t *testing.T) {
+		r := finished()
+		r.compactAndSettle()
+		r.restart()
+		if got := r.c.Count(); got.Prompt != 0 {
+			t.Errorf("%+v is believed", got)
+		}
+	})
+	t.Run("nor behind an edit", func(t *testing.T) {
+		r := finished()
+		r.edit(1, "edited")
+		r.restart()
+		if got := r.c.Count(); got.Prompt != 0 {
+			t.Errorf("%+v is believed", got)
+		}
+	})
+	t.Run("nor for another model", func(t *testing.T) {
+		r := finished()
+		r.close()
+		r.model = "another"
+		r.open()
+		if got := r.c.Count(); got.Prompt != 0 {
+			t.Errorf("%+v is believed", got)
+		}
+	})
+}

@@ -1,0 +1,252 @@
+// Records without a disk: for simulations, examples and tests.
+
+package compactor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"cairn/chat"
+	"cairn/transcript"
+)
+
+// InMemory keeps what the compactor of one conversation needs in memory. Its messages are never
+// edited or deleted, it saves no memories, and nothing in it can be undone. It has no
+// lock: Options.Start has to run what is slow on the goroutine that owns the conversation.
+type InMemory struct {
+	now      func() time.Time
+	state    *transcript.State
+	messages []chat.Message
+	rows     map[int64]*InMemoryRow
+}
+
+// InMemoryRow is a summary, and when it was applied.
+type InMemoryRow struct {
+	Compaction
+	Version int64     // of the head that showed it first; 0: none has
+	At      time.Time // when that was
+	Newest  int64     // the seq of the newest message of then
+}
+
+var _ Records = (*InMemory)(nil)
+
+// NewInMemory returns the records of an empty conversation. now is the clock of
+// InMemoryRow.At; nil: it stays zero.
+func NewInMemory(now func() time.Time) *InMemory {
+	if now == nil {
+		now = func() time.Time { return time.Time{} }
+	}
+	return &InMemory{now: now, state: transcript.New(), rows: map[int64]*InMemoryRow{}}
+}
+
+// Row returns a summary by its id, whatever became of it; ok is false if there was none.
+func (r *InMemory) Row(id int64) (row InMemoryRow, ok bool) {
+	if found := r.rows[id]; found != nil {
+		return *found, true
+	}
+	return InMemoryRow{}, false
+}
+
+// Applied are the summaries that were applied, those that others have replaced since included,
+// in the order in which they were.
+func (r *InMemory) Applied() (all []InMemoryRow) {
+	for _, row := range r.rows {
+		if row.Version > 0 {
+			all = append(all, *row)
+		}
+	}
+	slices.SortFunc(all, func(a, b InMemoryRow) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.From, b.From), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// commit takes a change, and notes what it makes of each row.
+func (r *InMemory) commit(c transcript.Change) {
+	for i := range c.Summaries {
+		if s := &c.Summaries[i]; s.Kind == Placeholder {
+			s.Tokens = TokensOfCompaction(*s)
+		}
+	}
+	r.state = r.state.With(c)
+	for _, s := range c.Summaries {
+		row := r.rows[s.ID]
+		if row == nil {
+			row = &InMemoryRow{}
+			r.rows[s.ID] = row
+		}
+		fresh := row.Version == 0 && (s.State == Applied || s.State == RolledUp && row.State == Prepared)
+		row.Compaction = s
+		if fresh {
+			row.Version, row.At, row.Newest = c.Marks.HeadVersion, r.now(), c.Marks.NextSeq-1
+		}
+	}
+}
+
+// Append adds messages at the end, by Seq; numbers may be left out. The error is
+// transcript.ErrOrder, and then nothing was added.
+func (r *InMemory) Append(messages ...chat.Message) error {
+	added := make([]transcript.Message, len(messages))
+	for i, m := range messages {
+		added[i] = transcript.Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time, Tokens: m.Tokens}
+	}
+	change, err := r.state.Append(added...)
+	if err != nil {
+		return err
+	}
+	r.commit(change)
+	r.messages = append(r.messages, messages...)
+	return nil
+}
+
+// Load returns the state as committed. Rows at work fail.
+func (r *InMemory) Load(ctx context.Context) (State, error) {
+	for _, row := range r.state.Running {
+		r.commit(r.state.Fail(row.ID, "its worker ended"))
+	}
+	head, first, err := r.Head(ctx)
+	s := State{Head: head, First: first, Prepared: slices.Clone(r.state.Prepared), Next: r.state.NextSeq}
+	for m := range r.state.Messages.All() {
+		s.Messages = append(s.Messages, r.said(m.Seq, m.Seq)...)
+	}
+	return s, err
+}
+
+func (r *InMemory) head() Head {
+	s := r.state
+	h := Head{Version: s.HeadVersion, ClearedTo: s.ClearedTo, Start: s.SessionStart, SparedFrom: s.Spared.From, SparedTo: s.Spared.To}
+	for _, span := range s.Sessions {
+		session := Session{From: span.From, To: span.To}
+		for _, row := range s.Summaries {
+			if row.Within(span) {
+				session.Rows = append(session.Rows, row)
+			}
+		}
+		h.Earlier = append(h.Earlier, session)
+	}
+	for _, row := range s.Summaries {
+		if row.From >= s.SessionStart {
+			h.Stack = append(h.Stack, row)
+		}
+	}
+	return h
+}
+
+// Head returns the head as committed, and the first addressed messages of the session.
+func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
+	var first []chat.Message
+	for _, m := range r.said(r.state.SessionStart, r.state.NextSeq-1) {
+		if m.Addressed && len(first) < MaxKeepFirst {
+			first = append(first, m)
+		}
+	}
+	return r.head(), first, nil
+}
+
+// said are the messages of a span.
+func (r *InMemory) said(from, to int64) []chat.Message {
+	by := func(m chat.Message, seq int64) int { return cmp.Compare(m.Seq, seq) }
+	i, _ := slices.BinarySearchFunc(r.messages, from, by)
+	j, _ := slices.BinarySearchFunc(r.messages, to+1, by)
+	return r.messages[i:max(i, j)]
+}
+
+// Span returns the messages of a span.
+func (r *InMemory) Span(_ context.Context, from, to int64) ([]chat.Message, error) {
+	return slices.Clone(r.said(from, to)), nil
+}
+
+// Begin enters a row.
+func (r *InMemory) Begin(_ context.Context, sum Compaction) (Job, error) {
+	c, err := r.state.Begin(sum)
+	if err != nil {
+		return nil, err
+	}
+	r.commit(c)
+	return &inMemoryJob{r, r.state.Running[len(r.state.Running)-1]}, nil
+}
+
+// Commit takes a change of s, and gives new rows their ids.
+func (r *InMemory) Commit(_ context.Context, s *transcript.State, c transcript.Change) (Head, error) {
+	if s.HeadVersion != r.state.HeadVersion {
+		return Head{}, transcript.ErrStale
+	}
+	given := map[int64]int64{}
+	next := r.state.NextSummary
+	c.Summaries = slices.Clone(c.Summaries)
+	for i := range c.Summaries {
+		row := &c.Summaries[i]
+		if row.ID >= transcript.Unstored {
+			given[row.ID] = next
+			row.ID = next
+			next++
+		}
+	}
+	for i := range c.Summaries {
+		row := &c.Summaries[i]
+		row.Children = slices.Clone(row.Children)
+		for k, child := range row.Children {
+			row.Children[k] = cmp.Or(given[child], child)
+		}
+	}
+	c.Base, c.Marks.Version, c.Marks.NextSummary = r.state.Version, r.state.Version+1, next
+	r.commit(c)
+	return r.head(), nil
+}
+
+// Stretches counts the messages of spans.
+func (r *InMemory) Stretches(_ context.Context, spans []Span) (all []transcript.Stretch, err error) {
+	for _, part := range spans {
+		n := transcript.Stretch{Span: part}
+		if said := r.said(part.From, part.To); len(said) > 0 {
+			n.Messages, n.First, n.Last = len(said), said[0].Time, said[len(said)-1].Time
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// Ended returns those of the rows that are prepared no longer.
+func (r *InMemory) Ended(_ context.Context, rows []int64) (ended []Compaction, err error) {
+	for _, id := range rows {
+		if row := r.rows[id]; row != nil && row.State != Prepared {
+			ended = append(ended, row.Compaction)
+		}
+	}
+	return ended, nil
+}
+
+// Latest returns why nothing can be undone.
+func (r *InMemory) Latest(context.Context) (Undoable, error) {
+	return Undoable{Version: r.state.HeadVersion, Why: "what was summarized in memory alone cannot be undone"}, nil
+}
+
+// Declined notes that a model declined to summarize what a row stands for.
+func (r *InMemory) Declined(_ context.Context, id int64, d Declined) error {
+	r.setDeclined(d, func(s Compaction) bool { return s.ID == id })
+	return nil
+}
+
+// Forgive has every row asked for again that was declined.
+func (r *InMemory) Forgive(context.Context) error {
+	r.setDeclined(Declined{}, func(s Compaction) bool { return s.Declined.Times > 0 })
+	return nil
+}
+
+// setDeclined changes what came of some of the applied rows.
+func (r *InMemory) setDeclined(d Declined, of func(Compaction) bool) {
+	c := transcript.Change{Base: r.state.Version, Marks: r.state.Marks, Sets: r.state.Sets, Sessions: r.state.Sessions}
+	for _, s := range r.state.Summaries {
+		if of(s) {
+			s.Declined = d
+			c.Summaries = append(c.Summaries, s)
+		}
+	}
+	c.Marks.Version++
+	r.commit(c)
+}
+
+// Measured changes nothing: the events tell it too.
+func (r *InMemory) Measured(context.Context, int64, int, int) error { return nil }

@@ -1,0 +1,68 @@
+package compactor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/llm"
+)
+
+// inMemoryJob makes one row.
+type inMemoryJob struct {
+	r   *InMemory
+	row Compaction
+}
+
+// ID is the row's.
+func (j *inMemoryJob) ID() int64 { return j.row.ID }
+
+// Messages returns messages of a span, at most limit of them.
+func (j *inMemoryJob) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
+	found, err := j.r.Span(ctx, from, to)
+	return found[:min(max(limit, 0), len(found))], err
+}
+
+// Children returns the rows that a rollup folded, or that the job's own is to fold.
+func (j *inMemoryJob) Children(_ context.Context, rollup int64) (found []Compaction, err error) {
+	of := j.r.rows[rollup]
+	if of == nil {
+		return nil, nil
+	}
+	for _, id := range of.Children {
+		if child := j.r.rows[id]; child != nil && (rollup == j.row.ID || child.State == RolledUp) {
+			found = append(found, child.Compaction)
+		}
+	}
+	slices.SortFunc(found, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	return found, nil
+}
+
+// Tools, Mark and Kept: nothing saves memories here.
+func (j *inMemoryJob) Tools(int) []llm.Tool { return nil }
+
+// Mark returns a function that does nothing.
+func (j *inMemoryJob) Mark() func() { return func() {} }
+
+// Kept is 0.
+func (j *inMemoryJob) Kept() int { return 0 }
+
+// Store makes the row prepared.
+func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize.MemoryDraft, error) {
+	sum := j.row
+	sum.Text, sum.Tokens, sum.Sources = s.Text, s.Tokens, s.Sources
+	c, err := j.r.state.Prepare(sum)
+	if err != nil {
+		return nil, err
+	}
+	j.r.commit(c)
+	return nil, nil
+}
+
+// Fail ends the row.
+func (j *inMemoryJob) Fail(_ context.Context, cause string) error {
+	j.r.commit(j.r.state.Fail(j.row.ID, cause))
+	return nil
+}

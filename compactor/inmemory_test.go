@@ -1,0 +1,58 @@
+package compactor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/compactor/summarize"
+	"cairn/llm"
+	"cairn/transcript"
+)
+
+func TestInMemory(t *testing.T) {
+	ctx := context.Background()
+	filled := func(t *testing.T) *compactor.InMemory {
+		r := compactor.NewInMemory(nil)
+		for seq := int64(1); seq <= 6; seq++ {
+			must(t, r.Append(chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, Text: "a word", Tokens: 6, Addressed: seq == 2}))
+		}
+		return r
+	}
+	leaf := compactor.Compaction{Kind: compactor.Leaf, Level: 1, By: compactor.ByExtractive, Trigger: compactor.OnManual, State: compactor.Running, Span: compactor.Span{From: 1, To: 3}, Messages: 3}
+
+	t.Run("a message out of order is refused and changes nothing", func(t *testing.T) {
+		r := filled(t)
+		if err := r.Append(chat.Message{Seq: 4, Turn: 4}); !errors.Is(err, transcript.ErrOrder) {
+			t.Errorf("the error is %v", err)
+		}
+		if said, err := r.Span(ctx, 1, 9); err != nil || len(said) != 6 {
+			t.Errorf("%d messages, %v", len(said), err)
+		}
+	})
+	t.Run("what is loaded again is what was kept, and a row at work has failed", func(t *testing.T) {
+		r := filled(t)
+		first, err := r.Begin(ctx, leaf)
+		must(t, err)
+		_, err = first.Store(ctx, summarize.Summary{Text: "Words."})
+		must(t, err)
+		second, err := r.Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, Level: 1, By: compactor.ByExtractive, Trigger: compactor.OnManual, State: compactor.Running, Span: compactor.Span{From: 4, To: 5}, Messages: 2})
+		must(t, err)
+		s, err := r.Load(ctx)
+		must(t, err)
+		if len(s.Messages) != 6 || len(s.First) != 1 || s.Next != 7 || len(s.Prepared) != 1 || s.Prepared[0].ID != first.ID() {
+			t.Errorf("%d messages, %d of them first, %d is next, prepared are %+v", len(s.Messages), len(s.First), s.Next, s.Prepared)
+		}
+		ended, err := r.Ended(ctx, []int64{first.ID(), second.ID()})
+		if err != nil || len(ended) != 1 || ended[0].ID != second.ID() || ended[0].State != compactor.Failed {
+			t.Errorf("%+v have ended, %v", ended, err)
+		}
+	})
+	t.Run("an undo is refused in words", func(t *testing.T) {
+		if l, err := filled(t).Latest(ctx); err != nil || l.Why == "" {
+			t.Errorf("%+v, %v", l, err)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+// A summary leads to its messages, and each memory is saved once.
+
+package compactor_test
+
+import (
+	"context"
+	"slices"
+
+	"cairn/compactor"
+	"cairn/memory"
+
+	"pgregory.net/rapid"
+)
+
+// leadsToMessages: each row in the view expands to exactly the messages it stands
+// for, and the children of a rollup tile it.
+func (m *machine) leadsToMessages(rt *rapid.T) {
+	head, _, err := m.r.conv.Compactions().Head(context.Background())
+	if err != nil {
+		rt.Fatal(err)
+	}
+	rows, err := m.r.rowsOf(head)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, row := range rows {
+		if got, want := m.expand(rt, row.ID), m.between(row.From, row.To); !slices.Equal(got, want) || row.Messages != len(want) {
+			rt.Fatalf("row %d over %d to %d says %d messages and expands to %v, which should be %v", row.ID, row.From, row.To, row.Messages, got, want)
+		}
+	}
+}
+
+func (m *machine) between(from, to int64) (seqs []int64) {
+	for seq := from; seq <= to; seq++ {
+		if !m.r.gone[seq] {
+			seqs = append(seqs, seq)
+		}
+	}
+	return seqs
+}
+
+func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
+	e, err := m.r.conv.Transcript().Expand(context.Background(), id, 0, 10_000)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	m.metrics.expanded++
+	if len(e.Children) == 0 && e.Row.Kind == compactor.Rollup {
+		rt.Fatalf("rollup %d has no children", id)
+	}
+	for _, child := range e.Children {
+		if child.From < e.Row.From || child.To > e.Row.To {
+			rt.Fatalf("child %d of %d reaches over it", child.ID, id)
+		}
+		seqs = append(seqs, m.expand(rt, child.ID)...)
+	}
+	for _, said := range e.Messages {
+		if said.Text != m.r.said[said.Seq-1].Text {
+			rt.Fatalf("message %d of row %d is %q", said.Seq, id, said.Text)
+		}
+		seqs = append(seqs, said.Seq)
+	}
+	return seqs
+}
+
+// savedOnce: no worker saved from a message that a worker had saved from.
+func (m *machine) savedOnce(rt *rapid.T) {
+	saved, _, err := m.f.store.Memories(context.Background(), memory.Filter{Conversation: m.r.name})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for _, s := range saved {
+		if s.By != "worker" {
+			continue
+		}
+		m.metrics.memories++
+		if seen[s.Content] || s.Confirmed != 1 {
+			rt.Fatalf("%q was saved more than once, and confirmed %d times", s.Content, s.Confirmed)
+		}
+		seen[s.Content] = true
+		if len(s.Sources) != 1 || s.Content != fact(s.Sources[0]) || m.r.gone[s.Sources[0]] {
+			rt.Fatalf("%q came from %v", s.Content, s.Sources)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+// Restarts, and changes of what is above the messages.
+
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/compactor/summarize"
+	"cairn/internal/tokens"
+	"cairn/memory"
+	"cairn/transcript"
+
+	"pgregory.net/rapid"
+)
+
+// restart ends the process in order, a worker at work perhaps, and starts it again.
+func (m *machine) restart(rt *rapid.T) {
+	m.mend() // somebody made room
+	if m.gate != nil && m.gate.place != atWork {
+		m.release()
+	}
+	m.r.c.Close()
+	m.reopen(rt)
+}
+
+// reopen starts the process after it ended, in order or not: nothing more of it
+// reaches the disk. What it had begun is finished.
+func (m *machine) reopen(rt *rapid.T) {
+	m.disk.kill()
+	m.mend()
+	m.release()
+	m.r.close()
+	if chance(rt, 8, "the file too") {
+		if err := m.f.store.Close(); err != nil {
+			rt.Fatal(err)
+		}
+		m.f.open(m.r.t)
+		m.metrics.files++
+	}
+	m.r.store = m.f.store
+	m.r.open()
+	m.last = view{}
+	m.metrics.restarts++
+	head, _, err := m.disk.Records.Head(context.Background())
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if head.Start == int64(len(m.r.said))+1 && head.Start > m.r.start() { // it was begun, and nobody heard of it
+		m.r.ends = append(m.r.ends, head.Start-1)
+	}
+	if m.asked != nil {
+		m.answer(rt, nil)
+	}
+}
+
+// restartSame holds that a restart renders the same bytes. Nothing is asked for, or what
+// begins then might are applied at once: a new process does not know what failed before.
+func (m *machine) restartSame(rt *rapid.T) {
+	m.sound(rt)
+	r := m.r
+	ttl := r.policy.CacheTTL
+	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.TTL(100 * 365 * 24 * time.Hour) }) // or what is prepared may be applied
+	r.settle()
+	before, last := inLines(r.c.Sight()), m.last
+	m.restart(rt)
+	if after := inLines(r.c.Sight()); after != before {
+		rt.Fatalf("a restart changed the view:\n%s\n--- became\n%s", before, after)
+	}
+	r.set(func(p *compactor.Policy) { p.CacheTTL = ttl })
+	m.last = last // the next request extends it, restart or not
+}
+
+// above makes the conversation a thread of one in which something was said: of
+// nine messages three are summarized by each of two rows, one is hidden, and it hangs on the last.
+func (m *machine) above(rt *rapid.T) {
+	ctx := context.Background()
+	m.channel = fmt.Sprintf("terminal:server%d/channel", m.f.histories)
+	m.r.name = m.channel + "/a9"
+	c, err := m.f.store.Conversation(ctx, m.channel)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	var past []memory.Inbound
+	for n := range 9 {
+		past = append(past, memory.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, heavy(one(rt, "size above", 1, 40, 700))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
+	}
+	if _, err := c.Past().Import(ctx, past); err != nil {
+		rt.Fatal(err)
+	}
+	for _, from := range []int64{1, 4} {
+		j, err := c.Compactions().Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: from, To: from + 2}, Messages: 3})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		text := fmt.Sprintf("Of above %d said, above %d said and above %d said. %s", from, from+1, from+2, filler(1+below(rt, 80, "summary above")))
+		if _, err := j.Store(ctx, summarize.Summary{Text: text, Tokens: tokens.Estimate(text)}); err != nil {
+			rt.Fatal(err)
+		}
+		if err := decide(c, func(s *transcript.State) transcript.Change {
+			change, _, _ := s.Cover([]int64{j.ID()}, 0, nil)
+			return change
+		}); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	if err := hide(c, 7, 7); err != nil {
+		rt.Fatal(err)
+	}
+}
+
+// changeAbove has people delete a message of the channel above a thread.
+func (m *machine) changeAbove(rt *rapid.T) {
+	if m.channel == "" {
+		return
+	}
+	c, err := m.f.store.Conversation(context.Background(), m.channel)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	n := 1 + below(rt, 9, "message above")
+	if _, err := c.Transcript().Delete(context.Background(), []string{fmt.Sprint("a", n)}); err != nil {
+		if m.refusing {
+			return
+		}
+		rt.Fatal(err)
+	}
+	m.last = view{}
+	m.r.c.Reread()
+	m.levelNone(rt)
+	m.shows(rt, fmt.Sprintf("above %d said", n))
+}
+
+// shows fails if what was deleted stands in the view.
+func (m *machine) shows(rt *rapid.T, deleted ...string) {
+	messages, _, err := m.r.c.Request(context.Background())
+	if err != nil {
+		if m.disk.isDead() {
+			return
+		}
+		rt.Fatal(err)
+	}
+	text := flat(messages)
+	for _, d := range deleted {
+		if strings.Contains(text, d) {
+			rt.Fatalf("%q was deleted and stands in the view:\n%s", d, text)
+		}
+	}
+}

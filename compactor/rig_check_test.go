@@ -1,0 +1,152 @@
+// What has to be true of a conversation at any time, on disk and in memory.
+
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// strict says what a strict provider would not take.
+func strict(messages []llm.Message) string {
+	open := map[string]bool{}
+	for i, m := range messages {
+		switch {
+		case m.Role == llm.RoleSystem && i > 0:
+			return "a second system message"
+		case m.Role == llm.RoleTool && !open[m.CallID]:
+			return "a result without its call"
+		case m.Role != llm.RoleTool && len(open) > 0:
+			return "a call without its result"
+		case m.Role != llm.RoleTool && m.Text == "" && len(m.Calls) == 0:
+			return "an empty message"
+		}
+		delete(open, m.CallID)
+		for _, call := range m.Calls {
+			if open[call.ID] {
+				return "two calls with one id"
+			}
+			open[call.ID] = true
+		}
+	}
+	if len(open) > 0 {
+		return "a call without its result"
+	}
+	if n := len(messages); n == 0 || messages[n-1].Role != llm.RoleUser && messages[n-1].Role != llm.RoleTool {
+		return "it does not end with a user or a tool"
+	}
+	return ""
+}
+
+// verify holds what is on disk and in memory against what was put in: coverage,
+// order, provenance, budgets, and that the transcript is untouched.
+func (r *rig) verify() {
+	r.t.Helper()
+	must(r.t, r.check())
+}
+
+func (r *rig) check() error {
+	ctx := context.Background()
+	store := r.look
+	if store == nil {
+		var err error
+		if store, err = memory.Open(ctx, memory.Options{Dir: r.dir, Shared: true}); err != nil {
+			return err
+		}
+		defer store.Close()
+	}
+	conv, err := store.Find(ctx, r.name)
+	if err != nil {
+		return err
+	}
+	state, err := conv.Compactions().Load(ctx)
+	if err != nil {
+		return err
+	}
+	if err := boughtTwice(state.Prepared); err != nil {
+		return err
+	}
+	seen := map[int64]int{}
+	for _, m := range state.Messages {
+		if seen[m.Seq]++; m.Seq < r.start() {
+			return fmt.Errorf("message %d is verbatim, and the session begins at %d", m.Seq, r.start())
+		}
+	}
+	rows, err := r.rowsOf(state.Head)
+	if err != nil {
+		return err
+	}
+	last := int64(0)
+	for _, row := range rows {
+		if r.session(row.From) != r.session(row.To) {
+			return fmt.Errorf("row %d, %d to %d, reaches over the end of a session; they end at %v", row.ID, row.From, row.To, r.ends)
+		}
+		if row.From <= last {
+			return fmt.Errorf("row %d begins at %d, inside what ends at %d", row.ID, row.From, last)
+		}
+		last = row.To
+		n := 0
+		cut := make(map[int64]int) // by turn: 1 some of it is covered, 2 some is not, 3 both
+		for _, m := range r.left() {
+			if row.Covers(m.Seq) {
+				seen[m.Seq]++
+				n++
+				cut[m.Turn] |= 1
+			} else {
+				cut[m.Turn] |= 2
+			}
+			if cut[m.Turn] == 3 {
+				return fmt.Errorf("row %d cuts turn %d", row.ID, m.Turn)
+			}
+		}
+		if n != row.Messages {
+			return fmt.Errorf("row %d (%s by %s on %s, %d to %d) says it holds %d messages and holds %d", row.ID, row.Kind, row.By, row.Trigger, row.From, row.To, row.Messages, n)
+		}
+	}
+	for _, m := range r.left() {
+		if seen[m.Seq] != 1 {
+			return fmt.Errorf("message %d stands in %d places", m.Seq, seen[m.Seq])
+		}
+	}
+	return r.checkTranscript(ctx, conv)
+}
+
+// rowsOf are all applied rows, each in the session where it stands in the head.
+func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err error) {
+	if head.Start != r.start() || len(head.Earlier) != len(r.ends) {
+		return nil, fmt.Errorf("the session begins at %d behind %d others, and should at %d behind %d", head.Start, len(head.Earlier), r.start(), len(r.ends))
+	}
+	for i, s := range head.Earlier {
+		if s.To != r.ends[i] {
+			return nil, fmt.Errorf("session %d ends at %d, should at %d", i, s.To, r.ends[i])
+		}
+		rows = append(rows, s.Rows...)
+		for _, row := range s.Rows {
+			if r.session(row.From) != i {
+				return nil, fmt.Errorf("row %d, %d to %d, stands in session %d", row.ID, row.From, row.To, i)
+			}
+		}
+	}
+	return append(rows, head.Stack...), nil
+}
+
+func (r *rig) checkTranscript(ctx context.Context, conv *memory.Conversation) error {
+	page, err := conv.Transcript().Page(ctx, 1, len(r.said)+1)
+	if err != nil {
+		return err
+	}
+	left := r.left()
+	if len(page) != len(left) {
+		return fmt.Errorf("the transcript has %d messages, %d were put in", len(page), len(left))
+	}
+	for i, m := range page {
+		if m.Seq != left[i].Seq || m.Text != left[i].Text {
+			return fmt.Errorf("message %d is %q, was put in as %q", m.Seq, m.Text, left[i].Text)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+// What people do in a test's conversation: talk, edit, delete, begin anew.
+
+package compactor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// hear delivers a message nobody answers.
+func (r *rig) hear(text string) {
+	r.t.Helper()
+	r.deliver(text, false)
+	if !r.quiet {
+		r.c.Speak()
+	}
+	r.c.Check(context.Background())
+}
+
+// hearMany delivers n messages of so many words.
+func (r *rig) hearMany(n, words int) {
+	r.t.Helper()
+	for i := range n {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(words)))
+	}
+}
+
+// hearAndSettle waits after each of them until nothing is at work.
+func (r *rig) hearAndSettle(n, words int) {
+	r.t.Helper()
+	for i := range n {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(words)))
+		r.settle()
+	}
+}
+
+// compactAndSettle asks for a compaction, which may have nothing to do.
+func (r *rig) compactAndSettle() compactor.Event {
+	r.t.Helper()
+	e := r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	return e
+}
+
+func (r *rig) deliver(text string, addressed bool) chat.Message {
+	r.t.Helper()
+	ctx := context.Background()
+	n := len(r.said) + 1
+	in := memory.Inbound{
+		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Addressed: addressed,
+		Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute),
+	}
+	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
+		r.t.Fatal(err)
+	}
+	taken, err := r.conv.Inbox().TakeUp(ctx, memory.All, compactor.BurstBudget(r.window), time.Time{})
+	if err != nil || len(taken) != 1 {
+		r.t.Fatalf("took up %d messages, %v", len(taken), err)
+	}
+	r.c.History().Append(taken...)
+	r.c.History().Stored()
+	r.said = append(r.said, taken...)
+	if n == 1 {
+		r.c.Reread() // as a thread's owner does: it has inherited
+	}
+	return taken[0]
+}
+
+// again begins a new session, and holds what came of it to what was said.
+func (r *rig) startSession() {
+	r.t.Helper()
+	said := slices.ContainsFunc(r.left(), func(m chat.Message) bool { return m.Seq >= r.start() })
+	started, err := r.c.StartSession(context.Background())
+	if err != nil || started != said {
+		r.t.Fatalf("a new session: started %v, %v; there is something to leave: %v", started, err, said)
+	}
+	if started {
+		r.ends = append(r.ends, int64(len(r.said)))
+	}
+}
+
+// start is where the current session begins.
+func (r *rig) start() int64 {
+	if len(r.ends) == 0 {
+		return 1
+	}
+	return r.ends[len(r.ends)-1] + 1
+}
+
+// session is the number of the session in which a message stands.
+func (r *rig) session(seq int64) int {
+	n, _ := slices.BinarySearch(r.ends, seq)
+	return n
+}
+
+// talk has a turn: a question, tool results if there are any, an answer.
+func (r *rig) talk(question string, results ...string) {
+	r.t.Helper()
+	r.answer(r.deliver(question, true), results...)
+}
+
+// answer has the turn of a question that was taken up.
+func (r *rig) answer(asked chat.Message, results ...string) {
+	r.t.Helper()
+	x := r.begin(asked)
+	r.request()
+	if r.hook != nil {
+		r.hook()
+	}
+	for i, result := range results {
+		id := fmt.Sprint("call_", i)
+		x.look(id, result)
+		r.request()
+	}
+	x.finish(fmt.Sprintf("answer to %d", asked.Seq))
+}
+
+// turn is a turn that goes on, and what it will store.
+type turn struct {
+	r     *rig
+	asked chat.Message
+	rows  []chat.Message
+}
+
+func (r *rig) begin(asked chat.Message) *turn {
+	r.c.History().Begin(compactor.Context{Text: "time: now"})
+	return &turn{r: r, asked: asked}
+}
+
+func (x *turn) add(m chat.Message) {
+	m.Seq, m.Turn, m.Time = x.r.c.History().Next(), x.asked.Seq, x.asked.Time
+	m.Tokens = compactor.TokensOf(m)
+	x.rows = append(x.rows, m)
+	x.r.c.History().Append(m)
+}
+
+// look calls a tool, which returns result.
+func (x *turn) look(id, result string) {
+	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
+	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: result})
+}
+
+// finish ends the turn with an answer, and stores it.
+func (x *turn) finish(text string) {
+	x.r.t.Helper()
+	x.add(chat.Message{Role: llm.RoleAssistant, Text: text})
+	outcome := memory.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
+	outcome.Context, outcome.Version = x.r.c.History().Context()
+	must(x.r.t, x.r.conv.Turns().Finish(context.Background(), outcome))
+	x.r.said = append(x.r.said, x.rows...)
+	x.r.c.Answered()
+	x.r.c.Check(context.Background())
+}
+
+// edit has a person change what they said, as a connector's event does.
+func (r *rig) edit(seq int64, text string) {
+	r.t.Helper()
+	m := r.said[seq-1]
+	r.edits++
+	got, changed, err := r.conv.Transcript().Edit(context.Background(), memory.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
+	if err != nil || !changed || got != seq {
+		r.t.Fatalf("edit of %d: %d, changed %v, %v", seq, got, changed, err)
+	}
+	r.said[seq-1].Text = text
+	r.apply(seq)
+}
+
+// remove has people delete what they said, all at once.
+func (r *rig) remove(seqs ...int64) {
+	r.t.Helper()
+	r.removeUntold(seqs...)
+	r.apply(seqs...)
+}
+
+// removeUntold is remove, of which nobody tells the engine.
+func (r *rig) removeUntold(seqs ...int64) {
+	r.t.Helper()
+	var ids []string
+	for _, seq := range seqs {
+		ids = append(ids, r.said[seq-1].ID)
+	}
+	got, err := r.conv.Transcript().Delete(context.Background(), ids)
+	if err != nil || !slices.Equal(got, seqs) {
+		r.t.Fatalf("deletion of %v: %v, %v", seqs, got, err)
+	}
+	if r.gone == nil {
+		r.gone = make(map[int64]bool)
+	}
+	for _, seq := range seqs {
+		r.gone[seq] = true
+	}
+}
+
+// apply brings into the view what was changed on disk.
+func (r *rig) apply(seqs ...int64) {
+	r.t.Helper()
+	for _, seq := range seqs {
+		m, err := r.conv.Transcript().Message(context.Background(), seq)
+		switch {
+		case errors.Is(err, memory.ErrNotFound):
+			r.c.Deleted([]int64{seq})
+		case err != nil:
+			r.t.Fatal(err)
+		default:
+			r.c.Edited(m)
+		}
+	}
+}
+
+// left are the messages that were not deleted.
+func (r *rig) left() []chat.Message {
+	return slices.DeleteFunc(slices.Clone(r.said), func(m chat.Message) bool { return r.gone[m.Seq] })
+}

@@ -1,0 +1,67 @@
+// Workers that tests use, and what they were asked.
+
+package compactor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// says is a worker whose summaries are all the same.
+func says(text string) *llmtest.Model {
+	return &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return summary(text), nil }}
+}
+
+// wordyWorker is a worker whose summaries end with rest.
+func wordyWorker(rest string) *llmtest.Model {
+	return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return summary(fmt.Sprintf("Summary %d. %s", n, rest)), nil
+	}}
+}
+
+// good is a worker that summarizes well: it hands in a short summary.
+func good(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	return summary(fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))), nil
+}
+
+var asked = regexp.MustCompile(`messages #\d+ to #\d+`)
+
+// spanOf is which messages a worker's request asks to summarize.
+func spanOf(req llm.Request) string {
+	text := req.Messages[1].Text
+	return asked.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
+}
+
+// wordsOf is enough of what is to be summarized for a summary of it.
+func wordsOf(req llm.Request) string {
+	material := materialIn(req)
+	if strings.Contains(material, `from="Ada"`) {
+		return "in Ada's words"
+	}
+	words := strings.Fields(tags.ReplaceAllString(material, " "))
+	return "which say " + strings.Join(words[:min(len(words), 12)], " ")
+}
+
+var tags = regexp.MustCompile(`<[^<>]*>`)
+
+// materialIn is what a worker's request asks to summarize, without what is there for reference.
+func materialIn(req llm.Request) string {
+	_, text, _ := strings.Cut(req.Messages[1].Text, "<transcript>\n")
+	text, _, _ = strings.Cut(text, "\n</transcript>")
+	return text
+}
+
+func broken(context.Context, int, llm.Request) (llm.Response, error) {
+	return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
+}
+
+var errWorker = errors.New("the test's worker fails")
+
+// filler is a text of about so many tokens.
+func filler(tokens int) string { return strings.Repeat("word ", tokens) }

@@ -1,0 +1,103 @@
+package compactor_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+func TestWhatIsShownOfEarlierSessions(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+	r.policy.EarlierSessions = 2
+	var last []int64
+	for range 4 {
+		r.hearNotes(3)
+		last = append(last, int64(len(r.said)))
+		r.startSession()
+		r.settle()
+	}
+	shows := func(seq int64) bool { return strings.Contains(r.render(), fmt.Sprintf("note-%d-", seq)) }
+	if shows(last[0]) || shows(last[1]) || !shows(last[2]) || !shows(last[3]) {
+		t.Errorf("of four sessions the newest two are to be shown:\n%s", r.render())
+	}
+	if view := r.render(); strings.Index(view, fmt.Sprintf("note-%d-", last[2])) > strings.Index(view, fmt.Sprintf("note-%d-", last[3])) {
+		t.Error("the newer stands above the older")
+	}
+	r.asRestarted()
+	t.Run("only as many as fit half of the budget", func(t *testing.T) {
+		g := r.c.Gauge()
+		newest := g.Past.Earlier[3].Rows[0].Tokens
+		r.policy.StackBudget = float64(2*(newest+30)+1) / float64(r.window)
+		r.c.Check(t.Context())
+		if shows(last[2]) || !shows(last[3]) {
+			t.Errorf("the view is\n%s", r.render())
+		}
+	})
+	t.Run("none if none are wanted", func(t *testing.T) {
+		r.policy.EarlierSessions, r.policy.StackBudget = 0, 0.15
+		r.c.Check(t.Context())
+		if strings.Contains(r.render(), "note-") || strings.Contains(r.render(), "anew") {
+			t.Errorf("the view is\n%s", r.render())
+		}
+	})
+	t.Run("the same are summarized though they are not shown", func(t *testing.T) {
+		r.hearNotes(3)
+		r.startSession()
+		r.settle()
+		for _, s := range r.c.Gauge().Past.Earlier {
+			if len(s.Rows) != 1 || s.Rows[0].NeedsRepair() {
+				t.Errorf("of messages %d to %d stands %+v", s.From, s.To, s.Rows)
+			}
+		}
+	})
+	r.verify()
+}
+
+func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
+	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
+	for range 4 {
+		r.hearNotes(150)
+		r.settle()
+		g := r.c.Gauge()
+		stack := g.Past.Tokens
+		for _, row := range g.Stack {
+			stack += compactor.TokensOfCompaction(row)
+		}
+		if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget || g.Past.Tokens > budget/2 {
+			t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, g.Past.Tokens)
+		}
+		r.startSession()
+	}
+	if r.settle(); r.c.Gauge().Past.Tokens == 0 {
+		t.Error("nothing is shown of earlier sessions")
+	}
+	r.verify()
+}
+
+func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
+	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
+	cost := func() (stack, budget int) {
+		g := r.c.Gauge()
+		for _, row := range g.Stack {
+			stack += row.Tokens
+		}
+		return stack + g.Past.Tokens, int(g.Policy.StackBudget * float64(g.Window))
+	}
+	r.policy.EarlierSessions = 0
+	r.hearNotes(150)
+	r.settle()
+	r.startSession()
+	for stack, budget := cost(); stack*4 < budget*3; stack, budget = cost() {
+		r.hearNotes(10)
+		r.settle()
+	}
+	r.policy.EarlierSessions = 3
+	r.settle()
+	if stack, budget := cost(); stack > budget || r.c.Gauge().Past.Tokens == 0 {
+		t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, r.c.Gauge().Past.Tokens)
+	}
+	r.verify()
+}

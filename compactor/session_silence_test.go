@@ -1,0 +1,86 @@
+package compactor_test
+
+import (
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+// What a level demanded of a session is not taken from the next one.
+func TestANewSessionOwesNothing(t *testing.T) {
+	r := ahead(t, 10_000)
+	r.policy.BackgroundFraction, r.policy.KeepLastN = 0.9, 0
+	r.prepared(2)
+	r.quiet = true
+	for len(r.c.Gauge().Stack) == 0 {
+		r.hearNotes(1)
+		must(t, r.c.Wait(t.Context()))
+	}
+	r.startSession()
+	r.hearNotes(8)
+	r.talk("do you hear?")
+	r.settle()
+	g := r.c.Gauge()
+	for _, row := range append(g.Prepared, g.Stack...) {
+		if row.From >= r.start() {
+			t.Errorf("at %.2f of the window there is a %s on %s by %s over %d to %d", r.share(), row.Kind, row.Trigger, row.By, row.From, row.To)
+		}
+	}
+}
+
+// Whether somebody has spoken to the bot since its last summary is the same after a
+// restart, whatever was folded meanwhile.
+func TestARollupMakesNobodyQuiet(t *testing.T) {
+	r := newRig(t, 20_000, wordyWorker(filler(100)))
+	r.policy.KeepLastN = 1
+	for range 4 {
+		r.hearNotes(20)
+		r.applied()
+	}
+	r.quiet = true // from here on it is what was said that counts
+	r.talk("do you hear?")
+	time.Sleep(5 * time.Millisecond)
+	r.set(func(p *compactor.Policy) { p.StackBudget = 0.02 })
+	r.settle()
+	if rows := r.c.Gauge().Stack; rows[0].Kind != compactor.Rollup {
+		t.Fatalf("nothing was folded: %+v", rows)
+	}
+	r.spoken()
+}
+
+// spoken fails unless somebody has spoken to the bot since its last summary.
+func (r *rig) spoken() {
+	r.t.Helper()
+	for _, when := range []string{"before", "after"} {
+		if !r.c.Spoken() {
+			r.t.Errorf("%s a restart nobody has spoken to the bot", when)
+		}
+		r.restart()
+	}
+}
+
+func TestASummaryOfAnEarlierSessionMakesNobodyQuiet(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, 20_000, held(release, told))
+	r.hearNotes(20)
+	r.c.Compact(compactor.OnManual, "")
+	r.startSession()
+	r.quiet = true
+	r.talk("do you hear?")
+	time.Sleep(5 * time.Millisecond)
+	close(release)
+	r.settle()
+	r.spoken()
+}
+
+func TestWhoeverWaitsForAnAnswerHasSpoken(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+	r.hearNotes(20)
+	r.quiet = true
+	r.deliver("do you hear?", true)
+	time.Sleep(5 * time.Millisecond)
+	r.applied()
+	r.spoken()
+}

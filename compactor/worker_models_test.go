@@ -1,0 +1,188 @@
+package compactor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"cairn/compactor"
+	"cairn/internal/tokens"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
+	for name, failure := range map[string]error{
+		"it does not exist":        &llm.Error{Kind: llm.KindBadRequest, Status: 404, Message: "model not found"},
+		"the key is not for it":    &llm.Error{Kind: llm.KindAuth, Status: 403},
+		"it is down":               &llm.Error{Kind: llm.KindOverloaded, Status: 503},
+		"its window is too small":  &llm.Error{Kind: llm.KindOverflow, Status: 400},
+		"it hangs until the limit": context.DeadlineExceeded,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log journal
+				worker := &llmtest.Model{Label: "small", Tokens: 6000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+					if len(req.Messages) == 2 { // it saves, and then it fails
+						return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada said something.", "kind": "fact", "messages": []int{1}})), nil
+					}
+					if errors.Is(failure, context.DeadlineExceeded) {
+						<-ctx.Done()
+						return llm.Response{}, ctx.Err()
+					}
+					return llm.Response{}, failure
+				}}
+				other := &llmtest.Model{Label: "large", Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+					if len(req.Messages) == 2 {
+						return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada takes notes.", "kind": "fact", "messages": []int{1}})), nil
+					}
+					return summary("Ada took notes."), nil
+				}}
+				r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
+				for range 2 {
+					r.chat(30)
+					r.applied()
+				}
+				for _, row := range r.c.Gauge().Stack {
+					if row.By != compactor.ByWorker || row.Model != "large" {
+						t.Errorf("row %d is by %s, model %q", row.ID, row.By, row.Model)
+					}
+				}
+				r.restart()
+				if row := r.c.Gauge().Stack[0]; row.Model != "large" {
+					t.Errorf("on disk it is by %q", row.Model)
+				}
+				found, err := r.conv.Memories().Search(t.Context(), "", 10)
+				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
+					t.Errorf("memories %+v, %v", found, err)
+				}
+				if n := strings.Count(log.String(), "level=WARN msg=worker_model_failed"); n != 1 {
+					t.Errorf("the log has it %d times", n)
+				}
+				r.verify()
+				r.close()
+			})
+		})
+	}
+}
+
+func TestEachModelHasAWindowOfItsOwn(t *testing.T) {
+	var read strings.Builder
+	small := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		read.WriteString(req.Messages[1].Text)
+		if tokens := tokens.Estimate(req.Messages[1].Text); tokens > 4000 {
+			t.Errorf("a model of 4000 was sent %d tokens", tokens)
+		}
+		return good(ctx, n, req)
+	}
+	refuse := func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}
+	}
+	worker, other := &llmtest.Model{Label: "large", Func: refuse}, &llmtest.Model{Label: "small", Tokens: 4000, Func: small}
+	r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
+	r.chat(200)
+	r.applied()
+	if n := len(worker.Requests()); n != 1 {
+		t.Errorf("the large one was asked %d times", n)
+	}
+	if n := len(other.Requests()); n < 4 {
+		t.Errorf("the small one was asked %d times", n)
+	}
+	for i := range 196 {
+		if !strings.Contains(read.String(), fmt.Sprintf("note-%d ", i)) {
+			t.Errorf("message %d was not read", i+1)
+		}
+	}
+	r.verify()
+}
+
+func TestAWorkerThatIsBackIsUsedAgain(t *testing.T) {
+	var log journal
+	down := true
+	worker := &llmtest.Model{Label: "small", Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if down {
+			return broken(ctx, n, req)
+		}
+		return good(ctx, n, req)
+	}}
+	r := tuned(t, 100_000, worker, func(o *compactor.Options) {
+		o.Fallback, o.Log = &llmtest.Model{Label: "large", Func: good}, log.logger()
+	})
+	for i, want := range []string{"large", "small"} {
+		down = i == 0
+		r.chat(30)
+		r.compact("")
+		if row := r.c.Gauge().Stack[i]; row.Model != want {
+			t.Errorf("row %d is by %q, want %q", i, row.Model, want)
+		}
+	}
+	if !strings.Contains(log.String(), "worker_model_recovered") {
+		t.Error("the log does not know that it is back")
+	}
+}
+
+func TestWhatIsWrongWithBothModelsIsReportedAndChangesNothing(t *testing.T) {
+	refuse := func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "bad key sk-secret"}
+	}
+	r := tuned(t, 100_000, &llmtest.Model{Func: refuse}, func(o *compactor.Options) { o.Fallback = &llmtest.Model{Func: refuse} })
+	r.chat(30)
+	before := r.render()
+	e := r.compact("")
+	if e.State != compactor.EventFailed || !strings.Contains(e.Error, "refused the key") || strings.Contains(e.Error, "sk-") {
+		t.Errorf("it ended as %+v", e)
+	}
+	if r.render() != before {
+		t.Error("the view is another one")
+	}
+	r.verify()
+}
+
+func TestTheWorkerThinksAsHardAsThePolicySays(t *testing.T) {
+	for _, effort := range []string{"low", "", "max"} {
+		t.Run(fmt.Sprintf("%q", effort), func(t *testing.T) {
+			r := newRig(t, 20_000, says("They talked about notes."))
+			if effort != "low" { // which is the default
+				r.set(func(p *compactor.Policy) { p.Reasoning = effort })
+			}
+			r.chat(30)
+			r.compact("")
+			requests := r.worker.Requests()
+			if len(requests) == 0 {
+				t.Fatal("the worker asked nothing")
+			}
+			for _, req := range requests {
+				if req.Reasoning != effort {
+					t.Errorf("it asks with reasoning %q", req.Reasoning)
+				}
+			}
+		})
+	}
+}
+
+func TestTheWorkerThinksInsideItsWindow(t *testing.T) {
+	for _, window := range []int{8000, 20_000, 128_000} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			r := newRig(t, window, says("They talked about notes."))
+			r.chat(40)
+			r.compact("")
+			requests := r.worker.Requests()
+			if len(requests) == 0 {
+				t.Fatal("the worker asked nothing")
+			}
+			for _, req := range requests {
+				prompt := 0
+				for _, m := range req.Messages {
+					prompt += tokens.Estimate(m.Text)
+				}
+				sum := prompt + req.MaxTokens + req.Spare
+				if workers := r.worker.Window(t.Context()).Tokens; req.Spare < 1 || sum > workers || sum < workers/2 {
+					t.Errorf("%d tokens of prompt, %d of the answer and %d spare in a window of %d", prompt, req.MaxTokens, req.Spare, workers)
+				}
+			}
+		})
+	}
+}

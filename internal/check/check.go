@@ -1,0 +1,61 @@
+// Package check is what tests check again and again. It imports nothing of Cairn.
+package check
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Must returns what a call returned, and ends the test if the call failed: check.Must(f())(t).
+func Must[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		NoError(t, err)
+		return value
+	}
+}
+
+// NoError ends the test if a call failed.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Error checks that a call failed with the error want.
+func Error(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("the error is %v, want %v", err, want)
+	}
+}
+
+// ErrorOf is the error of a call that also returns a value.
+func ErrorOf[T any](_ T, err error) error { return err }
+
+// Equal compares what a test got with what it wants.
+func Equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// EqualAll compares two lists.
+func EqualAll[T comparable](t testing.TB, what string, got, want []T) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// Contains checks that a text has a part.
+func Contains(t testing.TB, what, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%s: %q, want %q in it", what, text, part)
+	}
+}
