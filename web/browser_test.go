@@ -24,6 +24,7 @@ import (
 
 	"cairn/channel"
 	"cairn/llm"
+	"cairn/memory"
 	"cairn/words/wordstest"
 )
 
@@ -311,6 +312,13 @@ func TestEveryPageInABrowser(t *testing.T) {
 	paths["hostile messages"] = pageOf("terminal:"+hostile) + "/messages"
 	paths["search"] = p + "/messages?q=" + url.QueryEscape(hostile)
 	paths["chat"] = "/chat/general"
+	records, err := r.store.Find(t.Context(), "terminal:"+hostile)
+	if err == nil {
+		_, err = records.Tasks().Begin(t.Context(), memory.NewTask{Agent: "researcher", Text: hostile, Message: hostile, Most: 4})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, path := range paths {
 		b.open(path)
 		b.audited(strings.Trim(strings.NewReplacer("GET ", "", "{", "", "}", "", "$", "list", "/", "_").Replace(name), "_"))

@@ -67,6 +67,10 @@ func conversationPage(v *visit) error {
 	if err := v.get(apiOf(v.name())+"/history", nil, &h); err != nil {
 		return err
 	}
+	var tasks taskList
+	if err := v.get(apiOf(v.name())+"/tasks", nil, &tasks); err != nil {
+		return err
+	}
 	next, _, _ := strings.Cut(d.Next, " ")
 	return v.show("conversation", struct {
 		about
@@ -76,12 +80,13 @@ func conversationPage(v *visit) error {
 		Sawtooth, Composition template.HTML
 		Stack                 []stone
 		Approvals             []asked
+		Tasks                 []channel.Task
 	}{
 		v.about("overview"), d,
 		gauge{d.Used, d.Max},
 		next,
 		sawtooth(d, h), composition(d), stonesOf(v.name(), append(d.Past.Earlier, d.Stack...)),
-		askedIn(v.name(), d.Approvals),
+		askedIn(v.name(), d.Approvals), tasks.Tasks,
 	})
 }
 

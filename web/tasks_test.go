@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"testing"
 
 	"cairn/memory"
@@ -22,6 +23,9 @@ func TestTasksAreListedAndOpened(t *testing.T) {
 	}
 	if r.do(200, &list, "GET", at("terminal:garden", "/tasks"), ""); len(list.Tasks) != 1 || list.Tasks[0].Conversation != "task:terminal:garden/1" || list.Tasks[0].Text != "count the bridges" {
 		t.Errorf("%+v", list)
+	}
+	if page := r.do(200, nil, "GET", pageOf("terminal:garden"), ""); !strings.Contains(page, "count the bridges") || !strings.Contains(page, `href="`+pageOf(begun.Conversation)+`"`) {
+		t.Error("the page does not lead to the task")
 	}
 	r.do(200, nil, "GET", at(begun.Conversation, ""), "")
 	r.do(200, nil, "GET", at(begun.Conversation, "/messages"), "")

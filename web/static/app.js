@@ -81,6 +81,6 @@ if (parts.length > 0) {
   const follow = (event) => concerned(event.conversation);
   watch("/api/events", {
     open: () => say("live", "on"), error: () => say("the bot does not answer", "off"), reset: () => parts.forEach(refresh),
-    turn: follow, usage: follow, compaction: follow, memory: follow, approval: follow, task: follow, incident: follow,
+    turn: follow, usage: follow, compaction: follow, memory: follow, approval: follow, task: (t) => { follow(t); concerned(t.parent); }, incident: follow,
   });
 }
