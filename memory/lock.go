@@ -85,5 +85,8 @@ func (l *lock) begin(path string) error {
 }
 
 // release leaves the file where it is: to remove it would free the name for a
-// second lock while somebody holds the first.
-func (l *lock) release() error { return l.file.Close() }
+// second lock while somebody holds the first. A program that is being started has the open file,
+// too, for a moment: closing it alone would leave it locked.
+func (l *lock) release() error {
+	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+}
