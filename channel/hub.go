@@ -73,6 +73,7 @@ type Hub struct {
 	turns      limiter
 	calls      callBudget
 	approvals  approvals
+	openTasks  atomic.Int64 // that are looked after: no fewer than there are
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics

@@ -239,6 +239,9 @@ func (c *conversation) begin(ctx context.Context, n memory.NewTask) (memory.Task
 
 // addTasks adds the open tasks to a turn context.
 func (c *conversation) addTasks(ctx context.Context, made *compactor.Context) {
+	if c.hub.openTasks.Load() == 0 { // a turn need not look
+		return
+	}
 	open, err := c.records.Tasks().Open(ctx)
 	if err != nil {
 		c.log.Warn("read_tasks_failed", "error", err)

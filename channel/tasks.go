@@ -262,7 +262,9 @@ func (h *Hub) watchTask(t memory.Task) {
 	}
 	agent, _ := h.agent(t.Agent)
 	ends := t.Created.Add(agent.taskTime())
+	h.openTasks.Add(1)
 	h.owners.Go(func() {
+		defer h.openTasks.Add(-1)
 		for wait := time.Duration(0); h.lookAfter(t, ends, wait); wait = min(taskLook, time.Until(ends)) {
 		}
 	})
