@@ -49,7 +49,11 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	if err != nil {
 		return err
 	}
-	if api := a.remoteAPI(ctx); api != nil {
+	api, err := a.remoteAPI(ctx)
+	if err != nil && write { // who only reads has the database
+		return err
+	}
+	if api != nil {
 		return a.serveMCP(ctx, api, write)
 	}
 	if !write {
@@ -89,12 +93,16 @@ type openWriter struct{ io.Writer }
 
 func (openWriter) Close() error { return nil }
 
-// remoteAPI is that of the running bot, if it has a [web] address and answers there; else nil.
-func (a *app) remoteAPI(ctx context.Context) web.API {
+// remoteAPI is that of the running bot, if it has a [web] address and answers there; else nil. Its
+// error says why a bot that answers cannot be asked.
+func (a *app) remoteAPI(ctx context.Context) (web.API, error) {
 	address := a.settings.Web.Listen
+	if address == "" {
+		return nil, nil
+	}
 	token, err := a.settings.WebToken()
-	if address == "" || err != nil {
-		return nil
+	if err != nil {
+		return nil, usage(err)
 	}
 	host, port, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
@@ -105,10 +113,14 @@ func (a *app) remoteAPI(ctx context.Context) web.API {
 	limited, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	var refused *web.Problem
-	if _, err := api(limited, http.MethodGet, "/api/usage", nil, nil); err != nil && !errors.As(err, &refused) {
-		return nil
+	_, err = api(limited, http.MethodGet, "/api/usage", nil, nil)
+	switch {
+	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
+		return nil, usage(fmt.Errorf("the bot at %s refuses the token: set CAIRN_WEB_TOKEN, or token under [web], to the one the bot has", address))
+	case err != nil && refused == nil:
+		return nil, nil
 	}
-	return api
+	return api, nil
 }
 
 // apiOver is the API of a process without connectors; end releases what it stands on.

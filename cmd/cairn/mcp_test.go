@@ -77,6 +77,12 @@ func TestMCPWritesThroughARunningBot(t *testing.T) {
 				t.Errorf("without [web]: %d, %q, %s", r.code, r.out, r.err)
 			}
 		} else {
+			other := p
+			other.env = []string{"CAIRN_WEB_TOKEN=another-long-secret"}
+			if r := other.run("", "mcp", "--write"); r.code != exitUsage || !strings.Contains(r.err, "refuses the token") || r.out != "" {
+				t.Errorf("with another token: %d, %q, %s", r.code, r.out, r.err)
+			}
+			contains(t, "reading without the bot", answered(t, other.asks(), "conversations", nil), "terminal:general")
 			s := p.asks("--write")
 			said := answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "Ada plays the cello"})
 			contains(t, "saving", said, "Ada plays the cello")
