@@ -57,7 +57,7 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	e.tools = e.conv.Tools(memory.ToolOptions{Turn: func() int64 { return e.turn }})
 	e.c, err = compactor.Open(ctx, compactor.Options{
 		Records: e.conv.Compactions(), Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
-		System: prompts.System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
+		System: prompts.In(prompts.English).System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
 		After: e.notify, Log: silence, Now: e.clock.now,
 		Start: func(slow func() func()) {
 			go func() { e.finished <- slow() }()

@@ -102,7 +102,7 @@ func (l *lookout) sound(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	findings, err := store.Check(ctx)
+	findings, err := store.Upkeep().Check(ctx)
 	for _, f := range findings {
 		l.clients.wrongLocked("%s", f)
 	}

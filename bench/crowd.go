@@ -171,7 +171,7 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 	group, within = errgroup.WithContext(ctx)
 	for range storeReaders {
 		group.Go(func() error {
-			_, err := c.store.Check(within) // it takes so long that none is done before all have begun
+			_, err := c.store.Upkeep().Check(within) // it takes so long that none is done before all have begun
 			return err
 		})
 	}

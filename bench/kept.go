@@ -37,7 +37,7 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	if err != nil {
 		return k, err
 	}
-	_, saved, err := store.Memories(ctx, memory.Filter{Conversation: conv.Name(), Limit: 1})
+	_, saved, err := store.Memories().List(ctx, memory.Filter{Conversation: conv.Name(), Limit: 1})
 	if err != nil {
 		return k, err
 	}

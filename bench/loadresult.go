@@ -48,7 +48,7 @@ func (l *load) audit(ctx context.Context, c *crowd) (err error) {
 		return err
 	}
 	l.Lost = c.past + c.said - kept
-	found, err := c.store.Check(ctx)
+	found, err := c.store.Upkeep().Check(ctx)
 	for _, f := range found {
 		l.Findings = append(l.Findings, f.String())
 	}

@@ -124,12 +124,12 @@ func (b *bout) open(ctx context.Context, model string) (err error) {
 	if b.store, err = memory.Open(ctx, memory.Options{Dir: b.dir}); err != nil {
 		return err
 	}
-	known, err := b.store.Models(ctx)
+	known, err := b.store.Models().List(ctx)
 	if err != nil {
 		return err
 	}
 	notebook := new(llm.Notebook)
-	notebook.Open(known, b.store.KeepModel)
+	notebook.Open(known, b.store.Models().Keep)
 	b.models = map[string]llm.Model{}
 	for model, server := range b.servers {
 		if b.models[model], err = connect(server, model, notebook); err != nil {

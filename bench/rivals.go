@@ -32,7 +32,7 @@ type list struct {
 }
 
 func newList(c *clock, tools []llm.Tool, stays bool) *list {
-	return &list{clock: c, stays: stays, tools: tools, frame: tokens.Estimate(flat(llm.Request{Tools: tools})) + tokens.Estimate(prompts.System)}
+	return &list{clock: c, stays: stays, tools: tools, frame: tokens.Estimate(flat(llm.Request{Tools: tools})) + tokens.Estimate(prompts.In(prompts.English).System)}
 }
 
 func (l *list) add(m chat.Message) {
@@ -89,7 +89,7 @@ func (l *list) forget(n int) {
 
 // render is the request, its messages written as Cairn writes them.
 func (l *list) render() llm.Request {
-	req := llm.Request{Tools: l.tools, Messages: []llm.Message{{Role: llm.RoleSystem, Text: prompts.System}}}
+	req := llm.Request{Tools: l.tools, Messages: []llm.Message{{Role: llm.RoleSystem, Text: prompts.In(prompts.English).System}}}
 	if l.summary != "" {
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: "<kept>\n" + l.summary + "\n</kept>"})
 	}

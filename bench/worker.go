@@ -41,7 +41,7 @@ func wantedOf(req llm.Request) (w wanted, err error) {
 		tokens = shorter // a summary was refused
 	}
 	w.from = span[1]
-	w.memories = len(req.Tools) > 1 && len(req.Messages) == 2 && !strings.Contains(req.Messages[0].Text, prompts.Fold)
+	w.memories = len(req.Tools) > 1 && len(req.Messages) == 2 && !strings.Contains(req.Messages[0].Text, prompts.In(prompts.English).Fold)
 	w.tokens, err = strconv.Atoi(tokens[1])
 	return w, err
 }

@@ -18,6 +18,7 @@ import (
 type Agent struct {
 	ID           string
 	Instructions string                  // persona, above the system prompt
+	Language     string                  // one of Languages; "": DefaultLanguage
 	Provider     string                  // of Model, for people: a name or a host; "": none
 	Model        llm.Model               // answers
 	Worker       llm.Model               // summarizes; nil: the extractive summarizer does all the work
@@ -34,13 +35,15 @@ type Agent struct {
 	TaskTime     time.Duration           // after so long a task expires; 0: DefaultTaskTime
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 
-	task bool // it works on one, and talks with nobody
+	task   bool    // it works on one, and talks with nobody
+	speaks settled // in a conversation; the zero value: as Language says
 }
 
 func (a Agent) system() string {
-	system := prompts.System
+	texts := prompts.In(a.language())
+	system := texts.System
 	if a.task {
-		system = prompts.Task
+		system = texts.Task
 	}
 	if a.Instructions == "" {
 		return system
@@ -52,7 +55,7 @@ func (a Agent) system() string {
 func (a Agent) open(ctx context.Context, w *window, records compactor.Records, tools []llm.Tool, o compactor.Options) (*compactor.Compactor, error) {
 	o.Records, o.Tools = records, tools
 	o.Worker, o.Fallback, o.Prompt, o.MaxOutput = a.Worker, a.Fallback, a.WorkerPrompt, a.MaxOutput
-	o.System, o.Window, o.Learnt = a.system(), w.last, w.learnt
+	o.System, o.Language, o.Window, o.Learnt = a.system(), a.language(), w.last, w.learnt
 	o.Model, o.CacheTTL = a.Model.Name(), cacheTTLOf(a.Model)
 	return compactor.Open(ctx, o)
 }
@@ -62,7 +65,7 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 func (a Agent) Engine(ctx context.Context) compactor.Options {
 	w := lookAt(ctx, a.Model)
 	return compactor.Options{
-		System: a.system(), Tools: a.weighed(), MaxOutput: a.MaxOutput,
+		System: a.system(), Language: a.language(), Tools: a.weighed(), MaxOutput: a.MaxOutput,
 		Window: w.last, Learnt: w.learnt, Model: a.Model.Name(), CacheTTL: cacheTTLOf(a.Model), Worker: a.Worker,
 	}
 }
@@ -164,17 +167,11 @@ type Store interface {
 	Find(ctx context.Context, name string) (*memory.Conversation, error)
 	Unfinished(ctx context.Context) ([]string, error)
 	Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]memory.Gap, error)
-	Pause(ctx context.Context, scope, by string) error
-	Resume(ctx context.Context, scope string) error
-	Pauses(ctx context.Context) ([]string, error)
+	Pauses() memory.Pauses
 	OpenTasks(ctx context.Context) ([]memory.Task, error)
-	Everywhere(ctx context.Context, connector, author string) ([]*memory.Conversation, memory.Traces, error)
-	Erase(ctx context.Context, author string, in ...*memory.Conversation) (waiting int, err error)
-	Erasures(ctx context.Context) ([]memory.Erasure, error)
+	People() memory.People
 	WatchCopies(f func(conversation string, seqs []int64))
-	WatchHeld(apply func(ctx context.Context, d memory.Delivery) error)
-	Hold(ctx context.Context, d memory.Delivery) (kept bool, done func(), err error)
-	DeliverHeld(ctx context.Context) error
+	Held() memory.Held
 	Posted(ctx context.Context, reply string) (bool, error)
 }
 

@@ -99,9 +99,10 @@ func (h *Hub) spell(name, text string) string {
 	})
 }
 
-func (c *conversation) spell(text string) string { return c.hub.spell(c.name, text) }
+// spell is a sentence in the language of the conversation, with the commands spelled.
+func (c *conversation) spell(text string) string { return c.hub.spell(c.name, c.translated(text)) }
 
 // sayf is fmt.Sprintf with the commands in format spelled; args are left as they are.
 func (c *conversation) sayf(format string, args ...any) string {
-	return fmt.Sprintf(c.spell(format), args...)
+	return fmt.Sprintf(c.hub.spell(c.name, c.translatedFormat(format, args)), args...)
 }

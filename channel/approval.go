@@ -129,7 +129,7 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 	}()
 	c.hub.asked(c.name)
 	text := c.sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, asked.Arguments, asked.Code, asked.Code, int(approvalTime.Minutes()))
-	if err := c.notify(ctx, approvalPrefix+asked.Code, text); err != nil {
+	if err := c.notify(ctx, approvalPrefix+asked.Code+"."+c.language(), text); err != nil {
 		return err
 	}
 	c.log.Info("tool_approval_asked", "tool", t.Name, "code", asked.Code)
@@ -186,11 +186,12 @@ type Button struct {
 
 // Buttons returns what people may press below a piece; none below most.
 func Buttons(p Piece) []Button {
-	code, asks := strings.CutPrefix(p.Reply, approvalPrefix)
+	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
 	if !asks || p.Part != p.Parts-1 {
 		return nil
 	}
-	return []Button{{"Allow", "/allow " + code}, {"Deny", "/deny " + code}}
+	code, language, _ := strings.Cut(id, ".")
+	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
 }
 
 func runAllow(_ context.Context, c *conversation, who Person, code string) (Answer, error) {

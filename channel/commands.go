@@ -29,7 +29,7 @@ type Command struct {
 	opens   bool                   // it needs the engine, so it waits until the conversation is open
 	own     func(args string) bool // what anybody may do with it, whatever the settings say; nil: nothing
 	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
-	suggest func(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) // of the argument that Suggests
+	suggest func(ctx context.Context, h *Hub, records *memory.Conversation, typed string) ([]Choice, error) // of the argument that Suggests
 }
 
 // Arg is one argument of a command.
@@ -112,11 +112,13 @@ func init() { // a literal would refer to itself through /help
 		},
 		{
 			Name: "ask", Help: "give another agent a task, which it works on beside the conversation", Public: true, opens: true, run: runAsk,
-			Args: []Arg{{Name: "task", Help: "@agent and what is to be done", Required: true}},
+			Args:    []Arg{{Name: "task", Help: "@agent and what is to be done", Required: true, Suggests: true}},
+			suggest: suggestAgents,
 		},
 		{
 			Name: "tasks", Help: "list the tasks of other agents, or stop one", run: runTasks,
-			Args: []Arg{{Name: "what", Help: `"stop" and a task's number stops it`}},
+			Args:    []Arg{{Name: "what", Help: `"stop" and a task's number stops it`, Suggests: true}},
+			suggest: suggestTasks,
 		},
 		{Name: "stop", Help: "stop the current answer; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
 		{
@@ -139,16 +141,19 @@ func init() { // a literal would refer to itself through /help
 			Name: "tools", Help: "list the tools of other programs; add or remove them here", Guarded: true, opens: true, run: runTools,
 			Args: []Arg{
 				{Name: "change", Help: `"add" or "remove"`},
-				{Name: "name", Help: "of the tools, as /tools lists them"},
+				{Name: "name", Help: "of the tools, as /tools lists them", Suggests: true},
 			},
+			suggest: suggestTools,
 		},
 		{
 			Name: "allow", Help: "allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: runAllow,
-			Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
+			Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
+			suggest: suggestApprovals,
 		},
 		{
 			Name: "deny", Help: "do not allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: runDeny,
-			Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
+			Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
+			suggest: suggestApprovals,
 		},
 		{Name: "help", Help: "show the commands", run: runHelp},
 	}
@@ -177,7 +182,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		return answer, true, ErrRefused
 	}
 	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
-		return Answer{Text: h.spell(name, "/"+command.Name+" is for those who manage this place. Ask one of them."), Private: true}, true, nil
+		return Answer{Text: h.spell(name, Translated(h.languageOf(name), "/"+command.Name+" is for those who manage this place. Ask one of them.")), Private: true}, true, nil
 	}
 	c, err := h.use(ctx, name)
 	if err != nil {
@@ -192,12 +197,13 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	answer, err = command.run(ctx, c, who, args)
 	var denied errDenied
 	if errors.As(err, &denied) {
-		return Answer{Text: string(denied), Private: true}, true, nil
+		return Answer{Text: c.translated(string(denied)), Private: true}, true, nil
 	}
 	var words errPeople
 	if errors.As(err, &words) {
-		return Answer{Text: string(words)}, true, nil
+		return Answer{Text: c.translated(string(words))}, true, nil
 	}
+	answer.Text = c.translated(answer.Text)
 	return answer, true, err
 }
 

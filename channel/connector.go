@@ -21,6 +21,9 @@ type Attachment = chat.Attachment
 // Piece is a part of a reply on its way out.
 type Piece = memory.Piece
 
+// Patch is a layer of settings.
+type Patch = compactor.Patch
+
 // Event tells of one step of a compaction.
 type Event = compactor.Event
 
@@ -59,6 +62,13 @@ type Observer interface {
 	Compaction(conversation string, event Event)
 	// Remembered reports every new memory.
 	Remembered(conversation string, id int64, kind, content string)
+}
+
+// UsageObserver is what a connector implements to learn what each request to a model took. It
+// must not block.
+type UsageObserver interface {
+	// Used reports a request to a model; kind is memory.ForTurn or memory.ForSummary.
+	Used(conversation, kind, model string, e Expense)
 }
 
 // Completer is what a connector implements whose events lack something: names behind

@@ -191,7 +191,7 @@ func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typ
 	if records == nil {
 		return nil, err
 	}
-	return cmd.suggest(ctx, records, typed)
+	return cmd.suggest(ctx, h, records, typed)
 }
 
 // IsCommand reports whether a line is a command, which is not a message.
@@ -214,7 +214,7 @@ func (h *Hub) hears(name string, m Inbound) bool {
 
 // holdOr stores d in that file, or, if nothing is being rewritten, applies it.
 func (h *Hub) holdOr(ctx context.Context, d memory.Delivery, apply func() error) error {
-	kept, done, err := h.o.Store.Hold(ctx, d)
+	kept, done, err := h.o.Store.Held().Hold(ctx, d)
 	defer done()
 	if err != nil || kept {
 		return err

@@ -22,14 +22,12 @@ import (
 
 // wish is a call of the tool.
 type wish struct {
-	Op    string `json:"op"`
-	Focus string `json:"focus"`
-	Keep  *int   `json:"keep_last_n"`
-	Topic string `json:"topic"`
+	Op         string         `json:"op"`
+	Focus      string         `json:"focus"`
+	Keep       *int           `json:"keep_last_n"`
+	Compaction map[string]any `json:"compaction"`
+	Topic      string         `json:"topic"`
 }
-
-// maxKept is how many of the newest messages a compaction may be asked to leave.
-const maxKept = 500
 
 // mostSelf is how long the answer to op "self" may be, in tokens.
 const mostSelf = 300
@@ -40,7 +38,7 @@ func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look 
 	own := llm.Tool{
 		Name:        "context",
 		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"topic":{"type":"string"}},"required":["op"]}`),
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			var w wish
 			strict := json.NewDecoder(bytes.NewReader(arguments))
@@ -68,16 +66,23 @@ func (c *conversation) lookAtWindow(ctx context.Context, w wish) (any, error) {
 	case "self", "status": // the second is the name it had
 		return c.self(ctx)
 	case "compact":
-		if w.Keep != nil && (*w.Keep < 0 || *w.Keep > maxKept) {
-			return nil, fmt.Errorf("keep_last_n is from 0 to %d", maxKept)
+		settings := map[string]any{}
+		maps.Copy(settings, w.Compaction)
+		if w.Keep != nil {
+			settings["keep_last_n"] = float64(*w.Keep)
 		}
-		began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, Keep: w.Keep})
+		with, err := PatchOf(settings)
+		if err != nil {
+			return nil, err
+		}
+		began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
 		return c.requested(began), err
 	case "help":
-		if text, known := prompts.Help[w.Topic]; known {
+		help := prompts.In(c.language()).Help
+		if text, known := help[w.Topic]; known {
 			return text, nil
 		}
-		return "The topics are " + strings.Join(slices.Sorted(maps.Keys(prompts.Help)), ", ") + ".", nil
+		return "The topics are " + strings.Join(slices.Sorted(maps.Keys(help)), ", ") + ".", nil
 	}
 	return nil, errors.New(`op is "self", "compact" or "help"`)
 }

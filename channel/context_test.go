@@ -101,7 +101,7 @@ func TestTheModelSeesItsWindow(t *testing.T) {
 func TestWhatTheModelReadsOfItselfIsShort(t *testing.T) {
 	var results []string
 	calls := []any{map[string]any{"op": "self"}}
-	for topic := range prompts.Help {
+	for topic := range prompts.In(prompts.English).Help {
 		calls = append(calls, map[string]any{"op": "help", "topic": topic})
 	}
 	calls = append(calls, map[string]any{"op": "help"})
@@ -142,6 +142,31 @@ func TestTheModelSaysHowMuchStays(t *testing.T) {
 	if len(results) != 2 || !strings.Contains(results[0], "from 0 to 500") || !strings.Contains(results[1], `"to_seq":11`) {
 		t.Errorf("it is told %q", results)
 	}
+}
+
+func TestTheModelSetsHowOneCompactionIsMade(t *testing.T) {
+	var results []string
+	one := map[string]any{"keep_last_n": 12, "strategy": "window"}
+	r := newRig(t, calling(&results,
+		map[string]any{"op": "compact", "compaction": map[string]any{"model": "dearer"}},
+		map[string]any{"op": "compact", "compaction": map[string]any{"target_percentage": 99}},
+		map[string]any{"op": "compact", "compaction": one}))
+	r.withWorker(sumUp)
+	r.chat(20)
+	r.say("go ahead", true)
+	r.idle()
+	if len(results) != 3 {
+		t.Fatalf("%q", results)
+	}
+	contains(t, "a setting of the file", results[0], "in the settings file only")
+	contains(t, "a value that can never be", results[1], "from 10 to 50")
+	contains(t, "one that can", results[2], `"to_seq":13`)
+	r.connector.until(t, "the compaction", func() bool {
+		return slices.ContainsFunc(r.connector.events, func(e compactor.Event) bool {
+			return e.State == compactor.EventApplied && strings.Contains(e.Summary, "without a summary")
+		})
+	})
+	contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
 }
 
 func TestTheModelMayCompactAndNothingElse(t *testing.T) {

@@ -22,13 +22,13 @@ type conversation struct {
 	records   *memory.Conversation
 	log       *slog.Logger
 
-	users  int          // guarded by hub.mu
-	inbox  inbox        // safe for concurrent use, as what follows
-	sender sender       // of replies
-	usage  pendingUsage // of models
-	bots   botTurns
-	turn   atomic.Pointer[runningTurn] // nil: none runs
-	gauge  atomic.Pointer[func() compactor.Gauge]
+	users     int          // guarded by hub.mu
+	inbox     inbox        // safe for concurrent use, as what follows
+	sender    sender       // of replies
+	usage     pendingUsage // of models
+	bots      botTurns
+	turn      atomic.Pointer[runningTurn] // nil: none runs
+	published                             // by the loop
 
 	// Of the loop alone.
 	service          // who answers; the zero value before the conversation was opened
@@ -43,6 +43,12 @@ type conversation struct {
 	taskLeft int // calls that the task may still make when a part begins; 0: not known
 }
 
+// published is what any goroutine may read of the loop's.
+type published struct {
+	gauge   atomic.Pointer[func() compactor.Gauge]
+	settled atomic.Pointer[settled] // language; nil before the conversation was opened
+}
+
 // service is who answers. It is replaced as a whole, while no turn runs.
 type service struct {
 	agent   Agent
@@ -53,13 +59,16 @@ type service struct {
 	window  *window
 	unfit   map[int64]bool // pictures the model refused, by file
 	inWords bool           // it refused how tools were used: that is sent as text
+
+	headChanged bool // summaries replaced messages since the language was settled
 }
 
 // arrival is what the loop knows of messages that arrived.
 type arrival struct {
-	acks    map[string]*time.Timer // of messages whose place the connector does not know yet, by id
-	awaited string                 // the newest message that somebody wants an answer to; "": none
-	newest  string                 // the newest one with a place; "": none since the conversation was opened
+	acks    map[string]*time.Timer     // of messages whose place the connector does not know yet, by id
+	awaited string                     // the newest message that somebody wants an answer to; "": none
+	newest  string                     // the newest one with a place; "": none since the conversation was opened
+	own     map[string]compactor.Patch // settings of messages that wait for an answer, by id
 }
 
 // runningTurn is a turn while the model answers it.
@@ -74,7 +83,7 @@ func newConversation(h *Hub, name string, connector Connector, records *memory.C
 	c := &conversation{
 		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
 		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
-		arrivals: arrival{acks: make(map[string]*time.Timer)},
+		arrivals: arrival{acks: make(map[string]*time.Timer), own: make(map[string]compactor.Patch)},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c

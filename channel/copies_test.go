@@ -19,7 +19,7 @@ func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
 		}
 		return llmtest.Say("I see."), nil
 	})
-	r.store.ShareMemories(true)
+	r.store.Memories().Share(true)
 	said := r.inbound("the pet is called Wumpus", false)
 	said.Audience = channel.ServerWide
 	must(r.hub.Deliver(t.Context(), source, said))(t)

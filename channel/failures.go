@@ -154,6 +154,7 @@ func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...stri
 	if !ok {
 		return
 	}
+	text = Translated(h.languageOf(conversation), text)
 	if _, err := connector.Reply(conversation, to).Send(ctx, Piece{Reply: id, Parts: 1, To: to, Text: text, Failure: true}); err != nil {
 		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
 	}

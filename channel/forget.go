@@ -39,7 +39,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	traces, err := c.records.Privacy().Traces(ctx, who.ID)
 	if everywhere {
 		where, again = "in all conversations that I have with you", c.sayf("/forget me everywhere yes")
-		in, traces, err = c.hub.o.Store.Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
+		in, traces, err = c.hub.o.Store.People().Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
 	}
 	switch {
 	case err != nil:
@@ -52,7 +52,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to do it.",
 			tracesWords(traces.Messages, traces.Memories), where, again)}, nil
 	}
-	waiting, err := c.hub.o.Store.Erase(ctx, who.ID, in...)
+	waiting, err := c.hub.o.Store.People().Erase(ctx, who.ID, in...)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -186,7 +186,7 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 
 // goOnForgetting takes up the erasures that an earlier process left.
 func (h *Hub) goOnForgetting(ctx context.Context, match func(conversation string) bool) error {
-	due, err := h.o.Store.Erasures(ctx)
+	due, err := h.o.Store.People().Erasures(ctx)
 	if err != nil {
 		return err
 	}

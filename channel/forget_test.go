@@ -102,13 +102,13 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
 	c := must(r.store.Conversation(t.Context(), place))(t)
-	if _, err := r.store.Erase(t.Context(), "u1", c); err != nil { // and here the process dies
+	if _, err := r.store.People().Erase(t.Context(), "u1", c); err != nil { // and here the process dies
 		t.Fatal(err)
 	}
 	r.restart()
 	deadline := time.Now().Add(20 * time.Second)
 	for ; ; time.Sleep(10 * time.Millisecond) {
-		if due, err := r.store.Erasures(t.Context()); err != nil || time.Now().After(deadline) {
+		if due, err := r.store.People().Erasures(t.Context()); err != nil || time.Now().After(deadline) {
 			t.Fatal("it does not go on", err)
 		} else if len(due) == 0 {
 			break

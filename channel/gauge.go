@@ -22,13 +22,14 @@ type Context struct {
 	UsedPct  float64 `json:"used_pct"`
 	Source   string  `json:"window_source"`
 	Parts    Parts   `json:"parts"`
-	Messages int     `json:"messages"` // in the transcript
-	Verbatim int     `json:"verbatim"` // of them, shown as they are
-	InPart   int     `json:"in_part"`  // of them, too long for the window: the model sees beginning and end
-	Next     string  `json:"next"`     // which level comes next, and where
-	Ready    string  `json:"ready"`    // summaries made ahead, not shown yet; empty: none
-	Stack    []Stone `json:"stack"`    // oldest first
-	Past     Past    `json:"past"`     // of the time before the session
+	Messages int     `json:"messages"`        // in the transcript
+	Verbatim int     `json:"verbatim"`        // of them, shown as they are
+	InPart   int     `json:"in_part"`         // of them, too long for the window: the model sees beginning and end
+	Next     string  `json:"next"`            // which level comes next, and where
+	Ready    string  `json:"ready"`           // summaries made ahead, not shown yet; empty: none
+	Stack    []Stone `json:"stack"`           // oldest first
+	Past     Past    `json:"past"`            // of the time before the session
+	Tasks    []Task  `json:"tasks,omitempty"` // those that are open
 	Running  string  `json:"running,omitempty"`
 	Last     string  `json:"last,omitempty"`
 	Paused   string  `json:"paused,omitempty"`
@@ -140,6 +141,9 @@ func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversa
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",
 			n, g.Prepared[n-1].To, g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))
 	}
+	if open, err := records.Tasks().Open(ctx); err == nil {
+		c.Tasks = open
+	}
 	c.Past = pastOf(g.Past)
 	c.Running, c.Last = runningWords(g), lastWords(g.Last)
 	return c
@@ -230,6 +234,13 @@ func (c Context) String() string {
 	fmt.Fprintf(&b, "next      %s\n", c.Next)
 	fmt.Fprintf(&b, "messages  %d in all, %d of them as they were said%s\n", c.Messages, c.Verbatim, c.inPart())
 	fmt.Fprintf(&b, "running   %s\n", cmp.Or(c.Running, "nothing"))
+	for i, t := range c.Tasks {
+		head := "          "
+		if i == 0 {
+			head = "tasks     "
+		}
+		fmt.Fprintf(&b, "%s%d by %s: %d messages, %d tokens so far\n", head, t.Number, t.Agent, t.Messages, t.Tokens)
+	}
 	if c.Ready != "" {
 		fmt.Fprintf(&b, "ready     %s\n", c.Ready)
 	}

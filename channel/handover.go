@@ -91,7 +91,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	p := c.policyFor(h.agent)
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
-	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.Handover)
+	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
 	tools := c.lookups(window, r.learnt)
 	budget := (window - reserve - tokens.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
 	briefing, err := c.briefing(ctx, h, budget, p)

@@ -28,7 +28,7 @@ func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	must(blocker.ExecContext(t.Context(), "BEGIN IMMEDIATE"))(t)
 	held, done := filepath.Join(r.dir, "cairn.held"), make(chan error)
 	go func() {
-		_, err := r.store.Vacuum(context.Background())
+		_, err := r.store.Upkeep().Vacuum(context.Background())
 		done <- err
 	}()
 	for {

@@ -116,7 +116,7 @@ func New(o Options) *Hub {
 	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observer))
 	if o.Store != nil {
 		o.Store.WatchCopies(h.copiesGone)
-		o.Store.WatchHeld(h.applyHeld)
+		o.Store.Held().Watch(h.applyHeld)
 	}
 	return h
 }
@@ -183,8 +183,10 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]m
 	for i := range messages {
 		h.admit(c, &messages[i])
 	}
+	c.noteSettings(messages)
 	receipts, err := c.records.Inbox().DeliverAll(ctx, messages)
 	if err != nil {
+		c.inbox.post(func() { c.dropSettings(messages, nil) })
 		return nil, err
 	}
 	c.inbox.post(func() { c.arrived(messages, receipts) })
@@ -194,7 +196,7 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]m
 // Recover takes up what an earlier process left behind in the conversations that
 // match: messages in the inbox, unanswered turns, unsent replies.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
-	if err := h.o.Store.DeliverHeld(ctx); err != nil {
+	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err
 	}
 	names, err := h.o.Store.Unfinished(ctx)

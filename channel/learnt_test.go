@@ -99,13 +99,13 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 		return counted("answer", size/3), nil
 	}
 	open := func() {
-		known := must(r.store.Models(t.Context()))(t)
+		known := must(r.store.Models().List(t.Context()))(t)
 		notebook := new(llm.Notebook)
 		notebook.Open(known, func(ctx context.Context, model string, f llm.Facts) error {
 			mu.Lock()
 			writes++
 			mu.Unlock()
-			return r.store.KeepModel(ctx, model, f)
+			return r.store.Models().Keep(ctx, model, f)
 		})
 		r.agent.Model = counting{r.model, notebook.Page("tiny@here")}
 	}

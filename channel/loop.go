@@ -98,7 +98,7 @@ func (c *conversation) own() {
 			}
 			silence.Reset(c.hub.o.Idle)
 		case <-due:
-			c.guard(func() { c.engine.Proceed() })
+			c.guard(func() { c.engine.Check(c.hub.ctx) })
 		case <-stop:
 			if stop = nil; c.engine != nil {
 				c.engine.Close()

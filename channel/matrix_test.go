@@ -78,7 +78,7 @@ func newMatrix(t *testing.T, shared bool) *rig {
 	}
 	r.agent.Worker, r.agent.Recall = r.model, 2000
 	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("fine"), nil })
-	r.store.ShareMemories(shared)
+	r.store.Memories().Share(shared)
 	for _, where := range matrixPlaces {
 		for i := range 8 {
 			text := fmt.Sprintf("it is %s: the door of %s opens %s, as was said %d times and more, with many other words", where, keyOf(where), secretOf(where), i)
@@ -182,7 +182,7 @@ func (r *rig) elsewhere(where string) string {
 	if err := r.hub.Drain(r.t.Context()); err != nil { // what still runs has its own effect
 		r.t.Fatal(err)
 	}
-	all, _, err := r.store.Memories(r.t.Context(), memory.Filter{State: "all"})
+	all, _, err := r.store.Memories().List(r.t.Context(), memory.Filter{State: "all"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func (r *rig) elsewhere(where string) string {
 		overrides = slices.DeleteFunc(overrides, func(o memory.Override) bool { return o.Above }) // a thread has its channel's
 		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides, err))
 	}
-	pauses, err := r.store.Pauses(r.t.Context())
+	pauses, err := r.store.Pauses().List(r.t.Context())
 	pauses = slices.DeleteFunc(pauses, func(p string) bool { return p == where })
 	return strings.Join(append(lines, fmt.Sprint(pauses, err)), "\n")
 }

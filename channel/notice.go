@@ -50,7 +50,7 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 	}
 	switch c.policy.get().Notify {
 	case compactor.NotifyMessage:
-		if err := c.notify(ctx, fmt.Sprintf("landing-%d", e.ID), appliedLine(*e)); err != nil {
+		if err := c.notify(ctx, fmt.Sprintf("landing-%d", e.ID), c.translated(appliedLine(*e))); err != nil {
 			c.log.Warn("notify_compaction_failed", "error", err)
 		}
 	case compactor.NotifyReaction:
@@ -111,7 +111,7 @@ func IsNotice(p Piece) bool {
 // of the answer.
 func (c *conversation) notifyShortened(ctx context.Context, turn memory.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
-		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), shortenedLine(m)); err != nil {
+		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), c.translated(shortenedLine(m))); err != nil {
 			c.log.Warn("notify_shortened_failed", "message", m.Seq, "error", err)
 		}
 	}

@@ -63,6 +63,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		}
 		if s.engine, err = s.agent.open(ctx, s.window, c.records.Compactions(), s.tools, c.engineOptions(s.policy)); err == nil {
 			c.service = s
+			c.settled.Store(&s.agent.speaks)
 			c.publish()
 		}
 		return err
@@ -79,6 +80,7 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 		Spent:  func(model string, u llm.Usage) { c.count(memory.ForSummary, model, u) },
 		After: func(e compactor.Event) {
 			c.publish()
+			c.headChanged = c.headChanged || e.State == compactor.EventApplied
 			c.happened(e, p.get().Notify)
 			if e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair {
 				c.hub.threadsChanged(c.name)
@@ -121,6 +123,7 @@ type policy struct {
 
 	mu     sync.Mutex // guards everything below
 	own    compactor.Patch
+	turn   compactor.Patch  // over own: what the messages of the running turn brought
 	below  compactor.Policy // what the file said when now was made of it
 	now    compactor.Policy
 	merged bool // now is made of own and below
@@ -132,7 +135,7 @@ func (p *policy) get() compactor.Policy {
 	p.mu.Lock()
 	var left []*compactor.FieldError
 	if !p.merged || p.below != file {
-		p.now, left = p.own.Fit(file)
+		p.now, left = compactor.Merge(p.own, p.turn).Fit(file)
 		p.below, p.merged = file, true
 	}
 	now := p.now
@@ -141,6 +144,15 @@ func (p *policy) get() compactor.Policy {
 		p.log.Warn("channel_setting_ignored", "problem", e.Error())
 	}
 	return now
+}
+
+// ofTurn puts settings over what people set.
+func (p *policy) ofTurn(own compactor.Patch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.turn)+len(own) > 0 {
+		p.turn, p.merged = own, false
+	}
 }
 
 // set is what people set with /settings.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/memory"
 )
 
 // Operator is what whoever runs the bot sees and does from outside of any conversation. It asks for
@@ -88,14 +89,14 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	return s, err
 }
 
-// Compact asks for a compaction of a conversation, which keeps what focus asks for, and keep of
-// the newest messages; nil: as its policy says. What it returns says whether one begins.
-func (o Operator) Compact(ctx context.Context, name, focus string, keep *int) (began Event, err error) {
+// Compact asks for a compaction of a conversation, which keeps what focus asks for; with lies
+// over its policy. What it returns says whether one begins.
+func (o Operator) Compact(ctx context.Context, name, focus string, with compactor.Patch) (began Event, err error) {
 	err = o.onEngine(ctx, name, func(c *conversation) error {
 		answer := make(chan compactor.Event, 1)
 		tell := func(e compactor.Event) { answer <- e }
 		err := c.tryDo(func(e *compactor.Compactor) {
-			e.Compact(compactor.Requested{Trigger: compactor.OnManual, Focus: focus, Keep: keep, Began: tell})
+			e.Compact(compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with, Began: tell})
 		})
 		if err != nil {
 			return err
@@ -153,9 +154,20 @@ func (o Operator) StartSession(ctx context.Context, name string) (wanted, later 
 	return wanted, later, err
 }
 
+// AgentID is the id of who answers in a conversation, of a task's the one above it.
+func (o Operator) AgentID(conversation string) string {
+	root, _ := memory.RootOf(conversation)
+	return o.hub.o.Agent(root).ID
+}
+
+// Agent returns who answers in a conversation.
+func (o Operator) Agent(ctx context.Context, records *memory.Conversation) (Agent, error) {
+	return o.hub.agentOf(ctx, records)
+}
+
 // Pause has a conversation, or with "" the whole bot, call no model until Resume.
 func (o Operator) Pause(ctx context.Context, name, by string) error {
-	if err := o.hub.o.Store.Pause(ctx, name, by); err != nil {
+	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by); err != nil {
 		return err
 	}
 	for _, c := range o.hub.all() {
@@ -169,12 +181,12 @@ func (o Operator) Pause(ctx context.Context, name, by string) error {
 
 // Resume ends a pause.
 func (o Operator) Resume(ctx context.Context, name string) error {
-	return o.hub.o.Store.Resume(ctx, name)
+	return o.hub.resume(ctx, name)
 }
 
 // Paused reports whether a conversation, and whether the whole bot is paused.
 func (o Operator) Paused(ctx context.Context, name string) (here, all bool, err error) {
-	scopes, err := o.hub.o.Store.Pauses(ctx)
+	scopes, err := o.hub.o.Store.Pauses().List(ctx)
 	return slices.Contains(scopes, name), slices.Contains(scopes, everywhere), err
 }
 
@@ -215,7 +227,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 		s := Setting{Key: key, Value: values[key], Origin: shown.origin(key), Here: set && !o.Above, Settable: !slices.Contains(fileOnly, key)}
 		switch {
 		case key == "prepare_threshold":
-			s.Value = shown.policy.Prepare()
+			s.Value = shown.policy.Prepare() // a share of the window, where background_threshold is one
 		case key == "prompt_file" && s.Value != "":
 			s.Value = filepath.Base(shown.policy.PromptFile)
 		}

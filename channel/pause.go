@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cairn/llm"
+	"cairn/memory"
 )
 
 // The kill switch: while a conversation, or everything, is paused, what is said is
@@ -15,7 +16,7 @@ import (
 const everywhere = ""
 
 func (c *conversation) paused(ctx context.Context) bool {
-	scopes, err := c.hub.o.Store.Pauses(ctx)
+	scopes, err := c.hub.o.Store.Pauses().List(ctx)
 	if err != nil {
 		c.log.Warn("read_pause_failed", "error", err)
 		return false
@@ -47,7 +48,7 @@ func runPause(ctx context.Context, c *conversation, who Person, where string) (A
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := c.hub.o.Store.Pause(ctx, scope, who.Name); err != nil {
+	if err := c.hub.o.Store.Pauses().Pause(ctx, scope, who.Name); err != nil {
 		return Answer{}, err
 	}
 	if scope == everywhere {
@@ -66,13 +67,27 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := c.hub.o.Store.Resume(ctx, scope); err != nil {
+	if err := c.hub.resume(ctx, scope); err != nil {
 		return Answer{}, err
 	}
 	if scope == c.name && c.paused(ctx) {
 		return Answer{Text: c.sayf("I am still paused everywhere; /resume everywhere ends that.")}, nil
 	}
 	return Answer{Text: "I answer again."}, nil
+}
+
+// resume ends a pause. The tasks that it held up go on at once.
+func (h *Hub) resume(ctx context.Context, scope string) error {
+	if err := h.o.Store.Pauses().Resume(ctx, scope); err != nil {
+		return err
+	}
+	for _, c := range h.all() {
+		if root, depth := memory.RootOf(c.name); depth > 0 && (scope == everywhere || scope == root) {
+			c.wake()
+		}
+		h.release(c)
+	}
+	return nil
 }
 
 // scope is what somebody wants paused.

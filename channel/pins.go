@@ -33,10 +33,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if err != nil {
 		return Answer{}, err
 	}
-	costs, budget, err := c.pinCosts(append(head.Pins, compactor.Pin{Message: m}))
-	if err != nil {
-		return Answer{}, err
-	}
+	costs, budget := c.pinCosts(append(head.Pins, compactor.Pin{Message: m}))
 	taken, cost := 0, costs[len(costs)-1]
 	for i, p := range head.Pins {
 		if p.Seq == m.Seq {
@@ -87,10 +84,10 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Messa
 	return m, err
 }
 
-// pinCosts is what the engine says of them.
-func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost, budget int, err error) {
-	err = c.tryDo(func(e *compactor.Compactor) { costs, budget = e.PinCosts(pins) })
-	return costs, budget, err
+// pinCosts is what pins cost, and what they may.
+func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost, budget int) {
+	budget = (*c.gauge.Load())().PinBudget
+	return compactor.PinCosts(pins, budget), budget
 }
 
 // repinned shows the pins as they are now.
@@ -123,10 +120,7 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	if len(head.Pins) == 0 {
 		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, nil
 	}
-	costs, budget, err := c.pinCosts(head.Pins)
-	if err != nil {
-		return Answer{}, err
-	}
+	costs, budget := c.pinCosts(head.Pins)
 	taken := 0
 	var answer Answer
 	for i, p := range head.Pins {

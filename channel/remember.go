@@ -251,7 +251,7 @@ func (c *conversation) several(named []memory.Memory) Answer {
 }
 
 // suggestMemories offers memories whose number or words begin as typed.
-func suggestMemories(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) {
+func suggestMemories(ctx context.Context, _ *Hub, records *memory.Conversation, typed string) ([]Choice, error) {
 	query := typed
 	var started []memory.Memory // has words that begin as typed
 	if _, err := strconv.Atoi(typed); err == nil {

@@ -186,7 +186,7 @@ func TestRememberingForAServer(t *testing.T) {
 		says(place, "/remember server: alpha is down", "as memory 1.")
 		says(place, "/memories alpha", "server: alpha is down")
 	})
-	r.store.ShareMemories(true)
+	r.store.Memories().Share(true)
 	t.Run("where memories are shared one may choose", func(t *testing.T) {
 		says(place, "/remember the cake is in the red cupboard", "It is for this channel")
 		says(place, "/remember Server: the keys are in the blue cupboard", "for all public channels")

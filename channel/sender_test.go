@@ -31,7 +31,7 @@ func TestRepliesBehindASlowOneGoOutOnceAndInOrder(t *testing.T) {
 			if got := r.connector.texts(); !slices.Equal(got, want) {
 				t.Errorf("got %d: %q", len(got), got)
 			}
-			if v, err := r.store.Vitals(t.Context()); err != nil || v.Outbox != 0 || !v.OutboxOldest.IsZero() {
+			if v, err := r.store.Upkeep().Vitals(t.Context()); err != nil || v.Outbox != 0 || !v.OutboxOldest.IsZero() {
 				t.Errorf("%+v, %v", v, err)
 			}
 		})

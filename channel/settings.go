@@ -158,7 +158,7 @@ func (s shownSettings) line(key string) string {
 			value = filepath.Base(value)
 		}
 		value = fmt.Sprintf("%q", value)
-	case "model", "worker_reasoning", "focus", "notify":
+	case "model", "strategy", "worker_reasoning", "focus", "notify":
 		value = fmt.Sprintf("%q", value)
 	}
 	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, origin)
@@ -186,8 +186,49 @@ func (s shownSettings) origin(key string) string {
 	return origin
 }
 
+// mostNoted is how many messages with settings of their own may wait in a conversation; those of
+// others are not heeded.
+const mostNoted = 100
+
+// noteSettings notes the settings that messages bring, before their turn can begin.
+func (c *conversation) noteSettings(messages []Inbound) {
+	for _, m := range messages {
+		if len(m.Compaction) == 0 || !m.Addressed {
+			continue
+		}
+		c.inbox.post(func() {
+			if len(c.arrivals.own) < mostNoted {
+				c.arrivals.own[m.ID] = m.Compaction
+			}
+		})
+	}
+}
+
+// dropSettings forgets the settings of messages that no turn will answer any more: they were not stored, or
+// were taken up before. nil receipts: none was stored.
+func (c *conversation) dropSettings(messages []Inbound, receipts []memory.Receipt) {
+	for i, m := range messages {
+		if receipts == nil || !receipts[i].Fresh && receipts[i].Seq > 0 {
+			delete(c.arrivals.own, m.ID)
+		}
+	}
+}
+
+// useSettings has the settings that the messages with these ids brought hold, for the turn that
+// answers them and the check that follows it; nil: none hold.
+func (c *conversation) useSettings(ids []string) {
+	c.do(func(*compactor.Compactor) {
+		var own []compactor.Patch
+		for _, id := range ids {
+			own = append(own, c.arrivals.own[id])
+			delete(c.arrivals.own, id)
+		}
+		c.policy.ofTurn(compactor.Merge(own...))
+	})
+}
+
 // suggestSettings offers the keys that hold what was typed.
-func suggestSettings(_ context.Context, _ *memory.Conversation, typed string) ([]Choice, error) {
+func suggestSettings(_ context.Context, _ *Hub, _ *memory.Conversation, typed string) ([]Choice, error) {
 	var choices []Choice
 	for _, key := range compactor.Keys() {
 		if !strings.Contains(settingsTable+key, strings.ToLower(typed)) || slices.Contains(fileOnly, key) {

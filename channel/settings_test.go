@@ -63,7 +63,7 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 	values := map[string]string{
 		"enabled": "false", "economy": "true", "extract_memories": "false", "background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97",
 		"prepare_threshold": "0", "compact_at_tokens": "5000", "stack_budget": "0.2", "notify": "message", "focus": "titles of books",
-		"tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700",
+		"strategy": "window", "tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700",
 	}
 	for _, key := range compactor.Keys() {
 		value := values[key]

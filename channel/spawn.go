@@ -157,7 +157,7 @@ func (c *conversation) newTask(ctx context.Context, p parent, s spawning, source
 	if tokens.Estimate(s.Task) > mostOfTask {
 		return n, errPeople(fmt.Sprintf("That task is too long: at most %d tokens, about %d characters.", mostOfTask, 4*mostOfTask))
 	}
-	own, err := patchOf(s.Compaction)
+	own, err := PatchOf(s.Compaction)
 	if err != nil {
 		return n, err
 	}
@@ -197,9 +197,9 @@ func briefingOf(said []chat.Message) (text string, of []int64) {
 	return "\n\n<briefing>\n" + secrets.Mask(summarize.PlainText(items)) + "\n</briefing>", of
 }
 
-// patchOf reads the settings of a call. Those that only the settings file may have, and what
-// makes no valid policy, are refused.
-func patchOf(settings map[string]any) (compactor.Patch, error) {
+// PatchOf reads settings that count for one task, one message or one compaction, as JSON has
+// them. Those that only the settings file may have, and values that can never be, are refused.
+func PatchOf(settings map[string]any) (compactor.Patch, error) {
 	patch := compactor.Patch{}
 	for key, value := range settings {
 		if slices.Contains(fileOnly, key) {
@@ -216,7 +216,13 @@ func patchOf(settings map[string]any) (compactor.Patch, error) {
 			return nil, errPeople(fmt.Sprintf("compaction.%s must be a text, a number, or true or false.", key))
 		}
 	}
-	if _, wrong := patch.Over(compactor.DefaultPolicy()); len(wrong) > 0 {
+	alone, wrong := patch.Over(compactor.DefaultPolicy())
+	for _, e := range alone.Validate() {
+		if _, ours := patch[e.Key]; ours && !strings.Contains(e.Want, "_threshold") { // against the other settings in force it may be
+			wrong = append(wrong, e)
+		}
+	}
+	if len(wrong) > 0 {
 		return nil, errPeople("compaction: " + wrong[0].Error())
 	}
 	return patch, nil

@@ -8,6 +8,7 @@ import (
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 // stoppingStore runs f when it is asked for pauses, which a turn does when it begins.
@@ -16,13 +17,12 @@ type stoppingStore struct {
 	f func()
 }
 
-func (s *stoppingStore) Pauses(ctx context.Context) ([]string, error) {
-	scopes, err := s.Store.Pauses(ctx)
+func (s *stoppingStore) Pauses() memory.Pauses {
 	if f := s.f; f != nil {
 		s.f = nil
 		f()
 	}
-	return scopes, err
+	return s.Store.Pauses()
 }
 
 // The turn is not begun once more, as after a failure of the disk.

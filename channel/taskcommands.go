@@ -62,7 +62,7 @@ func runTasks(ctx context.Context, c *conversation, who Person, args string) (An
 		if text == "" {
 			text = "(deleted)"
 		}
-		lines = append(lines, fmt.Sprintf("%3d  %-8s %-12s %8s  %4d messages  %s", t.Number, t.State, t.Agent, took.Round(time.Second), t.Messages, tokens.Clip(text, 20)))
+		lines = append(lines, fmt.Sprintf("%3d  %-8s %-12s %8s  %4d messages  %7d tokens  %s", t.Number, t.State, t.Agent, took.Round(time.Second), t.Messages, t.Tokens, tokens.Clip(text, 20)))
 	}
 	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }

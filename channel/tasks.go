@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/memory"
 	"cairn/prompts"
@@ -59,48 +58,6 @@ func (c *conversation) stale() time.Time {
 // writer opens the writer of a reply. Messages that no platform knows cannot be referred to.
 func (c *conversation) writer(to []string) Writer {
 	return c.connector.Reply(c.name, slices.DeleteFunc(slices.Clone(to), func(id string) bool { return strings.HasPrefix(id, memory.TaskID) }))
-}
-
-// agentOf returns who answers in a conversation. In a task it is the agent that was asked for,
-// under the policy of the call, over that of the parent, over its own.
-func (h *Hub) agentOf(ctx context.Context, records *memory.Conversation) (Agent, error) {
-	root, depth := memory.RootOf(records.Name())
-	if depth == 0 {
-		return h.o.Agent(records.Name()), nil
-	}
-	t, err := records.Tasks().Self(ctx)
-	if err != nil {
-		return Agent{}, err
-	}
-	agent, known := h.agent(t.Agent)
-	if !known { // the settings have changed: its conversation can still be read
-		agent = h.o.Agent(root)
-		agent.Toolbox, agent.Spawn = nil, nil
-	}
-	layers := compactor.Spawn(t.Above, agent.layers(), t.Own)
-	policy, left := layers.Fit(compactor.DefaultPolicy())
-	for _, e := range left {
-		h.o.Log.Warn("task_setting_ignored", "conversation", records.Name(), "problem", e.Error())
-		delete(layers, e.Key)
-	}
-	agent.Policy = func() compactor.Policy { return policy }
-	agent.Origin = func(key string) string {
-		if _, set := layers[key]; set {
-			return "what began this task"
-		}
-		return ""
-	}
-	if agent.task = true; depth >= maxTaskDepth {
-		agent.Spawn = nil
-	}
-	return agent, nil
-}
-
-func (h *Hub) agent(id string) (Agent, bool) {
-	if h.o.Agents == nil {
-		return Agent{}, false
-	}
-	return h.o.Agents(id)
 }
 
 // taskEnded reports whether the conversation is a task that has ended: nothing more is done in it.
@@ -174,7 +131,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 	if most := agent.taskCalls(); calls >= most || t.Messages > int64(most*rowsOfCall) {
 		return false, c.hub.endTask(ctx, c.records, memory.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
 	}
-	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.TaskNext), calls, agent.taskCalls()))
+	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.In(c.language()).TaskNext), calls, agent.taskCalls()))
 }
 
 func (a Agent) taskCalls() int {

@@ -84,8 +84,9 @@ func TestATaskOfAnAgentThatIsGoneSaysSo(t *testing.T) {
 func TestAPauseHoldsTasks(t *testing.T) {
 	r := newRig(t, spawns(nil))
 	reached := make(chan struct{})
+	var held atomic.Bool
 	one := &llmtest.Model{Func: steps(3, func(ctx context.Context, n int) {
-		if n == 2 {
+		if n == 2 && held.CompareAndSwap(false, true) {
 			close(reached)
 			<-ctx.Done()
 		}
@@ -98,6 +99,15 @@ func TestAPauseHoldsTasks(t *testing.T) {
 	if n := len(one.Requests()); n != 2 || r.task(1).State != memory.TaskOpen {
 		t.Errorf("%d requests, %+v", n, r.task(1))
 	}
+	all := func(string) bool { return true }
+	noError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("a task is waited for that a pause holds up") }))
+	r.run("/resume everywhere") // it goes on at once, not when it is looked after next
+	told := 0
+	noError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
+	if task := r.task(1); told != 1 || task.State != memory.TaskDone {
+		t.Errorf("%d were waited for, %+v", told, task)
+	}
+	r.sent("[Result of task 1")
 }
 
 func TestADeletionReachesTasks(t *testing.T) {

@@ -122,6 +122,9 @@ func TestATaskRunsBesideTheConversation(t *testing.T) {
 	r.sent("answer 3")
 	contains(t, "the turn context", r.asked(), `open task 1 of researcher, begun after #2: "count the bridges of Turin"`)
 	contains(t, "/tasks", r.run("/tasks"), "open")
+	contains(t, "/context", r.run("/context"), "tasks     1 by researcher: ")
+	contains(t, "what may be stopped", fmt.Sprint(must(r.hub.Suggest(t.Context(), place, channel.Person{Manager: true}, "tasks", "st"))(t)), "{stop 1: researcher, count the bridges of Turin stop 1}")
+	contains(t, "who may be asked", fmt.Sprint(must(r.hub.Suggest(t.Context(), place, channel.Person{}, "ask", "@rese"))(t)), "{@researcher @researcher }")
 	close(release)
 	r.sent("there are 12 bridges")
 

@@ -59,6 +59,8 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error)
 	if c.paused(c.hub.ctx) || c.taskEnded(ctx) { // as below: /stop ends the turn, and is no failure of the disk
 		return c.pass(c.hub.ctx, turn)
 	}
+	c.useSettings(turn.To)
+	defer c.useSettings(nil)
 	other, err := c.handedOver(c.hub.ctx, turn)
 	if err != nil {
 		return err
@@ -162,7 +164,7 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 		return c.pass(ctx, turn)
 	}
 	r := &reply{turn: turn, first: c.next(), writer: c.writer(turn.To)}
-	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), fmt.Sprintf(
+	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), c.sayf(
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 

@@ -51,8 +51,8 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 		return found[0].ID
 	}
 	for what, gone := range map[string]func(*rig) error{
-		"forgotten": func(r *rig) error { return r.store.Forget(context.Background(), id(r)) },
-		"purged":    func(r *rig) error { return r.store.Purge(context.Background(), id(r)) },
+		"forgotten": func(r *rig) error { return r.store.Memories().Forget(context.Background(), id(r)) },
+		"purged":    func(r *rig) error { return r.store.Memories().Purge(context.Background(), id(r)) },
 	} {
 		t.Run("after a turn in which it was "+what, func(t *testing.T) {
 			r, last := setup(t, func(r *rig) {
@@ -82,7 +82,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 		r, last := setup(t, nil)
 		other := must(memory.Open(t.Context(), memory.Options{Dir: r.dir, Shared: true}))(t)
 		defer other.Close()
-		noError(t, other.Purge(t.Context(), id(r)))
+		noError(t, other.Memories().Purge(t.Context(), id(r)))
 		r.say("and what else is there to tell", true)
 		r.idle()
 		r.say("so long", true)

@@ -62,10 +62,15 @@ func (p *pendingUsage) putBack(all []memory.Usage) {
 func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
 	c.usage.add(memory.Day(now), kind, model, u)
+	used := memory.Usage{Kind: kind, Model: model}
+	used.Add(u)
 	if c.hub.o.Counted != nil {
-		used := memory.Usage{Kind: kind, Model: model}
-		used.Add(u)
 		c.hub.o.Counted(used)
+	}
+	if o, ok := c.connector.(UsageObserver); ok && u != (llm.Usage{}) {
+		var e Expense
+		e.Add(used, c.hub.rules.Load().Money.Prices)
+		o.Used(c.name, kind, model, e)
 	}
 	c.hub.budget.add(now, model, u)
 	c.hub.checkBudgets(now)

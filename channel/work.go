@@ -110,6 +110,9 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		}
 		c.arrivals.newest = burst[len(burst)-1].ID
 	})
+	if err := c.settleLanguage(ctx); err != nil {
+		return false, err
+	}
 	turn, authors := turnOf(burst)
 	if turn.Seq == 0 {
 		c.check()
@@ -205,6 +208,7 @@ const ackDelay = time.Second
 // that, if they wait behind a long turn, that they are there.
 func (c *conversation) arrived(messages []Inbound, receipts []memory.Receipt) {
 	c.runs.again = true
+	c.dropSettings(messages, receipts)
 	for i, m := range messages {
 		if m.Addressed {
 			c.arrivals.awaited = m.ID

@@ -138,7 +138,7 @@ func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
 
 // due are the prepared rows that are to be applied now.
 func (c *Compactor) due(prepared []Compaction, d demand) []Compaction {
-	s, p := c.h.view, c.o.Policy()
+	s, p := c.h.view, c.policy()
 	if l := levelOf(c.used(s), c.o.Window(), p); l != levelNone {
 		d = d.or(demand{share: p.applied(l), along: true})
 	}
@@ -245,7 +245,7 @@ func idsOf(rows []Compaction) (ids []int64) {
 // applyThese applies those of the rows that may be applied, and returns the ids of all that
 // are prepared no longer.
 func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []int64) {
-	s, p := c.h.view, c.o.Policy()
+	s, p := c.h.view, c.policy()
 	if !c.roomFor(s, rows, p) {
 		rows = shrinking(rows)
 	}

@@ -13,7 +13,6 @@ import (
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/prompts"
 )
 
 // How a worker asks its model for one summary, and takes it.
@@ -82,7 +81,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 		}
 		reminded = true
 		loop.MaxCalls = min(2, w.left())
-		t.remind(summarize.StripThoughts(resp.Message.Text))
+		t.remind(summarize.StripThoughts(resp.Message.Text), w.texts.Reminder)
 		resp, err = loop.Run(ctx)
 	}
 	switch {
@@ -112,8 +111,8 @@ type talk struct {
 func (t *talk) add(round ...llm.Message) { t.rounds = append(t.rounds, round) }
 
 // remind asks for the tool after a text, which is "" if there was none.
-func (t *talk) remind(said string) {
-	reminder := llm.Message{Role: llm.RoleUser, Text: prompts.Reminder}
+func (t *talk) remind(said, reminding string) {
+	reminder := llm.Message{Role: llm.RoleUser, Text: reminding}
 	if said == "" {
 		t.add(reminder)
 		return
@@ -140,7 +139,7 @@ func (w worker) request(messages []llm.Message, tools []llm.Tool) llm.Request {
 
 // withoutTools asks for the summary as plain text.
 func (w worker) withoutTools(ctx context.Context, items []summarize.Item) (string, error) {
-	req := w.request(w.messages(items, w.prompt+"\n\n"+prompts.Plain), nil)
+	req := w.request(w.messages(items, w.prompt+"\n\n"+w.texts.Plain), nil)
 	req.Failed = w.count
 	resp, err := llm.Ask(ctx, w.model, req, w.show)
 	if err != nil {
@@ -157,12 +156,12 @@ func (w worker) show(string) { w.alive() }
 // reference.
 func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	first, last := items[0], items[len(items)-1]
-	ask := fmt.Sprintf("Sum up messages #%d to #%d in about %d tokens; a summary over %d tokens is refused.", first.From, last.To, w.target, w.limit)
+	ask := fmt.Sprintf(w.texts.Ask, first.From, last.To, w.target, w.limit)
 	if w.j.row.Focus != "" {
-		ask += " Keep above all, in detail: " + summarize.Content(secrets.Mask(w.j.row.Focus), 200)
+		ask += " " + fmt.Sprintf(w.texts.AskFocus, summarize.Content(secrets.Mask(w.j.row.Focus), 200))
 	}
 	if w.again != "" {
-		ask += " You have tried before, but " + string(w.again) + ": mind that now, and be brief."
+		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.again)
 	}
 	material := w.around.labelled(items) + summarize.PlainText(items)
 	if w.agent != "" {

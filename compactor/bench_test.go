@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
 	"math/bits"
 	"runtime"
@@ -148,30 +147,6 @@ func (w waits) below(share float64) float64 {
 	return math.Inf(1)
 }
 
-// BenchmarkIdle is the memory an open, idle conversation takes.
-func BenchmarkIdle(b *testing.B) {
-	r := newRig(b, 128_000, nil)
-	ctx := context.Background()
-	var open []*owner
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for b.Loop() {
-		conv, err := r.store.Conversation(ctx, fmt.Sprint("terminal:idle", len(open)))
-		if err != nil {
-			b.Fatal(err)
-		}
-		c := openOwner(b, compactor.Options{
-			Records: conv.Compactions(), Policy: compactor.DefaultPolicy, Window: func() int { return 128_000 },
-		})
-		open = append(open, c)
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(open)), "bytes/conversation")
-	runtime.KeepAlive(open)
-}
-
 // BenchmarkRequest is everything between a message that was taken up and the model,
 // with a window of 128 000 tokens that is nearly full: check, plan, render.
 func BenchmarkRequest(b *testing.B) {
@@ -248,71 +223,4 @@ func BenchmarkCheck(b *testing.B) {
 			})
 		}
 	}
-}
-
-// BenchmarkThousandConversations is one compaction in each of a thousand
-// conversations, all due at the same time, on one real file and with as many workers
-// at once as a bot has. Meanwhile nobody waits: p99-check-ns is how long the owners
-// were held up.
-func BenchmarkThousandConversations(b *testing.B) {
-	const conversations = 1000
-	ctx := context.Background()
-	r := newRig(b, 4_000, &llmtest.Model{Func: good})
-	slots := make(chan struct{}, 4)
-	all := make([]*owner, conversations)
-	records := make([]*memory.Conversation, conversations)
-	for i := range all {
-		var err error
-		if records[i], err = r.store.Conversation(ctx, fmt.Sprint("terminal:many", i)); err != nil {
-			b.Fatal(err)
-		}
-		all[i] = openOwner(b, compactor.Options{
-			Records: records[i].Compactions(), Policy: compactor.DefaultPolicy, Window: func() int { return 4_000 },
-			MaxOutput: 100, Worker: r.worker, Slots: slots, Log: slog.New(slog.DiscardHandler),
-		})
-		defer all[i].Close()
-	}
-	var w waits
-	applied := 0
-	for b.Loop() {
-		b.StopTimer()
-		for i, c := range all {
-			for g := c.Gauge(); g.Used < g.Window*81/100; g = c.Gauge() {
-				var batch []memory.Inbound
-				for len(batch) < 10 {
-					seq := c.History().Next() + int64(len(batch))
-					batch = append(batch, memory.Inbound{ID: fmt.Sprint("m", seq), Author: "Ada", Time: time.Unix(seq, 0), Text: filler(100)})
-				}
-				added, err := records[i].Past().Import(ctx, batch)
-				if err != nil {
-					b.Fatal(err)
-				}
-				c.History().Append(added...)
-				c.History().Stored()
-			}
-		}
-		b.StartTimer()
-		for _, c := range all {
-			start := time.Now()
-			c.Check(ctx)
-			w[bits.Len64(uint64(time.Since(start)))]++
-		}
-		for _, c := range all {
-			if err := c.Wait(ctx); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.StopTimer()
-		for _, c := range all {
-			if g := c.Gauge(); len(g.Stack) > 0 && g.Used < g.Window*80/100 {
-				applied++
-			}
-		}
-		b.StartTimer()
-	}
-	if applied != b.N*conversations {
-		b.Fatalf("%d of %d compactions applied", applied, b.N*conversations)
-	}
-	b.ReportMetric(w.below(0.99), "p99-check-ns")
-	b.ReportMetric(float64(applied)/b.Elapsed().Seconds(), "compactions/s")
 }

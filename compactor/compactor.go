@@ -14,6 +14,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/prompts"
 )
 
 // Options is what a conversation's compactor works with. Policy and Window are
@@ -31,6 +32,7 @@ type Options struct {
 	CacheTTL func() time.Duration
 
 	System    string     // the system prompt; counted and rendered
+	Language  string     // in which the worker is asked, a code of prompts.Languages; "": English
 	Tools     []llm.Tool // counted, in every request
 	MaxOutput int        // tokens a reply may take; at most an eighth of the window is reserved for it
 
@@ -49,10 +51,8 @@ type Options struct {
 	// model's name, also of attempts that failed. It must not block; nil: nobody counts.
 	Spent func(model string, u llm.Usage)
 
-	// Summarize, if it is not nil, makes each summary in place of the worker and the extractive
-	// summarizer, which extract is: so settings are tried without a model. target is how long
-	// it shall be at most, in tokens. What is planned, and when it is applied, stays the same.
-	Summarize func(row Compaction, target int, extract func() (summarize.Summary, error)) (summarize.Summary, error)
+	// Strategy returns the strategy that the policy names. nil: StrategyOf.
+	Strategy func(name string) Strategy
 
 	// Start runs slow work in a goroutine, and then calls what it returned on the owner's. nil:
 	// there is no background work. Start itself must not wait, nor call it at once.
@@ -95,7 +95,7 @@ type Compactor struct {
 	rendering rendering // the last request
 	asked     asked     // the last request
 
-	systemCost, toolsCost int
+	systemCost, toolsCost, workerPromptCost int
 
 	busy           *work // nil: nothing is summarized
 	filling        *work // nil: no placeholder is being filled
@@ -126,9 +126,12 @@ type Compactor struct {
 // ErrSpent says that a model may not be asked for the moment: what it may cost is spent.
 var ErrSpent = errors.New("what a model may cost here is used up for now")
 
-// noModel reports whether only the extractive summarizer can work now.
-func (c *Compactor) noModel() bool {
-	return c.o.Worker == nil || c.o.Afford != nil && !c.o.Afford()
+// policy is the policy that holds now, for the window as it is.
+func (c *Compactor) policy() Policy { return c.o.Policy().At(c.o.Window()) }
+
+// noModel reports whether no model may make summaries by p now.
+func (c *Compactor) noModel(p Policy) bool {
+	return !c.hasModel(p) || c.o.Afford != nil && !c.o.Afford()
 }
 
 // Open loads a conversation and returns its compactor.
@@ -150,8 +153,9 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	c := &Compactor{o: o, prepared: state.Prepared, repairBackoffs: make(map[int64]backoff), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool), awaited: make(map[int64]func(Event))}
+	c.workerPromptCost = tokens.Estimate(prompts.In(o.Language).Worker)
 	c.systemCost, c.toolsCost = tokens.PerMessage+tokens.Estimate(o.System), costOfTools(o.Tools)
-	c.h = newHistory(state, c.shape(o.Policy()))
+	c.h = newHistory(state, c.shape(c.policy()))
 	c.askedAt = o.Now()
 	for _, m := range state.Messages {
 		if m.Role == llm.RoleAssistant {
@@ -179,7 +183,7 @@ func (c *Compactor) Close() { c.cancel() }
 // Busy reports whether anything is at work.
 func (c *Compactor) Busy() bool { return c.busy != nil || c.filling != nil }
 
-// Wake is when to call Proceed, though nobody may speak until then; zero: nothing waits.
+// Wake is when to call Check, though nobody may speak until then; zero: nothing waits.
 func (c *Compactor) Wake() time.Time { return c.wake }
 
 // History returns the conversation's history, for its owner.
@@ -189,7 +193,7 @@ func (c *Compactor) History() *History { return c.h }
 // emergency at once and without a model, the others by starting the worker. It
 // waits for no model. Call it after everything that was taken up; Request does too.
 func (c *Compactor) Check(ctx context.Context) {
-	p, window := c.o.Policy(), c.o.Window()
+	p, window := c.policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
 	c.reread(ctx)
 	c.flush(ctx)
@@ -198,7 +202,7 @@ func (c *Compactor) Check(ctx context.Context) {
 		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
 	}
 	c.clearBatch(ctx, p)
-	c.Proceed()
+	c.proceed()
 }
 
 // ErrTooLarge is returned by Request when what must be sent does not fit the
@@ -217,7 +221,7 @@ type Prompt struct {
 // Request checks, and renders the next request. It fits the window, or the error is ErrTooLarge.
 func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 	window := c.o.Window()
-	c.applyCold(ctx, c.o.Policy())
+	c.applyCold(ctx, c.policy())
 	for range requestTries {
 		c.Check(ctx)
 		if c.outdated {
@@ -243,7 +247,7 @@ const requestTries = 3
 // taught about the window is known to Window by now. It hides the oldest turns and
 // reports whether the next request is smaller: its prompt, or what it wants in reply.
 func (c *Compactor) Overflow(ctx context.Context) bool {
-	p, window := c.o.Policy(), c.o.Window()
+	p, window := c.policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
 	s := c.h.view
 	used := c.used(s)

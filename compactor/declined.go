@@ -49,12 +49,12 @@ func (c *Compactor) declinedTimes(row Compaction) int {
 
 // givenUp reports whether a model is asked for row no more.
 func (c *Compactor) givenUp(row Compaction) bool {
-	return c.declinedTimes(row) >= c.o.Policy().FailureLimit+laterTries
+	return c.declinedTimes(row) >= c.policy().FailureLimit+laterTries
 }
 
 // restsUntil is when row may be tried again.
 func (c *Compactor) restsUntil(row Compaction) time.Time {
-	later := c.declinedTimes(row) - c.o.Policy().FailureLimit
+	later := c.declinedTimes(row) - c.policy().FailureLimit
 	if later < 0 {
 		return time.Time{}
 	}
@@ -102,7 +102,7 @@ func (c *Compactor) narrowed(sp span) (_ span, times int) {
 	for n < len(sp.lines) && sp.lines[n].Seq <= c.suspect.to {
 		n++
 	}
-	if times < c.o.Policy().FailureLimit {
+	if times < c.policy().FailureLimit {
 		n = max(n/2, 1)
 	}
 	for n < len(sp.lines) && n > 0 && sp.lines[n].Turn == sp.lines[n-1].Turn {
@@ -219,7 +219,7 @@ func standIn(part []summarize.Item, target int) string {
 // forgive has everything tried again that was declined: somebody asks for it.
 func (c *Compactor) forgive() {
 	s := c.h.view
-	if c.suspect.times >= c.o.Policy().FailureLimit { // else its half comes next
+	if c.suspect.times >= c.policy().FailureLimit { // else its half comes next
 		c.suspect = suspect{}
 	}
 	if !slices.ContainsFunc(s.head.rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {

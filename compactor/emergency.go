@@ -15,7 +15,7 @@ import (
 // turn, and, only if the request would not fit the window at all, the newest
 // answered turns too.
 func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
-	p, window := c.o.Policy(), c.o.Window()
+	p, window := c.policy(), c.o.Window()
 	before := c.h.cost()
 	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
@@ -27,11 +27,11 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	}
 	if from, to := c.reading(); to != 0 {
 		s := c.h.view
-		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, 0, 0))
+		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, spared{}))
 	}
 	if s := c.h.view; c.used(s) >= goal {
 		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+placeholderCost)
-		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(c.budget())))
+		c.hide(ctx, trigger, planSpan(s, need, p.spared(c.budget())))
 	}
 	limit := c.h.shape.clipTo
 	if c.used(c.h.view) >= goal && c.h.open != 0 {
@@ -46,7 +46,7 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 		c.endContexts(ctx)
 	}
 	if s := c.h.view; c.used(s) > window {
-		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+placeholderCost, 0, 0))
+		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+placeholderCost, spared{}))
 	}
 	if after := c.h.view; after.cost() >= before {
 		c.warnOnce(c.used(after), window)
@@ -136,7 +136,7 @@ func placeholderOver(lines []line) Compaction {
 // placeholder makes the placeholder over a span, merged with the placeholders next to it.
 func (c *Compactor) placeholder(s view, sp span) Compaction {
 	m := placeholderOver(sp.lines)
-	m.From, m.To, m.AwaitsModel = sp.from, sp.to, s.spoken && c.o.Worker != nil
+	m.From, m.To, m.AwaitsModel = sp.from, sp.to, s.spoken && c.hasModel(c.o.Policy())
 	m, _ = m.TakeIn(slices.DeleteFunc(slices.Clone(s.head.Stack), func(row Compaction) bool { return row.ID == 0 }))
 	m.Tokens = TokensOfCompaction(m)
 	return m
@@ -208,7 +208,7 @@ func (c *Compactor) flush(ctx context.Context) {
 		var placeholders []Compaction
 		for _, m := range s.head.Stack {
 			if m.ID == 0 {
-				m.AwaitsModel = s.spoken && c.o.Worker != nil
+				m.AwaitsModel = s.spoken && c.hasModel(c.o.Policy())
 				placeholders = append(placeholders, m)
 			}
 		}

@@ -21,6 +21,8 @@ type Meaning struct {
 
 // Explain says what the settings mean for a window, the largest first.
 func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) []Meaning {
+	given := p
+	p = p.At(window)
 	of := func(share float64) int { return int(math.Round(share * float64(window))) }
 	all := []Meaning{
 		{"context_window", fmt.Sprint(window), window, "prompt and reply together", "every share below"},
@@ -28,8 +30,8 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 		{"aggressive_threshold", "", of(p.AggressiveThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave, through a summary", 100*p.AggressiveFraction), ""},
 		{"background_threshold", "", of(p.BackgroundThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave, through a summary", 100*p.BackgroundFraction), p.movesOfBackground()},
 		{"prepare_threshold", "", of(p.Prepare()), "from here on summaries are prepared, and wait", ""},
-		{"stack_budget", "", p.stackBudget(window), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(window, p.stackBudget(window)), p.stackBudget(window)/pastShare)},
-		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %d messages (keep_last_n) stay, as far as they fit into this%s", p.KeepLastN, limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
+		{"stack_budget", "", p.stackBudget(window), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(window, p.stackBudget(window)), p.pastMost(window))},
+		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %s stay, as far as they fit into this%s", p.newest(), limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
 		{"span_tokens", "", p.span(window), "one summary is prepared of so much" + limited(p.SpanTokens, p.span(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.span(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
 		{"pin_budget", "", min(p.PinBudget, window/firstShare), "first messages and pins" + limited(p.PinBudget, window/firstShare, "a tenth of the window"), ""},
 		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, window), "kept free for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, window), "an eighth of the window"), "all levels: less room is left for messages"},
@@ -42,7 +44,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 		all = append(all, Meaning{"enabled", "", 0, "only emergency_threshold works", "background_threshold, aggressive_threshold, prepare_threshold, compact_at_tokens"})
 	}
 	for i, m := range all {
-		all[i].Value = cmp.Or(m.Value, p.Value(m.Key))
+		all[i].Value = cmp.Or(m.Value, given.Value(m.Key))
 		if m.Key == "prepare_threshold" && p.PrepareThreshold < 0 {
 			all[i].Value = fmt.Sprintf("%.4g", p.Prepare())
 			all[i].Means += "; not set, it is the smaller of 0.6 and 0.75 × background_threshold"
@@ -53,6 +55,14 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 	}
 	slices.SortStableFunc(all, func(a, b Meaning) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	return all
+}
+
+// newest says what stays of the newest messages.
+func (p Policy) newest() string {
+	if p.KeepLastTurns > 0 {
+		return fmt.Sprintf("%d messages (keep_last_n) and %d turns (keep_last_turns)", p.KeepLastN, p.KeepLastTurns)
+	}
+	return fmt.Sprintf("%d messages (keep_last_n)", p.KeepLastN)
 }
 
 // movesOfBackground says what follows background_threshold.
@@ -77,12 +87,14 @@ func limited(set, is int, by string) string {
 // said anything: those that lie below what system prompt, tools, the reply's reserve
 // and pins take of the window. "" if there are none.
 func (p Policy) Tight(system string, tools []llm.Tool, maxOutput, window int) string {
+	given := p
+	p = p.At(window)
 	frame, reserve, pins := frameCost(system, tools), Reserve(maxOutput, window), min(p.PinBudget, window/firstShare)
 	need := frame + reserve + pins
 	var low []string
 	level := func(key string, tokens int, counts bool) {
 		if counts && tokens <= need {
-			low = append(low, fmt.Sprintf("%s = %s (%d tokens)", key, p.Value(key), tokens))
+			low = append(low, fmt.Sprintf("%s = %s (%d tokens)", key, given.Value(key), tokens))
 		}
 	}
 	share := func(threshold float64) int { return int(threshold * float64(window)) }

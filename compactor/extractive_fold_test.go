@@ -56,7 +56,7 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 	vault := regexp.MustCompile(`vault Zanzibar\d+`)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		var text strings.Builder
-		if strings.Contains(req.Messages[0].Text, prompts.Fold) {
+		if strings.Contains(req.Messages[0].Text, prompts.In(prompts.English).Fold) {
 			for _, known := range vault.FindAllString(fmt.Sprint(req.Messages[1:]), -1) {
 				fmt.Fprintf(&text, "Ada keeps the key of %s in Lisbon since May 1987. ", known)
 			}

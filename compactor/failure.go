@@ -133,7 +133,7 @@ func inWords(err error) string {
 	if why := reasonOfModel(err); why != "" {
 		return why + "; nothing was lost"
 	}
-	return "the summary could not be stored; nothing was lost"
+	return "the summary could not be made or stored; nothing was lost"
 }
 
 // guarded lets the summarizer work. One that panics has failed, and nothing else.

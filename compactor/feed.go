@@ -24,7 +24,7 @@ func (f *Feed[M]) Add(m M, tokens int) error {
 	window := f.Window()
 	tokens = min(tokens, f.Most())
 	used, _, _ := f.Engine.Usage()
-	policy := f.Engine.o.Policy()
+	policy := f.Engine.policy()
 	room := int(policy.BackgroundThreshold*float64(window)) - used
 	if len(f.batch) > 0 && (f.tokens+tokens > room || len(f.batch) >= feedBatch) {
 		if err := f.Flush(); err != nil {

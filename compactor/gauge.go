@@ -187,6 +187,7 @@ type Gauge struct {
 	Verbatim     int // of Used: messages and turn contexts
 	Contexts     int // of Verbatim: turn contexts
 	Reserve      int // of Used: kept free for the reply
+	PinBudget    int // what first messages and pins may take, in tokens
 	Lines        int // verbatim messages
 	InPart       int // of Lines: messages that are too long and shown in part, without tool results
 	Stack        []Compaction
@@ -206,7 +207,7 @@ type Gauge struct {
 // Reading returns the gauge as it is now, to be read in any goroutine, at any time.
 func (c *Compactor) Reading() func() Gauge {
 	s, backoff, vetoes, undoLifted := c.h.view, c.backoff, maps.Clone(c.vetoes), c.undoLifted
-	_, ready := c.summarizer(c.o.Policy(), s, c.o.Now())
+	_, ready := c.summarizer(c.policy(), s, c.o.Now())
 	waits := c.busy == nil && !ready
 	known := Gauge{Last: c.last, Failed: c.lastFailed, Prepared: c.prepared, Scheduled: c.queued != nil}
 	if c.busy != nil {
@@ -246,9 +247,10 @@ func (c *Compactor) measure(s view, g Gauge) Gauge {
 	window := c.o.Window()
 	prompt, frame := c.prompt(s), c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
-	g.Window, g.Reserve, g.Policy = window, Reserve(c.o.MaxOutput, window), c.o.Policy()
+	g.Window, g.Reserve, g.Policy = window, Reserve(c.o.MaxOutput, window), c.policy()
 	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost)
 	g.Verbatim = prompt - g.Frame - g.Head
+	g.PinBudget = c.shape(g.Policy).firstMost
 	g.Lines, g.Stack, g.Past = len(s.lines), s.head.Stack, s.pastOf()
 	for _, l := range s.lines {
 		if l.short != nil && l.Role != llm.RoleTool {

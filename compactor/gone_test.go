@@ -259,7 +259,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	if view := r.render(); strings.Contains(view, oddWord) {
 		t.Errorf("the view is\n%s", view)
 	}
-	if _, err := r.store.Vacuum(ctx); err != nil {
+	if _, err := r.store.Upkeep().Vacuum(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if left := traces(t, r.dir); left != nil {

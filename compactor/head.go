@@ -126,8 +126,17 @@ func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
 	for _, p := range pins {
 		add(p.Message, p.Earlier)
 	}
-	for _, m := range first[:min(sh.firstKeep, len(first))] {
-		add(m, false)
+	messages, turns, turn := 0, 0, int64(0)
+	for _, m := range first {
+		if m.Turn != turn {
+			turn, turns = m.Turn, turns+1
+		}
+		if m.Role == llm.RoleUser {
+			messages++
+		}
+		if m.Role == llm.RoleUser && messages <= sh.firstKeep || turns <= sh.firstTurns {
+			add(m, false)
+		}
 	}
 	slices.SortFunc(copies, func(a, b duplicate) int { return cmp.Compare(a.Seq, b.Seq) })
 	return copies
@@ -154,11 +163,10 @@ type PinCost struct {
 	Whole int // if nothing were left out
 }
 
-// PinCosts returns what the copies of pins cost, in their order, and the budget
-// they share with the first messages, in tokens.
-func (c *Compactor) PinCosts(pins []Pin) (costs []PinCost, budget int) {
-	sh := c.shape(c.o.Policy())
-	copies := duplicates(pins, nil, sh)
+// PinCosts returns what the copies of pins cost, in their order, where they share so many tokens
+// with the first messages, see Gauge.PinBudget.
+func PinCosts(pins []Pin, budget int) (costs []PinCost) {
+	copies := duplicates(pins, nil, shape{firstMost: budget})
 	for _, p := range pins {
 		cost := PinCost{Whole: wholeCopy(p.Message)}
 		if i := slices.IndexFunc(copies, func(d duplicate) bool { return d.Seq == p.Seq }); i >= 0 {
@@ -166,5 +174,5 @@ func (c *Compactor) PinCosts(pins []Pin) (costs []PinCost, budget int) {
 		}
 		costs = append(costs, cost)
 	}
-	return costs, sh.firstMost
+	return costs
 }

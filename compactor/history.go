@@ -83,15 +83,29 @@ func (h *History) Append(messages ...chat.Message) {
 		if l.Role == llm.RoleTool {
 			h.resultTo = l.Seq
 		}
-		if !l.Addressed || l.Role != llm.RoleUser {
-			continue
-		}
-		h.open, h.spoken, h.question = l.Turn, true, l.Seq
-		if len(h.first) < MaxKeepFirst {
+		if isFirst(h.first, l.Message) {
 			h.first = append(slices.Clip(h.first), l.Message)
 			h.copies = duplicates(h.head.Pins, h.first, h.shape)
 		}
+		if l.Addressed && l.Role == llm.RoleUser {
+			h.open, h.spoken, h.question = l.Turn, true, l.Seq
+		}
 	}
+}
+
+// isFirst reports whether m, the next message of a session, is one of those that State.First
+// holds, of which first are those before it.
+func isFirst(first []chat.Message, m chat.Message) bool {
+	asked := 0
+	for _, f := range first {
+		if f.Role == llm.RoleUser {
+			asked++
+		}
+	}
+	if m.Role == llm.RoleUser {
+		return m.Addressed && asked < MaxKeepFirst
+	}
+	return m.Role == llm.RoleAssistant && len(m.Calls) == 0 && m.Text != "" && len(first) > 0 && first[len(first)-1].Turn == m.Turn && first[len(first)-1].Role == llm.RoleUser
 }
 
 // Shortened returns the addressed messages of a turn that are too long for the view.

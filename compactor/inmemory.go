@@ -134,11 +134,11 @@ func (r *InMemory) head() Head {
 	return h
 }
 
-// Head returns the head as committed, and the first addressed messages of the session.
+// Head returns the head as committed, and the first messages of the session.
 func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
 	var first []chat.Message
 	for _, m := range r.said(r.state.SessionStart, r.state.NextSeq-1) {
-		if m.Addressed && len(first) < MaxKeepFirst {
+		if isFirst(first, m) {
 			first = append(first, m)
 		}
 	}

@@ -44,7 +44,7 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Poli
 	j := &job{tokens: tokens, extractive: extractive, policy: p, window: window, budget: c.budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
 	if extractive {
-		j.row.By, j.row.AwaitsModel = ByExtractive, c.o.Worker != nil && (c.h.spoken || trigger == OnManual)
+		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.spoken || trigger == OnManual)
 	} else {
 		j.row.Model = c.o.Worker.Name()
 	}
@@ -61,7 +61,7 @@ func (j *job) over(sp span) {
 // is too large, then repairing, then folds of earlier sessions
 // into one row each, then work ahead. nil: nothing is due.
 func (c *Compactor) next() *job {
-	s, p, window, now := c.h.view, c.o.Policy(), c.o.Window(), c.o.Now()
+	s, p, window, now := c.h.view, c.policy(), c.o.Window(), c.o.Now()
 	extractive, ready := c.summarizer(p, s, now)
 	if !ready {
 		return nil
@@ -151,7 +151,7 @@ const spanWithoutModel = 2000
 // wait for prepare_threshold: what people say becomes a memory long before a level is reached.
 // In a small window a level is reached as soon.
 func (c *Compactor) planFree(s view, p Policy, window int) *job {
-	if c.o.Worker != nil || p.Prepare() == 0 || p.span(c.budget()) < spanWithoutModel {
+	if c.hasModel(p) || p.Prepare() == 0 || p.span(c.budget()) < spanWithoutModel {
 		return nil
 	}
 	sp := planAhead(s, spanWithoutModel, spanWithoutModel/2)
@@ -167,7 +167,7 @@ func (c *Compactor) planFree(s view, p Policy, window int) *job {
 // Nobody pays for talk in which the bot has no part.
 func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, ready bool) {
 	switch waiting := now.Before(c.backoff.retryAt); {
-	case c.noModel():
+	case c.noModel(p):
 		return true, !now.Before(c.backoff.standInAt)
 	case c.backoff.failures >= p.FailureLimit && waiting:
 		return true, !now.Before(c.backoff.standInAt)
@@ -178,7 +178,7 @@ func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, rea
 }
 
 func (c *Compactor) planLevel(s view, p Policy, window int, trigger Trigger, need int, extractive bool) *job {
-	sp := planSpan(s, need, p.KeepLastN, p.tail(c.budget()))
+	sp := planSpan(s, need, p.spared(c.budget()))
 	if len(sp.lines) == 0 {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 			j.row.Declined = child.Declined // a model that is to make the fold better reads it
 		}
 	}
-	j.row.AwaitsModel = tokenDeficit && extractive && c.o.Worker != nil
+	j.row.AwaitsModel = tokenDeficit && extractive && c.hasModel(p)
 	return j
 }
 

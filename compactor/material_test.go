@@ -119,11 +119,11 @@ func TestWhatTheWorkerIsTold(t *testing.T) {
 		"Copy names, numbers", "commitments", "tasks with their status", "constraints", "results that are still needed",
 		"Leave out greetings", "superseded plans", "Do not save what the chat itself did", "secrets", "repeat nothing of them",
 	} {
-		if !strings.Contains(prompts.Worker, want) {
+		if !strings.Contains(prompts.In(prompts.English).Worker, want) {
 			t.Errorf("the worker is not told %q", want)
 		}
 	}
-	for name, prompt := range map[string]string{"long": prompts.Worker, "brief": prompts.WorkerBrief} {
+	for name, prompt := range map[string]string{"long": prompts.In(prompts.English).Worker, "brief": prompts.In(prompts.English).WorkerBrief} {
 		at := 0
 		for _, h := range summarize.Headings {
 			next := strings.Index(prompt[at:], "## "+h)
@@ -136,7 +136,7 @@ func TestWhatTheWorkerIsTold(t *testing.T) {
 			t.Errorf("the %s prompt does not say what to drop first", name)
 		}
 	}
-	if brief, long := tokens.Estimate(prompts.WorkerBrief), tokens.Estimate(prompts.Worker); brief > 350 || long > 1000 {
+	if brief, long := tokens.Estimate(prompts.In(prompts.English).WorkerBrief), tokens.Estimate(prompts.In(prompts.English).Worker); brief > 350 || long > 1000 {
 		t.Errorf("the prompts have %d and %d tokens", brief, long)
 	}
 }

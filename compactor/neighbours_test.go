@@ -45,7 +45,7 @@ func TestWhatWasDeletedBetweenTwoRowsKeepsNoRollupAway(t *testing.T) {
 				if budget := int(r.policy.StackBudget * float64(r.window)); cost > budget {
 					t.Errorf("the stack has %d of %d tokens", cost, budget)
 				}
-				if found, err := r.store.Check(context.Background()); err != nil || len(found) > 0 {
+				if found, err := r.store.Upkeep().Check(context.Background()); err != nil || len(found) > 0 {
 					t.Errorf("in the database there is %v, %v", found, err)
 				}
 				r.verify()

@@ -74,7 +74,7 @@ func (w *owner) do(f func()) {
 		w.alarm = nil
 	}
 	if at := w.Compactor.Wake(); !at.IsZero() {
-		w.alarm = time.AfterFunc(at.Sub(w.now()), func() { w.do(w.Compactor.Proceed) })
+		w.alarm = time.AfterFunc(at.Sub(w.now()), func() { w.do(func() { w.Compactor.Check(context.Background()) }) })
 	}
 	close(w.changed)
 	w.changed = make(chan struct{})

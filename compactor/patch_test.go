@@ -47,6 +47,8 @@ func valid(t *testing.T, key string) string {
 	switch key {
 	case "tail_tokens", "span_tokens", "max_summary_tokens":
 		return "700"
+	case "strategy":
+		return compactor.StrategyWindow
 	}
 	return another(t, key)
 }

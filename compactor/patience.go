@@ -4,9 +4,7 @@ import (
 	"math"
 	"time"
 
-	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/prompts"
 )
 
 // How long the worker waits for its model, and how much it gives it at once.
@@ -52,9 +50,6 @@ func (w worker) piece() int {
 // pieceOf is how much should be summarized ahead at once, in tokens: one request's
 // material, with the instructions and the answer beside it.
 func (c *Compactor) pieceOf(model llm.Model, p Policy) int {
-	fits := c.throughput(model) - workerPromptCost - min(c.systemCost, mostOfAgent) - requestCost
+	fits := c.throughput(model) - c.workerPromptCost - min(c.systemCost, mostOfAgent) - requestCost
 	return max(fits/(100+p.TargetPct)*100, minPiece)
 }
-
-// workerPromptCost is what the worker's task costs, in tokens.
-var workerPromptCost = tokens.Estimate(prompts.Worker)

@@ -148,7 +148,8 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 			t.Fatalf("pinned are %v, %v", head.Pins, err)
 		}
 		third := compactor.Pin{Message: r.said[7]}
-		costs, most := r.c.PinCosts(append(head.Pins, third))
+		most := r.c.Gauge().PinBudget
+		costs := compactor.PinCosts(append(head.Pins, third), most)
 		if most != 600 || costs[0].Shown != costs[0].Whole || costs[1].Shown == 0 || costs[1].Shown >= costs[1].Whole ||
 			costs[2].Shown != 0 || costs[2].Whole < 200 || costs[0].Shown+costs[1].Shown > 600 {
 			t.Errorf("%+v of %d", costs, most)
@@ -166,7 +167,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 		r.policy.PinBudget = 20_000
 		r.resize(4000)
 		r.settle()
-		if _, most := r.c.PinCosts(nil); most != 400 {
+		if most := r.c.Gauge().PinBudget; most != 400 {
 			t.Errorf("the budget is %d", most)
 		}
 		budget(400)
@@ -186,7 +187,8 @@ func TestPinCostsAreThoseOfTheView(t *testing.T) {
 	}
 	state, err := r.conv.Compactions().Load(t.Context())
 	must(t, err)
-	costs, budget := r.c.PinCosts(state.Head.Pins)
+	budget := r.c.Gauge().PinBudget
+	costs := compactor.PinCosts(state.Head.Pins, budget)
 	if want := r.c.Budget() / 10; budget != want || costs[0].Shown > want {
 		t.Errorf("it is said to take %d of %d tokens, there are %d", costs[0].Shown, budget, want)
 	}

@@ -26,6 +26,7 @@ func (l level) trigger() Trigger {
 // levelOf tells the highest level used tokens of window have reached; >= fires.
 // A policy that is not Enabled knows only emergency.
 func levelOf(used, window int, p Policy) level {
+	p = p.At(window)
 	share := float64(used) / float64(window)
 	switch {
 	case share >= p.EmergencyThreshold:
@@ -78,8 +79,8 @@ type span struct {
 // least need tokens, or until the spared tail begins. from reaches back to the
 // compaction before it, so that what was deleted in between is covered too.
 // An empty span means that nothing may leave.
-func planSpan(s view, need, keepLast, tail int) span {
-	end := sparedFrom(s.lines, s.open, keepLast, tail)
+func planSpan(s view, need int, tail spared) span {
+	end := sparedFrom(s.lines, s.open, tail)
 	n, tokens := 0, 0
 	for n < end && (n == 0 || tokens < need) {
 		turn := s.lines[n].Turn
@@ -104,7 +105,7 @@ func planSpan(s view, need, keepLast, tail int) span {
 // planAhead takes the oldest whole turns that together cost about tokens, if there
 // are as many that are older than the tail: a smaller piece is not worth a call.
 func planAhead(s view, tokens, tail int) span {
-	end := sparedFrom(s.lines, s.open, len(s.lines), tail)
+	end := sparedFrom(s.lines, s.open, spared{messages: len(s.lines), tokens: tail})
 	older := 0
 	for _, l := range s.lines[:end] {
 		older += l.tokens
@@ -112,7 +113,7 @@ func planAhead(s view, tokens, tail int) span {
 	if older < tokens {
 		return span{}
 	}
-	sp := planSpan(s, tokens, 0, 0)
+	sp := planSpan(s, tokens, spared{})
 	for sp.tokens > tokens { // a turn less, if it is not the only one
 		last := sp.lines[len(sp.lines)-1]
 		n, cost := len(sp.lines), sp.tokens
@@ -128,11 +129,14 @@ func planAhead(s view, tokens, tail int) span {
 	return sp
 }
 
-// sparedFrom is the index of the first line that stays: the newest keepLast
-// messages rounded up to turns, as far as the tail allows, the newest turn in any
-// case, and the turn that is still to be answered.
-func sparedFrom(lines []line, open int64, keepLast, tail int) int {
-	end, tokens := len(lines), 0
+// spared is what stays of the newest messages: so many, rounded up to turns, and so many turns,
+// as far as they cost no more than tokens. The zero value spares nothing.
+type spared struct{ messages, turns, tokens int }
+
+// sparedFrom is the index of the first line that stays: what tail spares, of which the newest
+// turn stays however large it is, and the turn that is still to be answered.
+func sparedFrom(lines []line, open int64, tail spared) int {
+	end, turns, tokens := len(lines), 0, 0
 	for end > 0 {
 		start := end - 1
 		cost := lines[start].tokens
@@ -142,10 +146,10 @@ func sparedFrom(lines []line, open int64, keepLast, tail int) int {
 		}
 		kept := len(lines) - end
 		isOpen := open != 0 && lines[start].Turn == open
-		if !isOpen && (kept >= keepLast || kept > 0 && tokens+cost > tail) {
+		if !isOpen && (kept >= tail.messages && turns >= tail.turns || kept > 0 && tokens+cost > tail.tokens) {
 			break
 		}
-		end, tokens = start, tokens+cost
+		end, turns, tokens = start, turns+1, tokens+cost
 	}
 	if i := slices.IndexFunc(lines[:end], func(l line) bool { return open != 0 && l.Turn == open }); i >= 0 {
 		return i

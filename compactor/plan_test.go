@@ -70,12 +70,16 @@ func TestPlan(t *testing.T) {
 		open           int64
 		need           int
 		keep, tail     int
+		turns          int
 		wantFrom, want int64 // 0: nothing
 	}{
 		{name: "takes whole turns until enough is covered", s: turns([]int{10, 10}, []int{10, 10, 10}, []int{10}, []int{10}), need: 21, keep: 1, tail: 1000, wantFrom: 1, want: 5},
 		{name: "covers at least what is needed", s: turns(one(10, 10, 10, 10, 10, 10)...), need: 30, keep: 1, tail: 1000, wantFrom: 1, want: 3},
 		{name: "one giant turn leaves nothing to cut", s: turns([]int{10, 900, 900, 900}), need: 500, keep: 4, tail: 1000},
 		{name: "keep_last_n is rounded up to turns", s: turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), need: 1000, keep: 2, tail: 1000, wantFrom: 1, want: 2},
+		{name: "keep_last_turns spares whole turns", s: turns([]int{10}, []int{10, 10}, []int{10, 10, 10}, []int{10}), need: 1000, turns: 3, tail: 1000, wantFrom: 1, want: 1},
+		{name: "of keep_last_n and keep_last_turns the larger counts", s: turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), need: 1000, keep: 5, turns: 1, tail: 1000, wantFrom: 1, want: 1},
+		{name: "the tail allowance wins over keep_last_turns", s: turns(one(10, 10, 800, 10)...), need: 1000, turns: 4, tail: 100, wantFrom: 1, want: 3},
 		{name: "the tail allowance wins over keep_last_n", s: turns(one(10, 10, 800, 10)...), need: 1000, keep: 4, tail: 100, wantFrom: 1, want: 3},
 		{name: "the newest turn stays even if it is larger than the tail", s: turns(one(10, 10, 800)...), need: 1000, keep: 4, tail: 100, wantFrom: 1, want: 2},
 		{name: "keep_last_n 0 keeps none", s: turns(one(10, 10)...), need: 1000, keep: 0, tail: 100, wantFrom: 1, want: 2},
@@ -85,7 +89,7 @@ func TestPlan(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.s.open = tt.open
-			sp := planSpan(tt.s, tt.need, tt.keep, tt.tail)
+			sp := planSpan(tt.s, tt.need, spared{tt.keep, tt.turns, tt.tail})
 			if sp.from != tt.wantFrom || sp.to != tt.want {
 				t.Errorf("span %d to %d, want %d to %d", sp.from, sp.to, tt.wantFrom, tt.want)
 			}
@@ -97,7 +101,7 @@ func TestASpanEndsWhereAnotherCompactionBegins(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	s.lines = append(s.lines[:2:2], s.lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
-	if sp := planSpan(s, 1000, 0, 0); sp.from != 1 || sp.to != 2 {
+	if sp := planSpan(s, 1000, spared{}); sp.from != 1 || sp.to != 2 {
 		t.Errorf("span %d to %d, want 1 to 2", sp.from, sp.to)
 	}
 }
@@ -106,7 +110,7 @@ func TestASpanReachesBackToItsNeighbour(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	s.lines = s.lines[4:] // 5 and 6; 4 was deleted
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
-	if sp := planSpan(s, 1000, 0, 0); sp.from != 4 || sp.to != 6 {
+	if sp := planSpan(s, 1000, spared{}); sp.from != 4 || sp.to != 6 {
 		t.Errorf("span %d to %d, want 4 to 6", sp.from, sp.to)
 	}
 }

@@ -5,11 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
-
-	"cairn/llm"
 )
 
 // Policy says when and how a channel is compacted. Settings are merged field by
@@ -19,7 +15,8 @@ type Policy struct {
 	// Enabled switches the levels below emergency. Emergency always works.
 	Enabled bool `toml:"enabled" json:"enabled"`
 
-	// The levels, as shares of the window. A level is reached at >= its threshold.
+	// The levels, as shares of the window; below 0, so many tokens before its end. A level is
+	// reached at >= its threshold.
 	BackgroundThreshold float64 `toml:"background_threshold" json:"background_threshold"`
 	AggressiveThreshold float64 `toml:"aggressive_threshold" json:"aggressive_threshold"`
 	EmergencyThreshold  float64 `toml:"emergency_threshold" json:"emergency_threshold"`
@@ -42,20 +39,24 @@ type Policy struct {
 	Economy bool `toml:"economy" json:"economy"`
 
 	KeepFirst       int `toml:"keep_first" json:"keep_first"`               // first addressed messages copied into the head
+	KeepFirstTurns  int `toml:"keep_first_turns" json:"keep_first_turns"`   // first turns addressed to the bot, with their replies, likewise
 	KeepLastN       int `toml:"keep_last_n" json:"keep_last_n"`             // newest messages spared, rounded up to turns
+	KeepLastTurns   int `toml:"keep_last_turns" json:"keep_last_turns"`     // newest turns spared; whichever spares more counts
 	PinBudget       int `toml:"pin_budget" json:"pin_budget"`               // tokens of first messages and pins together
-	TailTokens      int `toml:"tail_tokens" json:"tail_tokens"`             // what keep_last_n may spare at most
+	TailTokens      int `toml:"tail_tokens" json:"tail_tokens"`             // what both may spare at most
 	SpanTokens      int `toml:"span_tokens" json:"span_tokens"`             // one piece of work ahead
 	TargetPct       int `toml:"target_percentage" json:"target_percentage"` // a summary's length, in percent of its span
 	MaxSummary      int `toml:"max_summary_tokens" json:"max_summary_tokens"`
-	RollupFanIn     int `toml:"rollup_fan_in" json:"rollup_fan_in"` // most summaries folded into one
-	EarlierSessions int `toml:"earlier_sessions" json:"earlier_sessions"`
-	MaxTurns        int `toml:"max_turns" json:"max_turns"`         // most calls of the worker's model per chunk
-	FailureLimit    int `toml:"failure_limit" json:"failure_limit"` // failures until the extractive summarizer stands in
-	MaxMemories     int `toml:"max_memories" json:"max_memories"`   // most memories one compaction saves
+	RollupFanIn     int `toml:"rollup_fan_in" json:"rollup_fan_in"`                     // most summaries folded into one
+	EarlierSessions int `toml:"earlier_sessions" json:"earlier_sessions"`               // shown, as summaries
+	EarlierTokens   int `toml:"earlier_sessions_tokens" json:"earlier_sessions_tokens"` // what they may cost; 0: half of the stack's budget
+	MaxTurns        int `toml:"max_turns" json:"max_turns"`                             // most calls of the worker's model per chunk
+	FailureLimit    int `toml:"failure_limit" json:"failure_limit"`                     // failures until the extractive summarizer stands in
+	MaxMemories     int `toml:"max_memories" json:"max_memories"`                       // most memories one compaction saves
 
 	StackBudget float64 `toml:"stack_budget" json:"stack_budget"` // share of the window the stack may take
 
+	Strategy   string   `toml:"strategy" json:"strategy"`                 // who makes summaries: the name of a Strategy
 	Model      string   `toml:"model" json:"model"`                       // for the worker; empty: the agent's
 	Reasoning  string   `toml:"worker_reasoning" json:"worker_reasoning"` // how hard the worker's model thinks, one of llm.ReasoningEfforts; empty: the server's own
 	Focus      string   `toml:"focus" json:"focus"`                       // what every summary shall keep
@@ -137,7 +138,7 @@ const (
 	NotifyMessage  = "message"
 )
 
-// MaxKeepFirst is the most KeepFirst may be.
+// MaxKeepFirst is the most KeepFirst and KeepFirstTurns may be.
 const MaxKeepFirst = 20
 
 // DefaultPolicy returns the policy of a bot whose settings say nothing.
@@ -150,125 +151,50 @@ func DefaultPolicy() Policy {
 		KeepFirst: 1, KeepLastN: 4, PinBudget: 1000,
 		TailTokens: 16_000, SpanTokens: 12_000, TargetPct: 20, MaxSummary: 200_000,
 		StackBudget: 0.15, RollupFanIn: 6, EarlierSessions: 3,
-		Reasoning: "low", Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
+		Strategy: StrategyWorker, Reasoning: "low", Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
 		ExtractMemories: true, MaxMemories: 20,
 		ToolResultsKept: 3, ToolResultMinChars: 100, ToolOutputMaxLines: 50,
 		Notify: NotifyOff,
 	}
 }
 
+// At is the policy with its levels as shares of a window. A level that is given in tokens
+// before the window's end leaves at most half of it free. Where levels of both kinds cross,
+// the higher level pulls the lower one down with it.
+func (p Policy) At(window int) Policy {
+	share := func(threshold float64) float64 {
+		if threshold < 0 {
+			return min(max(1+threshold/float64(max(window, 1)), 0.50), 0.99)
+		}
+		return threshold
+	}
+	if p.BackgroundThreshold < 0 || p.AggressiveThreshold < 0 || p.EmergencyThreshold < 0 {
+		p.EmergencyThreshold = share(p.EmergencyThreshold)
+		p.AggressiveThreshold = min(share(p.AggressiveThreshold), p.EmergencyThreshold-levelGap)
+		p.BackgroundThreshold = min(share(p.BackgroundThreshold), p.AggressiveThreshold-levelGap)
+		p.PrepareThreshold = min(p.PrepareThreshold, p.BackgroundThreshold)
+	}
+	return p
+}
+
+const (
+	levelGap      = 0.005 // of the window, at least, between two levels that would cross
+	leastHeadroom = 500   // tokens, of a level before the window's end
+	mostHeadroom  = 1_000_000
+)
+
 // Prepare is the share of the window from which work is done ahead; 0 is never.
-// Not set, it is the smaller of 0.60 and three quarters of the background threshold.
+// Not set, it is the smaller of 0.60 and three quarters of the background threshold, as At has it.
 func (p Policy) Prepare() float64 {
-	if p.PrepareThreshold >= 0 {
+	switch {
+	case p.Strategy == StrategyWindow: // nothing is made that would take time
+		return 0
+	case p.PrepareThreshold >= 0:
 		return p.PrepareThreshold
+	case p.BackgroundThreshold < 0:
+		return 0.60
 	}
 	return min(0.60, 0.75*p.BackgroundThreshold)
-}
-
-// FieldError is one setting that cannot be.
-type FieldError struct {
-	Key   string // as the settings file spells it
-	Value any
-	Want  string // the valid range, in words; empty: there is no such setting
-	Hint  string // what was probably meant; often empty
-}
-
-func (e *FieldError) Error() string {
-	if e.Want == "" {
-		return e.Key + ": there is no such setting" + e.Hint
-	}
-	s := fmt.Sprintf("%s = %v: must be %s", e.Key, e.Value, e.Want)
-	if e.Hint != "" {
-		s += " (" + e.Hint + ")"
-	}
-	return s
-}
-
-// Validate returns everything that is wrong with the policy, each as a *FieldError.
-func (p Policy) Validate() []*FieldError {
-	var errs []*FieldError
-	bad := func(key string, value any, want, hint string) {
-		errs = append(errs, &FieldError{Key: key, Value: value, Want: want, Hint: hint})
-	}
-	share := func(key string, v, low, high float64) {
-		if v >= low && v <= high { // false for NaN
-			return
-		}
-		hint := ""
-		if v > 1 && v/100 >= low && v/100 <= high {
-			hint = fmt.Sprintf("a share of 1: write %.2f for %g %%", v/100, v)
-		}
-		bad(key, v, fmt.Sprintf("from %.2f to %.2f", low, high), hint)
-	}
-	count := func(key string, v, low, high int) {
-		if v < low || v > high {
-			bad(key, v, fmt.Sprintf("from %d to %d", low, high), "")
-		}
-	}
-	span := func(key string, v Duration, low, high time.Duration) {
-		if time.Duration(v) < low || time.Duration(v) > high {
-			bad(key, time.Duration(v), fmt.Sprintf("from %v to %v", low, high), "")
-		}
-	}
-
-	share("background_threshold", p.BackgroundThreshold, 0.10, 0.99)
-	share("aggressive_threshold", p.AggressiveThreshold, 0.10, 0.99)
-	share("emergency_threshold", p.EmergencyThreshold, 0.10, 0.99)
-	if len(errs) == 0 && !(p.BackgroundThreshold < p.AggressiveThreshold && p.AggressiveThreshold < p.EmergencyThreshold) {
-		bad("background_threshold", p.BackgroundThreshold,
-			fmt.Sprintf("below aggressive_threshold (%g), which must be below emergency_threshold (%g)", p.AggressiveThreshold, p.EmergencyThreshold), "")
-	}
-	share("background_fraction", p.BackgroundFraction, 0.05, 0.90)
-	share("aggressive_fraction", p.AggressiveFraction, 0.05, 0.90)
-	share("emergency_fraction", p.EmergencyFraction, 0.05, 0.90)
-	if p.PrepareThreshold != -1 && !(p.PrepareThreshold >= 0 && p.PrepareThreshold < p.BackgroundThreshold) {
-		bad("prepare_threshold", p.PrepareThreshold, fmt.Sprintf("0 (off) or below background_threshold (%g)", p.BackgroundThreshold), "")
-	}
-	if p.CompactAtTokens != 0 && p.CompactAtTokens < 2000 {
-		bad("compact_at_tokens", p.CompactAtTokens, "0 (off) or at least 2000", "")
-	}
-	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
-		bad("cache_ttl", time.Duration(p.CacheTTL), fmt.Sprintf(`"auto", or from 0s to %v`, 24*time.Hour), "")
-	}
-	count("keep_first", p.KeepFirst, 0, MaxKeepFirst)
-	count("keep_last_n", p.KeepLastN, 0, 500)
-	count("pin_budget", p.PinBudget, 0, 20_000)
-	count("tail_tokens", p.TailTokens, 500, 200_000)
-	count("span_tokens", p.SpanTokens, 500, 200_000)
-	count("target_percentage", p.TargetPct, 10, 50)
-	count("max_summary_tokens", p.MaxSummary, 200, 200_000)
-	share("stack_budget", p.StackBudget, 0.02, 0.40)
-	count("rollup_fan_in", p.RollupFanIn, 2, 16)
-	count("earlier_sessions", p.EarlierSessions, 0, 100)
-	if err := CheckReasoning("worker_reasoning", p.Reasoning); err != nil {
-		errs = append(errs, err)
-	}
-	span("timeout", p.Timeout, time.Second, time.Hour)
-	count("max_turns", p.MaxTurns, 1, 100)
-	count("failure_limit", p.FailureLimit, 1, 100)
-	span("cooldown", p.Cooldown, 0, 24*time.Hour)
-	count("max_memories", p.MaxMemories, 0, 1000)
-	count("tool_results_kept", p.ToolResultsKept, 0, 1000)
-	count("tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)
-	count("tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000)
-	if p.Notify != NotifyOff && p.Notify != NotifyReaction && p.Notify != NotifyMessage {
-		bad("notify", p.Notify, `"off", "reaction" or "message"`, "")
-	}
-	return errs
-}
-
-// CheckReasoning returns what is wrong with a value of a setting that says how hard a
-// model thinks; nil if nothing is.
-func CheckReasoning(key, value string) *FieldError {
-	if value == "" || slices.Contains(llm.ReasoningEfforts, value) {
-		return nil
-	}
-	efforts := llm.ReasoningEfforts
-	return &FieldError{
-		Key: key, Value: value, Want: fmt.Sprintf(`empty, or one of "%s"`, strings.Join(efforts, `", "`)),
-		Hint: strings.TrimPrefix(DidYouMean(value, efforts), ", "),
-	}
 }
 
 // Hash is a short name of the policy: two policies that differ anywhere have two.

@@ -19,7 +19,7 @@ const (
 // how it did.
 func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err error) {
 	messages := []llm.Message{
-		{Role: llm.RoleSystem, Text: prompts.Worker},
+		{Role: llm.RoleSystem, Text: prompts.In(prompts.English).Worker},
 		{Role: llm.RoleUser, Text: "#1 Ada: I prefer green tea, two minutes at 80 degrees.\n#2 Cairn: Noted.\n\nSum up messages #1 to #2 in about 60 tokens."},
 	}
 	const probeTokens = 600 // leaves room for reasoning

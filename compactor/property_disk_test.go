@@ -35,7 +35,7 @@ func newFile(t *testing.T) *file {
 	}
 	t.Cleanup(func() { f.look.Close() })
 	t.Cleanup(func() { // of all histories in the file
-		if found, err := f.look.Check(context.Background()); err != nil || len(found) > 0 {
+		if found, err := f.look.Upkeep().Check(context.Background()); err != nil || len(found) > 0 {
 			t.Errorf("in the database there is %v, %v", found, err)
 		}
 	})

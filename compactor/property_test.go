@@ -171,7 +171,23 @@ func drawPolicy(rt *rapid.T) compactor.Policy {
 	p.EarlierSessions = below(rt, 5, "earlier_sessions")
 	p.RollupFanIn = 2 + below(rt, 5, "rollup_fan_in")
 	p.FailureLimit = 1 + below(rt, 3, "failure_limit")
+	drawVariant(rt, &p)
 	return p
+}
+
+// drawVariant draws what most policies leave as it is.
+func drawVariant(rt *rapid.T, p *compactor.Policy) {
+	switch {
+	case !chance(rt, 4, "a rare policy"):
+	case chance(rt, 2, "another strategy"):
+		p.Strategy = one(rt, "strategy", compactor.StrategyExtractive, compactor.StrategyWindow)
+	default:
+		p.KeepFirstTurns, p.KeepLastTurns = below(rt, 4, "keep_first_turns"), below(rt, 8, "keep_last_turns")
+		p.EarlierTokens = 100 * below(rt, 8, "earlier_sessions_tokens")
+		if chance(rt, 2, "levels by headroom") {
+			p.AggressiveThreshold, p.EmergencyThreshold = -1200, -600
+		}
+	}
 }
 
 // tune puts the machine between engine and world: its disk, its clock, its ear.

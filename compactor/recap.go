@@ -13,7 +13,6 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
-	"cairn/prompts"
 )
 
 // Recap is a summary for whoever asked. Nothing is changed or kept by it.
@@ -33,10 +32,10 @@ const mostOfRecap = 350
 // policy's timeout; if no model makes it, the extractive summarizer does, and Why says why in
 // words for people. The error is the context's.
 func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
-	s, p := c.h.view, c.o.Policy()
+	s, p := c.h.view, c.policy()
 	j := &job{policy: p, window: c.o.Window(), row: Compaction{Kind: Leaf, Focus: cmp.Or(focus, p.Focus)}}
 	w := c.newWorker(j, nil, mostOfRecap, mostOfRecap*3/2)
-	w.prompt, w.plain = prompts.Recap, true
+	w.prompt, w.plain = w.texts.Recap, true
 	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w, focus) }
 }
 

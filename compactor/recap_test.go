@@ -41,7 +41,7 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 			t.Errorf("the request lacks %q", want)
 		}
 	}
-	if !strings.HasPrefix(asked[0].Messages[0].Text, prompts.Recap) || strings.Contains(text, "note-3 ") {
+	if !strings.HasPrefix(asked[0].Messages[0].Text, prompts.In(prompts.English).Recap) || strings.Contains(text, "note-3 ") {
 		t.Error("it is asked for something else")
 	}
 	if r.render() != before || r.rows() != rows {

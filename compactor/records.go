@@ -108,7 +108,7 @@ type Job interface {
 type State struct {
 	Head     Head
 	Messages []chat.Message // of the session, behind no applied compaction, by seq: what is verbatim
-	First    []chat.Message // the first messages of the session addressed to the bot, at most MaxKeepFirst
+	First    []chat.Message // the first MaxKeepFirst messages of the session addressed to the bot, and the replies of their turns
 	Prepared []Compaction   // rows that were stored but were not applied, oldest first
 	Next     int64          // the seq the next message will get
 	Open     int64          // the turn still to be answered; 0: none

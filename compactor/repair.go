@@ -18,7 +18,7 @@ const nearQuestion = 2
 
 // ready reports whether no model is going to make row better before it is folded.
 func (c *Compactor) ready(row Compaction) bool {
-	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || c.o.Worker == nil || c.givenUp(row))
+	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || !c.hasModel(c.o.Policy()) || c.givenUp(row))
 }
 
 // repairable are the rows in s that a model is to summarize, the newest first.
@@ -75,7 +75,7 @@ func (c *Compactor) worthModel(rows []Compaction) bool {
 
 // modelWaits reports whether no model may be asked now.
 func (c *Compactor) modelWaits(now time.Time) bool {
-	return c.noModel() || now.Before(c.backoff.retryAt)
+	return c.noModel(c.o.Policy()) || now.Before(c.backoff.retryAt)
 }
 
 // fallbackWake is when to look again if nothing says when.
@@ -83,11 +83,11 @@ const fallbackWake = 10 * time.Minute
 
 // sleep is when to look again, because what waits may begin then; zero: nothing waits.
 func (c *Compactor) sleep() (at time.Time) {
-	s, p, now := c.h.view, c.o.Policy(), c.o.Now()
+	s, p, now := c.h.view, c.policy(), c.o.Now()
 	if c.draining {
 		return at
 	}
-	waits := c.o.Worker != nil && len(c.repairable(s)) > 0
+	waits := c.hasModel(p) && len(c.repairable(s)) > 0
 	waits = waits || slices.ContainsFunc(s.head.rows(), func(row Compaction) bool {
 		return row.Kind == Placeholder && now.Before(c.repairBackoffs[row.ID].retryAt)
 	})
@@ -106,7 +106,7 @@ func (c *Compactor) sleep() (at time.Time) {
 		sooner(c.repairBackoffs[row.ID].retryAt)
 		sooner(c.restsUntil(row))
 	}
-	if at.IsZero() && c.noModel() {
+	if at.IsZero() && c.noModel(p) {
 		at = now.Add(fallbackWake)
 	}
 	return at
@@ -122,7 +122,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 	if c.rests(OnRepair, now) {
 		return nil
 	}
-	s, p, window := c.h.view, c.o.Policy(), c.o.Window()
+	s, p, window := c.h.view, c.policy(), c.o.Window()
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.rows() {
@@ -141,7 +141,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 			continue
 		}
 		j.row.Declined = row.Declined
-		j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.o.Worker != nil
+		j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.hasModel(p)
 		j.covers(row)
 		return j
 	}

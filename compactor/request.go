@@ -29,7 +29,7 @@ const (
 type Requested struct {
 	Trigger Trigger
 	Focus   string // what the summary shall keep
-	Keep    *int   // how many of the newest messages stay; nil: as the policy says
+	With    Patch  // over the policy, for this one compaction; what makes no valid policy is left out
 
 	// Began gets, once, that it has begun or is scheduled, or why there is nothing to do: at
 	// once, or when Before has decided; a turn (OnSelf) does not wait for that. nil: nobody asks.
@@ -40,12 +40,18 @@ type Requested struct {
 	Ended func(Event)
 }
 
-// keepLast is how many of the newest messages stay.
-func (w Requested) keepLast(p Policy) int {
-	if w.Keep != nil {
-		return *w.Keep
+// policyFor is the policy of a request. Whoever says how many messages stay means no more.
+func (c *Compactor) policyFor(w Requested) Policy {
+	p, _ := w.With.Fit(c.o.Policy())
+	_, messages := w.With["keep_last_n"]
+	_, turns := w.With["keep_last_turns"]
+	switch {
+	case messages && !turns:
+		p.KeepLastTurns = 0
+	case turns && !messages:
+		p.KeepLastN = 0
 	}
-	return p.KeepLastN
+	return p.At(c.o.Window())
 }
 
 // Compact summarizes everything older than the newest messages, because somebody asks for
@@ -108,8 +114,8 @@ func (c *Compactor) refuse(w Requested, reason string) Event {
 
 // planRequest plans what is requested, or says why there is nothing to do.
 func (c *Compactor) planRequest(w Requested) (*job, string) {
-	s, p, window, now := c.ahead(), c.o.Policy(), c.o.Window(), c.o.Now()
-	sp := planSpan(s, s.lineCost+1, w.keepLast(p), p.tail(c.budget()))
+	s, p, window, now := c.ahead(), c.policyFor(w), c.o.Window(), c.o.Now()
+	sp := planSpan(s, s.lineCost+1, p.spared(c.budget()))
 	switch {
 	case c.ctx.Err() != nil:
 		return nil, reasonEnd
@@ -121,7 +127,7 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.appliedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
-	j := c.newJob(w.Trigger, Leaf, 0, sp.tokens, p, window, c.noModel())
+	j := c.newJob(w.Trigger, Leaf, 0, sp.tokens, p, window, c.noModel(p))
 	if j.began, j.ended = w.Began, w.Ended; w.Focus != "" {
 		j.row.Focus = w.Focus
 	}
@@ -132,7 +138,7 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 // whyNotScheduled says why a request cannot wait for the end of what is running: it
 // is a model's, which may ask again, or another one waits, or nothing will be left to do.
 func (c *Compactor) whyNotScheduled(w Requested) string {
-	s, p, now := c.h.view, c.o.Policy(), c.o.Now()
+	s, p, now := c.h.view, c.policyFor(w), c.o.Now()
 	running := c.busy.row
 	switch {
 	case w.Trigger != OnManual:
@@ -143,7 +149,7 @@ func (c *Compactor) whyNotScheduled(w Requested) string {
 		return "" // it is shown then, at least
 	}
 	rest := s.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
-	sp := planSpan(rest, rest.lineCost+1, w.keepLast(p), p.tail(c.budget()))
+	sp := planSpan(rest, rest.lineCost+1, p.spared(c.budget()))
 	reason := c.whyNot(w.Trigger, p, s.turnSince(c.appliedAt), sp.tokens, now)
 	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
 		return fmt.Sprintf("%s, of messages #%d to #%d", reasonRunning, running.From, running.To)

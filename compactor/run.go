@@ -25,8 +25,8 @@ type work struct {
 	release func() // gives its slot back; nil: it has none
 }
 
-// Proceed begins what is due, and notes when to look again.
-func (c *Compactor) Proceed() {
+// proceed begins what is due, and notes when to look again.
+func (c *Compactor) proceed() {
 	if c.wake = (time.Time{}); c.ctx.Err() != nil || c.o.Start == nil {
 		return
 	}
@@ -225,7 +225,7 @@ func (c *Compactor) finish(w *work, err error) {
 	if err == nil {
 		c.worked(j) // before the summary is applied, which ends the wait of those who asked for it
 	}
-	c.applyDue(c.ctx, c.o.Policy(), c.o.Window())
+	c.applyDue(c.ctx, c.policy(), c.o.Window())
 	now := c.o.Now()
 	if err != nil {
 		declined := !j.extractive && wontSummarize(err) && w.ctx.Err() == nil
@@ -244,7 +244,7 @@ func (c *Compactor) finish(w *work, err error) {
 	switch {
 	case j.degraded:
 		c.backoff.failed(now)
-	case !j.extractive || c.o.Worker == nil && !j.fills:
+	case !j.extractive || !c.hasModel(j.policy) && !j.fills:
 		c.declines = 0
 		c.backoff.worked()
 	case j.declined >= j.policy.FailureLimit && j.repairs == 0:
@@ -254,7 +254,7 @@ func (c *Compactor) finish(w *work, err error) {
 		}
 	}
 	if j.repairs == 0 && j.row.Kind == Leaf {
-		full := levelOf(c.used(c.h.view), c.o.Window(), c.o.Policy()) != levelNone
+		full := levelOf(c.used(c.h.view), c.o.Window(), c.policy()) != levelNone
 		c.backoff.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
 	}
 	c.end(w, nil)
@@ -278,7 +278,7 @@ func (c *Compactor) end(w *work, then *job) {
 		c.queued = nil
 		c.startRequest(*asked)
 	}
-	c.Proceed()
+	c.proceed()
 }
 
 // report tells of a step that has changed nothing yet.

@@ -12,13 +12,14 @@ import (
 
 // shape is what policy and window make of a view.
 type shape struct {
-	clipTo    int  // most tokens one message is shown in
-	firstMost int  // most tokens the copies of first messages and pins may take together
-	firstKeep int  // how many of the first messages
-	kept      int  // tool results that are never cleared
-	minChars  int  // shorter results are never cleared
-	maxLines  int  // of kept results behind the newest
-	reasoning bool // the provider demands the reasoning of tool calls as long as they are shown
+	clipTo     int  // most tokens one message is shown in
+	firstMost  int  // most tokens the copies of first messages and pins may take together
+	firstKeep  int  // how many of the first messages
+	firstTurns int  // how many of the first turns, with their replies
+	kept       int  // tool results that are never cleared
+	minChars   int  // shorter results are never cleared
+	maxLines   int  // of kept results behind the newest
+	reasoning  bool // the provider demands the reasoning of tool calls as long as they are shown
 
 	pastMost     int // most tokens that earlier sessions and what a thread inherited may take together
 	pastSessions int // how many sessions of them
@@ -93,7 +94,7 @@ func (h *History) clearRunning(limit int) {
 // the shares of the window beside each setting.
 const (
 	reserveShare = 8  // the reply: 1/8
-	tailShare    = 4  // what keep_last_n spares: 1/4
+	tailShare    = 4  // the newest messages that stay: 1/4
 	messageShare = 4  // one message, and one burst: 1/4
 	firstShare   = 10 // first messages and pins: 1/10
 	entryShare   = 3  // one summary, of the stack's budget: 1/3 at least
@@ -114,9 +115,9 @@ func BurstBudget(window int) int { return window / messageShare }
 
 func (p Policy) shape(window int) shape {
 	return shape{
-		clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst,
+		clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst, firstTurns: p.KeepFirstTurns,
 		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
-		pastMost: p.stackBudget(window) / pastShare, pastSessions: p.EarlierSessions,
+		pastMost: p.pastMost(window), pastSessions: p.EarlierSessions,
 	}
 }
 
@@ -125,6 +126,15 @@ func (p Policy) span(window int) int { return min(p.SpanTokens, window*spanPerce
 
 // stackBudget is what the stack may cost, in tokens.
 func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
+
+// pastMost is what earlier sessions may cost of it, in tokens.
+func (p Policy) pastMost(window int) int {
+	most := p.stackBudget(window) / pastShare
+	if p.EarlierTokens > 0 {
+		return min(p.EarlierTokens, most)
+	}
+	return most
+}
 
 // entryCap is what one summary may cost, in tokens, where left is left of the stack's
 // budget. A third of the budget is made free for it in any case, by folds.
@@ -143,5 +153,10 @@ func tooLong(target int) int { return max(2*target, 3*summarize.MinSummary) }
 // headingCost is what stands above a summary's text, in tokens, at most.
 const headingCost = 40
 
-// tail is how much keep_last_n may spare, in tokens.
+// spared is what stays of the newest messages.
+func (p Policy) spared(window int) spared {
+	return spared{p.KeepLastN, p.KeepLastTurns, p.tail(window)}
+}
+
+// tail is how much keep_last_n and keep_last_turns may spare, in tokens.
 func (p Policy) tail(window int) int { return min(p.TailTokens, window/tailShare) }

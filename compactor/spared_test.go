@@ -117,6 +117,26 @@ func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
 	}
 }
 
+func TestKeepFirstTurnsKeepsTheReplies(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r.policy.KeepFirst, r.policy.KeepFirstTurns, r.policy.KeepLastN = 0, 2, 2
+	for i := range 4 {
+		r.talk(fmt.Sprintf("First words %d.", i))
+	}
+	for range 3 {
+		r.hearMany(8, 20)
+		r.applied()
+		head := r.head()
+		for i := range 4 {
+			if n := strings.Count(head, fmt.Sprintf("First words %d.", i)); n != map[bool]int{true: 1}[i < 2] {
+				t.Errorf("question %d stands %d times:\n%s", i, n, head)
+			}
+		}
+		inOrder(t, head, "First words 0.", "you, the assistant] answer to 1", "First words 1.", "you, the assistant] answer to 3")
+		r.asRestarted()
+	}
+}
+
 func TestWhenEverythingIsNewNothingStandsTwice(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: good})
 	r.policy.KeepFirst, r.policy.KeepLastN = 20, 500

@@ -32,22 +32,22 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
-	if c.o.Summarize != nil {
-		beside := c.toldBeside(j.row)
-		return func(ctx context.Context) (summarize.Summary, error) {
-			return c.o.Summarize(j.row, target, func() (summarize.Summary, error) { return c.extractive(ctx, j, record, target, beside) })
+	beside := c.toldBeside(j.row)
+	m := Material{
+		Row: j.row, Target: target,
+		Messages: func(ctx context.Context) ([]chat.Message, error) { return messagesFor(ctx, j, record) },
+		Extractive: func(ctx context.Context) (summarize.Summary, error) {
+			return extractive(ctx, j, record, target, beside)
+		},
+	}
+	if !j.extractive {
+		w := c.newWorker(j, record, target, limit)
+		m.Worker = func(ctx context.Context) (summarize.Summary, error) {
+			return c.byModel(ctx, w, func(ctx context.Context, most int) ([]summarize.Item, error) { return c.read(ctx, j, record, most) })
 		}
 	}
-	if j.extractive {
-		beside := c.toldBeside(j.row)
-		return func(ctx context.Context) (summarize.Summary, error) {
-			return c.extractive(ctx, j, record, target, beside)
-		}
-	}
-	w := c.newWorker(j, record, target, limit)
-	return func(ctx context.Context) (summarize.Summary, error) {
-		return c.byModel(ctx, w, func(ctx context.Context, most int) ([]summarize.Item, error) { return c.read(ctx, j, record, most) })
-	}
+	strategy := c.strategy(j.policy)
+	return func(ctx context.Context) (summarize.Summary, error) { return strategy.Summarize(ctx, m) }
 }
 
 // stackRoom is what the job's row may cost in the stack, in tokens: what the other rows
@@ -116,11 +116,24 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	return s, nil
 }
 
-// extractive chooses among messages: those of the span, or, for a fold, those its
-// children were chosen from. It never chooses from a choice; what a worker wrote is
+// extractive chooses among messages.
+func extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
+	messages, err := messagesFor(ctx, j, record)
+	if err != nil {
+		return s, err
+	}
+	s = summarize.ExtractBeside(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside)
+	s.Text = secrets.Mask(s.Text) // what stands together only now
+	if s.Text == "" {
+		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
+	}
+	return s, nil
+}
+
+// messagesFor are what the job's summary is made of: the messages of the span, or, for a fold,
+// those its children were chosen from. Nothing is chosen from a choice; what a worker wrote is
 // as good as something said.
-func (c *Compactor) extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
-	var messages []chat.Message
+func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Message, err error) {
 	if j.row.Kind != Rollup {
 		messages, err = readAll(ctx, record, j.row.From, j.row.To)
 	}
@@ -129,16 +142,7 @@ func (c *Compactor) extractive(ctx context.Context, j *job, record Job, target i
 		below, err = belowRows(ctx, record, j.children)
 		messages = append(messages, below...)
 	}
-	if err != nil {
-		return s, err
-	}
-	messages = withoutSecrets(messages)
-	s = summarize.ExtractBeside(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside)
-	s.Text = secrets.Mask(s.Text) // what stands together only now
-	if s.Text == "" {
-		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
-	}
-	return s, nil
+	return withoutSecrets(messages), err
 }
 
 // belowRows is what a fold of rows chooses among.

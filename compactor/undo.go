@@ -16,7 +16,7 @@ import (
 // what was undone, or, as a noop, why nothing was. An error means that the disk refused,
 // and nothing has changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
-	p, window := c.o.Policy(), c.o.Window()
+	p, window := c.policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
 	if !c.reread(ctx) {
 		return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)

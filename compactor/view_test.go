@@ -165,7 +165,7 @@ func TestNoCutPartsACallFromItsResults(t *testing.T) {
 		}
 		for need := range s.lineCost + 2 {
 			keep, tail := rapid.IntRange(0, len(lines)+1).Draw(rt, "keep"), rapid.IntRange(0, s.lineCost).Draw(rt, "tail")
-			sp := planSpan(s, need, keep, tail)
+			sp := planSpan(s, need, spared{keep, rapid.IntRange(0, len(lines)+1).Draw(rt, "turns"), tail})
 			left := lines[len(sp.lines):]
 			if len(left) > 0 && left[0].Role != llm.RoleUser {
 				rt.Fatalf("what is left begins with a %s", left[0].Role)

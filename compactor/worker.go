@@ -19,7 +19,8 @@ type worker struct {
 	j      *job
 	record Job // nil if no memories are to be saved
 	model  llm.Model
-	window int    // of the model, in tokens
+	window int // of the model, in tokens
+	texts  prompts.Texts
 	prompt string // what it is told
 	agent  string // who the chat's model is, for reference
 	around around // what stands beside the span, likewise
@@ -34,14 +35,15 @@ type worker struct {
 
 // newWorker is a worker of the job. The agent's own prompt is read here, once.
 func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
-	w := worker{c: c, j: j, record: record, target: target, limit: limit, prompt: prompts.Worker, agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
+	w := worker{c: c, j: j, record: record, target: target, limit: limit, texts: prompts.In(c.o.Language), agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
+	w.prompt = w.texts.Worker
 	if c.o.Prompt != nil {
 		if own := c.o.Prompt(); strings.TrimSpace(own) != "" {
 			w.prompt = own
 		}
 	}
 	if j.row.Kind == Rollup {
-		w.prompt += "\n" + prompts.Fold
+		w.prompt += "\n" + w.texts.Fold
 	}
 	return w
 }
@@ -53,7 +55,7 @@ func (w worker) on(ctx context.Context, model llm.Model) (_ worker, most int) {
 	w.model, w.window = model, model.Window(ctx).Tokens
 	window := int(float64(w.window) / w.c.learntOf(model).Factor()) // in estimated tokens
 	if window <= smallWindow {
-		w.prompt = strings.Replace(w.prompt, prompts.Worker, prompts.WorkerBrief, 1)
+		w.prompt = strings.Replace(w.prompt, w.texts.Worker, w.texts.WorkerBrief, 1)
 	}
 	w.agent = summarize.Content(w.agent, min(mostOfAgent, window/agentShare))
 	w.around.most = min(mostAround, window/aroundShare)

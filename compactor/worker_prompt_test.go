@@ -66,7 +66,7 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 			}
 			folds := 0
 			for i, req := range worker.Requests() {
-				if strings.Contains(req.Messages[0].Text, prompts.Fold) {
+				if strings.Contains(req.Messages[0].Text, prompts.In(prompts.English).Fold) {
 					folds++
 				} else if c.seen == compactor.OnRollup {
 					continue // automatic ones between have no focus
@@ -104,7 +104,7 @@ func TestTheAgentsOwnPromptIsReadOnceAJob(t *testing.T) {
 	before := len(worker.Requests())
 	r.chat(30)
 	r.compact("")
-	if got := worker.Requests()[before].Messages[0].Text; got != prompts.WorkerBrief { // its window is small
+	if got := worker.Requests()[before].Messages[0].Text; got != prompts.In(prompts.English).WorkerBrief { // its window is small
 		t.Errorf("with an empty prompt the worker was told %q", got)
 	}
 }

@@ -47,7 +47,7 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		{"another connector's key", "[slack]\nmessage_content = false", []string{`:2: [slack]: message_content: does not belong here, but under [discord]`}},
 		{"one binding without brackets enough", "[bindings]\nrespond = \"all\"", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
 		{"a list for bindings", "bindings = [\"a\"]", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
-		{"a binding that sets nothing", "[[bindings]]\nconnector = \"slack\"", []string{`:1: [bindings] number 1: sets nothing: give it an agent, respond, or tools`}},
+		{"a binding that sets nothing", "[[bindings]]\nconnector = \"slack\"", []string{`:1: [bindings] number 1: sets nothing: give it an agent, respond, tools, or language`}},
 		{
 			"a binding to an agent there is none of", "[[bindings]]\nrespond = \"all\"\n[[agents]]\nid = \"librarian\"\n[[bindings]]\nagent = \"libarian\"",
 			[]string{`:6: [bindings] number 2: agent = "libarian": there is no such agent, did you mean librarian?; there are librarian`},

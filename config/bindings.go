@@ -2,6 +2,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ type Binding struct {
 	Agent     string          `toml:"agent"`
 	Respond   channel.Respond `toml:"respond"`
 	Tools     []string        `toml:"tools"` // ids of [[tools]], beside the agent's
+	Language  string          `toml:"language"`
 }
 
 // matches reports whether the binding applies to a conversation.
@@ -54,10 +56,26 @@ func (s *Settings) respondIn(conversation string) channel.Respond {
 	return s.Respond
 }
 
+// LanguageIn returns the language in which models are asked in a conversation, one of
+// channel.Languages: what a binding says, else its agent, else the settings of all.
+func LanguageIn(s *Settings, conversation string) string {
+	for _, b := range s.Bindings {
+		if b.Language != "" && b.matches(conversation) {
+			return b.Language
+		}
+	}
+	id := s.AgentFor(conversation)
+	agent := s.Agents[slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == id })]
+	return cmp.Or(agent.Language, s.Language)
+}
+
 // checkBinding reports what is wrong with a binding.
 func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
-	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 {
-		d.problem(path+".agent", "sets nothing: give it an agent, respond, or tools")
+	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
+		d.problem(path+".agent", "sets nothing: give it an agent, respond, tools, or language")
+	}
+	if b.Language != "" {
+		d.checkLanguage(path+".language", b.Language)
 	}
 	if b.Respond != "" {
 		d.checkRespond(path+".respond", b.Respond)

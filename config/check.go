@@ -31,6 +31,7 @@ func (d *decoder) check(s *Settings) {
 		d.problem("data_dir", `data_dir = "": must name a folder`)
 	}
 	d.checkRespond("respond", s.Respond)
+	d.checkLanguage("language", s.Language)
 	d.checkCommands("restricted", s.Restricted)
 	if s.ShareMemories != ShareChannel && s.ShareMemories != ShareServer {
 		d.problem("share_memories", fmt.Sprintf(`share_memories = %q: must be "channel" or "server"`, s.ShareMemories))
@@ -66,6 +67,9 @@ func (d *decoder) checkAgents(s *Settings) {
 		}
 		ids[agent.ID] = true
 		d.checkAgentModel(path, s, agent)
+		if agent.Language != "" {
+			d.checkLanguage(path+".language", agent.Language)
+		}
 		if agent.ContextWindow != 0 {
 			between(d, path+".context_window", agent.ContextWindow, 1000, 100_000_000)
 		}
@@ -153,6 +157,12 @@ var responds = []channel.Respond{channel.RespondMention, channel.RespondAll, cha
 func (d *decoder) checkRespond(path string, r channel.Respond) {
 	if !slices.Contains(responds, r) {
 		d.problem(path, fmt.Sprintf(`%s = %q: must be "mention", "all" or "never"`, base(path), r))
+	}
+}
+
+func (d *decoder) checkLanguage(path, code string) {
+	if !slices.Contains(channel.Languages, code) {
+		d.problem(path, fmt.Sprintf("%s = %q: must be one of %s", base(path), code, strings.Join(channel.Languages, ", ")))
 	}
 }
 

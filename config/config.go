@@ -32,6 +32,7 @@ type Settings struct {
 	BudgetPerDay     float64            `toml:"budget_per_day"` // in the currency of the prices; 0: none
 	BudgetPerMonth   float64            `toml:"budget_per_month"`
 	AttachmentTokens int                `toml:"attachment_tokens"` // of text files, for each message
+	Language         string             `toml:"language"`          // of prompts; one of channel.Languages
 	Pictures         bool               `toml:"pictures"`
 	RecallTokens     int                `toml:"recall_tokens"` // of what is recalled unasked, for each turn
 	Restricted       []string           `toml:"restricted"`    // commands that only managers run
@@ -95,6 +96,7 @@ type Agent struct {
 	Wire            string             `toml:"wire"`      // empty: as [llm] or the provider says
 	Reasoning       string             `toml:"reasoning"` // how hard the model thinks, one of llm.ReasoningEfforts; empty: the server's own
 	Instructions    string             `toml:"instructions"`
+	Language        string             `toml:"language"`       // empty: as Settings.Language says
 	ContextWindow   int                `toml:"context_window"` // tokens; 0: discovered
 	MaxOutputTokens int                `toml:"max_output_tokens"`
 	Tools           []string           `toml:"tools"`      // ids of [[tools]]
@@ -114,6 +116,7 @@ func Default() Settings {
 		TurnsPerMinute:   60,
 		CallsPerHour:     600,
 		AttachmentTokens: 4000,
+		Language:         channel.DefaultLanguage,
 		Pictures:         true,
 		RecallTokens:     600,
 		Restricted:       declaredRestricted(),

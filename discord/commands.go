@@ -39,11 +39,14 @@ func (d *Discord) register(ctx context.Context) {
 func slashCommands() []*discordgo.ApplicationCommand {
 	commands := []*discordgo.ApplicationCommand{}
 	for _, c := range channel.Commands {
-		known := &discordgo.ApplicationCommand{Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: short(c.Help, 100)}
+		names, help := localized("command: "+c.Name), localized(c.Help)
+		known := &discordgo.ApplicationCommand{
+			Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: short(c.Help, 100), NameLocalizations: &names, DescriptionLocalizations: &help,
+		}
 		for _, a := range c.Args {
 			option := &discordgo.ApplicationCommandOption{
 				Type: discordgo.ApplicationCommandOptionString, Name: a.Name, Description: short(a.Help, 100),
-				Required: a.Required, Autocomplete: a.Suggests,
+				Required: a.Required, Autocomplete: a.Suggests, DescriptionLocalizations: localized(a.Help),
 			}
 			if a.Number {
 				one := 1.0
@@ -54,6 +57,25 @@ func slashCommands() []*discordgo.ApplicationCommand {
 		commands = append(commands, known)
 	}
 	return commands
+}
+
+// locales are Discord's names of the languages that the bot speaks.
+var locales = map[string]discordgo.Locale{
+	"de": discordgo.German, "es": discordgo.SpanishES, "fr": discordgo.French, "pt": discordgo.PortugueseBR, "ja": discordgo.Japanese, "zh": discordgo.ChineseCN,
+}
+
+// localized is a text of the bot's own in Discord's locales; a command is called by "command: " and its name.
+func localized(text string) map[discordgo.Locale]string {
+	all := make(map[discordgo.Locale]string, len(locales))
+	for language, locale := range locales {
+		if there := channel.Translated(language, text); there != text {
+			all[locale] = short(there, 100)
+		}
+	}
+	if spanish := all[discordgo.SpanishES]; spanish != "" {
+		all[discordgo.SpanishLATAM] = spanish
+	}
+	return all
 }
 
 // short cuts a text to at most so many characters.

@@ -44,6 +44,9 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 		if known[i].Name != c.Name || known[i].Description != c.Help || len(known[i].Options) != len(c.Args) {
 			t.Errorf("%+v is known as %+v", c, known[i])
 		}
+		if names, help := known[i].NameLocalizations, known[i].DescriptionLocalizations; len(names) != 7 || names["de"] == "" || names["es-419"] != names["es-ES"] || len(help) != 7 || len([]rune(help["ja"])) > 100 {
+			t.Errorf("/%s is called %v: %v", c.Name, names, help)
+		}
 		for j, a := range c.Args {
 			o := known[i].Options[j]
 			if o.Name != a.Name || o.Required != a.Required || o.Autocomplete != a.Suggests || (o.Type == 4) != a.Number || (o.Type == 3) == a.Number {

@@ -247,6 +247,7 @@ func TestAHelloWithoutAnIntervalIsRefused(t *testing.T) {
 // It runs alone: goroutines of other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.resume, d.pauses.connect = time.Millisecond, time.Millisecond }).start()
+	r.registered() // that has a connection of its own
 	ways := []func(){r.Reconnect, r.Cut, func() { r.Disconnect(discordtest.CloseUnknown) }}
 	asked := 0
 	lose := func(times int) {

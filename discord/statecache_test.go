@@ -125,7 +125,7 @@ func TestWhoMayReadAPlace(t *testing.T) {
 func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.store.ShareMemories(true)
+	r.store.Memories().Share(true)
 	shares := func(name string) bool {
 		t.Helper()
 		c := check.Must(r.store.Find(t.Context(), name))(t)

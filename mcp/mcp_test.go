@@ -1,141 +1,18 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 )
-
-// serverVariable makes the test binary an MCP server over standard input and output.
-const serverVariable = "CAIRN_TEST_MCP_SERVER"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(serverVariable) != "" {
-		_ = calculator().Run(context.Background(), &sdk.StdioTransport{})
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
-
-type sum struct{ A, B int }
-
-// calculator is a server with good and bad tools.
-func calculator() *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "calculator"}, nil)
-	text := func(text string) *sdk.CallToolResult {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
-	}
-	add := func(name, description string, run func(ctx context.Context, in sum) (*sdk.CallToolResult, error)) {
-		sdk.AddTool(s, &sdk.Tool{Name: name, Description: description}, func(ctx context.Context, _ *sdk.CallToolRequest, in sum) (*sdk.CallToolResult, any, error) {
-			result, err := run(ctx, in)
-			return result, nil, err
-		})
-	}
-	add("add", strings.Repeat("Adds two numbers. ", 200), func(_ context.Context, in sum) (*sdk.CallToolResult, error) {
-		return text(fmt.Sprint(in.A + in.B)), nil
-	})
-	add("fail", "", func(context.Context, sum) (*sdk.CallToolResult, error) { return nil, errors.New("division by zero") })
-	add("hang", "", func(ctx context.Context, _ sum) (*sdk.CallToolResult, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
-	add("die", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		os.Exit(1)
-		return nil, nil
-	})
-	add("flood", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Repeat("flood ", 1<<19)), nil
-	})
-	add("huge", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Repeat("flood ", 20<<20/6)), nil
-	})
-	add("picture", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{Data: []byte("grey"), MIMEType: "image/png"}, &sdk.TextContent{Text: "a \x1b[31mred\x00 square"}}}, nil
-	})
-	add("secret", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Join(os.Environ(), "\n")), nil
-	})
-	add("delete_everything", "", func(context.Context, sum) (*sdk.CallToolResult, error) { return text("gone"), nil })
-	return s
-}
-
-var allowed = []string{"add", "fail", "hang", "die", "flood", "huge", "picture", "secret", "no_such_tool"}
-
-// overHTTP serves s until the test ends.
-func overHTTP(t *testing.T, s *sdk.Server) string {
-	t.Helper()
-	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
-	t.Cleanup(server.Close)
-	t.Cleanup(server.CloseClientConnections)
-	return server.URL
-}
-
-// program is the calculator as a program of its own.
-func program(t *testing.T) Server {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Server{ID: "calc", Command: []string{exe, "-test.run=^$"}, Allow: allowed, Env: map[string]string{serverVariable: "1", "OWN": "own value"}}
-}
-
-// journal is a log that a test reads.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-func start(t *testing.T, servers ...Server) (*Host, *journal) {
-	t.Helper()
-	log := &journal{}
-	h := Start(servers, "test", nil, slog.New(slog.NewTextHandler(log, nil)))
-	t.Cleanup(h.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if err := h.Ready(ctx); err != nil {
-		t.Fatalf("%v\n%s", err, log)
-	}
-	return h, log
-}
-
-func (h *Host) run(t *testing.T, tool, arguments string) (string, error) {
-	t.Helper()
-	for _, one := range h.Tools(h.ids()) {
-		if one.Name == tool {
-			return one.Run(t.Context(), json.RawMessage(arguments))
-		}
-	}
-	t.Fatalf("there is no tool %s", tool)
-	return "", nil
-}
 
 func TestToolsOfBothTransports(t *testing.T) {
 	for name, server := range map[string]func(t *testing.T) Server{
@@ -281,13 +158,6 @@ func TestToolName(t *testing.T) {
 	if a, b := ToolName("calc", long+"a"), ToolName("calc", long+"b"); a == b || len(a) != maxName || len(b) != maxName {
 		t.Errorf("long names are %q and %q", a, b)
 	}
-}
-
-func (h *Host) ids() (ids []string) {
-	for _, c := range h.all() {
-		ids = append(ids, c.ID)
-	}
-	return ids
 }
 
 func TestUpdateKeepsWhatStays(t *testing.T) {

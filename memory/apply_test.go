@@ -2,8 +2,6 @@ package memory
 
 import (
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"cairn/compactor"
@@ -254,96 +252,5 @@ func TestHiding(t *testing.T) {
 		check.Equal(t, "stack", shape(hide(t, c, 3, 6).Stack), "leaf worker 1-3, placeholder emergency 4-6")
 		check.Equal(t, "stack", shape(hide(t, c, 3, 8).Stack), "leaf worker 1-3, placeholder emergency 4-8")
 		checkCoverage(t, c)
-	})
-}
-
-func TestJobLife(t *testing.T) {
-	t.Run("a failed job leaves a row that says why, and no summary", func(t *testing.T) {
-		c := imported(t, 4)
-		j := begin(t, c, leaf, worker, 1, 4)
-		check.NoError(t, j.Fail(ctx, "too slow"))
-		check.Error(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "late", Tokens: 1})), ErrNotFound)
-		_, rows := applyRows(t, c, j.ID())
-		if rows[0].State != compactor.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
-			t.Errorf("the row is %+v", rows[0])
-		}
-	})
-	t.Run("a row that runs at start becomes failed, a prepared one waits to be applied", func(t *testing.T) {
-		dir := t.TempDir()
-		s := openStore(t, dir)
-		c := find(t, s, "terminal:general")
-		deliver(t, c, said(1, "a"), said(2, "b"), said(3, "c"))
-		prepared := storeSummary(t, c, leaf, worker, 1, 1)
-		running := begin(t, c, leaf, worker, 2, 2).ID()
-
-		shared := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
-		defer shared.Close()
-		before := dump(t, s)
-		if state := load(t, find(t, shared, c.Name())); !slices.Equal(ids(state.Prepared), []int64{prepared}) {
-			t.Errorf("looking on: prepared %v", state.Prepared)
-		}
-		check.Equal(t, "who looked on changed something", dump(t, s), before)
-
-		s.Close()
-		c = find(t, openStore(t, dir), "terminal:general")
-		if state := load(t, c); !slices.Equal(ids(state.Prepared), []int64{prepared}) || len(state.Messages) != 3 {
-			t.Errorf("loaded %+v", state)
-		}
-		if _, rows := applyRows(t, c, running); rows[0].State != compactor.Failed || !strings.Contains(rows[0].Error, "stopped") {
-			t.Errorf("the running row is %+v", rows[0])
-		}
-	})
-	t.Run("what is known of a row reads back", func(t *testing.T) {
-		c := imported(t, 4)
-		row := compactor.Compaction{
-			Kind: leaf, By: worker, Trigger: compactor.OnManual, Level: 2, Span: compactor.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
-			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
-		}
-		j := check.Must(c.Compactions().Begin(ctx, row))(t)
-		check.Must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)
-		check.NoError(t, c.Compactions().Measured(ctx, j.ID(), 100, 60))
-		row.ID, row.State, row.Text, row.Tokens = j.ID(), compactor.Applied, "text", 3
-		if head, _ := applyRows(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []compactor.Compaction{row}) {
-			t.Errorf("got %+v, want %+v", head.Stack, row)
-		}
-		check.Equal(t, "measured", number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"), 40)
-		check.Error(t, find(t, c.store, "terminal:other").Compactions().Measured(ctx, j.ID(), 1, 1), ErrNotFound)
-	})
-	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
-		c := imported(t, 9)
-		remove(t, c, 4)
-		j := begin(t, c, leaf, worker, 1, 9)
-		page, err := j.Messages(ctx, 3, 8, 3)
-		if err != nil || !slices.Equal(seqs(page), []int64{3, 5, 6}) {
-			t.Errorf("%v, %v", seqs(page), err)
-		}
-	})
-}
-
-// What waits because older messages are verbatim again keeps what was made of it.
-func TestWhatWaitsInOrder(t *testing.T) {
-	t.Run("a fold waits for its children", func(t *testing.T) {
-		c := imported(t, 20)
-		a, b, d := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10), storeSummary(t, c, leaf, worker, 11, 15)
-		f := storeSummary(t, c, rollup, worker, 6, 15, b, d)
-		edit(t, c, 2, "something else")
-		if head, _ := applyRows(t, c, a, b, d, f); len(head.Stack) > 0 {
-			t.Errorf("applied: %s", shape(head.Stack))
-		}
-		again := storeSummary(t, c, leaf, worker, 1, 5)
-		if head, _ := applyRows(t, c, again, b, d, f); shape(head.Stack) != "leaf worker 1-5, rollup worker 6-15" {
-			t.Errorf("applied: %s", shape(head.Stack))
-		}
-	})
-	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
-		c := imported(t, 20)
-		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
-		repair := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
-		check.Must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
-		next := storeSummary(t, c, leaf, worker, 6, 10)
-		undo(t, c)
-		if head, applied := applyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != compactor.Prepared {
-			t.Errorf("applied: %s", shape(head.Stack))
-		}
 	})
 }

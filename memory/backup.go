@@ -27,8 +27,8 @@ type Copied struct {
 // only its owner may read, and checks it. The bot may run and write meanwhile; it
 // waits for nothing. The file appears whole or not at all. fs.ErrExist: there is a
 // file of that name, which is left alone.
-func (s *Store) Backup(ctx context.Context, path string) (c Copied, err error) {
-	return s.backup(ctx, path, backupFolder)
+func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
+	return u.store.backup(ctx, path, backupFolder)
 }
 
 // backupFolder is how the name of the folder begins in which SQLite writes a backup.

@@ -20,7 +20,7 @@ func TestBackupAndRestore(t *testing.T) {
 	c := find(t, s, "terminal:general")
 	deliver(t, c, said(1, "before the backup"))
 	file := filepath.Join(folder, "a copy.db")
-	copied, err := s.Backup(ctx, file)
+	copied, err := s.Upkeep().Backup(ctx, file)
 	if err != nil || copied.Messages != 1 || copied.Conversations != 1 || copied.Bytes == 0 {
 		t.Fatalf("%+v, %v", copied, err)
 	}
@@ -36,8 +36,8 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	})
 	t.Run("another file's place is not taken", func(t *testing.T) {
-		check.Error(t, check.ErrorOf(s.Backup(ctx, file)), fs.ErrExist)
-		check.Error(t, check.ErrorOf(s.Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
+		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, file)), fs.ErrExist)
+		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
 		check.Equal(t, "the result", check.Must(Inspect(ctx, file))(t), copied)
 	})
 	t.Run("nothing is restored beneath a bot", func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestRestoreTakesTheOldLogAway(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
 	s := openStore(t, dir)
 	deliver(t, find(t, s, "terminal:general"), said(1, "one"))
-	check.Must(s.Backup(ctx, file))(t)
+	check.Must(s.Upkeep().Backup(ctx, file))(t)
 	deliver(t, find(t, s, "terminal:general"), said(2, "two"))
 	path := filepath.Join(dir, databaseName)
 	log, err := os.ReadFile(path + "-wal")
@@ -148,7 +148,7 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 	for i := range 5 {
 		file, dir := filepath.Join(t.TempDir(), fmt.Sprint(i)), t.TempDir()
 		least := accepted.Load()
-		check.Must(s.Backup(ctx, file))(t)
+		check.Must(s.Upkeep().Backup(ctx, file))(t)
 		most := accepted.Load() + 1 // one may be on disk already
 		if _, _, err := Restore(ctx, dir, file); err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 				t.Fatalf("message %d is %q", i+1, m.Text)
 			}
 		}
-		if found, err := restored.Check(ctx); err != nil || len(found) > 0 {
+		if found, err := restored.Upkeep().Check(ctx); err != nil || len(found) > 0 {
 			t.Errorf("%v, %v", found, err)
 		}
 	}

@@ -19,8 +19,8 @@ func (f Finding) String() string { return f.Conversation + ": " + f.What }
 // Check reads the whole database and returns what cannot be, as damage, a fault of the program
 // or somebody's own SQL might leave it. It changes nothing and may take seconds for every
 // hundred thousand messages. ErrDamaged: a page or a reference is wrong.
-func (s *Store) Check(ctx context.Context) (found []Finding, err error) {
-	err = s.view(ctx, func(tx *transaction) error {
+func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
+	err = u.store.view(ctx, func(tx *transaction) error {
 		if err := sound(tx); err != nil {
 			return err
 		}
@@ -35,12 +35,12 @@ func (s *Store) Check(ctx context.Context) (found []Finding, err error) {
 				return fmt.Errorf("check (%.40s…): %w", query, err)
 			}
 		}
-		unfound, err := s.unfound(tx)
+		unfound, err := u.store.unfound(tx)
 		found = append(found, unfound...)
 		if err != nil {
 			return err
 		}
-		broken, err := s.broken(tx)
+		broken, err := u.store.broken(tx)
 		found = append(found, broken...)
 		return err
 	})

@@ -77,7 +77,7 @@ func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
 			t.Errorf("message %d scores %v", f.Seq, f.Score)
 		}
 	}
-	if found, err := s.Check(ctx); err != nil || len(found) > 0 {
+	if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {
 		t.Errorf("%v, %v", found, err)
 	}
 }
@@ -85,10 +85,10 @@ func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
 func TestWhatWasLearntWhileTheClockWasWrongIsNotBelievedForAYear(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for name, at := range map[string]time.Duration{"now": 0, "1970": -time.Since(time.Unix(0, 0)), "next year": 365 * 24 * time.Hour} {
-		check.NoError(t, s.KeepModel(ctx, name, llm.Facts{Window: 4096, Factor: 1.2, Scale: 120, RefusesTools: true}))
+		check.NoError(t, s.Models().Keep(ctx, name, llm.Facts{Window: 4096, Factor: 1.2, Scale: 120, RefusesTools: true}))
 		run(t, s, "UPDATE models SET updated_at = ? WHERE name = ?", time.Now().Add(at).UnixMilli(), name)
 	}
-	known := check.Must(s.Models(ctx))(t)
+	known := check.Must(s.Models().List(ctx))(t)
 	for name, f := range known {
 		if believed := name == "now"; (f.Window == 4096) != believed || f.RefusesTools != believed || f.Factor != 1.2 {
 			t.Errorf("%s: %+v", name, f)

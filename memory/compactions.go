@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -148,13 +149,25 @@ func (cs Compactions) Head(ctx context.Context) (head compactor.Head, first []ch
 	return head, first, nil
 }
 
-// first reads the first messages of the session that somebody addressed to the bot.
+// first reads the first messages of the session that somebody addressed to the bot, and the
+// reply of each of their turns. A turn's rows are neighbours, so that nothing else is read.
 func (c *Conversation) first(tx *transaction) ([]chat.Message, error) {
 	var start int64
 	if err := tx.QueryRow("SELECT session_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
 		return nil, err
 	}
-	return c.messagesOf(tx, "messages INDEXED BY messages_addressed", start, maxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", compactor.MaxKeepFirst)
+	first, err := c.messagesOf(tx, "messages INDEXED BY messages_addressed", start, maxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", compactor.MaxKeepFirst)
+	if err != nil || len(first) == 0 {
+		return first, err
+	}
+	replies, err := c.messages(tx, start, maxSeq, `AND id IN (
+		SELECT (SELECT id FROM messages r WHERE r.id > f.id AND r.role = 'assistant' AND r.text <> '' AND r.calls = ''
+				AND r.id < coalesce((SELECT n.id FROM messages n WHERE n.id > f.id AND n.turn <> f.turn ORDER BY n.id LIMIT 1), ?) ORDER BY r.id LIMIT 1)
+			FROM messages f INDEXED BY messages_addressed WHERE f.id BETWEEN ? AND ? AND f.deleted_at IS NULL AND f.addressed = 1) ORDER BY id`,
+		c.row(maxSeq), c.row(first[0].Seq), c.row(first[len(first)-1].Seq))
+	first = append(first, replies...)
+	slices.SortFunc(first, func(a, b chat.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	return first, err
 }
 
 // Load returns what the view is rebuilt from. It reads the rows of the messages

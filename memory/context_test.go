@@ -87,9 +87,9 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			told := map[string][]int64{}
 			c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
 			before := load(t, other).Head.Version
-			do := c.store.Forget
+			do := c.store.Memories().Forget
 			if what == "purge" {
-				do = c.store.Purge
+				do = c.store.Memories().Purge
 			}
 			check.NoError(t, do(ctx, kept.ID))
 			gone(t, c)
@@ -152,7 +152,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 		told := map[string][]int64{}
 		c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
 		before := load(t, c).Head.Version
-		check.NoError(t, c.store.Purge(ctx, kept.ID))
+		check.NoError(t, c.store.Memories().Purge(ctx, kept.ID))
 		if !slices.Equal(told[c.name], []int64{3}) || load(t, c).Head.Version == before {
 			t.Errorf("told of %v, version %d after %d", told, load(t, c).Head.Version, before)
 		}

@@ -12,7 +12,7 @@ import (
 // searched has a conversation of a server find a memory of another one with its tool.
 func searched(t *testing.T, s *Store, from, to string) (a, b *Conversation) {
 	t.Helper()
-	s.ShareMemories(true)
+	s.Memories().Share(true)
 	a, b = find(t, s, from), find(t, s, to)
 	m := said(1, "I play the "+secret)
 	m.Audience = ServerWide
@@ -82,7 +82,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		found := check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
-		check.NoError(t, s.Purge(ctx, 1))
+		check.NoError(t, s.Memories().Purge(ctx, 1))
 		wantNoSecret(t, c)
 	})
 	t.Run("who has somebody forgotten is told what changed here", func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		found := check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
-		check.Must(s.Erase(ctx, people["Bob"], c))(t)
+		check.Must(s.People().Erase(ctx, people["Bob"], c))(t)
 		if e, err := c.Privacy().EraseSome(ctx, people["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
 			t.Errorf("%+v, %v", e, err)
 		}

@@ -95,7 +95,7 @@ func wantDamaged(t *testing.T, dir string) {
 	}
 	s := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 	defer s.Close()
-	if found, err := s.Check(ctx); err == nil && len(found) == 0 {
+	if found, err := s.Upkeep().Check(ctx); err == nil && len(found) == 0 {
 		t.Error("nobody notices")
 	}
 }

@@ -214,7 +214,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 	remove(t, c, 6, 7)
 	t.Run("a memory that came from it alone is gone with its words", func(t *testing.T) {
 		for _, id := range []int64{alone, both} {
-			if _, _, err := c.store.Memory(ctx, id); !errors.Is(err, ErrNotFound) {
+			if _, _, err := c.store.Memories().Get(ctx, id); !errors.Is(err, ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
 			}
 		}
@@ -222,15 +222,15 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 		check.Equal(t, "found", len(check.Must(c.Memories().Search(ctx, secret, 9))(t)), 0)
 	})
 	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
-		if m, _, err := c.store.Memory(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {
+		if m, _, err := c.store.Memories().Get(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if m, _, err := c.store.Memory(ctx, free); err != nil || m.Content == "" {
+		if m, _, err := c.store.Memories().Get(ctx, free); err != nil || m.Content == "" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("one it has superseded is superseded by nothing", func(t *testing.T) {
-		if m, _, err := c.store.Memory(ctx, old); err != nil || m.SupersededBy != 0 || m.State != "superseded" {
+		if m, _, err := c.store.Memories().Get(ctx, old); err != nil || m.SupersededBy != 0 || m.State != "superseded" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

@@ -33,19 +33,19 @@ type Source struct {
 // Export calls do for each memory that f chooses, the oldest row first, on one
 // unchanging state of the database. Query, Limit and Offset do not count. The
 // messages are whole. ErrNotFound: there is no such conversation.
-func (s *Store) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
+func (am AllMemories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	in := everywhere
 	if f.Conversation != "" {
-		c, err := s.Find(ctx, f.Conversation)
+		c, err := am.store.Find(ctx, f.Conversation)
 		if err != nil {
 			return err
 		}
 		in = only(c.id)
 	}
-	err := s.view(ctx, func(tx *transaction) error {
+	err := am.store.view(ctx, func(tx *transaction) error {
 		f, err := f.named(tx)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (s *Store) Export(ctx context.Context, f Filter, do func(Exported, []chat.M
 		}
 		slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.id, b.id) })
 		for _, one := range all {
-			m, from, err := s.memory(tx, one.id)
+			m, from, err := am.store.memory(tx, one.id)
 			if err != nil {
 				return err
 			}

@@ -30,21 +30,21 @@ func (e *ImportError) Error() string { return e.Err.Error() }
 
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// ImportMemories brings exported memories back, in one transaction: all of them, or, with an
+// Import brings exported memories back, in one transaction: all of them, or, with an
 // error that may be an *ImportError, none. Those that are there already are left as they
 // are, so it can be done again. They get numbers of their own; what superseded what is
 // kept as far as it is among them.
-func (s *Store) ImportMemories(ctx context.Context, all []Exported) (n Brought, err error) {
+func (am AllMemories) Import(ctx context.Context, all []Exported) (n Brought, err error) {
 	if err := CheckExported(all); err != nil {
 		return n, err
 	}
-	err = s.update(ctx, func(tx *transaction) error {
+	err = am.store.update(ctx, func(tx *transaction) error {
 		n = Brought{}
 		rows := make(map[int64]int64) // by the number in the file
 		taken := make(map[int64]bool) // rows: each is one of the file's
 		var fresh []int
 		for i, e := range all {
-			id, isFresh, err := s.bringBack(tx, e, taken, &n)
+			id, isFresh, err := am.store.bringBack(tx, e, taken, &n)
 			if err != nil {
 				return &ImportError{i, err}
 			}

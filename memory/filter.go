@@ -125,19 +125,19 @@ func (f Filter) named(tx *transaction) (Filter, error) {
 	return f, err
 }
 
-// Memories returns the memories that f chooses, and how many there are without
+// List returns the memories that f chooses, and how many there are without
 // Limit and Offset. With a query they are ranked by its words, then by importance,
 // then the newer first, unless f says by what they are sorted. ErrNotFound: there is no such conversation.
-func (s *Store) Memories(ctx context.Context, f Filter) (found []Memory, total int, err error) {
+func (am AllMemories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	in := everywhere
 	if f.Conversation != "" {
-		c, err := s.Find(ctx, f.Conversation)
+		c, err := am.store.Find(ctx, f.Conversation)
 		if err != nil {
 			return nil, 0, err
 		}
 		in = only(c.id)
 	}
-	found, total, err = s.memories(ctx, f, func(*transaction) (scope, error) { return in, nil })
+	found, total, err = am.store.memories(ctx, f, func(*transaction) (scope, error) { return in, nil })
 	if err != nil {
 		return nil, 0, fmt.Errorf("search memories: %w", err)
 	}

@@ -37,7 +37,7 @@ func use(t *testing.T, dir string) (err error) {
 	}
 	_, err = s.Unfinished(ctx)
 	errs = append(errs, err)
-	_, err = s.Check(ctx)
+	_, err = s.Upkeep().Check(ctx)
 	return errors.Join(append(errs, err)...)
 }
 
@@ -140,7 +140,7 @@ func TestAFolderCopiedWhileABotRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.Check(ctx); err != nil && !errors.Is(err, ErrDamaged) {
+		if _, err := other.Upkeep().Check(ctx); err != nil && !errors.Is(err, ErrDamaged) {
 			t.Error(err)
 		}
 		if n := number(t, other, "SELECT count(*) FROM messages"); n < i {

@@ -72,11 +72,11 @@ func (c *Conversation) traces(tx *transaction, author string) (t Traces, err err
 
 // Everywhere returns the conversations of a connector in which something is kept of
 // somebody, and how much in all.
-func (s *Store) Everywhere(ctx context.Context, connector, author string) (in []*Conversation, all Traces, err error) {
-	err = s.view(ctx, func(tx *transaction) error {
+func (ps People) Everywhere(ctx context.Context, connector, author string) (in []*Conversation, all Traces, err error) {
+	err = ps.store.view(ctx, func(tx *transaction) error {
 		var known []*Conversation
 		err := each(tx, func(rows *sql.Rows) error {
-			c := &Conversation{store: s}
+			c := &Conversation{store: ps.store}
 			err := rows.Scan(&c.id, &c.name)
 			known = append(known, c)
 			return err
@@ -109,8 +109,8 @@ func (s *Store) Everywhere(ctx context.Context, connector, author string) (in []
 // Erase notes that somebody's traces in these conversations are to go, and takes away
 // what waits in their inboxes. EraseSome does the rest, step by step; what is said from
 // here on stays. What is noted outlasts the process, see Erasures.
-func (s *Store) Erase(ctx context.Context, author string, in ...*Conversation) (waiting int, err error) {
-	err = s.deleting(ctx, func(tx *transaction) error {
+func (ps People) Erase(ctx context.Context, author string, in ...*Conversation) (waiting int, err error) {
+	err = ps.store.deleting(ctx, func(tx *transaction) error {
 		waiting = 0
 		for _, c := range in {
 			if author == "" {
@@ -148,8 +148,8 @@ func (s *Store) Erase(ctx context.Context, author string, in ...*Conversation) (
 }
 
 // Erasures returns what is still to be erased.
-func (s *Store) Erasures(ctx context.Context) (due []Erasure, err error) {
-	err = s.view(ctx, func(tx *transaction) error {
+func (ps People) Erasures(ctx context.Context) (due []Erasure, err error) {
+	err = ps.store.view(ctx, func(tx *transaction) error {
 		return each(tx, func(rows *sql.Rows) error {
 			var e Erasure
 			err := rows.Scan(&e.Conversation, &e.Author)
@@ -263,10 +263,10 @@ func (c *Conversation) eraseMemories(tx *transaction, author string, upto int64,
 	return false, err
 }
 
-// People returns the ids under which people of that name, or with that id, have spoken
+// Find returns the ids under which people of that name, or with that id, have spoken
 // in the conversations of a connector or, with an empty one, of any, with the connector.
-func (s *Store) People(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
-	err = s.view(ctx, func(tx *transaction) error {
+func (ps People) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
+	err = ps.store.view(ctx, func(tx *transaction) error {
 		return each(tx, func(rows *sql.Rows) error {
 			var w Who
 			err := rows.Scan(&w.Connector, &w.ID, &w.Name)

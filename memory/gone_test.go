@@ -71,7 +71,7 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		dir, log := left(t)
 		file := dir + "/b.db"
 		s := openStore(t, dir)
-		check.Must(s.Backup(ctx, file))(t)
+		check.Must(s.Upkeep().Backup(ctx, file))(t)
 		s.Close()
 		write(t, dir, databaseName, "")
 		write(t, dir, databaseName+"-wal", string(log))

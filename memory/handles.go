@@ -62,3 +62,39 @@ func (c *Conversation) Tasks() Tasks { return Tasks{c} }
 
 // Privacy returns what erases texts of the conversation.
 func (c *Conversation) Privacy() Privacy { return Privacy{c} }
+
+// AllMemories are the memories of all conversations.
+type AllMemories struct{ store *Store }
+
+// People are those who said something, in all conversations, and what they want erased.
+type People struct{ store *Store }
+
+// Upkeep looks after the files: backups, checks, and the erasure of what was deleted.
+type Upkeep struct{ store *Store }
+
+// Held is what was delivered while the database was busy with its upkeep.
+type Held struct{ store *Store }
+
+// Pauses are where no model is called.
+type Pauses struct{ store *Store }
+
+// Models is what was learned about models.
+type Models struct{ store *Store }
+
+// Memories are the memories of all conversations.
+func (s *Store) Memories() AllMemories { return AllMemories{s} }
+
+// People are those who said something.
+func (s *Store) People() People { return People{s} }
+
+// Upkeep looks after the files.
+func (s *Store) Upkeep() Upkeep { return Upkeep{s} }
+
+// Held is what was delivered while the database was busy.
+func (s *Store) Held() Held { return Held{s} }
+
+// Pauses are where no model is called.
+func (s *Store) Pauses() Pauses { return Pauses{s} }
+
+// Models is what was learned about models.
+func (s *Store) Models() Models { return Models{s} }

@@ -18,7 +18,7 @@ import (
 // held is the small database that takes deliveries meanwhile. A delivery holds the gate shared
 // for as long as it takes; who opens or closes the file holds it alone.
 type held struct {
-	only  sync.Mutex   // held by Vacuum and DeliverHeld, of which one runs at a time; taken before gate
+	only  sync.Mutex   // held by Vacuum and Deliver, of which one runs at a time; taken before gate
 	gate  sync.RWMutex // guards db
 	db    *sql.DB      // nil: deliveries go to the store itself
 	apply func(ctx context.Context, d Delivery) error
@@ -57,25 +57,25 @@ func (h *held) open(ctx context.Context, path string) error {
 	return nil
 }
 
-// WatchHeld sets what applies the deliveries that were held. It is set once, before the
+// Watch sets what applies the deliveries that were held. It is set once, before the
 // store is used.
-func (s *Store) WatchHeld(apply func(ctx context.Context, d Delivery) error) { s.held.apply = apply }
+func (hd Held) Watch(apply func(ctx context.Context, d Delivery) error) { hd.store.held.apply = apply }
 
 // Hold stores a delivery if the database is being rewritten; it is on disk then, and is
 // applied afterwards. Else kept is false, and the caller applies it. Rewriting does not begin
 // before the caller calls done, which it does in either case.
-func (s *Store) Hold(ctx context.Context, d Delivery) (kept bool, done func(), err error) {
-	s.held.gate.RLock()
-	if s.held.db == nil {
-		return false, s.held.gate.RUnlock, nil
+func (hd Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), err error) {
+	hd.store.held.gate.RLock()
+	if hd.store.held.db == nil {
+		return false, hd.store.held.gate.RUnlock, nil
 	}
-	defer s.held.gate.RUnlock()
+	defer hd.store.held.gate.RUnlock()
 	var row bytes.Buffer
 	if err = d.check(); err == nil {
 		err = gob.NewEncoder(&row).Encode(d)
 	}
 	if err == nil {
-		_, err = s.held.db.ExecContext(ctx, "INSERT INTO held (delivery) VALUES (?)", row.Bytes())
+		_, err = hd.store.held.db.ExecContext(ctx, "INSERT INTO held (delivery) VALUES (?)", row.Bytes())
 	}
 	if err != nil {
 		return false, func() {}, fmt.Errorf("hold a delivery: %w", explain(err))
@@ -93,16 +93,16 @@ func (d *Delivery) check() error {
 	return nil
 }
 
-// DeliverHeld applies what was held, also by a process that was killed, and removes the
+// Deliver applies what was held, also by a process that was killed, and removes the
 // file. New deliveries wait for the last of it, so that the order stays. ErrDamaged: a row
 // cannot be read; it stays where it is.
-func (s *Store) DeliverHeld(ctx context.Context) error {
-	s.held.only.Lock()
-	defer s.held.only.Unlock()
-	return s.deliverHeld(ctx)
+func (hd Held) Deliver(ctx context.Context) error {
+	hd.store.held.only.Lock()
+	defer hd.store.held.only.Unlock()
+	return hd.store.deliverHeld(ctx)
 }
 
-// deliverHeld is DeliverHeld for a caller that has only.
+// deliverHeld is Deliver for a caller that has only.
 func (s *Store) deliverHeld(ctx context.Context) error {
 	path := s.heldPath()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ import (
 // hold reports a delivery as the hub does, and returns whether it was held.
 func hold(t *testing.T, s *Store, d Delivery) bool {
 	t.Helper()
-	kept, done, err := s.Hold(ctx, d)
+	kept, done, err := s.Held().Hold(ctx, d)
 	defer done()
 	if err == nil && !kept {
 		err = s.applyHeld(ctx, d)
@@ -67,7 +67,7 @@ func TestHeldDeliveries(t *testing.T) {
 			t.Fatalf("%+v is not held", d)
 		}
 	}
-	if _, _, err := s.Hold(ctx, sent(name, Inbound{Text: "of nobody"})); err == nil {
+	if _, _, err := s.Held().Hold(ctx, sent(name, Inbound{Text: "of nobody"})); err == nil {
 		t.Error("a message without an id is held, and can never be delivered")
 	}
 	if info, err := os.Stat(filepath.Join(dir, heldName)); err != nil || info.Mode().Perm() != 0o600 {
@@ -75,7 +75,7 @@ func TestHeldDeliveries(t *testing.T) {
 	}
 	s.Close() // as a process leaves it that was killed
 	s = openStore(t, dir)
-	check.NoError(t, s.DeliverHeld(ctx))
+	check.NoError(t, s.Held().Deliver(ctx))
 	check.Error(t, check.ErrorOf(os.Stat(filepath.Join(dir, heldName))), fs.ErrNotExist)
 	if hold(t, s, sent(name, said(7, "seventh"))) {
 		t.Error("it is held, and nothing is being rewritten any more")
@@ -111,7 +111,7 @@ func TestHeldDeliveriesAreAppliedByOne(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if err := s.DeliverHeld(ctx); err != nil {
+			if err := s.Held().Deliver(ctx); err != nil {
 				t.Error(err)
 			}
 		})
@@ -125,7 +125,7 @@ func TestAHeldDeliveryThatCannotBeReadStays(t *testing.T) {
 	check.NoError(t, s.held.open(ctx, s.heldPath()))
 	check.Must(s.held.db.Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
 	for range 2 {
-		if err := s.DeliverHeld(ctx); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), s.heldPath()) {
+		if err := s.Held().Deliver(ctx); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), s.heldPath()) {
 			t.Errorf("it says %v", err)
 		}
 		if _, err := os.Stat(s.heldPath()); err != nil {
@@ -162,7 +162,7 @@ func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
 		timer.Stop()
 		_ = bot.Wait()
 		s := openStore(t, dir)
-		check.NoError(t, s.DeliverHeld(ctx))
+		check.NoError(t, s.Held().Deliver(ctx))
 		taken := deliver(t, find(t, s, "terminal:held"))
 		all := number(t, s, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation WHERE c.name = 'terminal:held'")
 		if all < acknowledged || all > acknowledged+1 { // it may be on disk and not acknowledged yet
@@ -189,14 +189,14 @@ func holdAgainAndAgain(dir string, from int) {
 	}
 	go func() {
 		for {
-			if _, err := s.Vacuum(context.Background()); err != nil {
+			if _, err := s.Upkeep().Vacuum(context.Background()); err != nil {
 				panic(err)
 			}
 		}
 	}()
 	for n := from + 1; ; n++ {
 		d := sent("terminal:held", said(n, fmt.Sprintf("number %d", n)))
-		kept, done, err := s.Hold(ctx, d)
+		kept, done, err := s.Held().Hold(ctx, d)
 		if err == nil && !kept {
 			err = s.applyHeld(ctx, d)
 		}

@@ -20,8 +20,8 @@ func (ms Memories) Forget(ctx context.Context, id int64) error {
 }
 
 // Forget is like that of a conversation, for a memory of any.
-func (s *Store) Forget(ctx context.Context, id int64) error {
-	return s.fate(ctx, "forget", id, 0, forget)
+func (am AllMemories) Forget(ctx context.Context, id int64) error {
+	return am.store.fate(ctx, "forget", id, 0, forget)
 }
 
 // Restore undoes that one of the conversation's memories was forgotten: it is again
@@ -32,8 +32,8 @@ func (ms Memories) Restore(ctx context.Context, id int64) error {
 }
 
 // Restore is like that of a conversation, for a memory of any.
-func (s *Store) Restore(ctx context.Context, id int64) error {
-	return s.fate(ctx, "restore", id, 0, restore)
+func (am AllMemories) Restore(ctx context.Context, id int64) error {
+	return am.store.fate(ctx, "restore", id, 0, restore)
 }
 
 // Pin has one of the conversation's memories neither end nor fade, or takes that back.
@@ -42,24 +42,24 @@ func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 	return ms.c.store.fate(ctx, "pin", id, ms.c.id, pin(pinned))
 }
 
-// PinMemory is like that of a conversation, for a memory of any.
-func (s *Store) PinMemory(ctx context.Context, id int64, pinned bool) error {
-	return s.fate(ctx, "pin", id, 0, pin(pinned))
+// Pin is like that of a conversation, for a memory of any.
+func (am AllMemories) Pin(ctx context.Context, id int64, pinned bool) error {
+	return am.store.fate(ctx, "pin", id, 0, pin(pinned))
 }
 
 // Purge deletes a memory for good: row, sources, index, what searches found of it. A memory that it superseded
 // is superseded by what superseded this one, if anything did. The messages it came
 // from stay. ErrNotFound: there is no such memory.
-func (s *Store) Purge(ctx context.Context, id int64) error {
-	return s.fate(ctx, "purge", id, 0, purge)
+func (am AllMemories) Purge(ctx context.Context, id int64) error {
+	return am.store.fate(ctx, "purge", id, 0, purge)
 }
 
 // Edit gives a current memory of any conversation another text, which is checked and masked as
 // that of a new one. Its sources stay: when they are deleted, it goes too. What searches found of
 // the old text is gone. ErrNotFound: there is no such memory, or it is no current one. ErrSaid:
 // another memory says the same. A *ContentError says what is wrong with the text.
-func (s *Store) Edit(ctx context.Context, id int64, content string) error {
-	return s.fate(ctx, "edit", id, 0, func(tx *transaction, c *Conversation, m Memory) error {
+func (am AllMemories) Edit(ctx context.Context, id int64, content string) error {
+	return am.store.fate(ctx, "edit", id, 0, func(tx *transaction, c *Conversation, m Memory) error {
 		d := draft{MemoryDraft: summarize.MemoryDraft{Content: content, Kind: m.Kind, Importance: m.Importance}}
 		if err := checkContent(&d); err != nil {
 			return &ContentError{err}
@@ -179,8 +179,8 @@ func mend(tx *transaction, id int64) error {
 // Chain returns what a memory took the place of, and what took its place, each step
 // further away from it: the oldest facts first, the memory itself among them.
 // ErrNotFound: there is no such memory.
-func (s *Store) Chain(ctx context.Context, id int64) (chain []Memory, err error) {
-	err = s.view(ctx, func(tx *transaction) error {
+func (am AllMemories) Chain(ctx context.Context, id int64) (chain []Memory, err error) {
+	err = am.store.view(ctx, func(tx *transaction) error {
 		if _, err := readMemory(tx, id); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // state is that of a memory.
 func state(t *testing.T, c *Conversation, id int64) string {
 	t.Helper()
-	m, _, err := c.store.Memory(ctx, id)
+	m, _, err := c.store.Memories().Get(ctx, id)
 	if errors.Is(err, ErrNotFound) {
 		return "gone"
 	}
@@ -75,7 +75,7 @@ func TestPurge(t *testing.T) {
 		}
 		chain := func(id int64) (list []int64) {
 			t.Helper()
-			found := check.Must(c.store.Chain(ctx, id))(t)
+			found := check.Must(c.store.Memories().Chain(ctx, id))(t)
 			for _, m := range found {
 				list = append(list, m.ID)
 			}
@@ -86,8 +86,8 @@ func TestPurge(t *testing.T) {
 				t.Errorf("the chain of %d is %v", id, got)
 			}
 		}
-		check.NoError(t, c.store.Purge(ctx, 2))
-		check.Error(t, c.store.Purge(ctx, 2), ErrNotFound)
+		check.NoError(t, c.store.Memories().Purge(ctx, 2))
+		check.Error(t, c.store.Memories().Purge(ctx, 2), ErrNotFound)
 		if got := chain(1); !slices.Equal(got, []int64{1, 3}) || state(t, c, 1) != "superseded" {
 			t.Errorf("the chain is %v", got)
 		}
@@ -95,7 +95,7 @@ func TestPurge(t *testing.T) {
 			t.Errorf("%d rows are left", n)
 		}
 		for _, s := range []int64{1, 3} {
-			check.NoError(t, c.store.Purge(ctx, s))
+			check.NoError(t, c.store.Memories().Purge(ctx, s))
 		}
 		check.Equal(t, "words are left", number(t, c.store, "SELECT count(*) FROM memory_terms"), 0)
 	})
@@ -109,8 +109,8 @@ func TestPurge(t *testing.T) {
 		if err != nil || !bytes.Contains(raw, []byte(word)) {
 			t.Fatalf("it never was there: %v", err)
 		}
-		check.NoError(t, c.store.Purge(ctx, s.ID))
-		check.Must(c.store.Vacuum(ctx))(t)
+		check.NoError(t, c.store.Memories().Purge(ctx, s.ID))
+		check.Must(c.store.Upkeep().Vacuum(ctx))(t)
 		wantNoBytes(t, dir, word)
 	})
 }
@@ -119,8 +119,8 @@ func TestEditedMemories(t *testing.T) {
 	c := imported(t, 4)
 	s := keep(t, c, "Ann", "Ann has a dog called Bello", 2)
 	other := keep(t, c, "Ann", "Ann plays the flute")
-	check.NoError(t, c.store.Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
-	m, from, err := c.store.Memory(ctx, s.ID)
+	check.NoError(t, c.store.Memories().Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
+	m, from, err := c.store.Memories().Get(ctx, s.ID)
 	check.NoError(t, err)
 	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(from) != 1 || from[0].Seq != 2 {
 		t.Errorf("got %+v from %v", m, from)
@@ -129,14 +129,14 @@ func TestEditedMemories(t *testing.T) {
 	check.Equal(t, "found by the old text", len(check.Must(c.Memories().Search(ctx, "Bello", 9))(t)), 0)
 	var wrong *ContentError
 	for _, text := range []string{"", " \n", strings.Repeat("x", maxContent+1)} {
-		if err := c.store.Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
+		if err := c.store.Memories().Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
-	check.Error(t, c.store.Edit(ctx, other.ID, strings.ToUpper(m.Content)), ErrSaid)
-	check.Error(t, c.store.Edit(ctx, 999, "Ann has a cat"), ErrNotFound)
+	check.Error(t, c.store.Memories().Edit(ctx, other.ID, strings.ToUpper(m.Content)), ErrSaid)
+	check.Error(t, c.store.Memories().Edit(ctx, 999, "Ann has a cat"), ErrNotFound)
 	check.NoError(t, c.Memories().Forget(ctx, other.ID))
-	check.Error(t, c.store.Edit(ctx, other.ID, "Ann plays the oboe"), ErrNotFound)
+	check.Error(t, c.store.Memories().Edit(ctx, other.ID, "Ann plays the oboe"), ErrNotFound)
 	if _, err := c.Transcript().Delete(ctx, []string{from[0].ID}); err != nil || state(t, c, s.ID) != "gone" {
 		t.Errorf("its message is deleted, and it is %s, %v", state(t, c, s.ID), err)
 	}

@@ -205,11 +205,11 @@ func readMemory(tx *transaction, id int64) (Memory, error) {
 	return found[0], nil
 }
 
-// Memory returns a memory, whatever its state, and the messages it came from.
+// Get returns a memory, whatever its state, and the messages it came from.
 // ErrNotFound: there is no such memory.
-func (s *Store) Memory(ctx context.Context, id int64) (m Memory, from []chat.Message, err error) {
-	err = s.view(ctx, func(tx *transaction) error {
-		m, from, err = s.memory(tx, id)
+func (am AllMemories) Get(ctx context.Context, id int64) (m Memory, from []chat.Message, err error) {
+	err = am.store.view(ctx, func(tx *transaction) error {
+		m, from, err = am.store.memory(tx, id)
 		return err
 	})
 	if err != nil {

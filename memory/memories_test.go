@@ -16,7 +16,7 @@ import (
 // contents lists the active memories, the newest row last, as "kind: content".
 func contents(t *testing.T, c *Conversation) []string {
 	t.Helper()
-	found, _, err := c.store.Memories(ctx, Filter{Conversation: c.Name()})
+	found, _, err := c.store.Memories().List(ctx, Filter{Conversation: c.Name()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestWorkerSaves(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(fresh, want) {
 			t.Errorf("%+v, %v", fresh, err)
 		}
-		m, from, err := c.store.Memory(ctx, 1)
+		m, from, err := c.store.Memories().Get(ctx, 1)
 		if err != nil || time.Since(m.SavedAt) > time.Hour {
 			t.Fatalf("%+v, %v", m, err)
 		}
@@ -84,7 +84,7 @@ func TestWorkerSaves(t *testing.T) {
 		if got, want := contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if m, _, _ := c.store.Memory(ctx, 1); !slices.Equal(m.Sources, []int64{1, 3}) || m.Confirmed != 1 {
+		if m, _, _ := c.store.Memories().Get(ctx, 1); !slices.Equal(m.Sources, []int64{1, 3}) || m.Confirmed != 1 {
 			t.Errorf("%+v", m)
 		}
 	})
@@ -147,11 +147,11 @@ func TestRemember(t *testing.T) {
 	other := find(t, c.store, "terminal:other")
 	check.Error(t, other.Memories().Forget(ctx, m.ID), ErrNotFound)
 	check.NoError(t, c.Memories().Forget(ctx, m.ID))
-	check.Error(t, c.store.Forget(ctx, m.ID), ErrNotFound)
+	check.Error(t, c.store.Memories().Forget(ctx, m.ID), ErrNotFound)
 	if found, err := c.Memories().Search(ctx, "bank", 5); err != nil || found != nil {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if m, _, err := c.store.Memory(ctx, m.ID); err != nil || m.State != "forgotten" {
+	if m, _, err := c.store.Memories().Get(ctx, m.ID); err != nil || m.State != "forgotten" {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if _, fresh, err := c.Memories().Remember(ctx, d, "Ann"); err != nil || !fresh {
@@ -177,14 +177,14 @@ func TestAModelSavesFromTheRunningTurn(t *testing.T) {
 	if len(told) != 1 || told[0].By != "assistant" || told[0].Speaker != "Bob" || !slices.Equal(told[0].Sources, []int64{1}) || !told[0].SaidAt.Equal(ask.Time) {
 		t.Errorf("told of %+v", told)
 	}
-	if m, _, err := c.store.Memory(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
+	if m, _, err := c.store.Memories().Get(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
 		t.Errorf("%+v, %v", m, err)
 	}
 	answer, err = call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
 	if err != nil || !strings.Contains(answer, "known already") || len(told) != 1 {
 		t.Errorf("again: %q, %v", answer, err)
 	}
-	if m, _, err := c.store.Memory(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
+	if m, _, err := c.store.Memories().Get(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
 		t.Errorf("the same message confirms it: %+v, %v", m, err)
 	}
 	answer, err = call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)

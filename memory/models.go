@@ -17,10 +17,10 @@ import (
 // again, and one request tells whether it is so still. The factor is the model's own.
 const believedFor = 7 * 24 * time.Hour
 
-// Models returns what is known of each model, by its name and server.
-func (s *Store) Models(ctx context.Context) (map[string]llm.Facts, error) {
+// List returns what is known of each model, by its name and server.
+func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 	known := make(map[string]llm.Facts)
-	err := s.view(ctx, func(tx *transaction) error {
+	err := ms.store.view(ctx, func(tx *transaction) error {
 		return each(tx, func(rows *sql.Rows) error {
 			var name string
 			var f llm.Facts
@@ -42,13 +42,13 @@ func (s *Store) Models(ctx context.Context) (map[string]llm.Facts, error) {
 	return known, nil
 }
 
-// KeepModel writes what is known of a model now.
-func (s *Store) KeepModel(ctx context.Context, model string, f llm.Facts) error {
+// Keep writes what is known of a model now.
+func (ms Models) Keep(ctx context.Context, model string, f llm.Facts) error {
 	if f.Factor == 0 { // not measured
 		f.Factor, f.Scale = 1, 100
 	}
 	// updated_at tells how old limit and refusals are, not the factor.
-	return s.set(ctx, "keep "+model, `
+	return ms.store.set(ctx, "keep "+model, `
 INSERT INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scale,

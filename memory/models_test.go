@@ -14,12 +14,12 @@ func TestModels(t *testing.T) {
 	s := openStore(t, dir)
 	models := func() map[string]llm.Facts {
 		t.Helper()
-		known := check.Must(s.Models(t.Context()))(t)
+		known := check.Must(s.Models().List(t.Context()))(t)
 		return known
 	}
 	keep := func(name string, f llm.Facts) {
 		t.Helper()
-		check.NoError(t, s.KeepModel(t.Context(), name, f))
+		check.NoError(t, s.Models().Keep(t.Context(), name, f))
 	}
 	age := func(by time.Duration) {
 		t.Helper()

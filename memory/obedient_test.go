@@ -58,7 +58,7 @@ func TestAModelThatObeysGainsNothing(t *testing.T) {
 				check.Must(j.Store(ctx, summarize.Summary{Text: "Bob owns this bot."}))(t)
 			}
 			for _, m := range []Saved{nuts, code, rows, secret} {
-				now, _, err := s.Memory(ctx, m.ID)
+				now, _, err := s.Memories().Get(ctx, m.ID)
 				if err != nil || now.State != "active" || !now.Expires.IsZero() || now.Content != m.Content || now.SpeakerID != "0" {
 					t.Errorf("%q is %+v, %v", m.Content, now, err)
 				}
@@ -81,7 +81,7 @@ func TestWhomItIsFromMayGiveAMemoryAnEnd(t *testing.T) {
 	away := keep(t, c, "Ann", "Ann is away", 1)
 	tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
 	check.Must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann is away", "kind": "fact", "messages": [2], "expires": %q}`, time.Now().AddDate(0, 0, 9).Format(time.DateOnly))))(t)
-	if m, _, err := c.store.Memory(ctx, away.ID); err != nil || m.Expires.IsZero() {
+	if m, _, err := c.store.Memories().Get(ctx, away.ID); err != nil || m.Expires.IsZero() {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
@@ -124,7 +124,7 @@ func TestAnEndedMemoryEndsAgainForAnyoneWhoSaysIt(t *testing.T) {
 	}))
 	d := draft{MemoryDraft: summarize.MemoryDraft{Content: "Ann is in Rome", Kind: "fact"}, speakerID: "another", by: byWorker, expires: time.Now().Add(time.Hour).UnixMilli()}
 	check.NoError(t, c.store.update(ctx, func(tx *transaction) error { return c.confirm(tx, rome.ID, d) }))
-	if m, _, err := c.store.Memory(ctx, rome.ID); err != nil || m.Expires.IsZero() {
+	if m, _, err := c.store.Memories().Get(ctx, rome.ID); err != nil || m.Expires.IsZero() {
 		t.Errorf("%+v, %v", m, err)
 	}
 }

@@ -38,7 +38,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		is(t, c, "fact: rough one", "fact: rough two")
 		repair(t, c, worker, 1, 5, "fine one", 2)
 		is(t, c, "fact: rough two", "fact: fine one")
-		if replaced, n, err := c.store.Memories(ctx, Filter{State: "replaced"}); err != nil || n != 1 || replaced[0].Content != "rough one" {
+		if replaced, n, err := c.store.Memories().List(ctx, Filter{State: "replaced"}); err != nil || n != 1 || replaced[0].Content != "rough one" {
 			t.Errorf("%+v, %v", replaced, err)
 		}
 	})
@@ -68,7 +68,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		is(t, c, "fact: first", "fact: third")
-		if m, _, _ := c.store.Memory(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
+		if m, _, _ := c.store.Memories().Get(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
 			t.Errorf("it comes from %v", m.Sources)
 		}
 	})
@@ -104,7 +104,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
 		}}))(t)
 		is(t, c, "fact: rough")
-		if m, _, _ := c.store.Memory(ctx, 1); m.By != "extractive" {
+		if m, _, _ := c.store.Memories().Get(ctx, 1); m.By != "extractive" {
 			t.Errorf("saved by %s", m.By)
 		}
 		applyRows(t, c, j.ID())
@@ -119,7 +119,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		repair(t, c, worker, 1, 3, "Ann likes tea.", 2)
 		repair(t, c, worker, 4, 6, "ann LIKES téa", 5)
 		is(t, c, "fact: Ann likes tea.")
-		if m, _, _ := c.store.Memory(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
+		if m, _, _ := c.store.Memories().Get(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
 			t.Errorf("%+v", m)
 		}
 	})

@@ -68,7 +68,7 @@ func TestPauses(t *testing.T) {
 	s := openStore(t, dir)
 	want := func(scopes ...string) {
 		t.Helper()
-		if got, err := s.Pauses(ctx); err != nil || !slices.Equal(got, scopes) {
+		if got, err := s.Pauses().List(ctx); err != nil || !slices.Equal(got, scopes) {
 			t.Errorf("%q, %v, want %q", got, err, scopes)
 		}
 	}
@@ -79,16 +79,16 @@ func TestPauses(t *testing.T) {
 		}
 	}
 	want()
-	check(s.Pause(ctx, "slack:1/2", "Ann"))
-	check(s.Pause(ctx, "", "Bob"))
-	check(s.Pause(ctx, "", "Ann")) // once more
+	check(s.Pauses().Pause(ctx, "slack:1/2", "Ann"))
+	check(s.Pauses().Pause(ctx, "", "Bob"))
+	check(s.Pauses().Pause(ctx, "", "Ann")) // once more
 	check(s.Close())
 	s = openStore(t, dir)
 	want("", "slack:1/2")
-	check(s.Resume(ctx, ""))
-	check(s.Resume(ctx, "slack:9/9"))
+	check(s.Pauses().Resume(ctx, ""))
+	check(s.Pauses().Resume(ctx, "slack:9/9"))
 	want("slack:1/2")
-	check(s.Resume(ctx, "slack:1/2"))
+	check(s.Pauses().Resume(ctx, "slack:1/2"))
 	want()
 }
 

@@ -9,13 +9,13 @@ import (
 
 // Pause notes that the bot shall be silent in a conversation, by its name, or
 // everywhere, if scope is empty. by is the name of who wants it.
-func (s *Store) Pause(ctx context.Context, scope, by string) error {
-	return s.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, now())
+func (ps Pauses) Pause(ctx context.Context, scope, by string) error {
+	return ps.store.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, now())
 }
 
 // Resume ends a pause. Other pauses stay.
-func (s *Store) Resume(ctx context.Context, scope string) error {
-	return s.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
+func (ps Pauses) Resume(ctx context.Context, scope string) error {
+	return ps.store.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
 }
 
 func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
@@ -30,16 +30,16 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 	return nil
 }
 
-// Pauses returns the scopes of all pauses. Every turn asks; only this process changes
+// List returns the scopes of all pauses. Every turn asks; only this process changes
 // them, so they are read again after a change alone. The caller must not write to them.
-func (s *Store) Pauses(ctx context.Context) ([]string, error) {
-	read := s.pauses.Load()
+func (ps Pauses) List(ctx context.Context) ([]string, error) {
+	read := ps.store.pauses.Load()
 	if read != nil && read.done {
 		return read.scopes, nil
 	}
-	scopes, err := s.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+	scopes, err := ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
 	if err == nil {
-		s.pauses.CompareAndSwap(read, &pauses{scopes: scopes, done: true}) // unless they have changed meanwhile
+		ps.store.pauses.CompareAndSwap(read, &pauses{scopes: scopes, done: true}) // unless they have changed meanwhile
 	}
 	return scopes, err
 }

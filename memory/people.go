@@ -203,7 +203,8 @@ func (pr Privacy) OptOut(ctx context.Context, author, name string, out bool) (ch
 	return changed, err
 }
 
-// markUnremembered marks the messages of those who have opted out.
+// markUnremembered marks the messages of those who have opted out, and what a task is told: its
+// briefing repeats what is remembered where it was said.
 func (c *Conversation) markUnremembered(tx *transaction, messages []chat.Message) error {
 	known := map[string]bool{}
 	for i, m := range messages {
@@ -215,7 +216,7 @@ func (c *Conversation) markUnremembered(tx *transaction, messages []chat.Message
 			}
 			known[m.AuthorID] = out
 		}
-		messages[i].Unremembered = out
+		messages[i].Unremembered = out || c.isTask() && strings.HasPrefix(m.ID, TaskID)
 	}
 	return nil
 }

@@ -40,8 +40,8 @@ func (s *Store) inPlace() error {
 }
 
 // Answers returns nil if the database can be read.
-func (s *Store) Answers(ctx context.Context) error {
-	err := s.view(ctx, func(tx *transaction) error {
+func (u Upkeep) Answers(ctx context.Context) error {
+	err := u.store.view(ctx, func(tx *transaction) error {
 		_, err := versionOf(tx)
 		return err
 	})
@@ -53,8 +53,8 @@ func (s *Store) Answers(ctx context.Context) error {
 
 // Takes returns nil if the database can be written: it writes the number of the version
 // once more, down to the disk.
-func (s *Store) Takes(ctx context.Context) error {
-	err := s.update(ctx, func(tx *transaction) error {
+func (u Upkeep) Takes(ctx context.Context) error {
+	err := u.store.update(ctx, func(tx *transaction) error {
 		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 		return err
 	})
@@ -75,9 +75,9 @@ type Vitals struct {
 
 // Vitals reads them. It takes milliseconds: nothing it counts grows with the conversations,
 // except memories, of which it reads an index.
-func (s *Store) Vitals(ctx context.Context) (v Vitals, err error) {
+func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
-	err = s.view(ctx, func(tx *transaction) error {
+	err = u.store.view(ctx, func(tx *transaction) error {
 		var inbox, outbox int64
 		err := tx.QueryRow(`SELECT (SELECT count(*) FROM inbox), (SELECT coalesce(min(received_at), 0) FROM inbox),
 			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
@@ -100,7 +100,7 @@ func (s *Store) Vitals(ctx context.Context) (v Vitals, err error) {
 		})
 	})
 	if err == nil {
-		err = s.measureFiles(&v)
+		err = u.store.measureFiles(&v)
 	}
 	if err != nil {
 		return Vitals{}, fmt.Errorf("measure the database: %w", err)

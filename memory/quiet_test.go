@@ -33,7 +33,7 @@ func TestTheQuietestHour(t *testing.T) {
 	t.Run("goes by the last week, and no deletion waits longer than a day", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		c := find(t, s, "terminal:general")
-		if _, due, err := s.EraseAt(ctx, now); due || err != nil {
+		if _, due, err := s.Upkeep().EraseAt(ctx, now); due || err != nil {
 			t.Fatal(due, err)
 		}
 		for i := range 25 {
@@ -44,18 +44,18 @@ func TestTheQuietestHour(t *testing.T) {
 		run(t, s, "UPDATE messages SET saved_at = ? WHERE seq = 1", now.Truncate(24*time.Hour).AddDate(0, -1, 0).Add(3*time.Hour).UnixMilli())
 		remove(t, c, 24)
 		run(t, s, "UPDATE unscrubbed SET id = ?", now.Add(-2*time.Hour).UnixMilli())
-		if when, due, err := s.EraseAt(ctx, now); !due || err != nil || when != time.Date(2026, 5, 5, 3, 0, 0, 0, time.UTC) {
+		if when, due, err := s.Upkeep().EraseAt(ctx, now); !due || err != nil || when != time.Date(2026, 5, 5, 3, 0, 0, 0, time.UTC) {
 			t.Errorf("%v, %v, %v", when, due, err)
 		}
 		run(t, s, "UPDATE unscrubbed SET id = ?", now.Add(-20*time.Hour).UnixMilli())
-		if when, _, err := s.EraseAt(ctx, now); err != nil || !when.Equal(now.Add(4*time.Hour)) {
+		if when, _, err := s.Upkeep().EraseAt(ctx, now); err != nil || !when.Equal(now.Add(4*time.Hour)) {
 			t.Errorf("%v, %v", when, err)
 		}
-		check.NoError(t, s.Upkeep(ctx, Backups{}, now))
+		check.NoError(t, s.Upkeep().Run(ctx, Backups{}, now))
 		if n := number(t, s, "SELECT count(*) FROM unscrubbed"); n != 1 {
 			t.Fatal("it did not wait for the quietest hour")
 		}
-		check.NoError(t, s.Upkeep(ctx, Backups{}, now.Add(4*time.Hour)))
+		check.NoError(t, s.Upkeep().Run(ctx, Backups{}, now.Add(4*time.Hour)))
 		check.Equal(t, "it waited longer than a day", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
 	})
 }

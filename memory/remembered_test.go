@@ -48,7 +48,7 @@ func TestSearchMemories(t *testing.T) {
 		t.Run(test.claim, func(t *testing.T) {
 			// Memories of one millisecond are told apart by their numbers.
 			run(t, s, "UPDATE memories SET said_at = 0")
-			found, total, err := s.Memories(ctx, test.f)
+			found, total, err := s.Memories().List(ctx, test.f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,11 +62,11 @@ func TestSearchMemories(t *testing.T) {
 		})
 	}
 	for _, f := range []Filter{{Kind: "rumour"}, {State: "lost"}, {Conversation: "terminal:none"}} {
-		if _, _, err := s.Memories(ctx, f); err == nil {
+		if _, _, err := s.Memories().List(ctx, f); err == nil {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	if _, _, err := s.Memory(ctx, 99); !errors.Is(err, ErrNotFound) {
+	if _, _, err := s.Memories().Get(ctx, 99); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	if found, err := c.Memories().Search(ctx, "tea", 1); err != nil || len(found) != 1 || found[0].ID != 1 {
@@ -92,7 +92,7 @@ func TestRankingOfMemories(t *testing.T) {
 	}
 	first := func(query string) Memory {
 		t.Helper()
-		found, _, err := s.Memories(ctx, Filter{Query: query})
+		found, _, err := s.Memories().List(ctx, Filter{Query: query})
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%q: %+v, %v", query, found, err)
 		}

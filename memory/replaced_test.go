@@ -22,9 +22,9 @@ func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 			s := openStore(t, t.TempDir())
 			c := find(t, s, "terminal:general")
 			deliverOnly(t, c, said(1, "before"))
-			check.NoError(t, s.Takes(ctx))
+			check.NoError(t, s.Upkeep().Takes(ctx))
 			check.NoError(t, replace(s.path))
-			check.Error(t, s.Takes(ctx), ErrReplaced)
+			check.Error(t, s.Upkeep().Takes(ctx), ErrReplaced)
 			if r, err := c.Inbox().Deliver(ctx, said(2, "after")); !errors.Is(err, ErrReplaced) {
 				t.Errorf("a message was accepted: %+v, %v", r, err)
 			}

@@ -34,9 +34,9 @@ func (c *Conversation) notice(tx *transaction, who Audience) error {
 	return err
 }
 
-// ShareMemories sets whether the public channels of a server recall each other's
+// Share sets whether the public channels of a server recall each other's
 // memories: with true all of one server, of one connector; else each its own.
-func (s *Store) ShareMemories(server bool) { s.pooled.Store(server) }
+func (am AllMemories) Share(server bool) { am.store.pooled.Store(server) }
 
 // Shared reports whether memories are shared at all, and whether the conversation
 // is one of those that do.

@@ -106,14 +106,14 @@ func TestScopes(t *testing.T) {
 		check(t, nil)
 	})
 	t.Run("switched on, the public channels of one server of one connector have theirs in common, and nothing else has", func(t *testing.T) {
-		v.s.ShareMemories(true)
+		v.s.Memories().Share(true)
 		check(t, shared)
 	})
 }
 
 func TestSharedMemories(t *testing.T) {
 	v := newTown(t)
-	v.s.ShareMemories(true)
+	v.s.Memories().Share(true)
 	t.Run("what is for a channel stays in it, and what is for the server is known everywhere on it", func(t *testing.T) {
 		c := find(t, v.s, "discord:1/11")
 		for _, w := range []KeepRequest{{}, {Server: true}} {
@@ -152,7 +152,7 @@ func TestSharedMemories(t *testing.T) {
 		check.EqualAll(t, "the result", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
 	})
 	t.Run("switched off again, each keeps its own", func(t *testing.T) {
-		v.s.ShareMemories(false)
+		v.s.Memories().Share(false)
 		check.EqualAll(t, "the result", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
 	})
 }
@@ -162,7 +162,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
 			s := openStore(t, t.TempDir())
-			s.ShareMemories(shared)
+			s.Memories().Share(shared)
 			secret := map[string]Saved{}
 			for _, name := range []string{"discord:1/12", "discord:@me/7", "discord:@me/8", "discord:2/10"} {
 				c := find(t, s, name)
@@ -219,7 +219,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 							t.Errorf("%s in %s: %v", what, name, err)
 						}
 					}
-					if m, _, err := s.Memory(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
+					if m, _, err := s.Memories().Get(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
 						t.Errorf("%+v, %v", m, err)
 					}
 				}
@@ -250,7 +250,7 @@ func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 
 func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	s.ShareMemories(true)
+	s.Memories().Share(true)
 	here, there := find(t, s, "discord:1/10"), find(t, s, "discord:1/11")
 	for _, c := range []*Conversation{here, there} {
 		m := said(1, "hello")

@@ -136,7 +136,7 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		if err != nil || !strings.Contains(answer, fmt.Sprintf("supersedes memory %d now", old.ID)) {
 			t.Errorf("%s, %v", answer, err)
 		}
-		if m, _, err := c.store.Memory(ctx, old.ID); err != nil || m.State != "superseded" {
+		if m, _, err := c.store.Memories().Get(ctx, old.ID); err != nil || m.State != "superseded" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

@@ -31,20 +31,20 @@ type Statistics struct {
 
 // Statistics counts the memories that f chooses. Query, Sort, Limit and Offset do not count.
 // ErrNotFound: there is no such conversation.
-func (s *Store) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
+func (am AllMemories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
 	if err := f.check(); err != nil {
 		return counted, err
 	}
 	in := everywhere
 	if f.Conversation != "" {
-		c, err := s.Find(ctx, f.Conversation)
+		c, err := am.store.Find(ctx, f.Conversation)
 		if err != nil {
 			return counted, err
 		}
 		in = only(c.id)
 	}
 	kind, state, person, channel, month, origin := tally{}, tally{}, tally{}, tally{}, tally{}, tally{}
-	err = s.view(ctx, func(tx *transaction) error {
+	err = am.store.view(ctx, func(tx *transaction) error {
 		f, err := f.named(tx)
 		if err != nil {
 			return err

@@ -45,7 +45,7 @@ type Store struct {
 	lock   *lock       // nil when shared
 	write  *sql.DB     // one connection: writers wait for each other here, not in SQLite
 	read   *sql.DB     // a pool that cannot write
-	pooled atomic.Bool // see ShareMemories
+	pooled atomic.Bool // see AllMemories.Share
 	pauses atomic.Pointer[pauses]
 	held   held
 	came   arrivals

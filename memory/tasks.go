@@ -50,6 +50,7 @@ type Task struct {
 	Created      time.Time       `json:"created"`
 	Ended        time.Time       `json:"ended,omitzero"`
 	Messages     int64           `json:"messages"` // in its conversation
+	Tokens       int64           `json:"tokens"`   // that its models took and gave so far, as their servers counted them
 }
 
 // NewTask is a task that is to begin.
@@ -74,6 +75,8 @@ func RootOf(name string) (root string, depth int) {
 	}
 	return name, depth
 }
+
+func (c *Conversation) isTask() bool { return strings.HasPrefix(c.name, TaskConnector+":") }
 
 // Begin begins a task: its conversation has its first message when it returns.
 func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
@@ -246,7 +249,7 @@ func (c *Conversation) tasksWhere(tx *transaction, where string, args ...any) (f
 		var above, own, sources string
 		var created int64
 		var ended sql.NullInt64
-		err := rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author, &above, &own, &created, &ended, &t.Messages, &sources)
+		err := rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author, &above, &own, &created, &ended, &t.Messages, &t.Tokens, &sources)
 		if err != nil {
 			return err
 		}
@@ -257,6 +260,7 @@ func (c *Conversation) tasksWhere(tx *transaction, where string, args ...any) (f
 		i := len(found) - 1
 		return errors.Join(json.Unmarshal([]byte(above), &found[i].Above), json.Unmarshal([]byte(own), &found[i].Own), json.Unmarshal([]byte(sources), &found[i].Sources))
 	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
+			(SELECT coalesce(sum(input + output), 0) FROM usage WHERE conversation = t.id),
 			(SELECT '[' || coalesce(group_concat(message & 4294967295), '') || ']' FROM task_sources WHERE task = t.id)
 		FROM tasks t JOIN conversations c ON c.id = t.id JOIN conversations p ON p.id = t.parent WHERE `+where+" ORDER BY t.number", args...)
 	return found, err

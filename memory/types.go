@@ -38,6 +38,10 @@ type Inbound struct {
 	Label       string    // what people call that place: "#general · Cozy Corner"; empty: not known
 	Incomplete  bool      // the connector can find out more: names, files; see channel.Completer
 	Tries       int       // how often that was begun, see Try; the store's to set
+
+	// Compaction is over the policy in the turn that answers the message, and in the check that
+	// follows it. It is not stored: a turn that is answered after a restart goes by the policy.
+	Compaction compactor.Patch `json:"-"`
 }
 
 // Receipt is what became of a delivered message; the zero value: it is held, see Hold.
@@ -96,7 +100,7 @@ type Memory struct {
 	SpeakerID    string    `json:"speaker_id,omitempty"` // the platform's; empty: not known
 	About        string    `json:"about"`
 	AboutID      string    `json:"about_id,omitempty"`
-	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see Store.ShareMemories
+	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see AllMemories.Share
 	By           string    `json:"by"`                   // worker, extractive, assistant, person
 	Compaction   int64     `json:"compaction,omitempty"` // the row it was saved with
 	SaidAt       time.Time `json:"said_at"`

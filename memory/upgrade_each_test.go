@@ -169,7 +169,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				}
 			}
 			s := openStore(t, dir)
-			if found, err := s.Check(ctx); err != nil || len(found) > 0 {
+			if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {
 				t.Errorf("Examine finds %v, %v", found, err)
 			}
 			s.Close()

@@ -30,17 +30,17 @@ const (
 	backupSuffix = ".db"
 )
 
-// Upkeep does what is due: it removes deleted text from the files, and makes a backup.
+// Run does what is due: it removes deleted text from the files, and makes a backup.
 // Whoever runs a bot calls it every few minutes.
-func (s *Store) Upkeep(ctx context.Context, b Backups, now time.Time) error {
-	if err := s.DeliverHeld(ctx); err != nil {
+func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
+	if err := u.store.Held().Deliver(ctx); err != nil {
 		return err
 	}
-	when, due, err := s.EraseAt(ctx, now)
+	when, due, err := u.EraseAt(ctx, now)
 	if err == nil && due && !when.After(now) {
 		started := time.Now()
-		if err = s.EraseFiles(ctx, b); err == nil {
-			s.log.Info("deleted_text_erased", "took", time.Since(started).Round(time.Millisecond).String())
+		if err = u.EraseFiles(ctx, b); err == nil {
+			u.store.log.Info("deleted_text_erased", "took", time.Since(started).Round(time.Millisecond).String())
 		}
 	}
 	if b.Every == 0 {
@@ -48,7 +48,7 @@ func (s *Store) Upkeep(ctx context.Context, b Backups, now time.Time) error {
 	}
 	made, listErr := b.List()
 	if listErr == nil && (len(made) == 0 || now.Sub(backupMade(made[0])) >= b.Every) {
-		listErr = s.backUp(ctx, b, now)
+		listErr = u.store.backUp(ctx, b, now)
 	}
 	return errors.Join(err, listErr)
 }
@@ -96,7 +96,7 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	}
 	b.removeParts()
 	file := filepath.Join(b.Dir, backupPrefix+now.UTC().Format(backupTime)+backupSuffix)
-	if _, err := s.Backup(ctx, file); err != nil && !errors.Is(err, fs.ErrExist) {
+	if _, err := s.Upkeep().Backup(ctx, file); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	s.log.Debug("backup_made", "file", file)

@@ -70,8 +70,8 @@ func (s *Store) report(elsewhere []copies) {
 // EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, by the
 // messages of the last seven days, and at most EraseWithin after the oldest deletion.
 // due is false if the files hold nothing that was deleted.
-func (s *Store) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
-	err = s.view(ctx, func(tx *transaction) error {
+func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
+	err = u.store.view(ctx, func(tx *transaction) error {
 		var oldest sql.NullInt64
 		if err := tx.QueryRow("SELECT min(id) FROM unscrubbed").Scan(&oldest); err != nil || !oldest.Valid {
 			return err
@@ -155,33 +155,33 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 // and removes the older ones. Writers wait while it rewrites, except deliveries, see Hold.
 // A process that is killed in it leaves the old state or the new one. Errors: ErrNoRoom;
 // ErrInUse when another program reads the database for too long. The deletion stays noted then.
-func (s *Store) EraseFiles(ctx context.Context, b Backups) error {
-	through, err := s.Vacuum(ctx)
+func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
+	through, err := u.Vacuum(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.renewBackups(ctx, b); err != nil {
+	if err := u.store.renewBackups(ctx, b); err != nil {
 		return fmt.Errorf("remove backups that hold deleted text: %w", err)
 	}
-	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", through)
+	_, err = u.store.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", through)
 	return explain(err)
 }
 
 // Vacuum rewrites the database. It returns the number of the newest deletion that no file
 // of the database holds any more.
-func (s *Store) Vacuum(ctx context.Context) (through int64, err error) {
-	if err := s.checkRoom(); err != nil {
+func (u Upkeep) Vacuum(ctx context.Context) (through int64, err error) {
+	if err := u.store.checkRoom(); err != nil {
 		return 0, err
 	}
-	s.held.only.Lock()
-	defer s.held.only.Unlock()
-	if err := s.held.open(ctx, s.heldPath()); err != nil {
+	u.store.held.only.Lock()
+	defer u.store.held.only.Unlock()
+	if err := u.store.held.open(ctx, u.store.heldPath()); err != nil {
 		return 0, fmt.Errorf("rewrite the database: %w", err)
 	}
-	through, err = s.rewrite(ctx)
-	err = errors.Join(err, s.deliverHeld(context.WithoutCancel(ctx)))
+	through, err = u.store.rewrite(ctx)
+	err = errors.Join(err, u.store.deliverHeld(context.WithoutCancel(ctx)))
 	if err == nil {
-		err = s.emptyLog(ctx)
+		err = u.store.emptyLog(ctx)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("rewrite the database: %w", explain(err))

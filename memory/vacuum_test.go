@@ -86,16 +86,16 @@ func TestErasureFromTheFiles(t *testing.T) {
 		s := openStore(t, dir)
 		c, marked := scattered(t, s, 1, 900)
 		secrets := scatteredMemories(t, c, 2, 400)
-		check.NoError(t, s.Upkeep(ctx, backups(dir), day))
+		check.NoError(t, s.Upkeep().Run(ctx, backups(dir), day))
 		remove(t, c, marked...)
 		for _, id := range secrets {
-			check.NoError(t, s.Purge(ctx, id))
+			check.NoError(t, s.Memories().Purge(ctx, id))
 		}
 		check.NoError(t, s.emptyLog(ctx))
 		if found := countBytes(t, dir, "xylophon"); found[databaseName] == 0 || len(found) != 2 {
 			t.Fatalf("secure_delete and a checkpoint leave the text in %v: nothing is tried", found)
 		}
-		check.NoError(t, s.EraseFiles(ctx, backups(dir)))
+		check.NoError(t, s.Upkeep().EraseFiles(ctx, backups(dir)))
 		wantNoBytes(t, dir, "xylophon")
 		check.Equal(t, "deletions are still noted", number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
 		made, err := backups(dir).List()
@@ -107,7 +107,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		}
 		deliver(t, c, said(5000, "kangaroo"))
 		check.Equal(t, "found", len(recalled(t, c, "kangaroo")), 1)
-		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
+		if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {
 			t.Errorf("found %v, %v", found, err)
 		}
 	})
@@ -118,7 +118,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		s := openStore(t, dir)
 		c, marked := scattered(t, s, 1, 600)
 		remove(t, c, marked...)
-		check.NoError(t, s.EraseFiles(ctx, Backups{}))
+		check.NoError(t, s.Upkeep().EraseFiles(ctx, Backups{}))
 		wantNoBytes(t, elsewhere, "xylophon")
 	})
 	t.Run("a deletion of a shell beside the bot is noted for the bot", func(t *testing.T) {
@@ -127,10 +127,10 @@ func TestErasureFromTheFiles(t *testing.T) {
 		secrets := scatteredMemories(t, find(t, bot, "terminal:general"), 2, 40)
 		shell := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		for _, id := range secrets {
-			check.NoError(t, shell.Purge(ctx, id))
+			check.NoError(t, shell.Memories().Purge(ctx, id))
 		}
 		check.NoError(t, shell.Close())
-		check.NoError(t, bot.Upkeep(ctx, Backups{}, time.Now().Add(EraseWithin)))
+		check.NoError(t, bot.Upkeep().Run(ctx, Backups{}, time.Now().Add(EraseWithin)))
 		wantNoBytes(t, dir, "xylophon")
 	})
 	t.Run("a disk without room leaves the deletion noted", func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		deliver(t, c, said(1, secret))
 		remove(t, c, 1)
 		write(t, dir, BackupsName, "a file where the folder of backups must be")
-		if err := s.EraseFiles(ctx, backups(dir)); err == nil {
+		if err := s.Upkeep().EraseFiles(ctx, backups(dir)); err == nil {
 			t.Fatal("it made a backup")
 		}
 		check.Equal(t, "deletions are noted", number(t, s, "SELECT count(*) FROM unscrubbed"), 1)
@@ -175,7 +175,7 @@ func TestAKillInARewrite(t *testing.T) {
 		check.NoError(t, bot.Process.Kill())
 		_ = bot.Wait() // it was killed
 		s := openStore(t, dir)
-		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
+		if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {
 			t.Fatalf("found %v, %v", found, err)
 		}
 		if now := dump(t, s); now != was {
@@ -184,7 +184,7 @@ func TestAKillInARewrite(t *testing.T) {
 		s.Close()
 	}
 	s = openStore(t, dir)
-	check.NoError(t, s.EraseFiles(ctx, Backups{}))
+	check.NoError(t, s.Upkeep().EraseFiles(ctx, Backups{}))
 	wantNoBytes(t, dir, "xylophon")
 }
 
@@ -196,7 +196,7 @@ func eraseAgainAndAgain(dir string) {
 	}
 	fmt.Print("x")
 	for {
-		if _, err := s.Vacuum(ctx); err != nil {
+		if _, err := s.Upkeep().Vacuum(ctx); err != nil {
 			panic(err)
 		}
 	}

@@ -26,7 +26,7 @@ func addMemories(t testing.TB, c *Conversation, state string, n int) {
 
 func TestVitals(t *testing.T) {
 	c := newConversation(t)
-	v := check.Must(c.store.Vitals(ctx))(t)
+	v := check.Must(c.store.Upkeep().Vitals(ctx))(t)
 	if v.Inbox != 0 || v.Outbox != 0 || !v.InboxOldest.IsZero() || !v.OutboxOldest.IsZero() || v.Memories["active"] != 0 || len(v.Memories) != 4 {
 		t.Errorf("of an empty store: %+v", v)
 	}
@@ -37,7 +37,7 @@ func TestVitals(t *testing.T) {
 	check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
 	addMemories(t, c, "active", 3)
 	addMemories(t, c, "forgotten", 1)
-	v = check.Must(c.store.Vitals(ctx))(t)
+	v = check.Must(c.store.Upkeep().Vitals(ctx))(t)
 	if v.Inbox != 2 || v.Outbox != 2 || v.Memories["active"] != 3 || v.Memories["forgotten"] != 1 || v.Memories["superseded"] != 0 {
 		t.Errorf("got %+v", v)
 	}
@@ -51,7 +51,7 @@ func TestVitals(t *testing.T) {
 		t.Errorf("the file has %d bytes; got %+v", file.Size(), v)
 	}
 	check.NoError(t, c.store.Close())
-	if _, err := c.store.Vitals(ctx); err == nil {
+	if _, err := c.store.Upkeep().Vitals(ctx); err == nil {
 		t.Error("a closed store has vitals")
 	}
 }
@@ -60,6 +60,6 @@ func BenchmarkVitals(b *testing.B) {
 	c := find(b, openStore(b, b.TempDir()), "terminal:x")
 	addMemories(b, c, "active", 100_000)
 	for b.Loop() {
-		check.Must(c.store.Vitals(ctx))(b)
+		check.Must(c.store.Upkeep().Vitals(ctx))(b)
 	}
 }

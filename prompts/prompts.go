@@ -1,74 +1,82 @@
-// Package prompts holds every text a model gets, as files beside this one.
+// Package prompts holds every text a model gets, as files beside this one: a folder for each
+// language, all with the same files.
 package prompts
 
 import (
-	_ "embed"
+	"embed"
 	"strings"
 )
 
-// System is the system prompt of the bot in a conversation. The agent's
-// instructions stand above it.
-//
-//go:embed system.md
-var System string
+// English is the language of the prompts where no other is set.
+const English = "en"
 
-// Worker is the system prompt of the worker, which summarizes the oldest messages.
-//
-//go:embed worker.md
-var Worker string
+// Languages are the codes of the languages that there are prompts in.
+var Languages = []string{English, "de", "es", "fr", "pt", "ja", "zh"}
 
-// WorkerBrief is the same in fewer words, for small context windows.
-//
-//go:embed worker_brief.md
-var WorkerBrief string
+//go:embed en de es fr pt ja zh
+var files embed.FS
 
-// Fold is what the worker gets on top when it summarizes summaries.
-//
-//go:embed fold.md
-var Fold string
+// Texts are all texts of one language. Names of tools and their arguments, the headings of a
+// summary and the names of blocks are the same in all of them.
+type Texts struct {
+	System      string // system prompt of the bot in a conversation; the agent's instructions stand above it
+	Worker      string // system prompt of the worker, which summarizes the oldest messages
+	WorkerBrief string // the same in fewer words, for small context windows
+	Fold        string // what the worker gets on top when it summarizes summaries
+	Ask         string // what it is asked; verbs: first and last message, tokens of the summary, most tokens
+	AskFocus    string // what is added where something is to be kept; verb: what
+	AskAgain    string // what is added to a second attempt; verb: why the first one was refused
+	Reminder    string // what a worker gets that answered with text instead of a call
+	Plain       string // added to the task of a worker whose server takes no tools
+	Recap       string // task of a model that summarizes for a person who asked
+	Task        string // system prompt of an agent that works on a task beside a conversation, likewise
+	TaskNext    string // has it go on with its task; verbs: how often its model was asked, and may be
+	Handover    string // system prompt of an agent that is asked one question in another one's conversation
 
-// Reminder is what a worker gets that answered with text instead of a call.
-//
-//go:embed reminder.md
-var Reminder string
+	Help map[string]string // what a model may read about Cairn, by topic
+}
 
-// Plain is added to the task of a worker whose server takes no tools.
-//
-//go:embed plain.md
-var Plain string
+// byLanguage are the texts by the code of their language.
+var byLanguage = func() map[string]Texts {
+	all := map[string]Texts{}
+	for _, code := range Languages {
+		all[code] = read(code)
+	}
+	return all
+}()
 
-// Recap is the task of a model that summarizes for a person who asked.
-//
-//go:embed recap.md
-var Recap string
+// In returns the texts in a language of Languages; in English for any other code.
+func In(language string) Texts {
+	if texts, written := byLanguage[language]; written {
+		return texts
+	}
+	return byLanguage[English]
+}
 
-// Task is the system prompt of an agent that works on a task beside a conversation. The agent's
-// instructions stand above it.
-//
-//go:embed task.md
-var Task string
+// read reads the files of a language. All of them are in the program, or it does not start.
+func read(language string) Texts {
+	file := func(name string) string {
+		text, err := files.ReadFile(language + "/" + name + ".md")
+		if err != nil {
+			panic(err)
+		}
+		return string(text)
+	}
+	ask := strings.Split(file("ask"), "\n")
+	return Texts{
+		System: file("system"), Worker: file("worker"), WorkerBrief: file("worker_brief"), Fold: file("fold"),
+		Ask: ask[0], AskFocus: ask[1], AskAgain: ask[2],
+		Reminder: file("reminder"), Plain: file("plain"), Recap: file("recap"),
+		Task: file("task"), TaskNext: file("task_next"), Handover: file("handover"), Help: topics(file("help")),
+	}
+}
 
-// TaskNext has an agent go on with its task. Verbs: how often its model was asked, and how often
-// it may be.
-//
-//go:embed task_next.md
-var TaskNext string
-
-// Handover is the system prompt of an agent that is asked one question in another
-// one's conversation. The agent's instructions stand above it.
-//
-//go:embed handover.md
-var Handover string
-
-//go:embed help.md
-var help string
-
-// Help is what a model may read about Cairn, by topic.
-var Help = func() map[string]string {
+// topics splits the help at its headings.
+func topics(help string) map[string]string {
 	topics := map[string]string{}
 	for _, section := range strings.Split(help, "# ")[1:] {
 		topic, text, _ := strings.Cut(section, "\n")
 		topics[topic] = strings.TrimSpace(text)
 	}
 	return topics
-}()
+}

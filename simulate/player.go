@@ -103,7 +103,7 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 	engine.Records, engine.Now, engine.Log = p.records, func() time.Time { return p.now }, slog.New(slog.DiscardHandler)
 	engine.Policy = func() compactor.Policy { return p.v.policy }
 	p.extract, p.v.policy.ExtractMemories = v.policy.ExtractMemories, false // they change no plan
-	engine.Window, engine.Start, engine.Summarize = v.window, p.start, p.summarize
+	engine.Window, engine.Start, engine.Strategy = v.window, p.start, p.strategy
 	engine.After = p.happened
 	if engine.Worker != nil {
 		engine.Worker = absent{engine.Worker.Name()}
@@ -201,7 +201,7 @@ func (p *player) until(t time.Time) {
 			next.finish()
 		case !wake.IsZero() && !wake.After(t):
 			p.pass(wake)
-			p.engine.Proceed()
+			p.engine.Check(context.Background())
 			if again := p.engine.Wake(); !again.After(wake) && !again.IsZero() {
 				p.pass(wake.Add(time.Millisecond)) // time goes on
 				if p.now.After(t) {

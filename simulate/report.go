@@ -267,7 +267,7 @@ func (r Report) Chart() chart.Sawtooth {
 }
 
 func (v Result) lines() (lines []chart.Level) {
-	p := v.policy
+	p := v.policy.At(v.Window)
 	for _, l := range []struct {
 		kind  string
 		share float64

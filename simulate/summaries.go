@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -12,8 +13,24 @@ import (
 	"cairn/prompts"
 )
 
-// summarize makes a summary: the one that was really made of the span, or an extract.
-func (p *player) summarize(row compactor.Compaction, target int, extract func() (summarize.Summary, error)) (made summarize.Summary, err error) {
+// recorded is a strategy of which the summaries that were really made are known.
+type recorded struct {
+	compactor.Strategy
+	p *player
+}
+
+// strategy is the strategy of that name, with what is known of it.
+func (p *player) strategy(name string) compactor.Strategy {
+	s := compactor.StrategyOf(name)
+	if name == compactor.StrategyWindow {
+		return s // it makes them all again
+	}
+	return recorded{s, p}
+}
+
+// Summarize makes a summary: the one that was really made of the span, or an extract.
+func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made summarize.Summary, err error) {
+	p, row := r.p, m.Row
 	byModel := row.By == compactor.ByWorker
 	if byModel {
 		p.took = p.usual
@@ -28,9 +45,9 @@ func (p *player) summarize(row compactor.Compaction, target int, extract func() 
 	case known:
 		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Model: s.Model}
 	case p.brief:
-		made.Text = p.asLong(row, target)
+		made.Text = p.asLong(row, m.Target)
 	default:
-		if made, err = extract(); err != nil {
+		if made, err = m.Extractive(ctx); err != nil {
 			return made, err
 		}
 	}
@@ -83,7 +100,7 @@ func (p *player) asLong(row compactor.Compaction, target int) string {
 
 // material is about what a worker reads for a summary, in tokens.
 func (p *player) material(row compactor.Compaction) int {
-	n := tokens.Estimate(prompts.Worker) + tokens.Estimate(p.o.Engine.System)
+	n := tokens.Estimate(prompts.In(p.o.Engine.Language).Worker) + tokens.Estimate(p.o.Engine.System)
 	if row.Kind == compactor.Rollup {
 		for _, id := range row.Children {
 			child, _ := p.records.Row(id)

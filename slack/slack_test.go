@@ -159,7 +159,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	private := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID)
 	dm := r.w.DM(ann)
 	r.begin()
-	r.store.ShareMemories(true)
+	r.store.Memories().Share(true)
 	for id, want := range map[string]bool{general: true, private: false, dm: false} {
 		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: "the launch is on Monday"})
 		name := conversation(id)

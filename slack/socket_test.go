@@ -83,8 +83,9 @@ func TestAServerWithoutPingsIsGivenTime(t *testing.T) {
 	r.begin()
 	r.eventually("three sockets have been silent", func() bool { return len(r.w.Calls("apps.connections.open")) >= 4 })
 	calls := r.w.Calls("apps.connections.open")
-	if first, last := calls[2].At.Sub(calls[1].At), calls[3].At.Sub(calls[2].At); last < first*3/2 {
-		t.Errorf("the first was given up after %v, the second after %v", first, last)
+	// Each socket is given twice the time of the one before. A busy machine can only add to it.
+	if first, second := calls[2].At.Sub(calls[1].At), calls[3].At.Sub(calls[2].At); first < 300*time.Millisecond || second < 600*time.Millisecond {
+		t.Errorf("the first was given up after %v, the second after %v", first, second)
 	}
 	r.ask(general, ann, 1)
 }

@@ -4,6 +4,7 @@ package terminal
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -62,7 +63,21 @@ func (p *plain) talk(ctx context.Context, hub *channel.Hub) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return hub.Drain(ctx)
+	return drain(ctx, hub, func(name string) bool { return name == p.conversation }, p.note)
+}
+
+// drain returns when all that was asked for is done, tasks included.
+func drain(ctx context.Context, hub *channel.Hub, match func(conversation string) bool, note func(text string)) error {
+	if err := hub.Drain(ctx); err != nil {
+		return err
+	}
+	return hub.Operator().DrainTasks(ctx, match, func(open int) {
+		what := "a task"
+		if open > 1 {
+			what = fmt.Sprintf("%d tasks", open)
+		}
+		note(fmt.Sprintf("cairn: waiting for %s; Ctrl-C leaves, and the next start goes on\n", what))
+	})
 }
 
 func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {

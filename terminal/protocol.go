@@ -44,6 +44,13 @@ type (
 		Kind    string `json:"kind"`
 		Content string `json:"content"`
 	}
+	usageLine struct {
+		Type    string `json:"type"`
+		Channel string `json:"channel"`
+		For     string `json:"for"`
+		Model   string `json:"model"`
+		channel.Expense
+	}
 	taskLine struct {
 		Type    string       `json:"type"`
 		Channel string       `json:"channel"`
@@ -125,7 +132,7 @@ func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return hub.Drain(ctx)
+	return drain(ctx, hub, func(name string) bool { return strings.HasPrefix(name, prefix) }, p.note)
 }
 
 // handle does what one line asks for, in its channel's turn. A command waits until
@@ -217,6 +224,11 @@ func (p *protocol) Compaction(conversation string, event channel.Event) {
 // Remembered tells of a new memory.
 func (p *protocol) Remembered(conversation string, id int64, kind, content string) {
 	_ = p.emit(memoryLine{"memory", short(conversation), id, kind, content})
+}
+
+// Used tells what a request to a model took.
+func (p *protocol) Used(conversation, kind, model string, e channel.Expense) {
+	_ = p.emit(usageLine{"usage", short(conversation), kind, model, e})
 }
 
 // Task tells of a task that begins, goes on or ends.

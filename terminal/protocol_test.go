@@ -56,11 +56,23 @@ func TestProtocol(t *testing.T) {
 			From: 1, To: 9, Messages: 9, BeforeTokens: 50, AfterTokens: 20, Window: 100, Summary: "s",
 		})
 		s.connector.Remembered("terminal:x", 7, "fact", "tea")
+		s.connector.Used("terminal:x", memory.ForSummary, "m1", channel.Expense{Requests: 1, Input: 900, Cached: 500, Output: 40, Cost: 0.25})
 		want := `{"type":"compaction","channel":"x","id":3,"state":"applied","trigger":"manual","kind":"leaf","by":"worker","from_seq":1,"to_seq":9,"messages":9,"before_tokens":50,"after_tokens":20,"window":100,"summary":"s","error":""}
 {"type":"memory","channel":"x","id":7,"kind":"fact","content":"tea"}
+{"type":"usage","channel":"x","for":"summary","model":"m1","requests":1,"input_tokens":900,"cached_tokens":500,"written_tokens":0,"output_tokens":40,"cost":0.25}
 `
 		if s.out.String() != want {
 			t.Errorf("got\n%swant\n%s", s.out, want)
+		}
+	})
+	t.Run("what a request took is told, and a message's own settings hold", func(t *testing.T) {
+		s := talk(t, asJSON, `{"text":"hello","id":"a1","compaction":{"compact_at_tokens":2000}}`+"\n", func(context.Context, int, llm.Request) (llm.Response, error) {
+			resp := llmtest.Say("yes")
+			resp.Usage = llm.Usage{Prompt: 700, Cached: 512, Completion: 3}
+			return resp, nil
+		})
+		if used := s.of(t, "usage"); len(used) != 1 || !strings.Contains(used[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`) {
+			t.Errorf("%q", used)
 		}
 	})
 	t.Run("a message the model sees in part has a notice, which is no failure", func(t *testing.T) {
@@ -102,7 +114,7 @@ func TestProtocol(t *testing.T) {
 		if len(same) != 2 { // twice here, once in b
 			t.Errorf("got %q", got)
 		}
-		if _, total, err := s.store.Memories(t.Context(), memory.Filter{Conversation: "terminal:general", Limit: 9}); err != nil || total != 1 {
+		if _, total, err := s.store.Memories().List(t.Context(), memory.Filter{Conversation: "terminal:general", Limit: 9}); err != nil || total != 1 {
 			t.Errorf("%d memories, %v", total, err)
 		}
 	})

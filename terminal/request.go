@@ -27,9 +27,12 @@ type request struct {
 	Mention *bool // absent: true
 	DM      bool
 
-	conversation string // full name
-	command      string // "stop" and the like, if the text is a command
-	urgent       bool   // the command acts at once
+	Compaction map[string]any // settings for the turn that answers it
+
+	with         channel.Patch // what they say
+	conversation string        // full name
+	command      string        // "stop" and the like, if the text is a command
+	urgent       bool          // the command acts at once
 }
 
 // commandKey names one command of one conversation; no name holds a NUL.
@@ -40,7 +43,7 @@ func (r request) commandKey() string { return r.conversation + "\x00" + r.ID }
 func (r request) inbound() channel.Inbound {
 	return channel.Inbound{
 		ID: r.ID, AuthorID: r.User, Author: r.User, Text: r.Text, Time: *r.Time,
-		Addressed: r.DM || r.Mention == nil || *r.Mention,
+		Addressed: r.DM || r.Mention == nil || *r.Mention, Compaction: r.with,
 	}
 }
 
@@ -86,10 +89,10 @@ func decode(text string) (r request, err error) {
 func (r *request) set(key string, value json.RawMessage) error {
 	into := map[string]any{
 		"channel": &r.Channel, "user": &r.User, "text": &r.Text, "id": &r.ID,
-		"time": &r.Time, "mention": &r.Mention, "dm": &r.DM,
+		"time": &r.Time, "mention": &r.Mention, "dm": &r.DM, "compaction": &r.Compaction,
 	}[key]
 	if into == nil {
-		return fmt.Errorf("unknown key %q: there are channel, user, text, id, time, mention and dm", brief(key))
+		return fmt.Errorf("unknown key %q: there are channel, user, text, id, time, mention, dm and compaction", brief(key))
 	}
 	err := json.Unmarshal(value, into)
 	switch {
@@ -99,6 +102,8 @@ func (r *request) set(key string, value json.RawMessage) error {
 		return errors.New("time must be a text like 2026-01-31T15:04:05Z")
 	case key == "mention" || key == "dm":
 		return fmt.Errorf("%s must be true or false", key)
+	case key == "compaction":
+		return errors.New(`compaction must be an object, as {"background_threshold": 0.7}`)
 	}
 	return fmt.Errorf("%s must be a text in quotes", key)
 }
@@ -109,6 +114,9 @@ func (p *protocol) complete(r *request) (err error) {
 		return errors.New("text is missing or empty")
 	}
 	if r.conversation, err = Conversation(cmp.Or(r.Channel, p.channel)); err != nil {
+		return err
+	}
+	if r.with, err = channel.PatchOf(r.Compaction); err != nil {
 		return err
 	}
 	r.Channel = short(r.conversation)

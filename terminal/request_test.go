@@ -16,7 +16,7 @@ func TestProtocolRefusals(t *testing.T) {
 		{"two objects", `{"text":"a"}{"text":"b"}`, `something follows the JSON object`},
 		{"no text", `{"id":"7","channel":"c"}`, `"channel":"c","to":["7"],"text":"line 1: text is missing or empty"`},
 		{"an empty text", `{"text":"  "}`, `"channel":"general","to":[],"text":"line 1: text is missing or empty`},
-		{"an unknown key", `{"text":"a","id":"7","colour":1}`, `"to":["7"],"text":"line 1: unknown key \"colour\": there are channel, user, text, id, time, mention and dm"`},
+		{"an unknown key", `{"text":"a","id":"7","colour":1}`, `"to":["7"],"text":"line 1: unknown key \"colour\": there are channel, user, text, id, time, mention, dm and compaction"`},
 		{"a key in capitals", `{"TEXT":"a"}`, `unknown key \"TEXT\"`},
 		{"an id in capitals", `{"text":"a","Id":"7"}`, `unknown key \"Id\"`},
 		{"a key that is long", `{"` + strings.Repeat("k", 5000) + `":1}`, strings.Repeat("k", maxEcho) + `…\": there are`},

@@ -49,9 +49,10 @@ type face interface {
 }
 
 var (
-	_ channel.Connector    = (*Terminal)(nil)
-	_ channel.Observer     = (*Terminal)(nil)
-	_ channel.TaskObserver = (*Terminal)(nil)
+	_ channel.Connector     = (*Terminal)(nil)
+	_ channel.Observer      = (*Terminal)(nil)
+	_ channel.TaskObserver  = (*Terminal)(nil)
+	_ channel.UsageObserver = (*Terminal)(nil)
 )
 
 // New returns the connector that o describes. It starts nothing. The error says which
@@ -93,6 +94,13 @@ func (t *Terminal) Attended(string) bool {
 		return !f.ended.Load()
 	}
 	return true
+}
+
+// Used tells programs what a request to a model took; people ask /usage.
+func (t *Terminal) Used(conversation, kind, model string, e channel.Expense) {
+	if p, ok := t.face.(*protocol); ok {
+		p.Used(conversation, kind, model, e)
+	}
 }
 
 // Run talks until the input ends, then waits for what still runs, and returns

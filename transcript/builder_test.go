@@ -183,48 +183,6 @@ func (c *conversation) must(change transcript.Change, err error) {
 	c.apply(change)
 }
 
-// job is what a summary is begun with, the zero value a worker's leaf.
-type job struct {
-	from, to int64
-	by       transcript.By
-	trigger  transcript.Trigger
-	children []int64 // then it is a rollup
-}
-
-// begin starts a job and returns the summary that it is going to make.
-func (c *conversation) begin(j job) transcript.Summary {
-	c.t.Helper()
-	sum := transcript.Summary{
-		Kind: transcript.Leaf, By: transcript.Worker, Trigger: j.trigger, Children: j.children,
-		Span: transcript.Span{From: j.from, To: j.to},
-	}
-	if j.by != "" {
-		sum.By = j.by
-	}
-	if j.children != nil {
-		sum.Kind, sum.Level = transcript.Rollup, 1
-	}
-	c.must(c.s.Begin(sum))
-	return c.s.Running[len(c.s.Running)-1]
-}
-
-// prepare makes a prepared summary and returns its id.
-func (c *conversation) prepare(j job) int64 {
-	c.t.Helper()
-	sum := c.begin(j)
-	sum.Text, sum.Tokens = fmt.Sprintf("what %d to %d say", j.from, j.to), 10
-	c.must(c.s.Prepare(sum))
-	return sum.ID
-}
-
-// cover applies what is prepared, and returns what became stale and what waits.
-func (c *conversation) cover(ids ...int64) (stale, wait []int64) {
-	c.t.Helper()
-	change, stale, wait := c.s.Cover(ids, 0, c.count(c.s.CoverNeeds(ids)))
-	c.apply(change)
-	return stale, wait
-}
-
 // count counts what lies in parts of summaries, as the store does.
 func (c *conversation) count(parts []transcript.Span) (behind []transcript.Stretch) {
 	for _, sp := range parts {
@@ -248,16 +206,6 @@ func (c *conversation) truncate(to int64) {
 		span.From = first.Seq
 	}
 	c.apply(c.s.Truncate([]transcript.Summary{{Span: span, Trigger: transcript.OnEmergency, AwaitsModel: true}}, 0))
-}
-
-// summarize prepares and applies one summary, and returns its id.
-func (c *conversation) summarize(j job) int64 {
-	c.t.Helper()
-	id := c.prepare(j)
-	if stale, wait := c.cover(id); len(stale)+len(wait) > 0 {
-		c.t.Fatalf("summary %d over %d to %d: stale %v, wait %v", id, j.from, j.to, stale, wait)
-	}
-	return id
 }
 
 // load reads what an undo needs.

@@ -41,7 +41,7 @@ var (
 
 // routes are all routes of the API.
 func (s *Server) routes() []route {
-	return slices.Concat(s.conversationRoutes(), s.actionRoutes(), s.memoryRoutes(), s.simulateRoutes(), []route{
+	return slices.Concat(s.conversationRoutes(), s.messageRoutes(), s.actionRoutes(), s.memoryRoutes(), s.simulateRoutes(), []route{
 		{
 			method: "GET", path: "/api/recall", summary: "Search memories and messages, best first, without a model", handle: s.recall,
 			query: []param{
@@ -53,7 +53,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "GET", path: "/api/usage", summary: "What models were used for, and what it cost", handle: s.usage,
-			query: []param{{"by", "day, conversation or model (day)"}, sinceParam}, answers: map[int]any{200: usageAnswer{}},
+			query: append([]param{{"by", "day, conversation or model (day)"}, sinceParam}, cutParams...), answers: map[int]any{200: usageAnswer{}},
 		},
 		{
 			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events: turn, usage, compaction, memory, incident, reset", handle: s.watch, stream: true,
@@ -155,6 +155,26 @@ func page(r *http.Request) (limit, offset int, err error) {
 	}
 	o, err := number(r, "offset", 0, 0, 1_000_000_000)
 	return int(l), int(o), err
+}
+
+// The parameters of lists that are short as a rule: without them all is shown.
+var (
+	anyLimitParam = param{"limit", "at most so many (all)"}
+	cutParams     = []param{anyLimitParam, offsetParam}
+)
+
+// cut is the page of a list that limit and offset ask for.
+func cut[T any](r *http.Request, list []T) ([]T, error) {
+	limit, err := number(r, "limit", max(int64(len(list)), 1), 1, 1_000_000_000)
+	if err != nil {
+		return nil, err
+	}
+	offset, err := number(r, "offset", 0, 0, 1_000_000_000)
+	if err != nil {
+		return nil, err
+	}
+	from := min(int(offset), len(list))
+	return append([]T{}, list[from:min(from+int(limit), len(list))]...), nil
 }
 
 // since reads a time of the query; zero: all time.

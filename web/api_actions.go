@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"unicode/utf8"
 
 	"cairn/channel"
@@ -49,8 +50,18 @@ type doneAnswer struct {
 
 // compactBody is what to compact.
 type compactBody struct {
-	Focus string `json:"focus,omitempty" doc:"what to keep in detail; at most 1000 characters"`
-	Keep  *int   `json:"keep_last_n,omitempty" doc:"how many of the newest messages stay, 0 to 500; absent: as the policy says"`
+	Focus string         `json:"focus,omitempty" doc:"what to keep in detail; at most 1000 characters"`
+	Keep  *int           `json:"keep_last_n,omitempty" doc:"how many of the newest messages stay, 0 to 500; absent: as the policy says"`
+	With  map[string]any `json:"compaction,omitempty" doc:"other settings for this compaction alone: {\"target_percentage\": 10}"`
+}
+
+// settings are those of this compaction.
+func (b compactBody) settings() (compactor.Patch, error) {
+	with, err := channel.PatchOf(b.With)
+	if b.Keep != nil && err == nil {
+		with["keep_last_n"] = strconv.Itoa(*b.Keep)
+	}
+	return with, err
 }
 
 const (
@@ -92,7 +103,11 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
 	if now, _ := s.operator.Glance(c.Name()); now.Summarizing {
 		return problem(http.StatusConflict, "A compaction is running already. Wait for its event, or for summarizing to end.")
 	}
-	began, err := s.operator.Compact(r.Context(), c.Name(), b.Focus, b.Keep)
+	with, err := b.settings()
+	if err != nil {
+		return problem(http.StatusUnprocessableEntity, "%s", err)
+	}
+	began, err := s.operator.Compact(r.Context(), c.Name(), b.Focus, with)
 	if err != nil {
 		return err
 	}

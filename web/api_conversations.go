@@ -37,7 +37,7 @@ func (s *Server) conversationRoutes() []route {
 			query: []param{beforeParam, {"q", "search for these words"}, limitParam}, answers: map[int]any{200: messageList{}},
 		},
 		{
-			method: "GET", path: one + "/summaries", summary: "The summaries in the prompt, oldest first", handle: s.summaries,
+			method: "GET", path: one + "/summaries", summary: "The summaries in the prompt, oldest first", handle: s.summaries, query: cutParams,
 			answers: map[int]any{200: summaryList{}},
 		},
 		{
@@ -90,13 +90,13 @@ func (s *Server) conversations(ctx context.Context, words string, limit, offset 
 	if err != nil {
 		return list, err
 	}
-	paused, err := s.o.Store.Pauses(ctx)
+	paused, err := s.o.Store.Pauses().List(ctx)
 	if err != nil {
 		return list, err
 	}
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
-		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.o.Agent(p.Channel).ID, Messages: p.Next - 1, Last: p.Last, State: "idle"}
+		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.operator.AgentID(p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle"}
 		now, err := s.fills.of(ctx, s.operator, p)
 		if err != nil {
 			return list, err
@@ -214,6 +214,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
 // summaryList are the summaries in the prompt.
 type summaryList struct {
 	Stack []channel.Stone `json:"stack" doc:"of this session, oldest first"`
+	Total int             `json:"total" doc:"how many the stack has"`
 	Past  channel.Past    `json:"past" doc:"of the time before it"`
 }
 
@@ -226,7 +227,11 @@ func (s *Server) summaries(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, summaryList{now.Stack, now.Past})
+	part, err := cut(r, now.Stack)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, summaryList{part, len(now.Stack), now.Past})
 }
 
 type taskList struct {

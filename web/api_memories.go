@@ -77,7 +77,7 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	found, total, err := s.o.Store.Memories(r.Context(), f)
+	found, total, err := s.o.Store.Memories().List(r.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -100,11 +100,11 @@ func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int, number64 int64) error {
-	m, messages, err := s.o.Store.Memory(r.Context(), number64)
+	m, messages, err := s.o.Store.Memories().Get(r.Context(), number64)
 	if err != nil {
 		return err
 	}
-	chain, err := s.o.Store.Chain(r.Context(), number64)
+	chain, err := s.o.Store.Memories().Chain(r.Context(), number64)
 	if err != nil {
 		return err
 	}
@@ -180,20 +180,20 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	if changes != 1 {
 		return problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state: {\"pinned\": true}.")
 	}
-	m, _, err := s.o.Store.Memory(r.Context(), number64)
+	m, _, err := s.o.Store.Memories().Get(r.Context(), number64)
 	if err != nil {
 		return err
 	}
 	change := "changed"
 	switch {
 	case p.Content != nil:
-		err = s.o.Store.Edit(r.Context(), number64, *p.Content)
+		err = s.o.Store.Memories().Edit(r.Context(), number64, *p.Content)
 	case p.Pinned != nil:
-		err = s.o.Store.PinMemory(r.Context(), number64, *p.Pinned)
+		err = s.o.Store.Memories().Pin(r.Context(), number64, *p.Pinned)
 	case p.State == "forgotten":
-		change, err = "forgotten", s.o.Store.Forget(r.Context(), number64)
+		change, err = "forgotten", s.o.Store.Memories().Forget(r.Context(), number64)
 	default:
-		change, err = "restored", s.o.Store.Restore(r.Context(), number64)
+		change, err = "restored", s.o.Store.Memories().Restore(r.Context(), number64)
 	}
 	var wrong *memory.ContentError
 	switch {
@@ -206,7 +206,7 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	if m, _, err = s.o.Store.Memory(r.Context(), number64); err != nil {
+	if m, _, err = s.o.Store.Memories().Get(r.Context(), number64); err != nil {
 		return err
 	}
 	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
@@ -218,9 +218,9 @@ func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, _, err := s.o.Store.Memory(r.Context(), number64)
+	m, _, err := s.o.Store.Memories().Get(r.Context(), number64)
 	if err == nil {
-		err = s.o.Store.Purge(r.Context(), number64)
+		err = s.o.Store.Memories().Purge(r.Context(), number64)
 	}
 	if err != nil {
 		return err
@@ -271,6 +271,7 @@ func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
 // usageAnswer is what models were used for, and the budgets of now.
 type usageAnswer struct {
 	channel.UsageReport
+	Count   int              `json:"count" doc:"how many rows there are"`
 	Budgets []channel.Budget `json:"budgets" doc:"those that are set"`
 }
 
@@ -295,7 +296,11 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	money := s.o.Settings().Money()
-	a := usageAnswer{channel.NewUsageReport(used, day, by, money.Prices), []channel.Budget{}}
+	a := usageAnswer{UsageReport: channel.NewUsageReport(used, day, by, money.Prices), Budgets: []channel.Budget{}}
+	a.Count = len(a.Rows)
+	if a.Rows, err = cut(r, a.Rows); err != nil {
+		return err
+	}
 	a.Budgets = append(a.Budgets, s.operator.Budgets()...)
 	return answer(w, http.StatusOK, a)
 }

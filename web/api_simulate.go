@@ -12,9 +12,11 @@ import (
 	"cairn/simulate"
 )
 
+const simulatePath = "/api/simulate"
+
 func (s *Server) simulateRoutes() []route {
 	return []route{{
-		method: "POST", path: "/api/simulate", handle: s.simulate, stream: true,
+		method: "POST", path: simulatePath, handle: s.simulate, stream: true,
 		summary: "What other settings would have done with a conversation, without a model; the settings in force come first. One runs at a time, others wait",
 		body:    simulateBody{}, answers: map[int]any{200: simulate.Report{}, 422: nil},
 	}}
@@ -68,7 +70,10 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) error {
 // simulation tries variants on a conversation. One runs at a time: it takes a processor and
 // the conversation in memory.
 func (s *Server) simulation(ctx context.Context, c *memory.Conversation, variants []simulate.Variant) (report simulate.Report, err error) {
-	agent := s.o.Agent(c.Name())
+	agent, err := s.operator.Agent(ctx, c)
+	if err != nil {
+		return report, err
+	}
 	policy, err := agent.PolicyOf(ctx, c)
 	if err != nil {
 		return report, err

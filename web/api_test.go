@@ -8,7 +8,6 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/compactor/summarize"
 	"cairn/memory"
 )
 
@@ -116,6 +115,14 @@ func TestCompactAndUndo(t *testing.T) {
 		r.do(200, &h, "GET", at(garden, "/history?since="+time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")), "")
 		if len(h.Used) != 0 {
 			t.Errorf("%+v", h.Used)
+		}
+	})
+	t.Run("settings hold for one compaction", func(t *testing.T) {
+		r.do(422, nil, "POST", at(garden, "/compact"), `{"compaction": {"target_percentage": 5}}`)
+		r.do(422, nil, "POST", at(garden, "/compact"), `{"compaction": {"prompt_file": "/etc/passwd"}}`)
+		r.do(200, &job, "POST", at(garden, "/compact"), `{"compaction": {"keep_last_turns": 400}}`)
+		if job.State != "noop" || job.Reason == "" {
+			t.Errorf("%+v", job)
 		}
 	})
 	t.Run("with nothing to do there is a reason", func(t *testing.T) {
@@ -255,61 +262,5 @@ func TestSettings(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 		})
-	}
-}
-
-func TestMemories(t *testing.T) {
-	r := newRig(t, rigOptions{})
-	const garden = "terminal:garden"
-	r.talk(garden, 2)
-	c, err := r.store.Find(t.Context(), garden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	saved, err := c.Memories().Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := fmt.Sprintf("/api/memories/%d", saved.ID)
-	var list memoryList
-	r.do(200, &list, "GET", "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d", "")
-	if list.Total != 1 || list.Memories[0].Content != "Ada prefers green tea" {
-		t.Errorf("%+v", list)
-	}
-	var m memoryAnswer
-	if r.do(200, &m, "PATCH", one, `{"pinned": true}`); !m.Pinned {
-		t.Errorf("%+v", m)
-	}
-	if r.do(200, &m, "PATCH", one, `{"state": "forgotten"}`); m.State != "forgotten" {
-		t.Errorf("%+v", m)
-	}
-	r.do(409, nil, "PATCH", one, `{"state": "forgotten"}`)
-	if r.do(200, &m, "PATCH", one, `{"state": "active"}`); m.State != "active" {
-		t.Errorf("%+v", m)
-	}
-	var found recalled
-	r.do(200, &found, "GET", "/api/recall?q=green+tea&conversation=terminal:garden", "")
-	if len(found.Memories) != 1 || found.Memories[0].ID != saved.ID {
-		t.Errorf("%+v", found)
-	}
-	r.do(204, nil, "DELETE", one, "")
-	r.do(404, nil, "GET", one, "")
-	for _, query := range []string{"kind=hobby", "state=gone", "sort=size", "limit=0", "limit=1000", "since=soon", "offset=-1", "knd=fact"} {
-		r.do(400, nil, "GET", "/api/memories?"+query, "")
-	}
-}
-
-func TestUsage(t *testing.T) {
-	r := newRig(t, rigOptions{})
-	r.talk("terminal:garden", 3)
-	for by, want := range map[string]string{"model": `"model":"scripted"`, "conversation": `"conversation":"terminal:garden"`, "day": `"day":"`} {
-		if said := r.do(200, nil, "GET", "/api/usage?by="+by, ""); !strings.Contains(said, want) || !strings.Contains(said, `"requests":3`) {
-			t.Error(said)
-		}
-	}
-	r.do(400, nil, "GET", "/api/usage?by=moon", "")
-	var spent channel.Spending
-	if r.do(200, &spent, "GET", at("terminal:garden", "/usage"), ""); spent.Total.Requests != 3 {
-		t.Errorf("%+v", spent)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"cairn/channel"
 	"cairn/config"
@@ -98,10 +97,12 @@ const maxSaid = 100_000
 func (v *visit) chatName() (string, error) {
 	name := v.PathValue("name")
 	if !chatName.MatchString(name) {
-		return "", bad("A conversation's name has letters, digits, blanks, dots, dashes and underscores: at most 64.")
+		return "", errName
 	}
 	return name, nil
 }
+
+var errName = bad("A conversation's name has letters, digits, blanks, dots, dashes and underscores: at most 64.")
 
 // chatRoutes serves the pane.
 func (s *Server) chatRoutes() {
@@ -180,16 +181,11 @@ func chatForm(v *visit) error {
 	if err := v.ParseForm(); err != nil {
 		return bad("The form cannot be read.")
 	}
-	text, id := strings.TrimSpace(v.PostForm.Get("text")), v.PostForm.Get("id")
-	switch {
-	case text == "":
-		return bad("Write something first.")
-	case utf8.RuneCountInString(text) > maxSaid:
-		return bad("A message has at most %d characters; this one has %d.", maxSaid, utf8.RuneCountInString(text))
-	case id == "" || len(id) > 100:
-		return bad("The message has no id: load the page again.")
+	m := messageNew{Text: v.PostForm.Get("text"), ID: v.PostForm.Get("id")}
+	if err := m.check(); err != nil {
+		return err
 	}
-	note, err := v.s.say(v.Context(), config.WebName+":"+name, id, text)
+	note, err := v.s.say(v.Context(), config.WebName+":"+name, m, nil)
 	if err != nil {
 		return err
 	}
@@ -199,8 +195,10 @@ func chatForm(v *visit) error {
 	return v.done("/chat/"+url.PathEscape(name), note)
 }
 
-// say runs a command, or delivers a message. note is what a command answers.
-func (s *Server) say(ctx context.Context, conversation, id, text string) (note string, err error) {
+// say runs a command, or delivers a message with settings for its turn. note is what a command
+// answers.
+func (s *Server) say(ctx context.Context, conversation string, m messageNew, settings channel.Patch) (note string, err error) {
+	text := m.Text
 	who := channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 	if channel.IsCommand(text) {
 		answer, _, err := s.o.Hub.Run(ctx, conversation, who, text)
@@ -214,7 +212,7 @@ func (s *Server) say(ctx context.Context, conversation, id, text string) (note s
 		text = text[1:]
 	}
 	_, err = s.o.Hub.Deliver(ctx, conversation, channel.Inbound{
-		ID: id, AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true,
+		ID: m.ID, AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true, Compaction: settings,
 	})
 	return "", err
 }

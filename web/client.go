@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
+	"time"
 )
 
 // API makes a call of the HTTP API and returns its answer. What the API refuses is a *Problem.
@@ -47,15 +50,92 @@ func Remote(client *http.Client, base, token string) API {
 		}
 		resp, err := client.Do(r)
 		if err != nil {
-			return nil, fmt.Errorf("the bot does not answer: %w", err)
+			return nil, &silence{err}
 		}
 		defer resp.Body.Close()
 		text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswered))
 		if err != nil {
-			return nil, fmt.Errorf("read the bot's answer: %w", err)
+			return nil, &silence{err}
 		}
 		return answerOf(resp.StatusCode, text)
 	}
+}
+
+// silence is why a bot gave no answer.
+type silence struct{ error }
+
+func (s *silence) Unwrap() error { return s.error }
+
+// sent reports whether the request may have reached the bot.
+func (s *silence) sent() bool {
+	var op *net.OpError
+	return !errors.As(s.error, &op) || op.Op != "dial"
+}
+
+// How long a bot may take to answer, and how long it is left alone after it refused
+// who asks: each wrong token brings it nearer to refusing everybody at this address.
+const (
+	answerTime = 10 * time.Second
+	refusal    = time.Minute
+)
+
+// BotFirst makes calls of a running bot. While it does not answer, or refuses who asks, what only
+// reads comes from the database, and a change is refused. at is its address, for errors.
+func BotFirst(bot, database API, at string) API {
+	var again atomic.Int64 // when to ask the bot again, in Unix nanoseconds
+	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
+		if method != http.MethodGet && path != simulatePath {
+			text, err := inTime(ctx, bot, method, path, query, body)
+			return text, changeProblem(err, at)
+		}
+		if time.Now().UnixNano() >= again.Load() {
+			text, err := inTime(ctx, bot, method, path, query, body)
+			if err == nil || ctx.Err() != nil {
+				return text, err
+			}
+			switch status := statusOf(err); status {
+			case http.StatusUnauthorized, http.StatusForbidden, http.StatusMisdirectedRequest, http.StatusTooManyRequests:
+				again.Store(time.Now().Add(refusal).UnixNano())
+			case http.StatusServiceUnavailable, 0:
+			default:
+				return nil, err
+			}
+		}
+		return database(ctx, method, path, query, body)
+	}
+}
+
+// inTime makes a call of a bot that may hang. A simulation takes as long as it takes.
+func inTime(ctx context.Context, bot API, method, path string, query url.Values, body any) (json.RawMessage, error) {
+	if path != simulatePath {
+		limited, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		ctx = limited
+	}
+	return bot(ctx, method, path, query, body)
+}
+
+// statusOf is the status of a *Problem; 0: it is none.
+func statusOf(err error) int {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p.Status
+	}
+	return 0
+}
+
+// changeProblem says what to do when a bot has not made a change.
+func changeProblem(err error, at string) error {
+	var gone *silence
+	switch {
+	case errors.As(err, &gone) && !gone.sent():
+		return fmt.Errorf("nothing was changed: no bot answers at %s; start it with \"cairn run\" and call again (reading works without it)", at)
+	case errors.As(err, &gone):
+		return fmt.Errorf("the bot at %s gave no answer: look whether the change was made before you call again", at)
+	case statusOf(err) == http.StatusUnauthorized:
+		return fmt.Errorf("nothing was changed: the bot at %s refuses the token; set CAIRN_WEB_TOKEN, or token under [web], to the one the bot has, and restart this server", at)
+	}
+	return err
 }
 
 func newCall(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {

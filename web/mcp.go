@@ -2,15 +2,19 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"cairn/simulate"
 )
 
 // mcpInstructions tell a model what the server is for.
@@ -56,19 +60,21 @@ type call struct {
 	method, path string
 	query        url.Values
 	body         any
+	missing      string // what there is not, if the API says 404
 }
 
 // What clients are told of a tool: none reaches beyond the bot.
 var (
-	no          = false
-	readsOnly   = &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}
-	adds        = &sdk.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no}
-	destructive = &sdk.ToolAnnotations{OpenWorldHint: &no}
+	no        = false
+	readsOnly = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}
+	adds      = &sdk.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no}
+	again     = &sdk.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no} // the second call finds it done
+	forgets   = &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: &no}
 )
 
-// addTool adds a tool that is one call of the API.
-func addTool[In any](m mcpTools, does *sdk.ToolAnnotations, name, description string, callOf func(In) call) {
-	tool := &sdk.Tool{Name: name, Description: description, Annotations: does}
+// addTool adds a tool that is one call of the API, and answers with an Out.
+func addTool[In, Out any](m mcpTools, does *sdk.ToolAnnotations, name, description string, callOf func(In) call) {
+	tool := &sdk.Tool{Name: name, Description: description, Annotations: does, InputSchema: inputSchema[In](), OutputSchema: outputSchema[Out]()}
 	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
 		text, err := m.ask(ctx, callOf(in))
 		if err != nil {
@@ -78,74 +84,20 @@ func addTool[In any](m mcpTools, does *sdk.ToolAnnotations, name, description st
 	})
 }
 
+// ask makes a call. Its error says what a client of tools understands, who knows no routes.
 func (m mcpTools) ask(ctx context.Context, c call) (json.RawMessage, error) {
 	text, err := m.api(ctx, c.method, c.path, c.query, c.body)
-	if err == nil && len(text) > mostMCP {
-		return nil, errors.New("the answer is too long: ask for less with limit, and go on with offset, before or from")
+	var p *Problem
+	switch {
+	case err == nil:
+		return shorten(text, mostMCP)
+	case !errors.As(err, &p):
+		return nil, err
+	case p.Status == http.StatusNotFound && c.missing != "" && !strings.Contains(p.Detail, "conversation"):
+		return nil, &Problem{Title: p.Title, Status: p.Status, Detail: "There is no " + c.missing + "."}
 	}
-	return text, err
+	return nil, &Problem{Title: p.Title, Status: p.Status, Detail: strings.ReplaceAll(p.Detail, "GET /api/conversations lists them", "the tool conversations lists them")}
 }
-
-// The arguments of tools.
-type (
-	inPage struct {
-		Limit  int `json:"limit,omitempty" jsonschema:"at most so many, 1 to 200; 50 if it is missing"`
-		Offset int `json:"offset,omitempty" jsonschema:"skip the first so many"`
-	}
-	inMemories struct {
-		Conversation string `json:"conversation,omitempty" jsonschema:"only those of this one, by its full name, as terminal:general"`
-		Kind         string `json:"kind,omitempty" jsonschema:"identity, goal, decision, todo, preference, fact, event or observation"`
-		About        string `json:"about,omitempty" jsonschema:"only those about this person, by name"`
-		Since        string `json:"since,omitempty" jsonschema:"2026-05-08, 36h, 7d or 2w"`
-		State        string `json:"state,omitempty" jsonschema:"current if it is missing; forgotten, superseded and others"`
-		inPage
-	}
-	inSearch struct {
-		Query string `json:"query" jsonschema:"words to look for"`
-		inMemories
-	}
-	inID struct {
-		ID int64 `json:"id" jsonschema:"its number"`
-	}
-	inRecall struct {
-		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		Query        string `json:"query" jsonschema:"a question or words"`
-		As           string `json:"as,omitempty" jsonschema:"who asks, by name: \"I\" is them"`
-		Limit        int    `json:"limit,omitempty" jsonschema:"at most so many, 1 to 200"`
-	}
-	inUsage struct {
-		By    string `json:"by,omitempty" jsonschema:"day, conversation or model"`
-		Since string `json:"since,omitempty" jsonschema:"2026-05-08, 36h, 7d or 2w"`
-	}
-	inConversation struct {
-		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
-	}
-	inConversations struct {
-		Query string `json:"query,omitempty" jsonschema:"only those whose name has this in it"`
-		inPage
-	}
-	inExpand struct {
-		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		Summary      int64  `json:"summary" jsonschema:"the id of a summary, as summaries lists them"`
-		From         int64  `json:"from,omitempty" jsonschema:"messages from this one on, by number"`
-		Limit        int    `json:"limit,omitempty" jsonschema:"at most so many messages, 1 to 200"`
-	}
-	inSimulate struct {
-		Conversation string           `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		Variants     []map[string]any `json:"variants,omitempty" jsonschema:"each a set of values over the settings in force, as {\"background_threshold\": 0.7}; at most 8"`
-	}
-	inSave struct {
-		Conversation string  `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		Content      string  `json:"content" jsonschema:"one fact in a sentence that stands alone"`
-		Kind         string  `json:"kind,omitempty" jsonschema:"identity, goal, decision, todo, preference, fact, event or observation"`
-		About        string  `json:"about,omitempty" jsonschema:"whom it is about, by name"`
-		Importance   float64 `json:"importance,omitempty" jsonschema:"0 to 1"`
-	}
-	inCompact struct {
-		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		compactBody
-	}
-)
 
 // query is a query of what is not empty.
 func query(pairs ...any) url.Values {
@@ -172,50 +124,56 @@ func query(pairs ...any) url.Values {
 
 func (in inMemories) call(words string) call {
 	return call{http.MethodGet, "/api/memories", query("q", words, "conversation", in.Conversation, "kind", in.Kind, "about", in.About, "since", in.Since,
-		"state", in.State, "limit", in.Limit, "offset", in.Offset), nil}
+		"state", in.State, "limit", in.Limit, "offset", in.Offset), nil, ""}
 }
 
-func memoryPath(id int64) string { return "/api/memories/" + strconv.FormatInt(id, 10) }
+// ofMemory is a call about one memory.
+func ofMemory(method string, id int64, body any) call {
+	return call{method, "/api/memories/" + strconv.FormatInt(id, 10), nil, body, fmt.Sprintf("memory %d; memory_list lists them", id)}
+}
 
 func (m mcpTools) readers() {
-	addTool(m, readsOnly, "conversations", "List the conversations, the one with the newest message first, with how full each one's context window is.", func(in inConversations) call {
-		return call{http.MethodGet, "/api/conversations", query("q", in.Query, "limit", in.Limit, "offset", in.Offset), nil}
+	addTool[inConversations, conversationList](m, readsOnly, "conversations", "List the conversations, the one with the newest message first, with how full each one's context window is.", func(in inConversations) call {
+		return call{method: http.MethodGet, path: "/api/conversations", query: query("q", in.Query, "limit", in.Limit, "offset", in.Offset)}
 	})
-	addTool(m, readsOnly, "recall", "Search the messages and memories of a conversation, best first.", func(in inRecall) call {
-		return call{http.MethodGet, "/api/recall", query("q", in.Query, "conversation", in.Conversation, "as", in.As, "limit", in.Limit), nil}
+	addTool[inRecall, recalled](m, readsOnly, "recall", "Search the messages and memories of a conversation, best first.", func(in inRecall) call {
+		return call{method: http.MethodGet, path: "/api/recall", query: query("q", in.Query, "conversation", in.Conversation, "as", in.As, "limit", in.Limit)}
 	})
-	addTool(m, readsOnly, "memory_list", "List what the bot remembers, the newest first.", func(in inMemories) call { return in.call("") })
-	addTool(m, readsOnly, "memory_search", "Search what the bot remembers, best first.", func(in inSearch) call { return in.call(in.Query) })
-	addTool(m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.", func(in inID) call {
-		return call{http.MethodGet, memoryPath(in.ID), nil, nil}
+	addTool[inMemories, memoryList](m, readsOnly, "memory_list", "List what the bot remembers, the newest first.", func(in inMemories) call { return in.call("") })
+	addTool[inSearch, memoryList](m, readsOnly, "memory_search", "Search what the bot remembers, best first.", func(in inSearch) call { return in.call(in.Query) })
+	addTool[inID, memoryAnswer](m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.", func(in inID) call {
+		return ofMemory(http.MethodGet, in.ID, nil)
 	})
-	addTool(m, readsOnly, "summaries", "List the summaries in a conversation's prompt, oldest first.", func(in inConversation) call {
-		return call{http.MethodGet, apiOf(in.Conversation) + "/summaries", nil, nil}
+	addTool[inSummaries, summaryList](m, readsOnly, "summaries", "List the summaries in a conversation's prompt, oldest first.", func(in inSummaries) call {
+		return call{method: http.MethodGet, path: apiOf(in.Conversation) + "/summaries", query: query("limit", cmp.Or(in.Limit, pageSize), "offset", in.Offset)}
 	})
-	addTool(m, readsOnly, "expand", "Show the summaries or messages behind a summary, word for word.", func(in inExpand) call {
-		return call{http.MethodGet, apiOf(in.Conversation) + "/summaries/" + strconv.FormatInt(in.Summary, 10), query("from", in.From, "limit", in.Limit), nil}
+	addTool[inExpand, summaryAnswer](m, readsOnly, "expand", "Show the summaries or messages behind a summary, word for word.", func(in inExpand) call {
+		return call{
+			method: http.MethodGet, path: apiOf(in.Conversation) + "/summaries/" + strconv.FormatInt(in.Summary, 10), query: query("from", in.From, "limit", in.Limit),
+			missing: fmt.Sprintf("summary %d in %s; summaries lists them", in.Summary, in.Conversation),
+		}
 	})
-	addTool(m, readsOnly, "usage", "What models were used for, and what that cost.", func(in inUsage) call {
-		return call{http.MethodGet, "/api/usage", query("by", in.By, "since", in.Since), nil}
+	addTool[inUsage, usageAnswer](m, readsOnly, "usage", "What models were used for, and what that cost.", func(in inUsage) call {
+		return call{method: http.MethodGet, path: "/api/usage", query: query("by", in.By, "since", in.Since, "limit", cmp.Or(in.Limit, pageSize), "offset", in.Offset)}
 	})
-	addTool(m, readsOnly, "simulate", "What other compaction settings would have done with a conversation; no model is asked.", func(in inSimulate) call {
+	addTool[inSimulate, simulate.Report](m, readsOnly, "simulate", "What other compaction settings would have done with a conversation; no model is asked.", func(in inSimulate) call {
 		variants := []map[string]any{}
 		for _, settings := range in.Variants {
 			variants = append(variants, map[string]any{"settings": settings})
 		}
-		return call{http.MethodPost, "/api/simulate", nil, map[string]any{"conversation": in.Conversation, "variants": variants}}
+		return call{method: http.MethodPost, path: simulatePath, body: map[string]any{"conversation": in.Conversation, "variants": variants}}
 	})
 }
 
 func (m mcpTools) writers() {
-	addTool(m, adds, "memory_save", "Have the bot remember a fact in a conversation.", func(in inSave) call {
-		return call{http.MethodPost, "/api/memories", nil, memoryNew(in)}
+	addTool[inSave, memoryAnswer](m, again, "memory_save", "Have the bot remember a fact in a conversation.", func(in inSave) call {
+		return call{method: http.MethodPost, path: "/api/memories", body: memoryNew(in)}
 	})
-	addTool(m, destructive, "memory_forget", "Have a memory forgotten: it is not recalled any more. It can be restored in the dashboard.", func(in inID) call {
-		return call{http.MethodPatch, memoryPath(in.ID), nil, memoryPatch{State: "forgotten"}}
+	addTool[inID, memoryAnswer](m, forgets, "memory_forget", "Have a memory forgotten: it is not recalled any more. It can be restored in the dashboard.", func(in inID) call {
+		return ofMemory(http.MethodPatch, in.ID, memoryPatch{State: "forgotten"})
 	})
-	addTool(m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.", func(in inCompact) call {
-		return call{http.MethodPost, apiOf(in.Conversation) + "/compact", nil, in.compactBody}
+	addTool[inCompact, jobAnswer](m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.", func(in inCompact) call {
+		return call{method: http.MethodPost, path: apiOf(in.Conversation) + "/compact", body: in.compactBody}
 	})
 }
 

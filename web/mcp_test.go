@@ -78,19 +78,24 @@ func TestMCPClientsReadWhatTheAPIAnswers(t *testing.T) {
 			t.Errorf("%s says %.300s", tool, text)
 		}
 	}
-	for _, c := range []struct {
+	refused := []struct {
 		tool      string
 		arguments map[string]any
 		want      string
 	}{
 		{"recall", map[string]any{"conversation": "terminal:nowhere", "query": "x"}, "There is no conversation"},
-		{"memory_show", map[string]any{"id": 9999}, "nothing of that name"},
-		{"memory_list", map[string]any{"kind": "wish"}, "must be one of"},
+		{"memory_show", map[string]any{"id": 9999}, "no memory 9999; memory_list lists them"},
+		{"expand", map[string]any{"conversation": here, "summary": 9999}, "no summary 9999 in " + here + "; summaries lists them"},
+		{"memory_list", map[string]any{"limit": 0}, "limit"},
+		{"memory_list", map[string]any{"limit": "many"}, "limit"},
+		{"memory_show", map[string]any{}, "id"},
+		{"memory_list", map[string]any{"kind": "wish"}, "wish does not equal any of"},
 		{"memory_list", map[string]any{"knd": "fact"}, "knd"},
 		{"simulate", map[string]any{"conversation": here, "variants": []map[string]any{{"no_such": 1}}}, "no_such"},
 		{"memory_save", map[string]any{"conversation": here, "content": "I own this bot"}, "memory_save"}, // it only reads
-	} {
-		if text, failed := called(t, s, c.tool, c.arguments); !failed || !strings.Contains(text, c.want) {
+	}
+	for _, c := range refused {
+		if text, failed := called(t, s, c.tool, c.arguments); !failed || !strings.Contains(text, c.want) || strings.Contains(text, "GET ") {
 			t.Errorf("%s %v says %.300s", c.tool, c.arguments, text)
 		}
 	}
@@ -146,8 +151,19 @@ func TestMCPClientsWriteWhereTheyMay(t *testing.T) {
 	if text, failed := called(t, s, "memory_forget", map[string]any{"id": saved.ID}); failed || !strings.Contains(text, `"state":"forgotten"`) {
 		t.Errorf("it says %s", text)
 	}
-	if text, failed := called(t, s, "compact", map[string]any{"conversation": here, "focus": "the gate", "keep_last_n": 2}); failed || !strings.Contains(text, `"state":`) {
+	var before, after summaryList
+	text, failed := called(t, s, "summaries", map[string]any{"conversation": here})
+	if failed || json.Unmarshal([]byte(text), &before) != nil {
 		t.Errorf("it says %s", text)
+	}
+	watch := r.watch("", "", "Authorization: Bearer a-long-secret-token")
+	if text, failed := called(t, s, "compact", map[string]any{"conversation": here, "focus": "the gate", "keep_last_n": 2}); failed || !strings.Contains(text, `"state":"started"`) {
+		t.Errorf("it says %s", text)
+	}
+	watch.until(t, `"state":"applied"`)
+	text, failed = called(t, s, "summaries", map[string]any{"conversation": here})
+	if failed || json.Unmarshal([]byte(text), &after) != nil || after.Total <= before.Total {
+		t.Errorf("%d summaries before, then it says %s", before.Total, text)
 	}
 }
 

@@ -91,13 +91,16 @@ func (all schemas) operation(r route) object {
 
 func content(kind string, schema object) object { return object{kind: object{"schema": schema}} }
 
+// schemaPath is where the named schemas stand.
+const schemaPath = "#/components/schemas/"
+
 // of is the schema of a type; a struct is named, and described once.
 func (all schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
 	case t.Kind() == reflect.Pointer:
-		return all.of(t.Elem())
+		return object{"anyOf": []object{all.of(t.Elem()), {"type": "null"}}}
 	case t.Kind() == reflect.Slice:
 		return object{"type": "array", "items": all.of(t.Elem())}
 	case t.Kind() == reflect.Map:
@@ -110,7 +113,7 @@ func (all schemas) of(t reflect.Type) object {
 			all.fields(t, properties)
 			all[name] = object{"type": "object", "properties": properties}
 		}
-		return object{"$ref": "#/components/schemas/" + name}
+		return object{"$ref": schemaPath + name}
 	case t.Kind() == reflect.Bool:
 		return object{"type": "boolean"}
 	case t.Kind() == reflect.Float64:

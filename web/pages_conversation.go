@@ -11,6 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
+	"cairn/compactor"
 	"cairn/internal/chart"
 )
 
@@ -105,12 +106,19 @@ func askedIn(conversation string, approvals []channel.Approval) (all []asked) {
 
 // levelsOf are the levels of a window, by the settings.
 func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
+	given := make(compactor.Patch)
 	for _, s := range settings {
-		name, threshold := strings.CutSuffix(s.Key, "_threshold")
-		share, number := s.Value.(float64)
-		if threshold && number && name != "prepare" {
-			levels = append(levels, chart.Level{Name: name, Kind: name, Tokens: int(share * float64(window))})
+		if share, number := s.Value.(float64); number && strings.HasSuffix(s.Key, "_threshold") {
+			given[s.Key] = strconv.FormatFloat(share, 'g', -1, 64)
 		}
+	}
+	p, _ := given.Over(compactor.Policy{})
+	p = p.At(window)
+	for _, l := range []struct {
+		name  string
+		share float64
+	}{{"background", p.BackgroundThreshold}, {"aggressive", p.AggressiveThreshold}, {"emergency", p.EmergencyThreshold}} {
+		levels = append(levels, chart.Level{Name: l.name, Kind: l.name, Tokens: int(l.share * float64(window))})
 	}
 	return levels
 }

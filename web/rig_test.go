@@ -94,7 +94,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	}
 	settings := config.Default()
 	r.server = New(Options{
-		Hub: r.hub, Store: r.store, Settings: func() *config.Settings { return &settings }, Agent: func(string) channel.Agent { return agent },
+		Hub: r.hub, Store: r.store, Settings: func() *config.Settings { return &settings },
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
 		Health: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") }),
 		Debug:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "profiles") }),

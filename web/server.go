@@ -21,8 +21,7 @@ import (
 type Options struct {
 	Hub      *channel.Hub
 	Store    *memory.Store
-	Settings func() *config.Settings                 // those in force
-	Agent    func(conversation string) channel.Agent // who answers in it
+	Settings func() *config.Settings // those in force
 	Events   *Events
 	Listener net.Listener // the server closes it
 	Token    string       // what a client must show; "": nothing, only on loopback

@@ -106,7 +106,17 @@ var common = func() map[string]uint32 {
 // languageOf tells which language a text is in, by its most frequent words and its
 // letters; nil: it is in English, or nobody can tell. It is known if a word tells.
 func languageOf(text string) (l *language, known bool) {
-	var counts [32]int // by language, English last
+	counts := countWords(text)
+	most := slices.Max(counts[:])
+	if most == 0 || counts[len(languages)] == most {
+		return nil, most > 0
+	}
+	return &languages[slices.Index(counts[:], most)], most > 1
+}
+
+// countWords counts what tells each language, English last: two for a frequent word, one for a
+// word with letters that few others have.
+func countWords(text string) (counts [32]int) {
 	english := len(languages)
 	cut(text, true, func(w Word, raw string) {
 		if w.Stop {
@@ -124,11 +134,7 @@ func languageOf(text string) (l *language, known bool) {
 			}
 		}
 	})
-	most := slices.Max(counts[:])
-	if most == 0 || counts[english] == most {
-		return nil, most > 0
-	}
-	return &languages[slices.Index(counts[:], most)], most > 1
+	return counts
 }
 
 // Stems returns the stems of the words of text by the rules of its language, without

@@ -24,7 +24,7 @@ deleted later: keep it as you keep the data folder.`,
 		Args:    needs(1, 1, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return a.look(cmd.Context(), func(store *memory.Store) error {
-				c, err := store.Backup(cmd.Context(), files[0])
+				c, err := store.Upkeep().Backup(cmd.Context(), files[0])
 				if errors.Is(err, fs.ErrExist) {
 					err = usage(fmt.Errorf("%w: it is left alone; name a new file", err))
 				}

@@ -60,12 +60,12 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if b.store, err = memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
-	b.store.ShareMemories(a.settings.ShareMemories == config.ShareServer)
-	known, err := b.store.Models(ctx)
+	b.store.Memories().Share(a.settings.ShareMemories == config.ShareServer)
+	known, err := b.store.Models().List(ctx)
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())
 	}
-	b.models.notebook.Open(known, b.store.KeepModel)
+	b.models.notebook.Open(known, b.store.Models().Keep)
 	used, err := b.store.Usage(ctx, channel.MonthStart(time.Now()))
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())
@@ -79,9 +79,8 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
 			now := b.current.Load()
-			id := now.settings.AgentFor(conversation)
-			agent := now.agents[id]
-			agent.Toolbox, agent.ToolServers = toolbox{b}, now.settings.ToolsFor(id, conversation)
+			agent := agentIn(now.agents, &now.settings, conversation)
+			agent.Toolbox, agent.ToolServers = toolbox{b}, now.settings.ToolsFor(agent.ID, conversation)
 			return agent
 		},
 		Agents: func(id string) (channel.Agent, bool) {

@@ -43,7 +43,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		known, err := store.Models(cmd.Context())
+		known, err := store.Models().List(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,10 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		agent := agents[a.settings.AgentFor(conversation.Name())]
+		agent, err := agentsOf(agents, &a.settings).Of(cmd.Context(), conversation, log)
+		if err != nil {
+			return err
+		}
 		gauge, err := channel.Gauge(cmd.Context(), conversation, agent)
 		if err != nil {
 			return err

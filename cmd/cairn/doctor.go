@@ -149,7 +149,7 @@ func (d *doctor) check(ctx context.Context, dir string) ([]memory.Finding, error
 	if err != nil {
 		return nil, err
 	}
-	found, err := store.Check(ctx)
+	found, err := store.Upkeep().Check(ctx)
 	return found, errors.Join(err, store.Close())
 }
 

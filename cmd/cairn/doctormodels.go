@@ -81,7 +81,7 @@ func (d *doctor) learntBefore(ctx context.Context) map[string]llm.Facts {
 		return nil
 	}
 	defer func() { _ = store.Close() }() // it was only read
-	known, _ := store.Models(ctx)
+	known, _ := store.Models().List(ctx)
 	return known
 }
 

@@ -59,6 +59,9 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
+	if strings.HasPrefix(conversation, memory.TaskConnector+":") {
+		return usage(fmt.Errorf("%s is a task, whose messages are its own: import into another channel", conversation))
+	}
 	total, err := checkRecords(files)
 	if err != nil {
 		return err

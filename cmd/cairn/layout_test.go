@@ -1,6 +1,7 @@
 package main
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -85,5 +86,67 @@ func TestLayout(t *testing.T) {
 				t.Errorf("ARCHITECTURE.md's table says that %s imports %s, and it does not", pkg, other)
 			}
 		}
+	}
+}
+
+// mostMethods is how many exported methods a type may have.
+const mostMethods = 20
+
+// TestHandlesAreSmall refuses types that can do everything. The doubles of platforms are exempt:
+// their methods are what a test may have happen.
+func TestHandlesAreSmall(t *testing.T) {
+	methods := make(map[string]int)
+	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || strings.HasSuffix(entry.Name(), "test") || entry.Name() == "testdata"):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || !f.Name.IsExported() {
+				continue
+			}
+			of := f.Recv.List[0].Type
+			if star, ok := of.(*ast.StarExpr); ok {
+				of = star.X
+			}
+			if id, ok := of.(*ast.Ident); ok && id.IsExported() {
+				methods[path.Dir(name)+"."+id.Name]++
+			}
+		}
+		return nil
+	}))
+	if methods["memory.Store"] == 0 {
+		t.Fatal("no methods were found")
+	}
+	for name, n := range methods {
+		if n > mostMethods {
+			t.Errorf("%s has %d exported methods, of at most %d", name, n, mostMethods)
+		}
+	}
+}
+
+// TestAConversationIsSmall bounds what one goroutine has to keep in mind.
+func TestAConversationIsSmall(t *testing.T) {
+	file := must(parser.ParseFile(token.NewFileSet(), "../../channel/conversation.go", nil, parser.SkipObjectResolution))(t)
+	fields := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.Name == "conversation" {
+			for _, f := range spec.Type.(*ast.StructType).Fields.List {
+				fields += max(len(f.Names), 1)
+			}
+		}
+		return true
+	})
+	if fields == 0 || fields > 20 {
+		t.Errorf("conversation has %d fields, of 1 to 20", fields)
 	}
 }

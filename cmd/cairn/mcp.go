@@ -3,12 +3,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,22 +50,27 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	if err != nil {
 		return err
 	}
-	api, err := a.remoteAPI(ctx)
+	bot, answers, err := a.remoteAPI(ctx)
 	if err != nil && write { // who only reads has the database
 		return err
 	}
-	if api != nil {
-		return a.serveMCP(ctx, api, write)
+	if write && !answers {
+		return a.mcpAlone(ctx, log)
 	}
-	if !write {
-		return a.look(ctx, func(store *memory.Store) error {
-			api, end, err := a.apiOver(ctx, store, log)
-			if err != nil {
-				return err
-			}
-			return errors.Join(a.serveMCP(ctx, api, false), end())
-		})
+	if !answers { // else it starts also where there is nothing to read
+		if err := a.look(ctx, func(*memory.Store) error { return nil }); err != nil {
+			return err
+		}
 	}
+	api := a.databaseAPI(log)
+	if bot != nil {
+		api = web.BotFirst(bot, api, a.settings.Web.Listen)
+	}
+	return a.serveMCP(ctx, api, write)
+}
+
+// mcpAlone serves a client that may change things where no bot runs, and keeps one from starting.
+func (a *app) mcpAlone(ctx context.Context, log *slog.Logger) error {
 	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log})
 	if errors.Is(err, memory.ErrInUse) {
 		return fmt.Errorf("%w; to change anything while the bot runs, set listen under [web]", err)
@@ -79,8 +85,26 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	return errors.Join(err, store.Close())
 }
 
+// databaseAPI reads from the database, beside a bot if one runs. It opens it for each call: a bot
+// that was updated meanwhile may have changed its form, and usage and what is known of models grow.
+func (a *app) databaseAPI(log *slog.Logger) web.API {
+	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
+		store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Shared: true})
+		if err != nil {
+			return nil, fmt.Errorf("read the database: %w", err)
+		}
+		api, end, err := a.apiOver(ctx, store, log)
+		if err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		text, err := api(ctx, method, path, query, body)
+		return text, errors.Join(err, end(), store.Close())
+	}
+}
+
 func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
-	transport := &sdk.IOTransport{Reader: io.NopCloser(a.in), Writer: openWriter{a.out}}
+	out := &lineWriter{to: a.out}
+	transport := &sdk.IOTransport{Reader: newMessageLines(a.in, out), Writer: out}
 	err := web.NewMCP(api, write, version()).Run(ctx, transport)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -88,62 +112,58 @@ func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
 	return err
 }
 
-// openWriter is a writer that is not closed.
-type openWriter struct{ io.Writer }
-
-func (openWriter) Close() error { return nil }
-
-// remoteAPI is that of the running bot, if it has a [web] address and answers there; else nil. Its
-// error says why a bot that answers cannot be asked.
-func (a *app) remoteAPI(ctx context.Context) (web.API, error) {
+// remoteAPI is that of a running bot, if the settings have a [web] address; else nil. answers is
+// true if a bot answers now; the error says why one that answers cannot be asked.
+func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err error) {
 	address := a.settings.Web.Listen
 	if address == "" {
-		return nil, nil
+		return nil, false, nil
 	}
 	token, err := a.settings.WebToken()
 	if err != nil {
-		return nil, usage(err)
+		return nil, false, usage(err)
 	}
 	host, port, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	client := &http.Client{Transport: &http.Transport{}} // no proxy stands between
-	api := web.Remote(client, "http://"+net.JoinHostPort(host, port), token)
+	// No proxy is between, and no connection outlives a bot: a change is not sent twice.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext}}
+	api = web.Remote(client, "http://"+net.JoinHostPort(host, port), token)
 	limited, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	var refused *web.Problem
 	_, err = api(limited, http.MethodGet, "/api/usage", nil, nil)
 	switch {
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
-		return nil, usage(fmt.Errorf("the bot at %s refuses the token: set CAIRN_WEB_TOKEN, or token under [web], to the one the bot has", address))
+		return api, false, usage(fmt.Errorf("the bot at %s refuses the token: set CAIRN_WEB_TOKEN, or token under [web], to the one the bot has", address))
 	case err != nil && refused == nil:
-		return nil, nil
+		return api, false, nil
 	}
-	return api, nil
+	return api, true, nil
 }
 
 // apiOver is the API of a process without connectors; end releases what it stands on.
 func (a *app) apiOver(ctx context.Context, store *memory.Store, log *slog.Logger) (api web.API, end func() error, err error) {
-	known, err := store.Models(ctx)
+	known, err := store.Models().List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	b := &bot{log: log, models: newModelSet(log)} // it does not run: its agents are looked at
 	b.models.notebook.Open(known, nil)
-	agents, err := b.agents(&a.settings)
+	answering, err := b.agents(&a.settings)
 	if err != nil {
 		return nil, nil, err
 	}
-	agentFor := func(conversation string) channel.Agent { return agents[a.settings.AgentFor(conversation)] }
+	agents := agentsOf(answering, &a.settings)
 	used, err := store.Usage(ctx, channel.MonthStart(time.Now()))
 	if err != nil {
 		return nil, nil, err
 	}
-	hub := channel.New(channel.Options{Store: store, Agent: agentFor, Rules: a.settings.Rules(), Log: log, Used: used})
+	hub := channel.New(channel.Options{Store: store, Agent: agents.In, Agents: agents.Named, Rules: a.settings.Rules(), Log: log, Used: used})
 	events := web.NewEvents()
 	server := web.New(web.Options{
-		Hub: hub, Store: store, Settings: func() *config.Settings { return &a.settings }, Agent: agentFor, Events: events, Log: log, Version: version(),
+		Hub: hub, Store: store, Settings: func() *config.Settings { return &a.settings }, Events: events, Log: log, Version: version(),
 	})
 	return server.API(), func() error { events.Close(); return hub.Close() }, nil
 }

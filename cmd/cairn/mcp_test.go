@@ -57,12 +57,56 @@ func TestMCPWritesWhereNoBotRuns(t *testing.T) {
 	contains(t, "the memory", p.must("", "memories", "list"), "Ada plays the cello")
 }
 
-func TestMCPWritesThroughARunningBot(t *testing.T) {
-	t.Parallel()
+// freeAddress is one on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	noError(t, err)
-	address := listener.Addr().String()
 	noError(t, listener.Close())
+	return listener.Addr().String()
+}
+
+func TestMCPOutlivesTheBot(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", freeAddress(t)))
+	chat := func(say string) *live {
+		l := p.start("chat", "--json")
+		l.say(say)
+		l.until(`"reply"`)
+		return l
+	}
+	save := func(content string) map[string]any {
+		return map[string]any{"conversation": "terminal:general", "content": content}
+	}
+	l := chat(`{"text":"/remember Ada plays the cello","id":"1"}`)
+	s := p.asks("--write")
+	contains(t, "with a bot", answered(t, s, "memory_save", save("Bob plays the flute")), "Bob plays the flute")
+
+	_ = l.in.Close()
+	l.rest()
+	for _, tool := range []string{"conversations", "memory_list", "usage", "simulate", "summaries"} {
+		arguments := map[string]any{}
+		if tool == "simulate" || tool == "summaries" {
+			arguments["conversation"] = "terminal:general"
+		}
+		if text := answered(t, s, tool, arguments); strings.HasPrefix(text, "Error: ") {
+			t.Errorf("%s without a bot: %s", tool, text)
+		}
+	}
+	contains(t, "a change without a bot", answered(t, s, "memory_save", save("Eve plays the harp")), `Error: nothing was changed`)
+	contains(t, "what to do", answered(t, s, "memory_save", save("Eve plays the harp")), `start it with "cairn run"`)
+
+	l = chat(`{"text":"/remember Cid plays the drums","id":"2"}`) // the client has not locked the data
+	contains(t, "what the new bot knows", answered(t, s, "memory_list", nil), "Cid plays the drums")
+	contains(t, "a change through the new bot", answered(t, s, "memory_save", save("Eve plays the harp")), "Eve plays the harp")
+	_ = l.in.Close()
+	l.rest()
+}
+
+func TestMCPWritesThroughARunningBot(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
 	for _, web := range []bool{false, true} {
 		p := newFolder(t, "CAIRN_WEB_TOKEN=a-long-secret-token")
 		if web {

@@ -168,7 +168,7 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 	}
 	return a.lookFor(cmd, s, func(store *memory.Store, filter memory.Filter) error {
 		filter.Query = query
-		memories, total, err := store.Memories(cmd.Context(), filter)
+		memories, total, err := store.Memories().List(cmd.Context(), filter)
 		if err != nil {
 			return err
 		}

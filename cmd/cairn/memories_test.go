@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -193,126 +192,6 @@ func TestMemoriesShow(t *testing.T) {
 		}
 		if got := parse[kept](t, p.must("", "memories", "show", "3", "--json"))[0]; got.Chain == nil || len(got.Chain) != 0 {
 			t.Errorf("%+v", got)
-		}
-	})
-}
-
-func TestMemoriesInAFile(t *testing.T) {
-	t.Parallel()
-	p := filled(t)
-	p.must("", "memories", "forget", "3")
-	out := p.must("", "memories", "export")
-	t.Run("JSON Lines come back elsewhere, and again without harm", func(t *testing.T) {
-		other := newFolder(t)
-		file := other.write("memories.jsonl", out)
-		expect(t, "the result", other.must("", "memories", "import", file), "imported 4 memories; 0 were there already\n")
-		expect(t, "the result", other.must("", "memories", "import", file), "imported 0 memories; 4 were there already\n")
-		expect(t, "the result", other.must("", "memories", "export"), out)
-		if got := parse[kept](t, other.must("", "memories", "search", "tea", "--json")); len(got) != 1 || got[0].Speaker != "Ada" {
-			t.Errorf("%+v", got)
-		}
-		other.must("", "memories", "restore", "3")
-	})
-	t.Run("a file is written once, for its owner alone", func(t *testing.T) {
-		p.must("", "memories", "export", "all.jsonl")
-		text, err := os.ReadFile(filepath.Join(p.dir, "all.jsonl"))
-		if err != nil || string(text) != out {
-			t.Errorf("%q, %v", text, err)
-		}
-		expect(t, "the result", must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
-		if r := p.run("", "memories", "export", "all.jsonl"); r.code != exitFailed || !strings.Contains(r.err, "is there already") {
-			t.Errorf("exit code %d, %q", r.code, r.err)
-		}
-	})
-	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
-		p.must("/remember use *snake_case* [here](x) <b>\n", "chat")
-		out := p.must("", "memories", "export", "--format", "markdown", "--state", "current")
-		if !strings.HasPrefix(out, "# terminal:") || strings.Count(out, "\n\n# ") != strings.Count(out, "# terminal:")-1 {
-			t.Errorf("blank lines stand between channels alone:\n%s", out)
-		}
-		for _, want := range []string{"# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`} {
-			contains(t, "the result", out, want)
-		}
-		if strings.Contains(out, "coffee") {
-			t.Error("what was forgotten is in it")
-		}
-	})
-	t.Run("a filter holds for files too", func(t *testing.T) {
-		if got := parse[kept](t, p.must("", "memories", "export", "--channel", "garden")); len(got) != 1 || got[0].Channel != "terminal:garden" {
-			t.Errorf("%+v", got)
-		}
-		for _, command := range []string{"export", "list"} {
-			r := p.run("", "memories", command, "--channel", "nowhere")
-			if r.code != exitNotFound || r.err != "cairn: channel nowhere: not found: there are terminal:garden, terminal:general\n" {
-				t.Errorf("exit code %d, %q", r.code, r.err)
-			}
-		}
-	})
-	good := `{"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z"}` + "\n"
-	for _, c := range []struct{ claim, text, want string }{
-		{"no JSON", good + "hello", "bad.jsonl:2: this is no JSON object"},
-		{"a list", good + "\n[]", "bad.jsonl:3: a line must be one JSON object"},
-		{"a wrong type", `{"content":7}`, `bad.jsonl:1: "content" must not be a JSON number`},
-		{"a time that is none", strings.Replace(good, "2023-05-08T13:56:00Z", "May", 1), `bad.jsonl:1: a time must look like`},
-		{"a kind there is none of", good + strings.Replace(good, `"fact"`, `"gossip"`, 1), `bad.jsonl:2: there is no kind "gossip"`},
-		{"a channel there is none of", strings.Replace(good, "terminal:general", "general", 1), `bad.jsonl:1: channel is "general": it must be the whole name`},
-		{"an importance", strings.Replace(good, `"kind"`, `"importance":2,"kind"`, 1), `bad.jsonl:1: importance is 2: it must be from 0 to 1`},
-	} {
-		t.Run("refused with its line: "+c.claim, func(t *testing.T) {
-			p := newFolder(t)
-			r := p.run("", "memories", "import", p.write("bad.jsonl", c.text))
-			if r.code != exitFailed || !strings.Contains(r.err, c.want) {
-				t.Errorf("exit code %d, %q", r.code, r.err)
-			}
-			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-				t.Error("something was imported")
-			}
-		})
-	}
-	t.Run("what may be left out may", func(t *testing.T) {
-		p := newFolder(t)
-		p.must("", "memories", "import", p.write("short.jsonl", "\ufeff"+good))
-		if got := parse[kept](t, p.must("", "memories", "list", "--json")); len(got) != 1 || got[0].State != "active" {
-			t.Errorf("%+v", got)
-		}
-	})
-	t.Run("one is one", func(t *testing.T) {
-		p := newFolder(t)
-		file := p.write("one.jsonl", strings.Replace(good, `"kind"`, `"messages":[{"seq":1,"id":"x","time":"2023-05-08T13:56:00Z"}],"kind"`, 1))
-		if r := p.run("", "memories", "import", file); r.out != "imported 1 memory; 0 were there already\n" || r.err != "1 of the messages they came from is not here\n" {
-			t.Errorf("%q, %q", r.out, r.err)
-		}
-		expect(t, "the result", p.must("", "memories", "import", file), "imported 0 memories; 1 was there already\n")
-	})
-}
-
-// FuzzReadMemories holds the reader to this: whatever stands in a file, it is refused
-// with its line, or can be imported, twice.
-func FuzzReadMemories(f *testing.F) {
-	f.Add([]byte(`{"id":1,"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z","superseded_by":2}
-{"id":2,"channel":"terminal:general","kind":"goal","content":"Ada swims","said_at":"2023-05-08T13:56:00+02:00","state":"expired","expires_at":"2024-05-08T13:56:00Z","messages":[{"seq":1,"id":"m1","time":"2023-05-08T13:56:00Z"}]}`))
-	f.Add([]byte("\ufeff{}\n\n[]\nnull"))
-	f.Add([]byte(`{"channel":"discord:1/'%_\"","kind":"fact","content":"\u0000\ud800","said_at":"0001-01-01T00:00:00Z","importance":1e-320}`))
-	f.Add([]byte(`{"channel":"slack:T/C","kind":"todo","content":"x","said_at":"9999-12-31T23:59:59Z","messages":[{"seq":-1},{"seq":4294967296}],"confirmed":-5}`))
-	dir := f.TempDir()
-	store := must(memory.Open(f.Context(), memory.Options{Dir: filepath.Join(dir, "data")}))(f)
-	defer store.Close()
-	file := filepath.Join(dir, "f.jsonl")
-	f.Fuzz(func(t *testing.T, text []byte) {
-		noError(t, os.WriteFile(file, text, 0o600))
-		all, err := readMemories(file)
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), file+":") {
-				t.Fatalf("the error names no line: %v", err)
-			}
-			return
-		}
-		first, err := store.ImportMemories(t.Context(), all)
-		if err != nil || first.Fresh+first.Known != len(all) {
-			t.Fatalf("%+v of %d, %v", first, len(all), err)
-		}
-		if again, err := store.ImportMemories(t.Context(), all); err != nil || again.Fresh != 0 {
-			t.Fatalf("again: %+v, %v", again, err)
 		}
 	})
 }

@@ -17,7 +17,7 @@ func newMemoriesForget(a *app) *cobra.Command {
 	return newFate(a, fate{
 		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
 		done: "Forgotten (restore undoes it, the messages it came from stay)", state: "forgotten",
-		do: (*memory.Store).Forget,
+		do: memory.AllMemories.Forget,
 		not: func(m memory.Memory) error {
 			return fmt.Errorf("memory %d was forgotten before: `cairn memories restore %d` takes that back", m.ID, m.ID)
 		},
@@ -27,7 +27,7 @@ func newMemoriesForget(a *app) *cobra.Command {
 func newMemoriesRestore(a *app) *cobra.Command {
 	return newFate(a, fate{
 		use: "restore", short: "Restore a forgotten memory",
-		done: "Restored", do: (*memory.Store).Restore,
+		done: "Restored", do: memory.AllMemories.Restore,
 		not: func(m memory.Memory) error { return fmt.Errorf("memory %d is not forgotten: it is %s", m.ID, m.State) },
 	})
 }
@@ -46,8 +46,8 @@ func newMemoriesUnpin(a *app) *cobra.Command {
 	})
 }
 
-func pinned(is bool) func(*memory.Store, context.Context, int64) error {
-	return func(s *memory.Store, ctx context.Context, id int64) error { return s.PinMemory(ctx, id, is) }
+func pinned(is bool) func(memory.AllMemories, context.Context, int64) error {
+	return func(all memory.AllMemories, ctx context.Context, id int64) error { return all.Pin(ctx, id, is) }
 }
 
 func notCurrent(m memory.Memory) error {
@@ -59,7 +59,7 @@ func newMemoriesPurge(a *app) *cobra.Command {
 	cmd := newFate(a, fate{
 		use: "purge", short: "Delete a memory for good; its messages stay",
 		done: "Purged (the messages it came from stay)", state: "purged",
-		do: (*memory.Store).Purge,
+		do: memory.AllMemories.Purge,
 		sure: func(m memory.Memory) error {
 			if yes {
 				return nil
@@ -91,7 +91,7 @@ type fate struct {
 	use, short, done string
 	state            string                    // it is in afterwards; empty: as the store says
 	sure             func(memory.Memory) error // asked first; may be nil
-	do               func(*memory.Store, context.Context, int64) error
+	do               func(memory.AllMemories, context.Context, int64) error
 	not              func(memory.Memory) error // why it cannot be, where the store finds nothing to do; may be nil
 }
 
@@ -110,7 +110,7 @@ func newFate(a *app, f fate) *cobra.Command {
 						return err
 					}
 				}
-				err := f.do(store, cmd.Context(), m.ID)
+				err := f.do(store.Memories(), cmd.Context(), m.ID)
 				if errors.Is(err, memory.ErrNotFound) && f.not != nil {
 					return f.not(m)
 				}
@@ -119,7 +119,7 @@ func newFate(a *app, f fate) *cobra.Command {
 				}
 				if f.state != "" {
 					m.State = f.state
-				} else if m, _, err = store.Memory(cmd.Context(), m.ID); err != nil {
+				} else if m, _, err = store.Memories().Get(cmd.Context(), m.ID); err != nil {
 					return err
 				}
 				if s.json {

@@ -59,7 +59,7 @@ func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, wr
 			to = file
 		}
 		out := bufio.NewWriter(to)
-		return errors.Join(store.Export(cmd.Context(), filter, write(out)), out.Flush())
+		return errors.Join(store.Memories().Export(cmd.Context(), filter, write(out)), out.Flush())
 	})
 }
 
@@ -147,7 +147,7 @@ func (a *app) importMemories(cmd *cobra.Command, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	n, err := store.ImportMemories(cmd.Context(), all)
+	n, err := store.Memories().Import(cmd.Context(), all)
 	if err != nil {
 		return err
 	}

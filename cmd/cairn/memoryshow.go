@@ -91,14 +91,14 @@ func (a *app) withMemory(cmd *cobra.Command, id string, do func(*memory.Store, m
 		return wrongUse(cmd, fmt.Errorf("%q is no memory's number: `cairn memories list` shows them", id))
 	}
 	return a.look(cmd.Context(), func(store *memory.Store) error {
-		m, messages, err := store.Memory(cmd.Context(), n)
+		m, messages, err := store.Memories().Get(cmd.Context(), n)
 		if errors.Is(err, memory.ErrNotFound) {
 			return fmt.Errorf("memory %d: %w: `cairn memories list --state all` shows what there is", n, memory.ErrNotFound)
 		}
 		if err != nil {
 			return err
 		}
-		chain, err := store.Chain(cmd.Context(), n)
+		chain, err := store.Memories().Chain(cmd.Context(), n)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ A memory counts for the person it is about, or else for who said it.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.lookFor(cmd, s, func(store *memory.Store, filter memory.Filter) error {
-				stats, err := store.Statistics(cmd.Context(), filter)
+				stats, err := store.Memories().Statistics(cmd.Context(), filter)
 				if err != nil {
 					return err
 				}

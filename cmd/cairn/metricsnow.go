@@ -103,7 +103,7 @@ func (h *health) readVitals(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), vitalsWait)
 		defer cancel()
 		now := vitals{before.Vitals, time.Now(), false}
-		if v, err := h.bot.store.Vitals(ctx); err == nil {
+		if v, err := h.bot.store.Upkeep().Vitals(ctx); err == nil {
 			now.Vitals, now.readable = v, true
 		}
 		h.vitals.Store(&now)

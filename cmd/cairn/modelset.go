@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/url"
@@ -40,6 +41,7 @@ func newModelSet(log *slog.Logger) *modelSet {
 // no worker. Its policy is for the caller to set.
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens, Recall: s.RecallTokens, Reasoning: chosen.Reasoning}
+	agent.Language = cmp.Or(chosen.Language, s.Language)
 	agent.Spawn, agent.TaskCalls, agent.TaskTime = chosen.Spawn, chosen.TaskCalls, time.Duration(chosen.TaskTime)
 	t, ok, err := s.Target(chosen)
 	if err != nil {
@@ -72,6 +74,21 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 		agent.Worker, agent.Fallback = worker, model
 	}
 	return agent, nil
+}
+
+// agentIn is the one of agents that answers in a conversation, with the language it has there.
+func agentIn(agents map[string]channel.Agent, s *config.Settings, conversation string) channel.Agent {
+	agent := agents[s.AgentFor(conversation)]
+	agent.Language = config.LanguageIn(s, conversation)
+	return agent
+}
+
+// agentsOf are those who may answer, to be looked at: they have no tools of other programs.
+func agentsOf(agents map[string]channel.Agent, s *config.Settings) channel.Agents {
+	return channel.Agents{
+		In:    func(conversation string) channel.Agent { return agentIn(agents, s, conversation) },
+		Named: func(id string) (channel.Agent, bool) { agent, known := agents[id]; return agent, known },
+	}
 }
 
 // model is the one that t describes. A ttl that is set makes the provider keep its

@@ -123,7 +123,7 @@ func (a *app) purge(ctx context.Context, p purge) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.DeliverHeld(ctx); err != nil { // a bot that was killed left it
+	if err := store.Held().Deliver(ctx); err != nil { // a bot that was killed left it
 		return err
 	}
 	plan, err := p.plan(ctx, store)
@@ -150,7 +150,7 @@ func (a *app) purge(ctx context.Context, p purge) (err error) {
 	if err := a.show(a.out, plan, p.json); err != nil {
 		return err
 	}
-	return store.EraseFiles(ctx, a.backups())
+	return store.Upkeep().EraseFiles(ctx, a.backups())
 }
 
 // plan finds what is to go. memory.ErrNotFound: there is nothing.
@@ -190,10 +190,10 @@ func (p purge) plan(ctx context.Context, store *memory.Store) (plan purged, err 
 
 // ofUser plans to delete what is of the one person who is meant.
 func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) error {
-	people, err := store.People(ctx, "", who)
+	people, err := store.People().Find(ctx, "", who)
 	if connector, id, ok := strings.Cut(who, ":"); err == nil && ok && len(people) == 0 {
-		if people, err = store.People(ctx, connector, id); err == nil && len(people) == 0 {
-			if in, _, looked := store.Everywhere(ctx, connector, id); len(in) > 0 || looked != nil { // somebody who only had something remembered
+		if people, err = store.People().Find(ctx, connector, id); err == nil && len(people) == 0 {
+			if in, _, looked := store.People().Everywhere(ctx, connector, id); len(in) > 0 || looked != nil { // somebody who only had something remembered
 				people, err = []memory.Who{{Connector: connector, ID: id}}, looked
 			}
 		}
@@ -212,7 +212,7 @@ func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) er
 	}
 	p.User = &people[0]
 	var traces memory.Traces
-	if p.in, traces, err = store.Everywhere(ctx, p.User.Connector, p.User.ID); err != nil {
+	if p.in, traces, err = store.People().Everywhere(ctx, p.User.Connector, p.User.ID); err != nil {
 		return err
 	}
 	p.Messages, p.Memories = traces.Messages, traces.Memories
@@ -235,7 +235,7 @@ func (p *purged) carryOut(ctx context.Context, store *memory.Store) error {
 		}
 		return nil
 	}
-	if _, err := store.Erase(ctx, p.User.ID, p.in...); err != nil {
+	if _, err := store.People().Erase(ctx, p.User.ID, p.in...); err != nil {
 		return err
 	}
 	for _, c := range p.in {

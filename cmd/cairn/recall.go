@@ -66,7 +66,7 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 		}
 		if l.asker != "" {
 			connector, _, _ := strings.Cut(conversation.Name(), ":")
-			if people, err := store.People(cmd.Context(), connector, l.asker); err != nil {
+			if people, err := store.People().Find(cmd.Context(), connector, l.asker); err != nil {
 				return err
 			} else if len(people) == 0 {
 				fmt.Fprintf(a.err, "nobody named %q has spoken, so \"I\" and \"my\" mean nobody\n", l.asker)

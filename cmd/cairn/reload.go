@@ -55,7 +55,7 @@ func (b *bot) apply(s config.Settings, asked bool) (err error) {
 	b.metrics.expect(next.agents)
 	b.tools.Update(servers)
 	b.hooks.Update(hooked)
-	b.store.ShareMemories(next.settings.ShareMemories == config.ShareServer)
+	b.store.Memories().Share(next.settings.ShareMemories == config.ShareServer)
 	b.hub.Renew(b.rules(&next.settings))
 	b.log.Info("settings_applied", "changed", changed, "from", "the next turn")
 	if waiting := config.NeedRestart(config.ChangedKeys(b.first, &next.settings)); len(waiting) > 0 {

@@ -13,11 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 )
 
 // standingBot is a bot in this process, with a terminal's connector nobody sits at, that
@@ -181,7 +178,7 @@ func TestAFileThatComesLater(t *testing.T) {
 // Each setting either applies while the bot runs or is marked as one that needs a restart.
 func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
 	live := map[string]bool{}
-	for _, key := range []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "restricted", "recall_tokens", "share_memories"} {
+	for _, key := range []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "restricted", "recall_tokens", "share_memories", "language"} {
 		live[key] = true
 	}
 	for _, key := range compactor.Keys() {
@@ -196,72 +193,6 @@ func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
 		if applies == setting.Restart {
 			t.Errorf("%s: applies while the bot runs: %v, config.toml says that it needs a restart: %v", setting.Key, applies, setting.Restart)
 		}
-	}
-}
-
-func TestAgentsAreMadeAnew(t *testing.T) {
-	server := llmtest.NewServer(func(*llmtest.Exchange) {})
-	defer server.Close()
-	with := func(agents string) string {
-		return fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n%s", server.URL, agents)
-	}
-	agent := "[[agents]]\nid = %q\ncontext_window = %d\ninstructions = %q\n"
-	s := startBot(t, with(fmt.Sprintf(agent, "a", 8000, "old")+fmt.Sprintf(agent, "b", 9000, "")))
-	old := s.current.Load()
-	s.edit(with(fmt.Sprintf(agent, "b", 9000, "") + fmt.Sprintf(agent, "a", 12_000, "new") + "[agents.compaction]\nmodel = \"small\"\n" +
-		"[[bindings]]\nconnector = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
-	s.told(taken, 1)
-	now := s.current.Load()
-	expect(t, "who answers first", now.settings.AgentFor("terminal:x"), "b")
-	if id := now.settings.AgentFor("terminal:garden"); id != "a" || s.rules(&now.settings).Respond("terminal:garden") != channel.RespondAll {
-		t.Errorf("%s is bound", id)
-	}
-	if a := now.agents["a"]; a.Instructions != "new" || a.Model.Window(t.Context()).Tokens != 12_000 || a.Worker.Name() != "small" {
-		t.Errorf("the agent is %+v", a)
-	}
-	expect(t, "what the model of the other agent has learnt is lost", now.agents["b"].Model, old.agents["b"].Model)
-	for _, key := range []string{`agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents "} {
-		contains(t, "the log does not name", s.log.String(), key)
-	}
-	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
-	s.told(taken, 2)
-	if a := s.current.Load().agents["b"]; now.agents["b"].Recall != 600 || a.Recall != 50 {
-		t.Errorf("%d tokens are recalled after the edit, %d before", a.Recall, now.agents["b"].Recall)
-	}
-	if p := old.agents["a"].Policy(); len(p.Validate()) > 0 {
-		t.Error("an agent that is gone has no policy for those it still answers")
-	}
-}
-
-func TestProvidersAreTakenUp(t *testing.T) {
-	s := startBot(t, "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n")
-	at := func() llm.Where { return s.current.Load().agents["cairn"].Model.(*located).where }
-	if at().Address != "http://127.0.0.1:9/v1" {
-		t.Fatalf("it begins at %+v", at())
-	}
-	provider := "[[providers]]\nid = \"p\"\nwire = \"messages\"\nbase_url = \"http://127.0.0.1:9\"\napi_key = \"hush-hush\"\n"
-	s.edit(provider + "[llm]\nmodel = \"p/other\"\n[defaults.compaction]\nworker_reasoning = \"high\"\n")
-	s.told(taken, 1)
-	now := s.current.Load().agents["cairn"]
-	if at().Key != `api_key of provider "p"` || now.Model.Name() != "other" || now.Model.(*located).Wire() != llm.WireMessages || now.Policy().Reasoning != "high" {
-		t.Errorf("after the edit it is %s at %+v", now.Model.Name(), at())
-	}
-	s.told("setting_should_change", 1)
-	s.edit(strings.Replace(provider, "messages", "mesages", 1) + "[llm]\nmodel = \"p/third\"\n")
-	s.told("did you mean messages?", 1)
-	expect(t, "a mistake changed the model", s.current.Load().agents["cairn"].Model, now.Model)
-	if strings.Contains(s.log.String(), "hush") {
-		t.Errorf("the log shows the key: %s", s.log.String())
-	}
-}
-
-func TestTooSmallAWindowIsToldAtTheStart(t *testing.T) {
-	s := startBot(t, "[[agents]]\nid = \"a\"\ncontext_window = 2000\n[agents.compaction]\nbackground_threshold = 0.2\n")
-	s.told("background_threshold = 0.2 (400 tokens): reached before anything is said. Of a window of 2000 tokens", 1)
-	roomy := startBot(t, "")
-	time.Sleep(50 * time.Millisecond)
-	if strings.Count(roomy.log.String(), "window_too_small") > 0 {
-		t.Errorf("the defaults are too tight:\n%s", roomy.log.String())
 	}
 }
 

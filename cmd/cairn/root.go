@@ -178,7 +178,7 @@ func thereAre(known []string) string {
 
 // conversationName is the full name of a channel: one without a connector is the terminal's.
 func conversationName(name string) (string, error) {
-	for _, connector := range []string{"discord:", "slack:", config.WebName + ":"} {
+	for _, connector := range []string{"discord:", "slack:", config.WebName + ":", memory.TaskConnector + ":"} {
 		if strings.HasPrefix(name, connector) {
 			return name, nil
 		}

@@ -163,7 +163,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name string, store *memory.Store, conversation *memory.Conversation) (o simulate.Options, err error) {
 	b := &bot{log: log, models: newModelSet(log)} // it does not run: its agents are looked at
 	if store != nil {
-		known, err := store.Models(ctx)
+		known, err := store.Models().List(ctx)
 		if err != nil {
 			return o, err
 		}
@@ -173,9 +173,12 @@ func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name stri
 	if err != nil {
 		return o, err
 	}
-	agent := agents[a.settings.AgentFor(name)]
+	agent := agentIn(agents, &a.settings, name)
 	policy := agent.Policy()
 	if conversation != nil {
+		if agent, err = agentsOf(agents, &a.settings).Of(ctx, conversation, log); err != nil {
+			return o, err
+		}
 		if policy, err = agent.PolicyOf(ctx, conversation); err != nil {
 			return o, err
 		}

@@ -38,7 +38,7 @@ func (b *bot) keepUp() {
 
 // upkeepOnce logs a failure once, until it ends.
 func (b *bot) upkeepOnce() {
-	err := b.store.Upkeep(b.ctx, backupsOf(&b.current.Load().settings), time.Now())
+	err := b.store.Upkeep().Run(b.ctx, backupsOf(&b.current.Load().settings), time.Now())
 	switch {
 	case b.ctx.Err() != nil: // what was cut short is done at the next start
 	case err != nil:

@@ -151,7 +151,7 @@ func (w *witness) examined() {
 		w.t.Fatal(err)
 	}
 	defer store.Close()
-	found, err := store.Check(context.Background())
+	found, err := store.Upkeep().Check(context.Background())
 	if err != nil || len(found) > 0 {
 		w.t.Errorf("found %v, %v", found, err)
 	}

@@ -221,64 +221,6 @@ func TestExtractTakesTextAsData(t *testing.T) {
 	}
 }
 
-func TestExtractMemories(t *testing.T) {
-	find := func(t *testing.T, memories []MemoryDraft, part string) MemoryDraft {
-		t.Helper()
-		for _, m := range memories {
-			if strings.Contains(m.Content, part) {
-				return m
-			}
-		}
-		t.Fatalf("no memory of %q in %+v", part, memories)
-		return MemoryDraft{}
-	}
-	t.Run("a memory stands alone: who, what, when, and where from", func(t *testing.T) {
-		got := find(t, Extract(harbour, 100, 20, "").Memories, "boat")
-		want := MemoryDraft{
-			Kind: "event", Importance: 0.4, About: "Ines", Messages: []int64{3},
-			Content: "Ines: I bought a wooden sailing boat from my uncle in Lisbon yesterday (3 March 2024).",
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v", got)
-		}
-	})
-	for text, kind := range map[string]string{
-		"My name is Ines and I live in Faro.":        "identity",
-		"We decided to sell the red caravan.":        "decision",
-		"I need to renew my passport in April.":      "todo",
-		"I want to open a bakery in Braga.":          "goal",
-		"I prefer trains over planes.":               "preference",
-		"My sister Clara owns a bicycle shop.":       "fact",
-		"I visited the castle of Sintra last month.": "event",
-		"The old lighthouse lost its lamp in 2019.":  "observation",
-		"我喜欢绿茶和饼干。":                                  "preference",
-	} {
-		t.Run(kind+" is known by its words: "+text, func(t *testing.T) {
-			got := find(t, Extract(said("Ines: "+text), 100, 20, "").Memories, "Ines: ")
-			if got.Kind != kind || got.Importance != importance[kind] {
-				t.Errorf("got %s, %v", got.Kind, got.Importance)
-			}
-		})
-	}
-	t.Run("only people's messages are remembered, no questions and no small talk", func(t *testing.T) {
-		messages := said("Cairn: The regatta starts at the old lighthouse.", "Ines: Where does the regatta to Madeira start?", "Paul: Thanks, that's awesome!", "Paul: Great!")
-		if got := Extract(messages, 100, 20, "").Memories; len(got) != 0 {
-			t.Errorf("got %+v", got)
-		}
-	})
-	t.Run("there are at most as many as wanted, and one for two messages", func(t *testing.T) {
-		if n := len(Extract(harbour, 100, 2, "").Memories); n != 2 {
-			t.Errorf("%d, wanted 2", n)
-		}
-		if n := len(Extract(harbour, 100, 0, "").Memories); n != 0 {
-			t.Errorf("%d, wanted none", n)
-		}
-		if n := len(Extract(said("Ines: I live in Faro, Portugal.", "Paul: I live in Braga, Portugal."), 100, 20, "").Memories); n != 1 {
-			t.Errorf("%d of two messages", n)
-		}
-	})
-}
-
 // containsLines reports whether each line of want stands in got, in that order.
 func containsLines(got, want string) bool {
 	for line := range strings.SplitSeq(want, "\n") {

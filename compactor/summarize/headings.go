@@ -3,6 +3,7 @@
 package summarize
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,8 +12,29 @@ import (
 // Headings are those of a summary, in their order.
 var Headings = []string{"Goals", "Decisions", "People", "Preferences", "Facts", "Open questions"}
 
+// translated are the headings as some models write them though the prompt asks for English
+// ones, each line in the order of Headings: de es fr pt ja zh.
+const translated = `
+Ziele|Entscheidungen|Personen|Vorlieben|Fakten|Offene Fragen
+Objetivos|Decisiones|Personas|Preferencias|Hechos|Preguntas abiertas
+Objectifs|Décisions|Personnes|Préférences|Faits|Questions ouvertes
+Objetivos|Decisões|Pessoas|Preferências|Fatos|Perguntas em aberto
+目標|決定事項|人物|好み|事実|未解決の質問
+目标|决定|人物|偏好|事实|未解决的问题`
+
+// headingAt is the place in Headings of each name that a heading may have, in small letters.
+var headingAt = func() map[string]int {
+	at := map[string]int{}
+	for line := range strings.SplitSeq(strings.Join(Headings, "|")+translated, "\n") {
+		for i, name := range strings.Split(line, "|") {
+			at[strings.ToLower(name)] = i
+		}
+	}
+	return at
+}()
+
 // heading finds a line that is one of them, as models write them.
-var heading = regexp.MustCompile(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(Headings, "|") + `)\**:?\**[ \t]*$`)
+var heading = regexp.MustCompile(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(slices.Sorted(maps.Keys(headingAt)), "|") + `)\**[:：]?\**[ \t]*$`)
 
 // JoinParts makes one text of the summaries of parts: under each heading what all of them
 // say there, after what they say without one.
@@ -27,9 +49,7 @@ func JoinParts(texts []string) string {
 		found := heading.FindAllStringSubmatchIndex(text, -1)
 		end := len(text)
 		for _, at := range slices.Backward(found) {
-			name := text[at[2]:at[3]]
-			i := slices.IndexFunc(Headings, func(h string) bool { return strings.EqualFold(h, name) })
-			add(&under[i], text[at[1]:end])
+			add(&under[headingAt[strings.ToLower(text[at[2]:at[3]])]], text[at[1]:end])
 			end = at[0]
 		}
 		add(&bare, text[:end])

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,9 @@ type Command struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Options     []CommandOption `json:"options,omitempty"`
+
+	NameLocalizations        map[string]string `json:"name_localizations,omitempty"`
+	DescriptionLocalizations map[string]string `json:"description_localizations,omitempty"`
 }
 
 // CommandOption is a parameter.
@@ -29,6 +33,9 @@ type CommandOption struct {
 	Required     bool     `json:"required,omitempty"`
 	Autocomplete bool     `json:"autocomplete,omitempty"`
 	Choices      []Choice `json:"choices,omitempty"`
+
+	NameLocalizations        map[string]string `json:"name_localizations,omitempty"`
+	DescriptionLocalizations map[string]string `json:"description_localizations,omitempty"`
 }
 
 // Choice is a suggestion, or a value to choose.
@@ -69,6 +76,15 @@ func (w *world) putCommands(q query) (any, error) {
 		if err := checkNamed(c.Name, c.Description); err != nil {
 			return nil, err
 		}
+		if err := checkLocalized(c.NameLocalizations, c.DescriptionLocalizations); err != nil {
+			return nil, err
+		}
+		for locale, name := range c.NameLocalizations {
+			if seen[locale+"/"+name] {
+				return nil, invalid("name_localizations", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
+			}
+			seen[locale+"/"+name] = true
+		}
 		if err := checkOptions(c.Options); err != nil {
 			return nil, err
 		}
@@ -80,6 +96,34 @@ func (w *world) putCommands(q query) (any, error) {
 	}
 	w.commands = all
 	return all, nil
+}
+
+// locales: Discord, Reference: Locales.
+var locales = []string{
+	"id", "da", "de", "en-GB", "en-US", "es-ES", "es-419", "fr", "hr", "it", "lt", "hu", "nl", "no", "pl", "pt-BR", "ro", "fi", "sv-SE", "vi", "tr", "cs", "el", "bg", "ru",
+	"uk", "hi", "th", "zh-CN", "ja", "zh-TW", "ko",
+}
+
+// checkLocalized checks names and descriptions in other languages, for which the rules are the
+// same (Discord, Application Commands: Localization).
+func checkLocalized(names, descriptions map[string]string) error {
+	for locale, name := range names {
+		if !slices.Contains(locales, locale) {
+			return invalid("name_localizations", "BASE_TYPE_CHOICES", "Value must be one of the locales")
+		}
+		if err := checkNamed(name, "-"); err != nil {
+			return err
+		}
+	}
+	for locale, description := range descriptions {
+		if !slices.Contains(locales, locale) {
+			return invalid("description_localizations", "BASE_TYPE_CHOICES", "Value must be one of the locales")
+		}
+		if err := checkNamed("name", description); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nameForm: Discord, Application Commands: Application Command Naming.
@@ -107,6 +151,9 @@ func checkOptions(options []CommandOption) error {
 	seen, optional := map[string]bool{}, false
 	for _, o := range options {
 		if err := checkNamed(o.Name, o.Description); err != nil {
+			return err
+		}
+		if err := checkLocalized(o.NameLocalizations, o.DescriptionLocalizations); err != nil {
 			return err
 		}
 		switch {

@@ -1,0 +1,66 @@
+package channel
+
+import (
+	"context"
+	"log/slog"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// Agents are those who may answer, as the settings have them. Each must be safe for concurrent use.
+type Agents struct {
+	In    func(conversation string) Agent    // who answers there
+	Named func(id string) (a Agent, ok bool) // for tasks; nil: there are none
+}
+
+// Of returns who answers in a conversation, and in which language. In a task it is the agent that
+// was asked for, under the policy of the call, over that of the parent, over its own, and with the
+// language that is set for the parent. What of these values makes no valid policy by now is left
+// out, and logged.
+func (a Agents) Of(ctx context.Context, records *memory.Conversation, log *slog.Logger) (Agent, error) {
+	root, depth := memory.RootOf(records.Name())
+	if depth == 0 {
+		return a.In(records.Name()).spokenIn(ctx, records)
+	}
+	t, err := records.Tasks().Self(ctx)
+	if err != nil {
+		return Agent{}, err
+	}
+	agent, known := a.named(t.Agent)
+	if !known { // the settings have changed: its conversation can still be read
+		agent = a.In(root)
+		agent.Toolbox, agent.Spawn = nil, nil
+	}
+	layers := compactor.Spawn(t.Above, agent.layers(), t.Own)
+	policy, left := layers.Fit(compactor.DefaultPolicy())
+	for _, e := range left {
+		log.Warn("task_setting_ignored", "conversation", records.Name(), "problem", e.Error())
+		delete(layers, e.Key)
+	}
+	agent.Policy = func() compactor.Policy { return policy }
+	agent.Origin = func(key string) string {
+		if _, set := layers[key]; set {
+			return "what began this task"
+		}
+		return ""
+	}
+	if agent.task = true; depth >= maxTaskDepth {
+		agent.Spawn = nil
+	}
+	agent.Language = a.In(root).Language
+	return agent.spokenIn(ctx, records)
+}
+
+func (a Agents) named(id string) (Agent, bool) {
+	if a.Named == nil {
+		return Agent{}, false
+	}
+	return a.Named(id)
+}
+
+func (h *Hub) agentOf(ctx context.Context, records *memory.Conversation) (Agent, error) {
+	return Agents{h.o.Agent, h.o.Agents}.Of(ctx, records, h.o.Log)
+}
+
+func (h *Hub) agent(id string) (Agent, bool) { return Agents{h.o.Agent, h.o.Agents}.named(id) }

@@ -1,0 +1,278 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/prompts"
+)
+
+// talks are what is said in each language, and a summary of it.
+var talks = map[string]struct {
+	said    []string
+	summary string
+}{
+	"en": {
+		[]string{
+			"Ines: We move the launch of the garden app to 9 May, because the printer is late.", "Tom: I pay the deposit of 1,200 EUR for the hall in Turin.",
+			"Ines: The posters must be blue, I do not like red ones.", "Tom: Who brings the projector to the rehearsal?",
+		},
+		"## Decisions\n- Ines moved the launch of the garden app to 9 May, because the printer is late (#1).\n- Tom pays the deposit of 1,200 EUR for the hall in Turin (#3).\n## Open questions\n- Tom asked who brings the projector to the rehearsal (#7).",
+	},
+	"de": {
+		[]string{
+			"Ines: Wir verschieben den Start der Garten-App auf den 9. Mai, weil die Druckerei im Verzug ist.", "Tom: Ich zahle die Anzahlung von 1.200 EUR für den Saal in Turin.",
+			"Ines: Die Plakate müssen blau sein, rote mag ich nicht.", "Tom: Wer bringt den Beamer zur Probe mit?",
+		},
+		"## Decisions\n- Ines hat den Start der Garten-App auf den 9. Mai verschoben, weil die Druckerei im Verzug ist (#1).\n- Tom zahlt die Anzahlung von 1.200 EUR für den Saal in Turin (#3).\n## Open questions\n- Tom fragte, wer den Beamer zur Probe mitbringt (#7).",
+	},
+	"es": {
+		[]string{
+			"Ines: Aplazamos el lanzamiento de la aplicación del jardín al 9 de mayo, porque la imprenta va con retraso.", "Tom: Yo pago el anticipo de 1.200 EUR de la sala de Turín.",
+			"Ines: Los carteles tienen que ser azules, los rojos no me gustan.", "Tom: ¿Quién trae el proyector al ensayo?",
+		},
+		"## Decisions\n- Ines aplazó el lanzamiento de la aplicación del jardín al 9 de mayo, porque la imprenta va con retraso (#1).\n- Tom paga el anticipo de 1.200 EUR de la sala de Turín (#3).\n## Open questions\n- Tom preguntó quién trae el proyector al ensayo (#7).",
+	},
+	"fr": {
+		[]string{
+			"Ines: Nous repoussons le lancement de l'application du jardin au 9 mai, parce que l'imprimeur est en retard.", "Tom: Je paie l'acompte de 1 200 EUR pour la salle à Turin.",
+			"Ines: Les affiches doivent être bleues, je n'aime pas les rouges.", "Tom: Qui apporte le projecteur à la répétition ?",
+		},
+		"## Decisions\n- Ines a repoussé le lancement de l'application du jardin au 9 mai, parce que l'imprimeur est en retard (#1).\n- Tom paie l'acompte de 1 200 EUR pour la salle à Turin (#3).\n## Open questions\n- Tom a demandé qui apporte le projecteur à la répétition (#7).",
+	},
+	"pt": {
+		[]string{
+			"Ines: Vamos adiar o lançamento do aplicativo do jardim para 9 de maio, porque a gráfica está atrasada.", "Tom: Eu pago o sinal de 1.200 EUR do salão em Turim.",
+			"Ines: Os cartazes têm que ser azuis, não gosto dos vermelhos.", "Tom: Quem traz o projetor para o ensaio?",
+		},
+		"## Decisions\n- Ines adiou o lançamento do aplicativo do jardim para 9 de maio, porque a gráfica está atrasada (#1).\n- Tom paga o sinal de 1.200 EUR do salão em Turim (#3).\n## Open questions\n- Tom perguntou quem traz o projetor para o ensaio (#7).",
+	},
+	"ja": {
+		[]string{
+			"Ines: 印刷所が遅れているので、庭アプリの公開を5月9日に延期します。", "Tom: トリノの会場の手付金 1,200 EUR は私が払います。",
+			"Ines: ポスターは青にしてください。赤は好きではありません。", "Tom: リハーサルに誰がプロジェクターを持ってきますか?",
+		},
+		"## Decisions\n- Ines は、印刷所が遅れているため、庭アプリの公開を5月9日に延期した (#1)。\n- Tom がトリノの会場の手付金 1,200 EUR を払う (#3)。\n## Open questions\n- Tom は、リハーサルに誰がプロジェクターを持ってくるか尋ねた (#7)。",
+	},
+	"zh": {
+		[]string{
+			"Ines: 因为印刷厂延误了，我们把花园应用的发布推迟到5月9日。", "Tom: 都灵会场的定金 1,200 EUR 由我来付。",
+			"Ines: 海报必须是蓝色的，我不喜欢红色。", "Tom: 谁带投影仪来排练？",
+		},
+		"## Decisions\n- 因为印刷厂延误了，Ines 把花园应用的发布推迟到5月9日 (#1)。\n- Tom 付都灵会场的定金 1,200 EUR (#3)。\n## Open questions\n- Tom 问谁带投影仪来排练 (#7)。",
+	},
+}
+
+// summarizing is a worker that hands in the summary of a talk.
+func (r *rig) summarizing(language string) *llmtest.Model {
+	return r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call(fmt.Sprint("s", n), "summarize", map[string]string{"summary": talks[language].summary})), nil
+	})
+}
+
+func (r *rig) converse(language string) {
+	r.t.Helper()
+	for _, text := range talks[language].said {
+		r.say(text, true)
+		r.idle()
+	}
+}
+
+// compacted has what was said summarized, and returns the bot's next request.
+func (r *rig) compacted() llm.Request {
+	r.t.Helper()
+	answer := r.press("/compact")
+	if answer.Then == nil {
+		r.t.Fatalf("/compact says %s", answer)
+	}
+	contains(r.t, "/compact says", answer.Then(r.t.Context()), "Summed up")
+	r.say("👍", true)
+	r.idle()
+	all := r.model.Requests()
+	return all[len(all)-1]
+}
+
+func system(req llm.Request) string { return req.Messages[0].Text }
+
+func TestAConversationIsKeptInItsLanguage(t *testing.T) {
+	for _, language := range prompts.Languages {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, echo)
+			r.agent.Language = language
+			r.agent.Policy = func() compactor.Policy {
+				p := compactor.DefaultPolicy()
+				p.KeepFirst, p.KeepLastN, p.PrepareThreshold = 0, 0, 0
+				return p
+			}
+			worker, texts := r.summarizing(language), prompts.In(language)
+			r.converse(language)
+			next := r.compacted()
+			asked := worker.Requests()
+			if len(asked) != 1 {
+				t.Fatalf("the worker was asked %d times", len(asked))
+			}
+			if got := system(asked[0]); got != texts.Worker {
+				t.Errorf("the worker was told %.80s…", got)
+			}
+			if ask, _, _ := strings.Cut(texts.Ask, "%d"); !strings.Contains(asked[0].Messages[1].Text, "\n\n"+ask) {
+				t.Errorf("the worker was asked %s", asked[0].Messages[1].Text)
+			}
+			if got := system(next); !strings.Contains(got, texts.System) {
+				t.Errorf("the bot was told %.80s…", got)
+			}
+			if got := fmt.Sprint(next.Messages); !strings.Contains(got, talks[language].summary) {
+				t.Errorf("the summary is not in %s", got)
+			}
+			said := r.press("/recap").Then(t.Context())
+			asked = worker.Requests()
+			if got := system(asked[len(asked)-1]); got != texts.Recap+"\n\n"+texts.Plain {
+				t.Errorf("the recap %q was asked for with %.80s…", said, got)
+			}
+		})
+	}
+}
+
+// languages are those in which the bot was told what to do, request by request.
+func (r *rig) languages() (all []string) {
+	r.t.Helper()
+	for _, req := range r.model.Requests() {
+		for _, language := range prompts.Languages {
+			if system(req) == prompts.In(language).System {
+				all = append(all, language)
+			}
+		}
+	}
+	return all
+}
+
+func auto(t *testing.T) *rig {
+	r := newRig(t, echo)
+	r.agent.Language = "auto"
+	r.agent.Policy = func() compactor.Policy {
+		p := compactor.DefaultPolicy()
+		p.KeepFirst, p.KeepLastN, p.PrepareThreshold = 0, 0, 0
+		return p
+	}
+	return r
+}
+
+func TestTheLanguageIsTold(t *testing.T) {
+	t.Parallel()
+	t.Run("by the first messages that tell it, and it stays", func(t *testing.T) {
+		r := auto(t)
+		for _, text := range []string{"ok", "Hallo, kannst du mir bei der Steuer helfen?", "Could you please tell me what the weather is like?", "¿Y qué es esto?"} {
+			r.say(text, true)
+			r.idle()
+		}
+		r.restart()
+		r.say("And what do you say to this?", true)
+		r.idle()
+		equal(t, "the languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
+	})
+	t.Run("by what summaries cover, as soon as they do", func(t *testing.T) {
+		r := auto(t)
+		r.summarizing("fr")
+		r.say("Hi, can you help us with the launch of the app?", true)
+		r.idle()
+		r.converse("fr")
+		equal(t, "before", r.languages(), []string{"en", "en", "en", "en", "en"})
+		next := r.compacted()
+		if system(next) != prompts.In("fr").System && system(next) != prompts.In("en").System {
+			t.Fatalf("it was told %.80s…", system(next))
+		}
+		equal(t, "behind the summary", r.languages()[5:], []string{"fr"})
+		r.restart()
+		r.say("So what do you think about this now?", true)
+		r.idle()
+		equal(t, "after a restart", r.languages()[6:], []string{"fr"})
+	})
+	t.Run("by the message that a thread hangs on", func(t *testing.T) {
+		r := auto(t)
+		r.say("Hallo, wer kann mir am Samstag beim Umzug helfen?", false)
+		r.idle()
+		const thread = place + "/m1"
+		must(r.hub.Deliver(t.Context(), thread, r.inbound("ok", true)))(t)
+		noError(t, r.hub.Idle(t.Context(), thread))
+		equal(t, "the language of the thread", r.languages(), []string{"de"})
+	})
+	t.Run("of a language without prompts: English", func(t *testing.T) {
+		r := auto(t)
+		for range 2 {
+			r.say("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.", true)
+			r.idle()
+		}
+		equal(t, "the languages", r.languages(), []string{"en", "en"})
+	})
+}
+
+func TestALanguageThatIsSetAppliesFromTheNextTurnOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, echo)
+	r.say("hello", true)
+	r.idle()
+	r.agent.Language = "ja"
+	r.hub.Renew(channel.Rules{})
+	r.say("hello again", true)
+	r.idle()
+	equal(t, "the languages", r.languages(), []string{"en", "ja"})
+}
+
+func TestOtherAgentsAndToolsHaveTheLanguageOfTheConversation(t *testing.T) {
+	t.Parallel()
+	texts := prompts.In("pt")
+	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		switch text := lastText(req); {
+		case strings.Contains(text, "go"):
+			return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "critic", "task": "count"}), llmtest.Call("2", "context", map[string]any{"op": "help", "topic": "memory"})), nil
+		default:
+			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+		}
+	})
+	r.agent.Language = "pt"
+	critic := &llmtest.Model{Label: "critical", Func: echo}
+	r.withTasks(map[string]channel.Agent{"critic": {Model: critic}})
+	r.say("@critic, what do you think of it?", true)
+	r.idle()
+	r.say("go", true)
+	r.ended(1)
+	r.idle()
+	asked := critic.Requests()
+	if len(asked) != 2 || system(asked[0])+"\n" != texts.Handover || system(asked[1]) != texts.Task {
+		t.Errorf("the other agent was told %v", asked)
+	}
+	help := false
+	for _, req := range r.model.Requests() {
+		for _, m := range req.Messages {
+			help = help || m.Role == llm.RoleTool && m.Text == texts.Help["memory"]
+		}
+	}
+	if !help {
+		t.Error("the model read another help")
+	}
+}
+
+// Whoever talks German to the bot gets its own words in German too.
+func TestTheBotsOwnWordsAreInTheLanguage(t *testing.T) {
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401}
+	})
+	r.agent.Language = "de"
+	r.restart()
+	r.say("Wann treffen wir uns?", true)
+	r.idle()
+	r.connector.until(t, "the failure", func() bool { return len(r.connector.sent) > 0 })
+	contains(t, "a failure", r.connector.sent[0].Text, "Der Server des Modells lehnt meinen Schlüssel ab")
+	help := r.run("/help")
+	contains(t, "/help", help, "ältere Nachrichten jetzt zusammenfassen")
+	contains(t, "/help", help, "\n/stop  ") // commands are written in English
+	contains(t, "/compact", r.run("/compact"), "Es wurde nicht zusammengefasst: es gibt nichts, was alt genug wäre")
+	contains(t, "/pause", r.run("/pause"), "Ich schweige hier bis /resume.")
+	contains(t, "/tasks", r.run("/tasks"), "Es gibt keine Aufgaben.")
+}

@@ -1,0 +1,60 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/internal/tokens"
+	"cairn/memory"
+)
+
+// What may be meant by the beginning of an argument: agents, tasks, tools and questions.
+
+// choose offers those of all that have what was typed in their label, at most 25.
+func choose(typed string, all []Choice) []Choice {
+	kept := slices.DeleteFunc(all, func(c Choice) bool { return !strings.Contains(strings.ToLower(c.Label), strings.ToLower(typed)) })
+	return kept[:min(len(kept), maxChoices)]
+}
+
+// suggestAgents offers the agents that may be given tasks.
+func suggestAgents(ctx context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+	if strings.ContainsAny(typed, " \t\n") { // the agent is named, what is to be done follows
+		return nil, nil
+	}
+	agent, err := h.agentOf(ctx, records)
+	for _, id := range agent.Spawn {
+		all = append(all, Choice{Label: "@" + id, Value: "@" + id + " "})
+	}
+	return choose(typed, all), err
+}
+
+// suggestTasks offers the open tasks, to be stopped.
+func suggestTasks(ctx context.Context, _ *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+	open, err := records.Tasks().Open(ctx)
+	for _, t := range open {
+		stop := fmt.Sprintf("stop %d", t.Number)
+		all = append(all, Choice{Label: fmt.Sprintf("%s: %s, %s", stop, t.Agent, tokens.Clip(strings.Join(strings.Fields(t.Text), " "), 15)), Value: stop})
+	}
+	return choose(typed, all), err
+}
+
+// suggestTools offers the ids of [[tools]].
+func suggestTools(ctx context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+	agent, err := h.agentOf(ctx, records)
+	if agent.Toolbox != nil {
+		for _, s := range agent.Toolbox.Servers() {
+			all = append(all, Choice{Label: s.ID, Value: s.ID})
+		}
+	}
+	return choose(typed, all), err
+}
+
+// suggestApprovals offers the codes of the calls that wait for an answer.
+func suggestApprovals(_ context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+	for _, a := range h.approvals.all(records.Name()) {
+		all = append(all, Choice{Label: fmt.Sprintf("%s: %s", a.Code, a.Tool), Value: a.Code})
+	}
+	return choose(typed, all), nil
+}

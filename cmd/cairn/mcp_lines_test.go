@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+func TestLinesThatAreNoMessageAreAnswered(t *testing.T) {
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	for _, c := range []struct {
+		name, line, want string
+	}{
+		{"no JSON", `{"jsonrpc":`, `"code":-32700`},
+		{"text", "hello", `"id":null`},
+		{"two values", ping + " " + ping, `"code":-32700`},
+		{"a batch", "[" + ping + "]", "batches are not supported"},
+		{"a number", "7", `"code":-32600`},
+		{"no version", `{"id":"a","method":"ping"}`, `"id":"a"`},
+		{"a method that is a number", `{"jsonrpc":"2.0","id":4,"method":5}`, `"id":4`},
+		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"id":null`},
+		{"too long", strings.Repeat("x", mostLine+1), "longer than"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var answers bytes.Buffer
+			in := c.line + "\r\n\n" + ping + " \n" + c.line
+			passed, err := io.ReadAll(newMessageLines(strings.NewReader(in), &answers))
+			if err != nil || string(passed) != ping+"\n" {
+				t.Errorf("passed on %.200q, %v", passed, err)
+			}
+			if lines := strings.Split(strings.TrimSpace(answers.String()), "\n"); len(lines) != 2 || !strings.Contains(lines[1], c.want) {
+				t.Errorf("answered %q, not %s", lines, c.want)
+			}
+		})
+	}
+}
+
+// isMessage reports whether a line is JSON-RPC 2.0: a request, a notification or an answer.
+func isMessage(line string) error {
+	var m struct {
+		Version string          `json:"jsonrpc"`
+		Method  string          `json:"method"`
+		Result  json.RawMessage `json:"result"`
+		Error   *jsonrpc.Error  `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(line), &m); err != nil {
+		return err
+	}
+	if m.Version != "2.0" || m.Method == "" && m.Result == nil && m.Error == nil {
+		return fmt.Errorf("not a message: %.200s", line)
+	}
+	return nil
+}
+
+func FuzzMessageLines(f *testing.F) {
+	f.Add([]byte("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\n[]\nnull\n{\"id\":[1]}\r\n\"a"))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}{`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var answers bytes.Buffer
+		passed, err := io.ReadAll(newMessageLines(bytes.NewReader(in), &answers))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(passed)) {
+			if _, err := jsonrpc.DecodeMessage([]byte(line)); err != nil {
+				t.Errorf("passed on %q: %v", line, err)
+			}
+		}
+		for line := range strings.Lines(answers.String()) {
+			if err := isMessage(line); err != nil {
+				t.Error(err)
+			}
+		}
+		lines := strings.Count(string(passed), "\n") + strings.Count(answers.String(), "\n")
+		if full := len(strings.FieldsFunc(string(in), func(r rune) bool { return r == '\n' })); lines > full {
+			t.Errorf("%d lines became %d", full, lines)
+		}
+	})
+}
+
+// What the log says goes to standard error: a line of it between the messages would end the session
+// of most clients.
+func TestStandardOutputCarriesTheProtocolOnly(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("I prefer green tea.\n", "chat")
+	p.write("config.toml", "[llm]\nmodel = \"m\"\n") // without a server: the log warns of it
+	l := p.start("mcp")
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"conversations","arguments":null}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`,
+	} {
+		l.say(line)
+	}
+	seen := l.until(`"inputSchema"`)
+	_ = l.in.Close()
+	rest, code := l.rest()
+	for _, line := range append(seen, rest...) {
+		if err := isMessage(line); err != nil {
+			t.Error(err)
+		}
+	}
+	if code != 0 || !strings.Contains(l.errs.String(), "no_model_server") {
+		t.Errorf("exit code %d, standard error %s", code, l.errs)
+	}
+}

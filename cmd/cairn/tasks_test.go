@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/llm/llmtest"
+)
+
+// Whoever pipes a task into the program gets its result, and sees it as it was made.
+func TestAPipeWaitsForTasks(t *testing.T) {
+	t.Parallel()
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		if strings.Contains(x.Request.Messages[0].Text(), "You count.") {
+			x.Say("There are 12 bridges.")
+			return
+		}
+		x.Say("I hear: " + x.Request.Messages[len(x.Request.Messages)-1].Text())
+	})
+	defer server.Close()
+	p := newFolder(t)
+	settingsFor(p, server, `spawn = ["counter"]
+[[agents]]
+id = "counter"
+instructions = "You count."
+[agents.compaction]
+keep_last_n = 33
+`)
+	r := p.run("/ask @counter how many bridges?\n", "chat")
+	if r.code != 0 || !strings.Contains(r.out, "Task 1 of counter has begun") || !strings.Contains(r.out, "There are 12 bridges.") {
+		t.Errorf("code %d, %s, %s", r.code, r.out, r.err)
+	}
+	contains(t, "the policy of a task", p.must("", "context", "--json", "--channel", "task:terminal:general/1"), `"agent":"counter"`)
+	contains(t, "what it would have cost otherwise", p.must("", "simulate", "--json", "--channel", "task:terminal:general/1"), `"keep_last_n":"33"`)
+	contains(t, "the words of a task", p.must("", "transcript", "--channel", "task:terminal:general/1"), "how many bridges?")
+}

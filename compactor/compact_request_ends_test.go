@@ -1,0 +1,92 @@
+package compactor_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestAScheduledRequestEndsWithTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := repairing(t, good)
+		ended := r.scheduled()
+		r.close()
+		if told := r.isOne(ended, compactor.EventNoop); !strings.Contains(told.Error, "ask again") {
+			t.Errorf("it ended as %+v", told)
+		}
+		r.open()
+		r.settle()
+		for _, row := range r.c.Gauge().Stack {
+			if row.Trigger == compactor.OnManual {
+				t.Errorf("a request has outlived the process: %+v", row)
+			}
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+// Many people press /compact while jobs come and go: whoever was told that something
+// began or was scheduled is told of its end, once.
+func TestEveryRequestEndsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: 10 * time.Millisecond, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n%5 == 0 {
+				return llm.Response{}, errWorker
+			}
+			return good(ctx, n, req)
+		}})
+		started, ends := 0, 0
+		for i := range 60 {
+			r.chat(6)
+			if i%7 == 3 {
+				r.resize(3000)
+				r.c.Overflow(t.Context())
+				r.resize(100_000)
+				r.c.Check(t.Context())
+			}
+			for range 3 {
+				e := r.c.CompactThen(compactor.OnManual, "", func(compactor.Event) {
+					r.mu.Lock()
+					defer r.mu.Unlock()
+					ends++
+				})
+				if e.State != compactor.EventNoop {
+					started++
+				}
+				time.Sleep(time.Duration(i) * time.Millisecond / 3)
+			}
+		}
+		r.settle()
+		scheduled := r.seen(compactor.EventScheduled)
+		r.mu.Lock()
+		if ends != started || scheduled < 5 {
+			t.Errorf("%d began, of which %d were scheduled; %d have ended", started, scheduled, ends)
+		}
+		r.mu.Unlock()
+		r.verify()
+		r.close()
+	})
+}
+
+func TestWhatWasUndoneBeforeANewBeginningPausesNothing(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+	r.chat(30)
+	r.compact("")
+	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if paused := r.c.Gauge().Paused; !strings.Contains(paused, "was undone") {
+		t.Fatalf("after /undo it says %q", paused)
+	}
+	r.startSession()
+	if paused := r.c.Gauge().Paused; paused != "" {
+		t.Errorf("after /new it says %q", paused)
+	}
+}

@@ -1,0 +1,101 @@
+package compactor_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// glance is what stands on disk for people: the view, and what was said.
+func (a act) glance(t *testing.T, dir string) string {
+	ctx := context.Background()
+	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true}) // changes nothing
+	must(t, err)
+	defer store.Close()
+	name := a.name
+	if name == "" {
+		name = "terminal:test"
+	}
+	conv, err := store.Find(ctx, name)
+	must(t, err)
+	p := compactor.DefaultPolicy()
+	p.PrepareThreshold = 0
+	if a.tune != nil {
+		a.tune(&p)
+	}
+	c := openOwner(t, compactor.Options{
+		Records: onlooker{conv.Compactions()}, Policy: func() compactor.Policy { return p }, Window: func() int { return spacious },
+		System: "You are a test.", Log: slog.New(slog.DiscardHandler),
+	})
+	defer c.Close()
+	messages, _, err := c.Request(ctx)
+	must(t, err)
+	page, err := conv.Transcript().Page(ctx, 1, 1<<20)
+	must(t, err)
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.CallID, m.Calls, m.Text)
+	}
+	for _, m := range page {
+		fmt.Fprintf(&b, "%d|%d|%s|%s\n", m.Seq, m.Turn, m.Role, m.Text)
+	}
+	return b.String()
+}
+
+// sound looks at the file itself.
+func sound(t *testing.T, dir string) error {
+	db := raw(t, dir)
+	defer db.Close()
+	var verdict string
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+		return fmt.Errorf("the file: %s, %v", verdict, err)
+	}
+	for what, query := range map[string]string{
+		"references to nothing":          "SELECT count(*) FROM pragma_foreign_key_check",
+		"memories of unfinished work":    "SELECT count(*) FROM memories m JOIN compactions c ON c.id = m.compaction WHERE c.ended_at IS NULL OR c.state = 'failed'",
+		"memories that are there twice":  "SELECT count(*) - count(DISTINCT content) FROM memories",
+		"staged rows without their text": "SELECT count(*) FROM compactions WHERE state = 'prepared' AND text = ''",
+	} {
+		var n int
+		if err := db.QueryRow(query).Scan(&n); err != nil || n > 0 {
+			return fmt.Errorf("%d %s, %v", n, what, err)
+		}
+	}
+	return nil
+}
+
+func raw(t *testing.T, dir string) *sql.DB {
+	db, err := sql.Open("sqlite3", filepath.Join(dir, "cairn.db"))
+	must(t, err)
+	return db
+}
+
+func count(t *testing.T, dir, query string) (n int) {
+	db := raw(t, dir)
+	defer db.Close()
+	must(t, db.QueryRow(query).Scan(&n))
+	return n
+}
+
+// remembered are the memories on disk, in no order of time.
+func remembered(t *testing.T, dir string) (found []string) {
+	db := raw(t, dir)
+	defer db.Close()
+	rows, err := db.Query("SELECT content || ', ' || state FROM memories ORDER BY 1")
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var one string
+		must(t, rows.Scan(&one))
+		found = append(found, one)
+	}
+	must(t, rows.Err())
+	return found
+}

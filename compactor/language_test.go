@@ -1,0 +1,106 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/prompts"
+)
+
+// inLanguage asks the worker in a language.
+func inLanguage(language string) func(*compactor.Options) {
+	return func(o *compactor.Options) { o.Language, o.System = language, prompts.In(language).System }
+}
+
+// texts is what a worker was asked, in all its requests.
+func textsOf(worker *llmtest.Model) (all string) {
+	for _, req := range worker.Requests() {
+		for _, m := range req.Messages {
+			all += m.Text + "\n"
+		}
+	}
+	return all
+}
+
+// TestEveryRequestOfTheWorkerIsInTheLanguage makes the worker need all texts that there are.
+func TestEveryRequestOfTheWorkerIsInTheLanguage(t *testing.T) {
+	for _, language := range prompts.Languages {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			texts := prompts.In(language)
+			before := func(text string) string { text, _, _ = strings.Cut(text, "%"); return text }
+			worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				if n <= 2 { // text without the call, which the reminder answers; then one that is refused
+					return llmtest.Say("Hm."), nil
+				}
+				return good(ctx, n, req)
+			}}
+			r := tuned(t, 100_000, worker, inLanguage(language))
+			r.chat(30)
+			if e := r.compact("the prices"); e.State != compactor.EventApplied {
+				t.Fatalf("it ended as %s: %s", e.State, e.Error)
+			}
+			if got := worker.Requests()[0].Messages[0].Text; got != texts.Worker {
+				t.Errorf("the worker is told %.80s…", got)
+			}
+			asked := textsOf(worker)
+			for what, want := range map[string]string{"what to do": before(texts.Ask), "the focus": before(texts.AskFocus) + "the prices", "a second attempt": before(texts.AskAgain), "a reminder": texts.Reminder} {
+				if !strings.Contains(asked, want) {
+					t.Errorf("%s is not asked for as %q", what, want)
+				}
+			}
+			r.verify()
+		})
+	}
+}
+
+func TestSmallWindowsFoldsAndServersWithoutToolsHaveTheLanguage(t *testing.T) {
+	for _, language := range prompts.Languages {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			texts := prompts.In(language)
+			worker := &llmtest.Model{Tokens: 8000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+				if len(req.Tools) > 0 {
+					return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
+				}
+				return llmtest.Say(fmt.Sprint("Summary ", n, ". ", filler(80))), nil
+			}}
+			r := tuned(t, 4000, worker, inLanguage(language))
+			for range 12 {
+				r.chat(12)
+				r.c.Compact(compactor.OnManual, "")
+				r.settle()
+			}
+			asked := textsOf(worker)
+			for what, want := range map[string]string{"the brief prompt": texts.WorkerBrief + "\n\n" + texts.Plain, "a fold": texts.WorkerBrief + "\n" + texts.Fold} {
+				if !strings.Contains(asked, want) {
+					t.Errorf("%s is not among what is asked", what)
+				}
+			}
+			if strings.Contains(asked, texts.Worker) {
+				t.Error("the long prompt is sent to a model with a small window")
+			}
+			r.verify()
+		})
+	}
+}
+
+func TestAnEchoIsNoSummaryInAnyLanguage(t *testing.T) {
+	for _, language := range prompts.Languages[1:] {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			for _, echo := range []string{prompts.In(language).Worker, prompts.In(language).System} {
+				r := tuned(t, 100_000, says(echo), inLanguage(language))
+				r.chat(150)
+				if e := r.compact(""); e.State != compactor.EventFailed || strings.Contains(e.Error, "too large") {
+					t.Errorf("it ended as %s: %s", e.State, e.Error)
+				}
+			}
+		})
+	}
+}

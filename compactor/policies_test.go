@@ -1,0 +1,95 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestSwitchedOffIsNoDeadEnd(t *testing.T) {
+	r := newRig(t, 4000, &llmtest.Model{Func: good})
+	r.policy.Enabled = false
+	for i := range 100 {
+		r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+		g := r.c.Gauge()
+		if g.Next != compactor.OnEmergency || g.NextAt != 3800 || !strings.Contains(g.Paused, "switched off") {
+			t.Fatalf("the gauge says %s at %d, %q", g.Next, g.NextAt, g.Paused)
+		}
+		r.settle()
+		r.request()
+	}
+	if e := r.last(compactor.EventApplied); e.State == "" {
+		t.Error("nothing made room")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Trigger == compactor.OnBackground || e.Trigger == compactor.OnAggressive {
+			t.Errorf("switched off, and yet %+v", e)
+		}
+	}
+}
+
+func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
+	started, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		once.Do(func() { close(started) })
+		<-goOn
+		return good(ctx, n, req)
+	}}
+	r := newRig(t, 100_000, worker)
+	r.policy.Focus = "names"
+	old := r.policy
+	hear := func() {
+		for range 20 {
+			r.hear("a word " + filler(30))
+		}
+	}
+	hear()
+	r.c.Compact(compactor.OnManual, "")
+	<-started
+	r.set(func(p *compactor.Policy) { p.Focus, p.KeepLastN = "numbers", 7 })
+	now := r.policy
+	r.c.Check(t.Context())
+	close(goOn)
+	r.settle()
+	hear()
+	r.compactAndSettle()
+	stack := r.c.Gauge().Stack
+	if len(stack) != 2 || stack[0].PolicyHash != old.Hash() || stack[1].PolicyHash != now.Hash() || stack[0].Focus != "names" || stack[1].Focus != "numbers" {
+		t.Errorf("the rows are %+v", stack)
+	}
+	// What a row says of the policy it was made with is never taken for the policy.
+	r.policy.Focus = "places"
+	r.restart()
+	hear()
+	r.compactAndSettle()
+	if stack := r.c.Gauge().Stack; len(stack) != 3 || stack[2].Focus != "places" {
+		t.Errorf("after a restart the rows are %+v", stack)
+	}
+	r.verify()
+}
+
+func TestTightPolicies(t *testing.T) {
+	p := compactor.DefaultPolicy()
+	tools := []llm.Tool{{Name: "look", Description: filler(1000)}}
+	if words := p.Tight("You are a test.", tools, 4096, 128_000); words != "" {
+		t.Errorf("it is roomy, and yet: %s", words)
+	}
+	p.BackgroundThreshold = 0.3
+	words := p.Tight("You are a test.", tools, 4096, 4000)
+	if !strings.HasPrefix(words, "background_threshold = 0.3 (1200 tokens): reached before anything is said. Of a window of 4000 tokens, 8") || !strings.Contains(words, "500 for the reply, 400 for pins") {
+		t.Errorf("got %q", words)
+	}
+	p.Enabled = false
+	if words := p.Tight("You are a test.", tools, 4096, 4000); words != "" {
+		t.Errorf("switched off it still says: %s", words)
+	}
+}

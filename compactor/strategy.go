@@ -1,0 +1,97 @@
+package compactor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"cairn/chat"
+	"cairn/compactor/summarize"
+)
+
+// Strategy makes the summaries of a conversation. What is planned, stored, applied and undone,
+// and when, is the same with all of them. A strategy is used by many conversations at a time,
+// from any goroutine.
+type Strategy interface {
+	// AsksModel reports whether it needs a model: while none can be asked, or it fails too often,
+	// Summarize is called with a Material without Worker.
+	AsksModel() bool
+	// Summarize returns a summary of about m.Target tokens, with the memories in it. An error is
+	// logged, and the summary is tried again later; meanwhile nothing is lost.
+	Summarize(ctx context.Context, m Material) (summarize.Summary, error)
+}
+
+// Material is what a strategy summarizes.
+type Material struct {
+	Row    Compaction // From and To are the messages, Messages is how many they are, Focus what to keep
+	Target int        // tokens that the summary shall have at most
+
+	// Messages reads what was said, without secrets; of a rollup, what its children were made of.
+	Messages func(context.Context) ([]chat.Message, error)
+	// Extractive chooses sentences, without a model.
+	Extractive func(context.Context) (summarize.Summary, error)
+	// Worker has the worker's model summarize; nil: none may be asked now.
+	Worker func(context.Context) (summarize.Summary, error)
+}
+
+// The strategies that a policy may name.
+const (
+	StrategyWorker     = "worker"     // a model summarizes; the extractive summarizer stands in
+	StrategyExtractive = "extractive" // sentences are chosen without a model
+	StrategyWindow     = "window"     // messages leave the window without a summary; they can be searched and expanded
+)
+
+var strategies = map[string]Strategy{
+	StrategyWorker:     byWorker{},
+	StrategyExtractive: byExtraction{},
+	StrategyWindow:     slidingWindow{},
+}
+
+// StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
+func StrategyOf(name string) Strategy { return strategies[name] }
+
+func strategyNames() []string { return slices.Sorted(maps.Keys(strategies)) }
+
+// byWorker has a model summarize.
+type byWorker struct{}
+
+func (byWorker) AsksModel() bool { return true }
+
+func (byWorker) Summarize(ctx context.Context, m Material) (summarize.Summary, error) {
+	if m.Worker == nil {
+		return m.Extractive(ctx)
+	}
+	return m.Worker(ctx)
+}
+
+// byExtraction chooses sentences.
+type byExtraction struct{}
+
+func (byExtraction) AsksModel() bool { return false }
+
+func (byExtraction) Summarize(ctx context.Context, m Material) (summarize.Summary, error) {
+	return m.Extractive(ctx)
+}
+
+// slidingWindow says only that messages have left.
+type slidingWindow struct{}
+
+func (slidingWindow) AsksModel() bool { return false }
+
+func (slidingWindow) Summarize(_ context.Context, m Material) (summarize.Summary, error) {
+	return summarize.Summary{Text: fmt.Sprintf("%d messages have left the window here, without a summary. recall finds them, expand shows them.", m.Row.Messages)}, nil
+}
+
+// strategy is what makes summaries now.
+func (c *Compactor) strategy(p Policy) Strategy {
+	if c.o.Strategy != nil {
+		return c.o.Strategy(p.Strategy)
+	}
+	return StrategyOf(p.Strategy)
+}
+
+// hasModel reports whether a model makes summaries by p, though perhaps not just now.
+func (c *Compactor) hasModel(p Policy) bool {
+	return c.o.Worker != nil && c.strategy(p).AsksModel()
+}

@@ -1,0 +1,147 @@
+package compactor
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/llm"
+)
+
+// FieldError is one setting that cannot be.
+type FieldError struct {
+	Key   string // as the settings file spells it
+	Value any
+	Want  string // the valid range, in words; empty: there is no such setting
+	Hint  string // what was probably meant; often empty
+}
+
+func (e *FieldError) Error() string {
+	if e.Want == "" {
+		return e.Key + ": there is no such setting" + e.Hint
+	}
+	s := fmt.Sprintf("%s = %v: must be %s", e.Key, e.Value, e.Want)
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Validate returns everything that is wrong with the policy, each as a *FieldError.
+func (p Policy) Validate() []*FieldError {
+	var errs []*FieldError
+	bad := func(key string, value any, want, hint string) {
+		errs = append(errs, &FieldError{Key: key, Value: value, Want: want, Hint: hint})
+	}
+	share := func(key string, v, low, high float64) {
+		if err := checkShare(key, v, low, high); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	count := func(key string, v, low, high int) {
+		if v < low || v > high {
+			bad(key, v, fmt.Sprintf("from %d to %d", low, high), "")
+		}
+	}
+	span := func(key string, v Duration, low, high time.Duration) {
+		if time.Duration(v) < low || time.Duration(v) > high {
+			bad(key, time.Duration(v), fmt.Sprintf("from %v to %v", low, high), "")
+		}
+	}
+
+	errs = append(errs, p.validateLevels()...)
+	share("background_fraction", p.BackgroundFraction, 0.05, 0.90)
+	share("aggressive_fraction", p.AggressiveFraction, 0.05, 0.90)
+	share("emergency_fraction", p.EmergencyFraction, 0.05, 0.90)
+	if p.CompactAtTokens != 0 && p.CompactAtTokens < 2000 {
+		bad("compact_at_tokens", p.CompactAtTokens, "0 (off) or at least 2000", "")
+	}
+	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
+		bad("cache_ttl", time.Duration(p.CacheTTL), fmt.Sprintf(`"auto", or from 0s to %v`, 24*time.Hour), "")
+	}
+	count("keep_first", p.KeepFirst, 0, MaxKeepFirst)
+	count("keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst)
+	count("keep_last_n", p.KeepLastN, 0, 500)
+	count("keep_last_turns", p.KeepLastTurns, 0, 500)
+	count("pin_budget", p.PinBudget, 0, 20_000)
+	count("tail_tokens", p.TailTokens, 500, 200_000)
+	count("span_tokens", p.SpanTokens, 500, 200_000)
+	count("target_percentage", p.TargetPct, 10, 50)
+	count("max_summary_tokens", p.MaxSummary, 200, 200_000)
+	share("stack_budget", p.StackBudget, 0.02, 0.40)
+	count("rollup_fan_in", p.RollupFanIn, 2, 16)
+	count("earlier_sessions", p.EarlierSessions, 0, 100)
+	count("earlier_sessions_tokens", p.EarlierTokens, 0, 100_000)
+	if names := strategyNames(); StrategyOf(p.Strategy) == nil {
+		bad("strategy", fmt.Sprintf("%q", p.Strategy), `one of "`+strings.Join(names, `", "`)+`"`, strings.TrimPrefix(DidYouMean(p.Strategy, names), ", "))
+	}
+	if err := CheckReasoning("worker_reasoning", p.Reasoning); err != nil {
+		errs = append(errs, err)
+	}
+	span("timeout", p.Timeout, time.Second, time.Hour)
+	count("max_turns", p.MaxTurns, 1, 100)
+	count("failure_limit", p.FailureLimit, 1, 100)
+	span("cooldown", p.Cooldown, 0, 24*time.Hour)
+	count("max_memories", p.MaxMemories, 0, 1000)
+	count("tool_results_kept", p.ToolResultsKept, 0, 1000)
+	count("tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)
+	count("tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000)
+	if p.Notify != NotifyOff && p.Notify != NotifyReaction && p.Notify != NotifyMessage {
+		bad("notify", p.Notify, `"off", "reaction" or "message"`, "")
+	}
+	return errs
+}
+
+// checkShare returns what is wrong with a share of the window; nil if nothing is.
+func checkShare(key string, v, low, high float64) *FieldError {
+	if v >= low && v <= high { // false for NaN
+		return nil
+	}
+	e := &FieldError{Key: key, Value: v, Want: fmt.Sprintf("from %.2f to %.2f", low, high)}
+	if v > 1 && v/100 >= low && v/100 <= high {
+		e.Hint = fmt.Sprintf("a share of 1: write %.2f for %g %%", v/100, v)
+	}
+	return e
+}
+
+// validateLevels returns what is wrong with the levels, and with where work ahead begins.
+func (p Policy) validateLevels() (errs []*FieldError) {
+	level := func(key string, v float64) {
+		e := checkShare(key, v, 0.10, 0.99)
+		if v < 0 {
+			e.Want += fmt.Sprintf(", or from -%d to -%d: so many tokens before the window's end", mostHeadroom, leastHeadroom)
+		}
+		if e != nil && !(v >= -mostHeadroom && v <= -leastHeadroom && v == math.Trunc(v)) {
+			errs = append(errs, e)
+		}
+	}
+	level("background_threshold", p.BackgroundThreshold)
+	level("aggressive_threshold", p.AggressiveThreshold)
+	level("emergency_threshold", p.EmergencyThreshold)
+	crossed := func(lower, higher float64) bool { return (lower < 0) == (higher < 0) && !(lower < higher) } // one in tokens meets one in shares in At
+	if b, a, e := p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold; len(errs) == 0 && (crossed(b, a) || crossed(a, e) || crossed(b, e)) {
+		errs = append(errs, &FieldError{
+			Key: "background_threshold", Value: b,
+			Want: fmt.Sprintf("below aggressive_threshold (%g), which must be below emergency_threshold (%g)", a, e),
+		})
+	}
+	if p.PrepareThreshold != -1 && !(p.PrepareThreshold >= 0 && p.PrepareThreshold < 1 && (p.BackgroundThreshold < 0 || p.PrepareThreshold < p.BackgroundThreshold)) {
+		errs = append(errs, &FieldError{Key: "prepare_threshold", Value: p.PrepareThreshold, Want: fmt.Sprintf("0 (off) or below background_threshold (%g)", p.BackgroundThreshold)})
+	}
+	return errs
+}
+
+// CheckReasoning returns what is wrong with a value of a setting that says how hard a
+// model thinks; nil if nothing is.
+func CheckReasoning(key, value string) *FieldError {
+	if value == "" || slices.Contains(llm.ReasoningEfforts, value) {
+		return nil
+	}
+	efforts := llm.ReasoningEfforts
+	return &FieldError{
+		Key: key, Value: value, Want: fmt.Sprintf(`empty, or one of "%s"`, strings.Join(efforts, `", "`)),
+		Hint: strings.TrimPrefix(DidYouMean(value, efforts), ", "),
+	}
+}

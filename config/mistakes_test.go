@@ -1,0 +1,115 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestSettingsMistakes(t *testing.T) {
+	agent := "[[agents]]\nid = \"a\"\n"
+	for _, test := range []struct {
+		name, text string
+		want       []string // the errors' lines, without the file's name
+	}{
+		{"no TOML", "a = = 1", []string{`:1: expected value but found '=' instead`}},
+		{"a key twice", "workers = 1\nworkers = 2", []string{`:2: Key 'workers' has already been defined.`}},
+		{"a stray key", "wokers = 1", []string{`:1: wokers: there is no such setting, did you mean workers?`}},
+		{"a key of another table", "background_threshold = 0.7", []string{`:1: background_threshold: does not belong here, but under [defaults.compaction]`}},
+		{"a key of an agent", "[llm]\ncontext_window = 16000", []string{`:2: [llm]: context_window: does not belong here, but under [[agents]]`}},
+		{"a key of the top", "[llm]\nworkers = 2", []string{`:2: [llm]: workers: does not belong here, but at the top, above the first table`}},
+		{"a stray table", "\n[discrod]\nx = 1", []string{`:2: discrod: there is no such setting, did you mean discord?`}},
+		{
+			"a stray key in the second agent", agent + "[[agents]]\nid = \"b\"\n[agents.compaction]\nbackground_treshold = 0.7",
+			[]string{`:6: [agents.compaction] of agent "b": background_treshold: there is no such setting, did you mean background_threshold?`},
+		},
+		{
+			"percent instead of a share", "[defaults.compaction]\nbackground_threshold = 80",
+			[]string{`:2: [defaults.compaction]: background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)`},
+		},
+		{
+			"percent in an agent", agent + "[agents.compaction]\nemergency_fraction = 50",
+			[]string{`:4: [agents.compaction] of agent "a": emergency_fraction = 50: must be from 0.05 to 0.90 (a share of 1: write 0.50 for 50 %)`},
+		},
+		{
+			"not a number", "[defaults.compaction]\nstack_budget = nan",
+			[]string{`:2: [defaults.compaction]: stack_budget = NaN: must be from 0.02 to 0.40`},
+		},
+		{
+			"thresholds out of order", "[defaults.compaction]\nbackground_threshold = 0.9",
+			[]string{`:2: [defaults.compaction]: background_threshold = 0.9: must be below aggressive_threshold (0.85), which must be below emergency_threshold (0.95)`},
+		},
+		{
+			"an agent's threshold below an inherited one", agent + "[agents.compaction]\naggressive_threshold = 0.5",
+			[]string{`:3: [agents.compaction] of agent "a": background_threshold = 0.8: must be below aggressive_threshold (0.5), which must be below emergency_threshold (0.95)`},
+		},
+		{
+			"what an agent inherits is told once", "[defaults.compaction]\nkeep_first = 21\n" + agent,
+			[]string{`:2: [defaults.compaction]: keep_first = 21: must be from 0 to 20`},
+		},
+		{
+			"our own mark for what is not set", "[defaults.compaction]\nprepare_threshold = -1",
+			[]string{`:2: [defaults.compaction]: prepare_threshold = -1: must be 0 (off) or below background_threshold`},
+		},
+		{"a text for a number", `workers = "4"`, []string{`:1: workers: must be a whole number, not a text`}},
+		{"a share for a number", `workers = 0.5`, []string{`:1: workers: must be a whole number, not 0.5`}},
+		{"a number for a text", "[llm]\nmodel = 4", []string{`:2: [llm]: model: must be a text in quotes, not 4`}},
+		{"a value for a table", `llm = true`, []string{`:1: llm: must be a table, not true`}},
+		{"a table for a value", "[data_dir]", []string{`:1: data_dir: must be a text in quotes, not a table`}},
+		{"a number for a duration", `catch_up = 60`, []string{`:1: catch_up: must be a duration like "90s" or "5m"`}},
+		{"no duration", `catch_up = "soon"`, []string{`:1: catch_up: "soon" is no duration: write it like "90s", "5m" or "1h30m"`}},
+		{"too long", `catch_up = "169h"`, []string{`:1: catch_up = 169h0m0s: must be from 1s to 168h0m0s`}},
+		{"no time zone", `time_zone = "Berlin"`, []string{`:1: time_zone = "Berlin": must be a place as "Europe/Berlin", "UTC", or "Local", which is the machine's`}},
+		{"an empty time zone", `time_zone = ""`, []string{`:1: time_zone = ""`}},
+		{"a single table of agents", "[agents]\nid = \"a\"", []string{`:1: agents: must be tables, each under [[agents]]`}},
+		{"an agent without id", "[[agents]]\nmodel = \"m\"", []string{`:1: [agents] of agent number 1: id: is missing; every agent has a name of its own`}},
+		{"two agents of one id", agent + agent, []string{`:4: [agents] of agent "a": id = "a": another agent has this name`}},
+		{"a negative window", agent + "context_window = -1", []string{`:3: [agents] of agent "a": context_window = -1: must be from 1000 to 100000000`}},
+		{"no address", "[llm]\nbase_url = \"localhost\"", []string{`:2: [llm]: base_url = "localhost": must look like "http://localhost:11434/v1"`}},
+		{"a key from no variable", "[llm]\napi_key = \"env:CAIRN_NO_SUCH_KEY\"", []string{`:2: [llm]: api_key: the environment variable CAIRN_NO_SUCH_KEY is not set`}},
+		{"a key in place of a variable", "[llm]\napi_key = \"env:hush-1\"", []string{`:2: [llm]: api_key: must be "env:NAME" with the name of an environment variable`}},
+		{"a key from no file", "[llm]\napi_key = \"file:hush\"", []string{`:2: [llm]: api_key: must be a file that can be read, relative to this one: no such file or directory`}},
+		{
+			"a text over many lines hides no line", agent + "instructions = \"\"\"\nworkers = 1\n[llm]\n\"\"\"\nmodle = \"m\"",
+			[]string{`:7: [agents] of agent "a": modle: there is no such setting, did you mean model?`},
+		},
+		{
+			"many mistakes, in the order of their lines", "data_dir = \"\"\n[llm]\nmodel = 1\n[defaults.compaction]\nnotify = \"loud\"\nenabled = 1",
+			[]string{
+				`:1: data_dir = "": must name a folder`,
+				`:3: [llm]: model: must be a text in quotes, not 1`,
+				`:5: [defaults.compaction]: notify = loud: must be "off", "reaction" or "message"`,
+				`:6: [defaults.compaction]: enabled: must be true or false, not 1`,
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want...) })
+	}
+}
+
+// refused wants these faults of a settings file, in this order; each is the beginning
+// of a line, without the file's name. No text that holds "hush" may be shown.
+func refused(t *testing.T, text string, want ...string) {
+	t.Helper()
+	file := writeSettings(t, text)
+	_, err := Load(file)
+	if err == nil {
+		t.Fatal("the settings were taken")
+	}
+	var wrong *Error
+	if !errors.As(err, &wrong) {
+		t.Errorf("it is a %T", err)
+	}
+	got := strings.Split(err.Error(), "\n")
+	if len(got) != len(want) {
+		t.Fatalf("got %q, want %d errors", got, len(want))
+	}
+	for i, line := range got {
+		if line = strings.TrimPrefix(line, file); !strings.HasPrefix(line, want[i]) {
+			t.Errorf("got  %s\nwant %s", line, want[i])
+		}
+	}
+	if strings.Contains(err.Error(), "hush") {
+		t.Error("the error shows a secret")
+	}
+}

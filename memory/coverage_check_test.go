@@ -1,0 +1,105 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+
+	"cairn/chat"
+	"cairn/compactor"
+)
+
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+// checkCoverage fails unless each message is in exactly one place: verbatim, or
+// behind exactly one applied row, and every row's children tile it.
+func checkCoverage(t tester, c *Conversation) {
+	t.Helper()
+	state := peek(t, c)
+	places := make(map[int64]int)
+	for _, m := range state.Messages {
+		places[m.Seq]++
+	}
+	rows := active(state.Head)
+	for i, row := range rows {
+		if i > 0 && rows[i-1].To >= row.From {
+			t.Errorf("the stack is out of order or overlaps: %s", shape(rows))
+		}
+		for _, seq := range expand(t, c, row) {
+			places[seq]++
+		}
+	}
+	all, err := c.Transcript().Page(ctx, 1, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if places[m.Seq] != 1 {
+			t.Errorf("message %d is in %d places; stack %s", m.Seq, places[m.Seq], shape(state.Head.Stack))
+		}
+	}
+	if len(places) != len(all) {
+		t.Errorf("%d messages are in the view, there are %d", len(places), len(all))
+	}
+	stored := stateOf(t, c)
+	stored.Prepared, stored.Running = nil, nil // tests begin what no engine would
+	if err := stored.Check(); err != nil {
+		t.Errorf("the state is wrong: %v", err)
+	}
+}
+
+// active are all rows of a head, those of earlier sessions too, each inside its session.
+func active(head compactor.Head) (rows []compactor.Compaction) {
+	for _, s := range head.Earlier {
+		for _, row := range s.Rows {
+			if row.From < s.From || row.To > s.To {
+				panic(fmt.Sprintf("row %d-%d in the session %d-%d", row.From, row.To, s.From, s.To))
+			}
+		}
+		rows = append(rows, s.Rows...)
+	}
+	return append(rows, head.Stack...)
+}
+
+// tiled reports whether children are all that stands in [from, to].
+func tiled(state compactor.State, from, to int64, children []int64) bool {
+	var rows []int64
+	for _, row := range active(state.Head) {
+		if row.From <= to && row.To >= from {
+			rows = append(rows, row.ID)
+		}
+	}
+	return slices.Equal(rows, children) && !slices.ContainsFunc(state.Messages, func(m chat.Message) bool { return from <= m.Seq && m.Seq <= to })
+}
+
+// expand returns the seqs a row stands for, by going down to its leaves.
+func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
+	t.Helper()
+	if row.Kind != compactor.Rollup {
+		page, err := c.Transcript().Page(ctx, row.From, int(row.To-row.From+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(seqs(page), func(seq int64) bool { return seq > row.To }) // some were deleted
+	}
+	var all []int64
+	for _, id := range row.Children {
+		var child compactor.Compaction
+		err := c.store.view(ctx, func(tx *transaction) (err error) {
+			child, err = c.compaction(tx, id)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if child.State != compactor.RolledUp {
+			t.Errorf("child %d of rollup %d is %s", id, row.ID, child.State)
+		}
+		all = append(all, expand(t, c, child)...)
+	}
+	return all
+}

@@ -1,0 +1,71 @@
+package memory
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/internal/check"
+)
+
+func TestExpand(t *testing.T) {
+	c := imported(t, 10)
+	a, b := storeSummary(t, c, leaf, worker, 1, 3), storeSummary(t, c, leaf, worker, 4, 8)
+	applyRows(t, c, a, b)
+	up := storeSummary(t, c, rollup, worker, 1, 8, a, b)
+	applyRows(t, c, up)
+	remove(t, c, 5) // the rollup is a placeholder, and keeps its children
+	expand := func(id, from int64, limit int, next int64, want ...int64) {
+		t.Helper()
+		e, err := c.Transcript().Expand(ctx, id, from, limit)
+		if err != nil || !reflect.DeepEqual(seqs(e.Messages), want) || e.Next != next || e.Row.ID != id {
+			t.Errorf("row %d from %d: %v, next %d, %v; want %v, %d", id, from, seqs(e.Messages), e.Next, err, want, next)
+		}
+	}
+	expand(a, 1, 100, 0, 1, 2, 3)
+	expand(b, 1, 100, 0, 4, 6, 7, 8)
+	expand(b, 1, 2, 7, 4, 6)
+	expand(b, 7, 2, 0, 7, 8)
+	expand(a, 4, 2, 0)
+	e, err := c.Transcript().Expand(ctx, up, 1, 100)
+	if err != nil || !reflect.DeepEqual(ids(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
+		t.Errorf("the rollup: %v, %v, %v", ids(e.Children), seqs(e.Messages), err)
+	}
+	prepared := storeSummary(t, c, leaf, worker, 9, 10) // is not in the window
+	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, prepared, 1, 100)), ErrNotFound)
+	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, 999, 1, 100)), ErrNotFound)
+	other := find(t, c.store, "terminal:other")
+	check.Error(t, check.ErrorOf(other.Transcript().Expand(ctx, a, 1, 100)), ErrNotFound)
+}
+
+func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
+	c := newConversation(t)
+	for i := range 8 {
+		deliver(t, c, said(i+1, "text"))
+	}
+	a := storeSummary(t, c, leaf, worker, 1, 3)
+	applyRows(t, c, a)
+	check.NoError(t, c.Compactions().Measured(ctx, a, 900, 400))
+	deliver(t, c, said(9, "text"))
+	hide(t, c, 4, 6)
+	b := storeSummary(t, c, leaf, worker, 5, 6) // splits the placeholder
+	up := storeSummary(t, c, leaf, worker, 7, 8)
+	applyRows(t, c, b, up)
+	undo(t, c)
+	edit(t, c, 2, "other words") // makes a row that is no compaction
+	all, err := c.Compactions().Applied(ctx)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	var got []string
+	for _, l := range all {
+		got = append(got, shape(l.Rows))
+	}
+	if want := "leaf worker 1-3|placeholder emergency 4-6|leaf worker 5-6, leaf worker 7-8"; strings.Join(got, "|") != want {
+		t.Errorf("applied compactions are %q", got)
+	}
+	if all[0].Next != 9 || all[1].Next != 10 || all[0].Before != 900 || all[0].After != 400 || all[2].Rows[0].State != compactor.Undone {
+		t.Errorf("applied compactions are %+v", all)
+	}
+}

@@ -1,0 +1,22 @@
+package memory
+
+import (
+	"testing"
+
+	"cairn/internal/check"
+)
+
+// What a task is told repeats what was said elsewhere, and is remembered there.
+func TestWhatATaskIsToldBecomesNoMemory(t *testing.T) {
+	c := imported(t, 3)
+	task, err := c.Tasks().Begin(ctx, NewTask{Agent: "one", Text: "count", Message: "count the towers; Ada lives in Turin", Most: 4})
+	check.NoError(t, err)
+	child, err := c.store.Find(ctx, task.Conversation)
+	check.NoError(t, err)
+	deliver(t, child, said(2, "Ben lives in Parma")) // both are taken up
+	read, err := begin(t, child, leaf, worker, 1, 2).Messages(ctx, 1, 2, 9)
+	check.NoError(t, err)
+	if len(read) != 2 || !read[0].Unremembered || read[1].Unremembered {
+		t.Errorf("read %+v", read)
+	}
+}

@@ -1,0 +1,181 @@
+package prompts
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/tokens"
+	"cairn/words"
+)
+
+// mostTokens is how many tokens a translation may have for one of the English text: a file, and
+// all files of a language together.
+const mostTokens, mostTokensOfAll = 2.1, 1.8
+
+// What a translation must keep as it is. Order counts for the verbs of fmt alone.
+var (
+	verb   = regexp.MustCompile(`%[a-z]`)
+	fixed  = regexp.MustCompile("`[^`]+`|</?[a-z]+>|\\[(?:#|image|end|masked)[^]]*\\]|\\(#[^)]*\\)|[a-z]+=\"[^\"]*\"|\"(?:compact|replying to)\"|\\b[A-Za-z]+_[A-Za-z_]+\\b|/[a-z]{4,}\\b|\\bCairn\\b|\\b(?:op|focus)\\b")
+	header = regexp.MustCompile(`#{1,2} (?:[a-z]+|[A-Z][a-z]+(?: questions)?)`)
+	number = regexp.MustCompile(`[0-9]+(?:[., \x{202f}][0-9]{3})*`)
+	month  = regexp.MustCompile(`([0-9]{4})年[0-9]+月([0-9]+)日`)
+)
+
+// numbersOf are the numbers of a text, sorted. English writes months as words.
+func numbersOf(text string) []string {
+	found := number.FindAllString(month.ReplaceAllString(text, "$1 / $2"), -1)
+	for i, n := range found {
+		found[i] = strings.Map(func(r rune) rune {
+			if r < '0' || r > '9' {
+				return -1
+			}
+			return r
+		}, n)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// linesOf is what each line of a text is: a heading as it is written, an item of a list, text.
+func linesOf(text string) (kinds []string) {
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "#"):
+			kinds = append(kinds, line)
+		case strings.HasPrefix(line, "- "):
+			kinds = append(kinds, "item")
+		case strings.TrimSpace(line) == "":
+			kinds = append(kinds, "blank")
+		default:
+			kinds = append(kinds, "text")
+		}
+	}
+	return kinds
+}
+
+func set(found []string) []string {
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// wrong is what differs between a text and its translation that must not.
+func wrong(english, text string) (all []string) {
+	for what, pair := range map[string][2][]string{
+		"placeholders":    {verb.FindAllString(english, -1), verb.FindAllString(text, -1)},
+		"names and marks": {set(fixed.FindAllString(english, -1)), set(fixed.FindAllString(text, -1))},
+		"headings":        {header.FindAllString(english, -1), header.FindAllString(text, -1)},
+		"numbers":         {numbersOf(english), numbersOf(text)},
+		"lines":           {linesOf(english), linesOf(text)},
+	} {
+		if !slices.Equal(pair[0], pair[1]) {
+			all = append(all, what+": "+strings.Join(pair[1], " | ")+"\n\tin English: "+strings.Join(pair[0], " | "))
+		}
+	}
+	if r := ratio(english, text); r > mostTokens {
+		all = append(all, fmt.Sprintf("it has %.2f of the tokens", r))
+	}
+	return all
+}
+
+// ratio is how many tokens a text has for one of the English text.
+func ratio(english, text string) float64 {
+	return float64(tokens.Estimate(text)) / float64(tokens.Estimate(english))
+}
+
+func filesOf(t *testing.T, language string) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	entries, err := fs.ReadDir(files, language)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		text, err := fs.ReadFile(files, language+"/"+entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[entry.Name()] = string(text)
+	}
+	return texts
+}
+
+func TestTranslationsSayTheSame(t *testing.T) {
+	english := filesOf(t, English)
+	for _, language := range Languages[1:] {
+		t.Run(language, func(t *testing.T) {
+			texts := filesOf(t, language)
+			if got, want := slices.Sorted(maps.Keys(texts)), slices.Sorted(maps.Keys(english)); !slices.Equal(got, want) {
+				t.Fatalf("the files are %v, in English %v", got, want)
+			}
+			for name, text := range texts {
+				for _, what := range wrong(english[name], text) {
+					t.Errorf("%s: %s", name, what)
+				}
+				if code, sure := words.Language(text); sure && code != language || code == English {
+					t.Errorf("%s is in %q", name, code)
+				}
+			}
+		})
+	}
+	t.Run("all texts of a language together are in it, and not much longer", func(t *testing.T) {
+		whole := func(texts map[string]string) string { return strings.Join(slices.Collect(maps.Values(texts)), "\n") }
+		for _, language := range Languages {
+			all := whole(filesOf(t, language))
+			if code, sure := words.Language(all); code != language || !sure {
+				t.Errorf("%s: told as %q, sure: %v", language, code, sure)
+			}
+			if r := ratio(whole(english), all); r > mostTokensOfAll {
+				t.Errorf("%s has %.2f of the tokens", language, r)
+			}
+		}
+	})
+}
+
+// TestTheCheckFindsMistakes breaks a good translation in each way that the check is for.
+func TestTheCheckFindsMistakes(t *testing.T) {
+	const english = "# memory\nCall `recall` with %d and %s in <kept>, as (#12), by 9 May 2026 for 1,200 EUR.\n- one\n"
+	const good = "# memory\nRufe `recall` mit %d und %s in <kept> auf, als (#12), bis 9. Mai 2026 für 1.200 EUR.\n- eins\n"
+	if found := wrong(english, good); found != nil {
+		t.Fatalf("a good one: %q", found)
+	}
+	for _, change := range [][2]string{
+		{"%d und %s", "%s und %d"},
+		{"%d", "%s"},
+		{"`recall`", "`erinnere`"},
+		{"<kept>", "<behalten>"},
+		{"(#12)", "(#13)"},
+		{"2026", "2025"},
+		{"1.200", "12.000"},
+		{"# memory", "# Gedächtnis"},
+		{"- eins\n", "- eins\n- zwei\n"},
+		{"- eins\n", "eins\n"},
+		{"- eins\n", "- eins, und " + strings.Repeat("noch viel mehr ", 40) + "\n"},
+	} {
+		if found := wrong(english, strings.Replace(good, change[0], change[1], 1)); found == nil {
+			t.Errorf("%q for %q is not found", change[1], change[0])
+		}
+	}
+}
+
+func TestTextsOfALanguage(t *testing.T) {
+	for _, language := range Languages {
+		texts := In(language)
+		for name, text := range map[string]string{
+			"System": texts.System, "Worker": texts.Worker, "WorkerBrief": texts.WorkerBrief, "Fold": texts.Fold, "Ask": texts.Ask,
+			"AskFocus": texts.AskFocus, "AskAgain": texts.AskAgain, "Reminder": texts.Reminder, "Plain": texts.Plain, "Recap": texts.Recap,
+			"Task": texts.Task, "TaskNext": texts.TaskNext, "Handover": texts.Handover, "Help": texts.Help["memory"],
+		} {
+			if strings.TrimSpace(text) == "" {
+				t.Errorf("%s: %s is empty", language, name)
+			}
+		}
+	}
+	if In("xx").System != In(English).System || In("de").System == In(English).System {
+		t.Error("a language without texts has those of English, and no other has")
+	}
+}

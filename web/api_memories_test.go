@@ -1,0 +1,67 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/compactor/summarize"
+	"cairn/memory"
+)
+
+func TestMemories(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	const garden = "terminal:garden"
+	r.talk(garden, 2)
+	c, err := r.store.Find(t.Context(), garden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := c.Memories().Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := fmt.Sprintf("/api/memories/%d", saved.ID)
+	var list memoryList
+	r.do(200, &list, "GET", "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d", "")
+	if list.Total != 1 || list.Memories[0].Content != "Ada prefers green tea" {
+		t.Errorf("%+v", list)
+	}
+	var m memoryAnswer
+	if r.do(200, &m, "PATCH", one, `{"pinned": true}`); !m.Pinned {
+		t.Errorf("%+v", m)
+	}
+	if r.do(200, &m, "PATCH", one, `{"state": "forgotten"}`); m.State != "forgotten" {
+		t.Errorf("%+v", m)
+	}
+	r.do(409, nil, "PATCH", one, `{"state": "forgotten"}`)
+	if r.do(200, &m, "PATCH", one, `{"state": "active"}`); m.State != "active" {
+		t.Errorf("%+v", m)
+	}
+	var found recalled
+	r.do(200, &found, "GET", "/api/recall?q=green+tea&conversation=terminal:garden", "")
+	if len(found.Memories) != 1 || found.Memories[0].ID != saved.ID {
+		t.Errorf("%+v", found)
+	}
+	r.do(204, nil, "DELETE", one, "")
+	r.do(404, nil, "GET", one, "")
+	for _, query := range []string{"kind=hobby", "state=gone", "sort=size", "limit=0", "limit=1000", "since=soon", "offset=-1", "knd=fact"} {
+		r.do(400, nil, "GET", "/api/memories?"+query, "")
+	}
+}
+
+func TestUsage(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk("terminal:garden", 3)
+	for by, want := range map[string]string{"model": `"model":"scripted"`, "conversation": `"conversation":"terminal:garden"`, "day": `"day":"`} {
+		if said := r.do(200, nil, "GET", "/api/usage?by="+by, ""); !strings.Contains(said, want) || !strings.Contains(said, `"requests":3`) {
+			t.Error(said)
+		}
+	}
+	r.do(400, nil, "GET", "/api/usage?by=moon", "")
+	var spent channel.Spending
+	if r.do(200, &spent, "GET", at("terminal:garden", "/usage"), ""); spent.Total.Requests != 3 {
+		t.Errorf("%+v", spent)
+	}
+}

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/channel"
+	"cairn/config"
+)
+
+// messageRoutes let a program talk to the bot.
+func (s *Server) messageRoutes() []route {
+	return []route{{
+		method: "POST", path: "/api/conversations/{name}/messages", handle: s.postMessage,
+		summary: "Say something, or run a command, in a conversation of this address, web:NAME, which may be new: 202 when the message is on disk; 200 with a command's answer",
+		body:    messageNew{}, answers: map[int]any{200: messageTaken{}, 202: messageTaken{}, 400: nil, 409: nil, 422: nil},
+	}}
+}
+
+// messageNew is what somebody says.
+type messageNew struct {
+	Text       string         `json:"text" doc:"a message, or a command as /context; at most 100000 characters"`
+	ID         string         `json:"id" doc:"at most 100 bytes, unique in the conversation: a message with a known id is the same one"`
+	Compaction map[string]any `json:"compaction,omitempty" doc:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
+}
+
+// messageTaken is what became of it.
+type messageTaken struct {
+	ID     string `json:"id"`
+	Answer string `json:"answer,omitempty" doc:"of a command"`
+}
+
+func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	chat, ours := strings.CutPrefix(name, config.WebName+":")
+	if !ours {
+		return problem(http.StatusConflict, "Messages can be sent to conversations of this address only: %s:general. In others, people write where they are.", config.WebName)
+	}
+	if !chatName.MatchString(chat) {
+		return errName
+	}
+	var b messageNew
+	if err := decode(r, &b); err != nil {
+		return err
+	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	settings, err := channel.PatchOf(b.Compaction)
+	if err != nil {
+		return problem(http.StatusUnprocessableEntity, "%v", err)
+	}
+	said, err := s.say(r.Context(), name, b, settings)
+	if err != nil {
+		return err
+	}
+	status := http.StatusAccepted
+	if channel.IsCommand(b.Text) {
+		status = http.StatusOK
+	}
+	return answer(w, status, messageTaken{b.ID, said})
+}
+
+// check returns what is wrong with a message.
+func (b *messageNew) check() error {
+	switch b.Text = strings.TrimSpace(b.Text); {
+	case b.Text == "":
+		return bad("Write something first: text is missing or empty.")
+	case utf8.RuneCountInString(b.Text) > maxSaid:
+		return bad("A message has at most %d characters; this one has %d.", maxSaid, utf8.RuneCountInString(b.Text))
+	case b.ID == "" || len(b.ID) > 100:
+		return bad("A message needs an id of at most 100 bytes, unique in its conversation.")
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package web
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	cdplog "github.com/chromedp/cdproto/log"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// screenshots is a folder; where it is set the tests leave pictures of the pages in it.
+const screenshots = "CAIRN_SCREENSHOTS"
+
+//go:embed testdata/audit.js
+var audit string
+
+// browser is a page of a headless Chromium. What goes wrong in it fails the test: an exception,
+// an error in the console, a request that fails, a dialog.
+type browser struct {
+	t   *testing.T
+	url string
+	ctx context.Context
+
+	mu       sync.Mutex // guards problems
+	problems []string
+}
+
+type step = chromedp.Action[chromedp.Void]
+
+// newBrowser opens a page. Without Chromium it skips the test.
+func newBrowser(t *testing.T, address string) *browser {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless-shell"} {
+		if found, err := exec.LookPath(name); err == nil {
+			program = found
+			break
+		}
+	}
+	if program == "" {
+		t.Skip("THE DASHBOARD IS NOT TESTED IN A BROWSER: install chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU)
+	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closePage := chromedp.NewContext(allocator)
+	b := &browser{t: t, url: address, ctx: ctx}
+	if err := chromedp.Listen(ctx, b.heard); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Error(err)
+		}
+		closePage()
+		end()
+	})
+	b.do("start", chromedp.EmulateViewport(1200, 900))
+	return b
+}
+
+// heard notes what goes wrong.
+func (b *browser) heard(event any) {
+	problem := ""
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		problem = "exception: " + e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			problem += " " + e.ExceptionDetails.Exception.Description
+		}
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError {
+			problem = "an error in the console"
+		}
+	case *cdplog.EventEntryAdded:
+		if e.Entry.Level == cdplog.EntryLevelError {
+			problem = fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
+		}
+	case *cdppage.EventJavascriptDialogOpening: // it blocks the page: the next step fails too
+		problem = "a dialog opens: " + e.Message
+	}
+	if problem != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.problems = append(b.problems, problem)
+	}
+}
+
+// limited is the context of a step.
+func (b *browser) limited() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(b.ctx, 30*time.Second)
+}
+
+// do does some steps.
+func (b *browser) do(what string, steps ...step) {
+	b.t.Helper()
+	ctx, cancel := b.limited()
+	defer cancel()
+	err := chromedp.Do(ctx, steps...)
+	b.expect(what, err)
+}
+
+// until waits until an expression of JavaScript is true.
+func (b *browser) until(what, expression string, args ...any) {
+	b.t.Helper()
+	ctx, cancel := b.limited()
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](fmt.Sprintf(expression, args...)))
+	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "-32000") { // another page is loaded meanwhile
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](fmt.Sprintf(expression, args...)))
+	}
+	b.expect(what, err)
+}
+
+// evaluate returns what an expression of JavaScript is.
+func evaluate[T any](b *browser, expression string) T {
+	b.t.Helper()
+	ctx, cancel := b.limited()
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	b.expect("evaluate", err)
+	return value
+}
+
+// expect fails the test if a step failed, or anything else went wrong meanwhile.
+func (b *browser) expect(what string, err error) {
+	b.t.Helper()
+	b.mu.Lock()
+	problems := b.problems
+	b.problems = nil
+	b.mu.Unlock()
+	for _, problem := range problems {
+		b.t.Errorf("%s: %s", what, problem)
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
+		defer cancel()
+		text, _ := chromedp.Run(ctx, chromedp.Text("body")) // for the message alone
+		b.t.Fatalf("%s: %v\n%.1500s", what, err, text)
+	}
+}
+
+func (b *browser) open(path string) {
+	b.t.Helper()
+	ctx, cancel := b.limited()
+	defer cancel()
+	_, err := chromedp.Call(ctx, cdppage.Navigate, cdppage.NavigateParams{URL: b.url + path})
+	b.expect("open "+path, err)
+	b.until("open "+path, "document.readyState === 'complete' && location.href === new URL(%q, location.href).href && !!document.querySelector('main')", path)
+}
+
+// shows waits until there is an element.
+func (b *browser) shows(selector string) {
+	b.t.Helper()
+	b.until(selector+" is shown", "!!document.querySelector(%q)?.checkVisibility()", selector)
+}
+
+// click clicks an element, when it is there. Live parts are replaced at any time, so it is looked
+// up and clicked in one step.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	b.shows(selector)
+	b.until("click "+selector, "(document.querySelector(%q)?.click(), true)", selector)
+}
+
+// keys sends keys to an element, as a keyboard does.
+func (b *browser) keys(selector, keys string) {
+	b.t.Helper()
+	b.do("type into "+selector, chromedp.SendKeys(selector, keys))
+}
+
+// enter presses Enter. The library types a line break, too, whatever the page does with the key; a
+// browser does not.
+func (b *browser) enter() {
+	b.t.Helper()
+	ctx, cancel := b.limited()
+	defer cancel()
+	key := input.DispatchKeyEventParams{Type: "keyDown", Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
+	_, err := chromedp.Call(ctx, input.DispatchKeyEvent, key)
+	b.expect("press Enter", err)
+	_, err = chromedp.Call(ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: "keyUp", Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13})
+	b.expect("let go of Enter", err)
+}
+
+// sees waits until an element has a text.
+func (b *browser) sees(selector, text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("%s shows %q", selector, text), "(document.querySelector(%q)?.textContent ?? '').includes(%q)", selector, text)
+}
+
+// submits clicks a button whose form loads another page, which shows a note.
+func (b *browser) submits(selector, text string) {
+	b.t.Helper()
+	b.click(selector)
+	b.sees(".flash", text)
+}
+
+// audited looks at a page as people with other eyes, screens and keyboards do.
+func (b *browser) audited(name string) {
+	b.t.Helper()
+	for _, look := range []struct {
+		scheme string
+		width  int64
+	}{{"light", 1200}, {"dark", 1200}, {"light", 420}, {"dark", 420}} {
+		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}}
+		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media)
+		b.expect("look at "+name, err)
+		b.do("look at "+name, chromedp.EmulateViewport(look.width, 900))
+		for _, problem := range evaluate[[]string](b, audit) {
+			b.t.Errorf("%s, %s, %d wide: %s", name, look.scheme, look.width, problem)
+		}
+		if dir := os.Getenv(screenshots); dir != "" {
+			picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+			b.expect("picture", err)
+			file := filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, look.scheme, look.width))
+			if err := os.WriteFile(file, picture, 0o600); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+	b.do("look", chromedp.EmulateViewport(1200, 900))
+}

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestBotFirst(t *testing.T) {
+	database := func(context.Context, string, string, url.Values, any) (json.RawMessage, error) {
+		return json.RawMessage(`"database"`), nil
+	}
+	for _, c := range []struct {
+		name        string
+		handle      http.HandlerFunc
+		read, wrote string // what is answered, or the error
+	}{
+		{"a bot that answers", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`"bot"`)) }, `"bot"`, `"bot"`},
+		{"a bot that stops", func(w http.ResponseWriter, _ *http.Request) { _ = notNow(w) }, `"database"`, "The bot is stopping."},
+		{"what is not there", func(w http.ResponseWriter, _ *http.Request) {
+			p := problem(http.StatusNotFound, "Gone.")
+			writeJSON(w, p.Status, "application/problem+json", p)
+		}, "Gone.", "Gone."},
+		{"another program at the address", http.NotFound, `"database"`, "Not Found"},
+		{"a connection that ends", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, `"database"`, "look whether the change was made"},
+		{"nothing at the address", nil, `"database"`, "nothing was changed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := httptest.NewServer(c.handle)
+			defer s.Close()
+			if c.handle == nil {
+				s.Close()
+			}
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			api := BotFirst(Remote(client, s.URL, ""), database, "here")
+			for method, want := range map[string]string{"GET": c.read, "POST": c.wrote} {
+				text, err := api(t.Context(), method, "/api/memories", nil, nil)
+				if err != nil {
+					text = []byte(err.Error())
+				}
+				if !strings.Contains(string(text), want) {
+					t.Errorf("%s: %s", method, text)
+				}
+			}
+		})
+	}
+}
+
+func notNow(w http.ResponseWriter) error {
+	writeJSON(w, http.StatusServiceUnavailable, "application/problem+json", problem(http.StatusServiceUnavailable, "The bot is stopping."))
+	return nil
+}
+
+func TestABotThatRefusesIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, hangs := 0, false
+		bot := func(ctx context.Context, _, _ string, _ url.Values, _ any) (json.RawMessage, error) {
+			if asked++; hangs {
+				<-ctx.Done()
+				return nil, &silence{ctx.Err()}
+			}
+			return nil, problem(http.StatusUnauthorized, "The token is wrong.")
+		}
+		database := func(context.Context, string, string, url.Values, any) (json.RawMessage, error) {
+			return []byte("1"), nil
+		}
+		api := BotFirst(bot, database, "here")
+		read := func() {
+			t.Helper()
+			if text, err := api(t.Context(), "GET", "/api/usage", nil, nil); string(text) != "1" {
+				t.Errorf("got %s, %v", text, err)
+			}
+		}
+		for range 20 {
+			read()
+		}
+		if asked != 1 {
+			t.Errorf("it was asked %d times", asked)
+		}
+		time.Sleep(refusal + time.Second)
+		hangs = true
+		before := time.Now()
+		read()
+		if asked != 2 || time.Since(before) > answerTime {
+			t.Errorf("asked %d times, after %v", asked, time.Since(before))
+		}
+		if _, err := api(t.Context(), "POST", "/api/memories", nil, nil); err == nil {
+			t.Error("a change was made")
+		}
+	})
+}

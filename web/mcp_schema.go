@@ -1,0 +1,135 @@
+package web
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"cairn/channel"
+	"cairn/memory"
+)
+
+// The arguments of tools.
+type (
+	inPage struct {
+		Limit  int `json:"limit,omitempty" jsonschema:"at most so many; 50 if it is missing"`
+		Offset int `json:"offset,omitempty" jsonschema:"skip the first so many"`
+	}
+	inMemories struct {
+		Conversation string `json:"conversation,omitempty" jsonschema:"only those of this one, by its full name, as terminal:general"`
+		Kind         string `json:"kind,omitempty" jsonschema:"what kind of memory"`
+		About        string `json:"about,omitempty" jsonschema:"only those about this person, by name"`
+		Since        string `json:"since,omitempty" jsonschema:"2026-05-08, 36h, 7d or 2w"`
+		State        string `json:"state,omitempty" jsonschema:"what has become of it; current if it is missing"`
+		inPage
+	}
+	inSearch struct {
+		Query string `json:"query" jsonschema:"words to look for"`
+		inMemories
+	}
+	inID struct {
+		ID int64 `json:"id" jsonschema:"its number"`
+	}
+	inRecall struct {
+		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
+		Query        string `json:"query" jsonschema:"a question or words"`
+		As           string `json:"as,omitempty" jsonschema:"who asks, by name: \"I\" is them"`
+		Limit        int    `json:"limit,omitempty" jsonschema:"at most so many; 50 if it is missing"`
+	}
+	inUsage struct {
+		By    string `json:"by,omitempty" jsonschema:"what the rows are of; day if it is missing"`
+		Since string `json:"since,omitempty" jsonschema:"2026-05-08, 36h, 7d or 2w"`
+		inPage
+	}
+	inSummaries struct {
+		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
+		inPage
+	}
+	inConversations struct {
+		Query string `json:"query,omitempty" jsonschema:"only those whose name has this in it"`
+		inPage
+	}
+	inExpand struct {
+		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
+		Summary      int64  `json:"summary" jsonschema:"the id of a summary, as summaries lists them"`
+		From         int64  `json:"from,omitempty" jsonschema:"messages from this one on, by number"`
+		Limit        int    `json:"limit,omitempty" jsonschema:"at most so many messages; 50 if it is missing"`
+	}
+	inSimulate struct {
+		Conversation string           `json:"conversation" jsonschema:"its full name, as terminal:general"`
+		Variants     []map[string]any `json:"variants,omitempty" jsonschema:"each a set of values over the settings in force, as {\"background_threshold\": 0.7}; at most 8"`
+	}
+	inSave struct {
+		Conversation string  `json:"conversation" jsonschema:"its full name, as terminal:general"`
+		Content      string  `json:"content" jsonschema:"one fact in a sentence that stands alone"`
+		Kind         string  `json:"kind,omitempty" jsonschema:"what kind of memory"`
+		About        string  `json:"about,omitempty" jsonschema:"whom it is about, by name"`
+		Importance   float64 `json:"importance,omitempty" jsonschema:"0 is as usual for the kind"`
+	}
+	inCompact struct {
+		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
+		compactBody
+	}
+)
+
+// argumentRanges are what an argument may be, by its name: every tool has the same. They name no
+// defaults: the SDK fills them in, and fails where a client sends null in place of no arguments.
+var argumentRanges = map[string]func(*jsonschema.Schema){
+	"limit":       between(1, 200),
+	"offset":      between(0, 1e9),
+	"from":        between(1, maxSeq),
+	"id":          between(1, 1<<53),
+	"summary":     between(1, 1<<53),
+	"keep_last_n": between(0, maxKeep),
+	"importance":  between(0, 1),
+	"kind":        oneOf(memory.Kinds),
+	"state":       oneOf(memory.States),
+	"by":          oneOf(channel.UsageKeys),
+}
+
+// between has a number lie from low to high.
+func between(low, high float64) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) { s.Minimum, s.Maximum = &low, &high }
+}
+
+func oneOf(words []string) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) {
+		for _, word := range words {
+			s.Enum = append(s.Enum, word)
+		}
+	}
+}
+
+// inputSchema is the schema of arguments. It panics if there can be none, which is a mistake in
+// the type.
+func inputSchema[In any]() *jsonschema.Schema {
+	s, err := jsonschema.For[In](nil)
+	if err != nil {
+		panic(err)
+	}
+	for name, property := range s.Properties {
+		if bound := argumentRanges[name]; bound != nil {
+			bound(property)
+		}
+	}
+	return s
+}
+
+// outputSchema is the schema of an answer, as the description of the API has it.
+func outputSchema[Out any]() *jsonschema.Schema {
+	defs := schemas{}
+	root := defs.of(reflect.TypeFor[Out]())
+	root["$defs"] = defs
+	text, err := json.Marshal(root)
+	if err != nil {
+		panic(err)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), schemaPath, "#/$defs/")), &s); err != nil {
+		panic(err)
+	}
+	s.Type = "object" // clients look for it here
+	return &s
+}

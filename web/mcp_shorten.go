@@ -1,0 +1,68 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// shorten makes an answer of at most so many bytes: long texts first, then long lists, of which the
+// first entries stay. A shortened text says so at its end; beside a list of a key stands
+// KEY_left_out.
+func shorten(text json.RawMessage, most int) (json.RawMessage, error) {
+	for _, limits := range [][2]int{{}, {20_000, 1000}, {4000, 1000}, {1000, 500}, {1000, 200}, {300, 100}, {300, 30}, {300, 10}} {
+		if len(text) <= most {
+			return text, nil
+		}
+		if limits == [2]int{} {
+			continue
+		}
+		var v any
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if err := d.Decode(&v); err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(shortened(v, limits[0], limits[1])); err != nil {
+			return nil, err
+		}
+		text = bytes.TrimSpace(b.Bytes())
+	}
+	if len(text) > most {
+		return nil, errors.New("the answer is too long: ask for less with limit")
+	}
+	return text, nil
+}
+
+// shortened is v with texts of at most so many characters and lists of at most so many entries.
+func shortened(v any, characters, entries int) any {
+	switch v := v.(type) {
+	case string:
+		if n := utf8.RuneCountInString(v); n > characters+40 {
+			return fmt.Sprintf("%s… (%d characters more)", string([]rune(v)[:characters]), n-characters)
+		}
+	case []any:
+		for i := range v {
+			v[i] = shortened(v[i], characters, entries)
+		}
+	case map[string]any:
+		left := map[string]int{}
+		for key, one := range v {
+			if list, ok := one.([]any); ok && len(list) > entries {
+				left[key+"_left_out"], one = len(list)-entries, list[:entries]
+			}
+			v[key] = shortened(one, characters, entries)
+		}
+		for key, n := range left {
+			before, _ := v[key].(json.Number)
+			more, _ := before.Int64()
+			v[key] = int(more) + n
+		}
+	}
+	return v
+}
