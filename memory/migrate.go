@@ -5,7 +5,7 @@ package memory
 import (
 	"context"
 	"database/sql"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,35 +16,25 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-//go:embed migrations/1.sql
-var migration1 string
+//go:embed schema.sql
+var schema string
 
-//go:embed migrations/2.sql
-var migration2 string
-
-//go:embed migrations/3.sql
-var migration3 string
-
-//go:embed migrations/4.sql
-var migration4 string
-
-//go:embed migrations/5.sql
-var migration5 string
-
-//go:embed migrations/6.sql
-var migration6 string
-
-//go:embed migrations/7.sql
-var migration7 string
-
-//go:embed migrations/8.sql
-var migration8 string
-
-//go:embed migrations/9.sql
-var migration9 string
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
 
 // migrations lead from each version to the next. One that was released never changes.
-var migrations = []string{migration1, migration2, migration3, migration4, migration5, migration6, migration7, migration8, migration9}
+var migrations = readMigrations()
+
+func readMigrations() []string {
+	var all []string
+	for {
+		sql, err := migrationFiles.ReadFile(fmt.Sprintf("migrations/%d.sql", len(all)+1))
+		if err != nil {
+			return all
+		}
+		all = append(all, string(sql))
+	}
+}
 
 // fills are what SQL alone cannot do, after the migration to a version.
 var fills = map[int]func(tx *transaction) error{4: fillMembers, 5: func(tx *transaction) error { return errors.Join(dropReasoning(tx), reindex(tx)) }, 6: fillQuotes}
@@ -120,15 +110,22 @@ func (s *Store) removeUpgrades() {
 	}
 }
 
-// migrate brings the file up to date. The version is read inside the transaction
-// that changes it, so that of several processes one migrates and the others wait.
+// migrate brings the file up to date, or makes the schema in a new one. The version is read inside
+// the transaction that changes it, so that of several processes one migrates and the others wait.
 func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 	to = len(migrations)
 	err = transact(ctx, db, func(tx *transaction) error {
 		if from, err = versionOf(tx); err != nil {
 			return err
 		}
-		for version := from + 1; version <= to; version++ {
+		version := from + 1
+		if from == 0 { // the schema is what all migrations lead to
+			if _, err := tx.Exec(schema); err != nil {
+				return fmt.Errorf("create the tables: %w", err)
+			}
+			version = to + 1
+		}
+		for ; version <= to; version++ {
 			if _, err := tx.Exec(migrations[version-1]); err != nil {
 				return fmt.Errorf("migrate to version %d: %w", version, err)
 			}

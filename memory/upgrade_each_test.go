@@ -68,7 +68,7 @@ func leaveVersion(t *testing.T, dir string, version int) {
 	leaveFirstVersion(t, dir)
 	db := open(File(dir), writerPragmas)
 	defer db.Close()
-	scripts := []string{migration2, secondVersion, migration3, thirdTables, migration4, fourthTables, migration5, fifthTables, migration6, "PRAGMA user_version = 6", migration7, "PRAGMA user_version = 7", migration8, "PRAGMA user_version = 8"}
+	scripts := []string{migrations[1], secondVersion, migrations[2], thirdTables, migrations[3], fourthTables, migrations[4], fifthTables, migrations[5], "PRAGMA user_version = 6", migrations[6], "PRAGMA user_version = 7", migrations[7], "PRAGMA user_version = 8"}
 	counts, _ := count(memoryTerms("Ann lives in Turin.", "Ann"))
 	for term, n := range counts { // as its index has it
 		check.Must(db.Exec("INSERT OR REPLACE INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, 1, 1, ?, 3)", term, n))(t)

@@ -30,7 +30,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 	path := filepath.Join(dir, databaseName)
 	check.NoError(t, os.WriteFile(path, nil, 0o600))
 	db := open(path, writerPragmas)
-	for _, script := range []string{migration1, migration2, migration3, thirdVersion} {
+	for _, script := range []string{migrations[0], migrations[1], migrations[2], thirdVersion} {
 		check.Must(db.Exec(script))(t)
 	}
 	check.NoError(t, db.Close())
@@ -78,7 +78,7 @@ func TestUpgradeScrubsWhatWasPurged(t *testing.T) {
 	dir := t.TempDir()
 	check.NoError(t, os.WriteFile(File(dir), nil, 0o600))
 	db := open(File(dir), writerPragmas)
-	for _, script := range []string{migration1, migration2, migration3, thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5"} {
+	for _, script := range []string{migrations[0], migrations[1], migrations[2], thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5"} {
 		check.Must(db.Exec(script))(t)
 	}
 	if _, _, err := migrate(ctx, db); err != nil {

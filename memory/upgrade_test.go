@@ -48,7 +48,7 @@ func leaveFirstVersion(t *testing.T, dir string) {
 	check.NoError(t, os.WriteFile(path, nil, 0o600))
 	db := open(path, writerPragmas)
 	defer db.Close()
-	for _, script := range []string{migration1, firstVersion} {
+	for _, script := range []string{migrations[0], firstVersion} {
 		check.Must(db.Exec(script))(t)
 	}
 }

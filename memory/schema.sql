@@ -1,0 +1,481 @@
+-- The schema, version 9: everything the bot keeps, in one file. A new database is made from it; an older
+-- one becomes the same by the migrations, and a test compares the two.
+-- Times are Unix milliseconds, UTC. Empty text stands for "none". A seq is a message's place in its
+-- conversation, from 1 on; messages.id is conversation << 32 | seq.
+
+-- Channels, threads and direct messages; and the tasks of sub-agents.
+CREATE TABLE conversations (
+  id               INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 2147483647), -- our own, so that it fits a message's row id
+  name             TEXT NOT NULL UNIQUE CHECK (name <> ''), -- connector:server/channel[/thread]
+  parent           INTEGER REFERENCES conversations (id), -- of a thread
+  origin           TEXT NOT NULL DEFAULT '' CHECK (origin IN ('', 'live', 'imported')), -- '': nothing was said yet
+  next_seq         INTEGER NOT NULL DEFAULT 1 CHECK (next_seq BETWEEN 1 AND 4294967296), -- never goes back: no seq is used twice
+  version          INTEGER NOT NULL DEFAULT 0,            -- raised by every change of the head
+  cleared_to       INTEGER NOT NULL DEFAULT 0,            -- tool results up to this seq are shown cleared
+  session_start    INTEGER NOT NULL DEFAULT 1,            -- first seq of the current session
+  agent            TEXT NOT NULL DEFAULT '',              -- who answers here; '': the first one
+  created_at       INTEGER NOT NULL,
+  following        INTEGER NOT NULL DEFAULT 0,            -- of a thread: the bot answers messages that do not address it, too
+  gap              TEXT,                                  -- messages after this platform id may have been missed; NULL: none
+  gap_again        INTEGER NOT NULL DEFAULT 0,            -- the bot was away once more since the gap opened
+  read_back        INTEGER NOT NULL DEFAULT 0,            -- what was said before the bot came was read, or is not wanted
+  counted          INTEGER NOT NULL DEFAULT 0,            -- tokens of the last prompt that its provider counted, see compactor.Count; 0: none
+  counted_estimate INTEGER NOT NULL DEFAULT 0,            -- the same, estimated
+  counted_by       TEXT NOT NULL DEFAULT '',              -- the model's name
+  counted_with     INTEGER NOT NULL DEFAULT 0,            -- the version then: the count holds while it lasts
+  spared_from      INTEGER NOT NULL DEFAULT 0,            -- what an undo set free is left alone until the aggressive level; 0: nothing is
+  spared_to        INTEGER NOT NULL DEFAULT 0,
+  audience         TEXT NOT NULL DEFAULT '' CHECK (audience IN ('', 'channel', 'server')), -- who may read it beside its members: those of a thread's channel, or everybody
+  past_tries       INTEGER NOT NULL DEFAULT 0,            -- how often reading what was said before the bot came was begun: it may have killed the process
+  label            TEXT NOT NULL DEFAULT ''               -- what people call the place: "#general · Cozy Corner"
+) STRICT;
+
+-- What was delivered and not yet taken up. A row moves to messages and gets its seq.
+CREATE TABLE inbox (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of arrival
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  platform_id  TEXT NOT NULL CHECK (platform_id <> ''),
+  author_id    TEXT NOT NULL,
+  author       TEXT NOT NULL,
+  text         TEXT NOT NULL,
+  attachments  TEXT NOT NULL,                     -- JSON list
+  reply_to     TEXT NOT NULL,                     -- platform id
+  said_at      INTEGER NOT NULL,
+  received_at  INTEGER NOT NULL,
+  addressed    INTEGER NOT NULL,                  -- somebody wants an answer
+  quote        TEXT NOT NULL DEFAULT '',          -- how the message begins to which it replies
+  optional     INTEGER NOT NULL DEFAULT 0,        -- addressed, but the bot may stay silent
+  incomplete   INTEGER NOT NULL DEFAULT 0,        -- its connector can find out more
+  edited_at    INTEGER,                           -- by the platform's clock
+  tries        INTEGER NOT NULL DEFAULT 0,        -- how often its completion was begun: what it holds may have killed the process
+  UNIQUE (conversation, platform_id)
+) STRICT;
+CREATE INDEX inbox_order ON inbox (conversation, id);
+CREATE INDEX inbox_author ON inbox (author_id);
+
+-- What was said, for ever. Edits change the text; deletions empty it.
+CREATE TABLE messages (
+  id           INTEGER PRIMARY KEY,                      -- conversation << 32 | seq: a conversation's messages lie together
+  conversation INTEGER NOT NULL GENERATED ALWAYS AS (id >> 32) VIRTUAL REFERENCES conversations (id),
+  seq          INTEGER NOT NULL GENERATED ALWAYS AS (id & 4294967295) VIRTUAL CHECK (seq > 0),
+  turn         INTEGER NOT NULL,                         -- seq of the first message of its turn
+  role         TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool')),
+  platform_id  TEXT NOT NULL,
+  author_id    TEXT NOT NULL,
+  author       TEXT NOT NULL,
+  text         TEXT NOT NULL,
+  attachments  TEXT NOT NULL,                            -- JSON list
+  reply_to     TEXT NOT NULL,                            -- platform id
+  calls        TEXT NOT NULL,                            -- assistant: JSON list of the tools it called
+  call_id      TEXT NOT NULL,                            -- tool: the call it answers
+  tool         TEXT NOT NULL,                            -- tool: its name
+  native       TEXT NOT NULL,                            -- the provider's own JSON, such as reasoning it demands back
+  said_at      INTEGER NOT NULL,
+  saved_at     INTEGER NOT NULL,
+  addressed    INTEGER NOT NULL,                         -- somebody wants an answer
+  answered     INTEGER CHECK (answered BETWEEN 0 AND 2), -- of a turn, kept by its first message: 0 waiting, 1 answered, 2 closed
+  attempts     INTEGER NOT NULL,                         -- how often the turn was begun; kept by its first message
+  tokens       INTEGER NOT NULL,                         -- what it costs in the prompt
+  edited_at    INTEGER,                                  -- by the platform's clock: it tells the newer of two edits
+  deleted_at   INTEGER,                                  -- the text is gone then, and the row stays
+  quote        TEXT NOT NULL DEFAULT '',                 -- as in inbox; empty where reply_seq is known
+  reply_seq    INTEGER NOT NULL DEFAULT 0,               -- the message it replies to; 0: it stands elsewhere
+  optional     INTEGER NOT NULL DEFAULT 0,               -- as in inbox
+  changed_with INTEGER,                                  -- the version that the last edit or deletion raised
+  context      TEXT NOT NULL DEFAULT '',                 -- the turn context: what the model was shown behind the message
+  deprived     INTEGER NOT NULL DEFAULT 0                -- its reasoning was dropped while its turn ran: calls are shown in words
+) STRICT;
+CREATE UNIQUE INDEX messages_platform ON messages (conversation, platform_id) WHERE role = 'user';
+CREATE INDEX messages_waiting ON messages (id) WHERE answered = 0;
+CREATE INDEX messages_addressed ON messages (id) WHERE addressed = 1;
+CREATE INDEX messages_changed ON messages (id) WHERE changed_with IS NOT NULL;
+CREATE INDEX messages_replies ON messages (conversation, platform_id) WHERE role = 'assistant' AND platform_id <> '';
+CREATE INDEX messages_quotes ON messages (conversation, reply_to) WHERE quote <> '';
+CREATE INDEX messages_copies ON messages (id) WHERE role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save');
+CREATE INDEX messages_author ON messages (author_id) WHERE role = 'user';
+CREATE INDEX messages_context ON messages (id) WHERE context <> '';
+CREATE INDEX messages_reasoning ON messages (id) WHERE native <> '';
+
+-- Summaries, rollups and placeholders, and the attempts that made none.
+CREATE TABLE compactions (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation   INTEGER NOT NULL REFERENCES conversations (id),
+  trigger        TEXT NOT NULL,
+  level          INTEGER NOT NULL CHECK (level BETWEEN 0 AND 12),
+  from_seq       INTEGER NOT NULL CHECK (from_seq > 0),
+  to_seq         INTEGER NOT NULL CHECK (to_seq >= from_seq),
+  from_at        INTEGER NOT NULL,                    -- when the span's first message was said
+  to_at          INTEGER NOT NULL,                    -- when its last was
+  messages       INTEGER NOT NULL,                    -- how many it holds, deleted ones not counted
+  parent         INTEGER REFERENCES compactions (id), -- the rollup that took its place
+  children       TEXT NOT NULL,                       -- of a rollup: JSON list of the summaries it read, oldest first
+  sources        TEXT NOT NULL DEFAULT '',            -- of the built-in summarizer: JSON list of the messages a rollup chooses among
+  text           TEXT NOT NULL DEFAULT '',
+  tokens         INTEGER NOT NULL DEFAULT 0,
+  before_tokens  INTEGER NOT NULL DEFAULT 0,          -- used before it was applied
+  after_tokens   INTEGER NOT NULL DEFAULT 0,          -- used after
+  model          TEXT NOT NULL DEFAULT '',
+  focus          TEXT NOT NULL DEFAULT '',
+  policy_hash    TEXT NOT NULL DEFAULT '',
+  error          TEXT NOT NULL DEFAULT '',            -- why it failed, for people
+  refused        INTEGER NOT NULL DEFAULT 0,          -- how many memories were refused while it was made
+  created_at     INTEGER NOT NULL,
+  ended_at       INTEGER,                             -- when the attempt ended: prepared, or failed
+  applied_at     INTEGER,
+  version        INTEGER,                             -- of the conversation, when it was applied: the rows of one version were applied together
+  ended_with     INTEGER,                             -- the version with which it left the prompt: rolled up, replaced or undone; an undo brings it back
+  cleared_before INTEGER,                             -- cleared_to before it was applied; NULL: it cannot be undone
+  next_seq       INTEGER,                             -- of the conversation, when it was applied
+  owed           INTEGER NOT NULL DEFAULT 0,          -- made without a model: one is still to make it better
+  tries          INTEGER NOT NULL DEFAULT 0,          -- how often the model declined to
+  tried_at       INTEGER NOT NULL DEFAULT 0,          -- when it did so last
+  tried_with     TEXT NOT NULL DEFAULT '',            -- which model it was
+  kind           TEXT NOT NULL DEFAULT 'leaf' CHECK (kind IN ('leaf', 'rollup', 'placeholder')),
+  made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'emergency')),
+  state          TEXT NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'prepared', 'applied', 'rolled_up', 'replaced', 'undone', 'failed', 'stale')),
+  extracted      TEXT NOT NULL DEFAULT '' CHECK (extracted IN ('', 'worker', 'extractive')) -- who saved memories from its messages
+) STRICT;
+CREATE INDEX compactions_parent ON compactions (parent) WHERE parent IS NOT NULL;
+CREATE INDEX compactions_to ON compactions (conversation, to_seq);
+CREATE INDEX compactions_ended ON compactions (conversation, ended_with) WHERE ended_with IS NOT NULL;
+CREATE INDEX compactions_state ON compactions (conversation, state, from_seq);
+CREATE INDEX compactions_owed ON compactions (conversation) WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder');
+CREATE INDEX compactions_applied ON compactions (conversation, version) WHERE version IS NOT NULL;
+
+-- Facts from conversations.
+CREATE TABLE memories (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation   INTEGER NOT NULL REFERENCES conversations (id),
+  kind           TEXT NOT NULL CHECK (kind IN ('identity', 'goal', 'decision', 'todo', 'preference', 'fact', 'event', 'observation')),
+  content        TEXT NOT NULL CHECK (content <> ''),
+  folded         TEXT NOT NULL,                       -- content without case, accents and punctuation: the same fact is one row
+  importance     REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
+  speaker        TEXT NOT NULL,                       -- who said it
+  about          TEXT NOT NULL,                       -- whom or what
+  compaction     INTEGER REFERENCES compactions (id), -- the summary it was saved with
+  said_at        INTEGER NOT NULL,
+  saved_at       INTEGER NOT NULL,
+  confirmed      INTEGER NOT NULL DEFAULT 1,          -- how often it was said
+  state          TEXT NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'superseded', 'forgotten', 'replaced')),
+  superseded_by  INTEGER REFERENCES memories (id),
+  expires_at     INTEGER,                             -- it is not recalled any more; NULL: never
+  pinned         INTEGER NOT NULL DEFAULT 0,          -- it neither expires nor fades
+  reach          TEXT NOT NULL DEFAULT 'server' CHECK (reach IN ('channel', 'server')), -- 'server': it may be shared where memories are
+  forgotten_from TEXT NOT NULL DEFAULT '' CHECK (forgotten_from IN ('', 'active', 'superseded', 'replaced')), -- its state before
+  made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'assistant', 'person'))
+) STRICT;
+CREATE UNIQUE INDEX memories_fact ON memories (conversation, folded) WHERE state = 'active';
+CREATE INDEX memories_newest ON memories (conversation, state, said_at);
+CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+
+-- The messages a memory was made from.
+CREATE TABLE memory_sources (
+  memory  INTEGER NOT NULL REFERENCES memories (id),
+  message INTEGER NOT NULL REFERENCES messages (id),
+  PRIMARY KEY (memory, message)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_sources_message ON memory_sources (message);
+
+-- The search index of messages.
+CREATE TABLE message_terms (
+  conversation INTEGER NOT NULL,
+  term         TEXT NOT NULL,
+  seq          INTEGER NOT NULL,
+  tf           INTEGER NOT NULL, -- how often the term stands in the message
+  length       INTEGER NOT NULL, -- how many terms the message has
+  PRIMARY KEY (conversation, term, seq)
+) STRICT, WITHOUT ROWID;
+
+-- The search index of memories.
+CREATE TABLE memory_terms (
+  term         TEXT NOT NULL, -- first: the shell searches all conversations at once
+  conversation INTEGER NOT NULL,
+  memory       INTEGER NOT NULL,
+  tf           INTEGER NOT NULL,
+  length       INTEGER NOT NULL,
+  PRIMARY KEY (term, conversation, memory)
+) STRICT, WITHOUT ROWID;
+
+-- What was learnt about models.
+CREATE TABLE models (
+  name            TEXT PRIMARY KEY CHECK (name <> ''), -- with its server: "gpt-4o@api.openai.com/v1"
+  window          INTEGER NOT NULL DEFAULT 0,          -- tokens, learnt downward only; 0: not learnt
+  factor          REAL NOT NULL DEFAULT 1,             -- real tokens for one estimated
+  refuses_tools   INTEGER NOT NULL DEFAULT 0,
+  updated_at      INTEGER NOT NULL,
+  scale           INTEGER NOT NULL DEFAULT 100,        -- the factor in percent, in coarse steps
+  refuses_images  INTEGER NOT NULL DEFAULT 0,
+  wire            TEXT NOT NULL DEFAULT '',            -- the API its server demanded
+  wants_reasoning INTEGER NOT NULL DEFAULT 0,          -- of earlier turns with tool calls
+  refuses_forced  INTEGER NOT NULL DEFAULT 0           -- a tool that must be called
+) STRICT;
+
+-- Pictures, to be shown to models that can see.
+CREATE TABLE files (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  platform_id  TEXT NOT NULL, -- of the message it came with
+  type         TEXT NOT NULL, -- media type
+  data         BLOB NOT NULL
+) STRICT;
+CREATE INDEX files_message ON files (conversation, platform_id);
+
+-- Messages that were deleted while they waited in the inbox: they may be delivered again.
+CREATE TABLE gone (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  platform_id  TEXT NOT NULL,
+  PRIMARY KEY (conversation, platform_id)
+) STRICT, WITHOUT ROWID;
+
+-- Where people paused the bot.
+CREATE TABLE pauses (
+  scope   TEXT PRIMARY KEY, -- a conversation's name; '': everywhere
+  made_by TEXT NOT NULL,    -- who paused it
+  made_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Pieces of replies, to be sent in this order.
+CREATE TABLE outbox (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of sending
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  reply        TEXT NOT NULL CHECK (reply <> ''), -- id of the reply it is part of
+  part         INTEGER NOT NULL,                  -- from 0
+  parts        INTEGER NOT NULL,
+  answers      TEXT NOT NULL,                     -- JSON list of the platform ids of the messages it answers
+  text         TEXT NOT NULL,
+  failure      INTEGER NOT NULL,                  -- a plain sentence about a failure, not the assistant's words
+  state        TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sending', 'sent', 'dropped')),
+  platform_id  TEXT NOT NULL DEFAULT '',          -- once sent
+  error        TEXT NOT NULL DEFAULT '',          -- why it was dropped
+  created_at   INTEGER NOT NULL,
+  sent_at      INTEGER,                           -- or dropped
+  refusals     INTEGER NOT NULL DEFAULT 0,        -- one that is refused for ever would hold up the rest
+  UNIQUE (conversation, reply, part)
+) STRICT;
+CREATE INDEX outbox_unsent ON outbox (conversation, id) WHERE state IN ('waiting', 'sending');
+CREATE INDEX outbox_platform ON outbox (conversation, platform_id) WHERE platform_id <> '';
+
+-- What people set with /settings, for one conversation each.
+CREATE TABLE overrides (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  key          TEXT NOT NULL CHECK (key <> ''), -- of compactor.Policy
+  value        TEXT NOT NULL,                   -- as people write it
+  made_by      TEXT NOT NULL,                   -- the name of who set it
+  made_at      INTEGER NOT NULL,
+  PRIMARY KEY (conversation, key)
+) STRICT, WITHOUT ROWID;
+
+-- Messages that people pinned: they stay in the prompt.
+CREATE TABLE pins (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  seq          INTEGER NOT NULL CHECK (seq > 0),
+  made_by      TEXT NOT NULL, -- who pinned it
+  made_at      INTEGER NOT NULL,
+  PRIMARY KEY (conversation, seq)
+) STRICT, WITHOUT ROWID;
+
+-- What lies between two /new. The current session is not here: it begins at conversations.session_start.
+CREATE TABLE sessions (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  from_seq     INTEGER NOT NULL,
+  to_seq       INTEGER NOT NULL CHECK (to_seq >= from_seq),
+  settled      INTEGER NOT NULL, -- no work is left: one summary by a worker stands for it, or none is needed
+  PRIMARY KEY (conversation, from_seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_unsettled ON sessions (conversation, from_seq) WHERE NOT settled;
+
+-- New sessions that begin when what was said before is taken up and answered.
+CREATE TABLE wanted_sessions (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  after        INTEGER NOT NULL, -- the last row of the inbox that belongs to the session before
+  wanted_at    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX wanted_sessions_order ON wanted_sessions (conversation, after);
+
+-- What a thread has of the channel above it: copies of the summaries applied when its first message was taken
+-- up, and of the message it belongs to.
+CREATE TABLE inherited (
+  conversation INTEGER NOT NULL REFERENCES conversations (id), -- the thread
+  place        INTEGER NOT NULL, -- 0: the message; from 1 on the summaries, oldest first
+  parent       INTEGER NOT NULL REFERENCES conversations (id),
+  from_seq     INTEGER NOT NULL, -- in the parent; 0: the message waited in its inbox
+  to_seq       INTEGER NOT NULL,
+  from_at      INTEGER NOT NULL,
+  to_at        INTEGER NOT NULL,
+  kind         TEXT NOT NULL,    -- of a summary; empty: it is the message
+  messages     INTEGER NOT NULL, -- how many a summary holds
+  platform_id  TEXT NOT NULL,    -- of the message
+  role         TEXT NOT NULL,
+  author       TEXT NOT NULL,
+  reply_to     TEXT NOT NULL,
+  quote        TEXT NOT NULL,
+  text         TEXT NOT NULL,
+  attachments  TEXT NOT NULL,    -- JSON list
+  tokens       INTEGER NOT NULL, -- what it costs in the prompt
+  PRIMARY KEY (conversation, place)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inherited_rows ON inherited (parent, to_seq);
+CREATE INDEX inherited_message ON inherited (parent, platform_id) WHERE platform_id <> '';
+CREATE INDEX inherited_quotes ON inherited (parent, reply_to) WHERE quote <> '';
+
+-- Who speaks where, for search.
+CREATE TABLE members (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  term         TEXT NOT NULL, -- of the name, as words cuts it
+  name         TEXT NOT NULL,
+  PRIMARY KEY (conversation, term, name)
+) STRICT, WITHOUT ROWID;
+
+-- Something was deleted of which the files may still hold bytes, see vacuum.go.
+CREATE TABLE unscrubbed (
+  id INTEGER PRIMARY KEY AUTOINCREMENT
+) STRICT;
+
+-- Whom memories concern, by the platform's ids.
+CREATE TABLE memory_people (
+  memory    INTEGER NOT NULL REFERENCES memories (id),
+  author_id TEXT NOT NULL CHECK (author_id <> ''),
+  role      TEXT NOT NULL CHECK (role IN ('said', 'confirmed', 'about')),
+  PRIMARY KEY (memory, author_id, role)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_people_author ON memory_people (author_id);
+
+-- Who is to be left out of memories.
+CREATE TABLE optouts (
+  connector TEXT NOT NULL,
+  author_id TEXT NOT NULL,
+  name      TEXT NOT NULL, -- by which others may speak of them
+  made_at   INTEGER NOT NULL,
+  PRIMARY KEY (connector, author_id)
+) STRICT, WITHOUT ROWID;
+
+-- People who want what they said to be gone, until it is.
+CREATE TABLE erasures (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  author_id    TEXT NOT NULL CHECK (author_id <> ''),
+  before       INTEGER NOT NULL, -- messages from this seq on came later
+  upto         INTEGER NOT NULL, -- the newest memory there was
+  PRIMARY KEY (conversation, author_id)
+) STRICT, WITHOUT ROWID;
+
+-- What a turn context, or the answer of a tool, was made of: a deletion of the source removes it.
+CREATE TABLE quotes (
+  kind    TEXT NOT NULL CHECK (kind IN ('message', 'memory')),
+  source  INTEGER NOT NULL,                          -- messages.id or memories.id
+  message INTEGER NOT NULL REFERENCES messages (id), -- whose context it is
+  PRIMARY KEY (kind, source, message)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX quotes_message ON quotes (message);
+
+-- What models were paid for, in tokens. cached and written are parts of input.
+CREATE TABLE usage (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  day          TEXT NOT NULL CHECK (day GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'), -- in time_zone
+  kind         TEXT NOT NULL CHECK (kind IN ('turn', 'summary')),
+  model        TEXT NOT NULL,
+  requests     INTEGER NOT NULL,
+  input        INTEGER NOT NULL,
+  cached       INTEGER NOT NULL,
+  written      INTEGER NOT NULL, -- to the provider's cache
+  output       INTEGER NOT NULL,
+  PRIMARY KEY (conversation, day, kind, model)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX usage_day ON usage (day);
+
+-- How full the window was at the last request of each turn that a model answered.
+CREATE TABLE turn_usage (
+  id        INTEGER PRIMARY KEY, -- of the answer's last message
+  window    INTEGER NOT NULL,    -- tokens
+  used      INTEGER NOT NULL,    -- tokens of the request, with the reply's reserve
+  counted   INTEGER NOT NULL,    -- tokens of its prompt, by the provider; 0: it reported none
+  estimated INTEGER NOT NULL,    -- the same, estimated
+  context   INTEGER NOT NULL,    -- tokens of the turn context among them, estimated
+  factor    REAL NOT NULL        -- real tokens for one estimated, as it was known then
+) STRICT;
+
+-- Tasks of sub-agents: each is a conversation of its own, and reports to the one it was begun in.
+CREATE TABLE tasks (
+  id         INTEGER PRIMARY KEY, -- of its conversation
+  parent     INTEGER NOT NULL REFERENCES conversations (id),
+  root       INTEGER NOT NULL,    -- the conversation of people above it
+  number     INTEGER NOT NULL,    -- counts the tasks of its parent
+  agent      TEXT NOT NULL,
+  text       TEXT NOT NULL,       -- what is to be done; '' once it had to be deleted
+  began      INTEGER NOT NULL,    -- the newest message of the parent when it began
+  author     TEXT NOT NULL,       -- the platform's id of who asked for it; '': the model did
+  above      TEXT NOT NULL,       -- what its parent's layers set of the policy, as JSON
+  own        TEXT NOT NULL,       -- what the call set, as JSON
+  state      TEXT NOT NULL CHECK (state IN ('open', 'done', 'failed', 'stopped', 'expired')),
+  created_at INTEGER NOT NULL,
+  ended_at   INTEGER,
+  UNIQUE (parent, number)
+) STRICT;
+CREATE INDEX tasks_open ON tasks (root) WHERE state = 'open';
+
+-- The messages of its parent that a task was made from: it is deleted with any of them.
+CREATE TABLE task_sources (
+  message INTEGER NOT NULL, -- messages.id
+  task    INTEGER NOT NULL REFERENCES tasks (id),
+  PRIMARY KEY (message, task)
+) STRICT, WITHOUT ROWID;
+
+-- Views for people who ask in SQL: names that can be read, times as text in UTC, nothing that was deleted.
+-- Their columns stay when the tables change.
+CREATE VIEW memories_view AS SELECT
+  m.id, c.name AS channel, m.kind, m.content, m.importance,
+  m.speaker, m.about, m.made_by AS saved_by,
+  CASE WHEN m.state = 'active' AND NOT m.pinned AND m.expires_at <= CAST(strftime('%s', 'now') AS INTEGER) * 1000 THEN 'expired' ELSE m.state END AS state,
+  m.pinned, m.confirmed,
+  datetime(m.said_at / 1000, 'unixepoch') AS said_at,
+  datetime(m.saved_at / 1000, 'unixepoch') AS saved_at,
+  datetime(m.expires_at / 1000, 'unixepoch') AS expires_at,
+  m.superseded_by, m.compaction,
+  (SELECT group_concat('#' || (s.message & 4294967295), ' ') FROM memory_sources s WHERE s.memory = m.id) AS messages
+FROM memories m JOIN conversations c ON c.id = m.conversation;
+
+-- Whether a session is settled follows from its summaries.
+CREATE TRIGGER session_row_added AFTER INSERT ON compactions BEGIN
+  UPDATE sessions SET settled = (SELECT count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0) FROM compactions
+    WHERE conversation = NEW.conversation AND state = 'applied' AND from_seq BETWEEN sessions.from_seq AND sessions.to_seq)
+  WHERE conversation = NEW.conversation AND to_seq >= NEW.from_seq
+    AND from_seq = (SELECT max(from_seq) FROM sessions WHERE conversation = NEW.conversation AND from_seq <= NEW.from_seq);
+END;
+
+CREATE TRIGGER session_row_changed AFTER UPDATE OF state ON compactions BEGIN
+  UPDATE sessions SET settled = (SELECT count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0) FROM compactions
+    WHERE conversation = NEW.conversation AND state = 'applied' AND from_seq BETWEEN sessions.from_seq AND sessions.to_seq)
+  WHERE conversation = NEW.conversation AND to_seq >= NEW.from_seq
+    AND from_seq = (SELECT max(from_seq) FROM sessions WHERE conversation = NEW.conversation AND from_seq <= NEW.from_seq);
+END;
+
+-- A new head ends what the provider's cache holds, and with it the turn contexts of earlier turns.
+CREATE TRIGGER conversations_head AFTER UPDATE OF version ON conversations WHEN new.version <> old.version BEGIN
+  DELETE FROM quotes WHERE message IN (SELECT id FROM messages INDEXED BY messages_context
+    WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '');
+  UPDATE messages SET context = '' WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '';
+END;
+
+CREATE VIEW messages_view AS SELECT
+  c.name AS channel, m.seq, m.turn, m.role, m.author, m.text, m.attachments, m.tool,
+  nullif(m.reply_seq, 0) AS reply_to, m.addressed, m.tokens,
+  datetime(m.said_at / 1000, 'unixepoch') AS said_at,
+  datetime(m.edited_at / 1000, 'unixepoch') AS edited_at
+FROM messages m JOIN conversations c ON c.id = m.conversation
+WHERE m.deleted_at IS NULL;
+
+CREATE VIEW compactions_view AS SELECT
+  k.id, c.name AS channel, k.trigger, k.kind, k.state, k.level, k.from_seq, k.to_seq, k.messages,
+  k.before_tokens, k.after_tokens, k.tokens AS summary_tokens, k.made_by, k.model,
+  CASE WHEN k.ended_at IS NOT NULL THEN (k.ended_at - k.created_at) / 1000.0 END AS seconds,
+  datetime(k.created_at / 1000, 'unixepoch') AS started_at,
+  datetime(k.applied_at / 1000, 'unixepoch') AS applied_at,
+  datetime(k.from_at / 1000, 'unixepoch') AS from_time,
+  datetime(k.to_at / 1000, 'unixepoch') AS to_time,
+  k.parent AS rolled_up_by, k.focus, k.error, k.text AS summary
+FROM compactions k JOIN conversations c ON c.id = k.conversation;
+
+CREATE VIEW turns_view AS SELECT
+  c.name AS channel, m.seq, m.turn, u.window, u.used, nullif(u.counted, 0) AS counted, u.estimated, u.factor,
+  datetime(m.said_at / 1000, 'unixepoch') AS said_at
+FROM turn_usage u JOIN messages m ON m.id = u.id JOIN conversations c ON c.id = m.conversation;
