@@ -39,6 +39,7 @@ func TestIdle(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
+	t.Parallel()
 	r := ranAs[started](t, "start", "--messages", "300")
 	if len(r.Shapes) != 3 || r.Shapes[0].Median <= 0 || r.Shapes[1].Median <= 0 || r.Shapes[2].CPU <= 0 {
 		t.Errorf("%+v", r)

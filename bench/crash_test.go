@@ -15,6 +15,7 @@ import (
 
 // TestCrash kills the program a few times at random.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it builds the program and kills it")
 	}

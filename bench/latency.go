@@ -15,13 +15,12 @@ import (
 )
 
 const (
-	replyTakes   = 30 * time.Millisecond
-	summaryTakes = 5 * time.Second
-	target       = 0.02 // by which the ratio may miss 1
+	replyTakes = 30 * time.Millisecond
+	target     = 0.02 // by which the ratio may miss 1
 )
 
-const latencyHelp = `Latency talks in two channels in turn. In one a summary is always being written, which takes %v; in
-the other none is. Everything else is the same. A reply takes the model %v. Measured is the time from
+const latencyHelp = `Latency talks in two channels in turn. In one a summary is always being written; in the other
+none is. Everything else is the same. A reply takes the model %v. Measured is the time from
 the delivery of a message to the reply.
 
 The target is a ratio of the medians of 1.00 ± %.2f; a run that misses it ends with 3, also where the
@@ -30,10 +29,13 @@ of the target.`
 
 func newLatency() *benchmark {
 	var turns int
-	help := fmt.Sprintf(latencyHelp, summaryTakes, replyTakes, target)
+	var summaryTakes time.Duration
+	help := fmt.Sprintf(latencyHelp, replyTakes, target)
 	b := newBenchmark("latency", "Whether a summary that is being written delays the replies", help, func(ctx context.Context, s *screen, _ string) (result, error) {
-		return measureLatency(ctx, s, turns)
+		return measureLatency(ctx, s, turns, summaryTakes)
 	})
+	b.Flags().DurationVar(&summaryTakes, "summary", 5*time.Second, "`TIME` the model takes for a summary")
+	within(b, "summary", &summaryTakes, 100*time.Millisecond, time.Minute)
 	b.integer(&turns, "turns", 200, 1, 100_000, "`N` turns in each channel")
 	b.full, b.quick = "--turns 400", "--turns 50"
 	return b
@@ -45,8 +47,8 @@ const (
 	busy  = "bench:server/busy"  // one always is
 )
 
-func measureLatency(ctx context.Context, s *screen, turns int) (r latencies, err error) {
-	f, err := openField(ctx)
+func measureLatency(ctx context.Context, s *screen, turns int, summaryTakes time.Duration) (r latencies, err error) {
+	f, err := openField(ctx, summaryTakes)
 	if err != nil {
 		return r, err
 	}
@@ -68,7 +70,7 @@ func measureLatency(ctx context.Context, s *screen, turns int) (r latencies, err
 // field is a bot with the two channels.
 type field struct{ *bot }
 
-func openField(ctx context.Context) (f field, err error) {
+func openField(ctx context.Context, summaryTakes time.Duration) (f field, err error) {
 	writer := func(takes time.Duration) *actor {
 		return &actor{
 			window: llm.DefaultWindow, lines: []string{"It will rain, I think."}, incurious: true, brief: true, dice: rand.New(rand.NewPCG(1, 1)),

@@ -38,6 +38,7 @@ func TestCommandLine(t *testing.T) {
 		{"cost", "--scale", "NaN"},
 		{"latency", "--turns", "-1"},
 		{"latency", "--slow"},
+		{"latency", "--summary", "0s"},
 		{"faults", "--seeds", "0"},
 		{"recall"},
 		{"recall", "testdata", "--rows", "7"},
@@ -71,7 +72,8 @@ func TestCommandLine(t *testing.T) {
 // TestLatency measures a few turns, in real time: what the figures are on a machine
 // that runs tests is nobody's business.
 func TestLatency(t *testing.T) {
-	l := ranAs[latencies](t, "latency", "--turns", "3")
+	t.Parallel()
+	l := ranAs[latencies](t, "latency", "--turns", "3", "--summary", "500ms")
 	if reply := ms(replyTakes); l.Without.Median < reply || l.With.Median < reply || l.Turns != 3 || len(l.Targets) != 1 {
 		t.Errorf("%+v", l)
 	}

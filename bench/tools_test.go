@@ -3,6 +3,7 @@ package main
 import "testing"
 
 func TestTools(t *testing.T) {
+	t.Parallel()
 	r := ranAs[toolResult](t, "tools", "--steps", "30")
 	if len(r.Runs) != 4 {
 		t.Fatalf("%+v", r)

@@ -33,6 +33,7 @@ func TestWires(t *testing.T) {
 }
 
 func TestTurnMeasuresTheProgram(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it builds the program")
 	}
