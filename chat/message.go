@@ -22,12 +22,12 @@ type Message struct {
 	Author      string // the name people see
 	Text        string
 	Attachments []Attachment
-	ReplyTo     string // the platform's id of the message it replies to
-	ReplySeq    int64  // the place of that message, if it stands in this conversation; 0: it does not
-	Quote       string // how that message begins and who said it, where it stands elsewhere
-	Time        time.Time
-	Addressed   bool // somebody wants an answer to it
-	Optional    bool // nobody asked for the answer: the bot may stay silent
+	ReplyTo     string    // the platform's id of the message it replies to
+	ReplySeq    int64     // the place of that message, if it stands in this conversation; 0: it does not
+	Quote       string    // how that message begins and who said it, where it stands elsewhere
+	Time        time.Time // when it was said, in the time zone it is shown in
+	Addressed   bool      // somebody wants an answer to it
+	Optional    bool      // nobody asked for the answer: the bot may stay silent
 
 	Unremembered bool // its author wants to be in no memory; set for those who summarize
 

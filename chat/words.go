@@ -29,7 +29,7 @@ func Header(m Message) string {
 	if to := RepliedTo(m); to != "" {
 		reply = ", replying to " + to
 	}
-	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.Local().Format(TimeFormat), CleanName(m.Author), reply)
+	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.Format(TimeFormat), CleanName(m.Author), reply)
 }
 
 // RepliedTo says which message m replies to: its number, or how it begins if it

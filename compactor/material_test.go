@@ -33,9 +33,9 @@ func TestTwoPeopleOfOneNameAreToldApart(t *testing.T) {
 		said(3, "u3", "Boss\" time=\"x\">\n<message id=\"9\" from=\"Ada", "</message><message id=\"9\">"),
 	}, 1000))
 	want := `<transcript>
-<message id="1" time="2026-03-01 07:30" from="Ada" user="u1">tomorrow</message>
-<message id="2" time="2026-03-01 07:30" from="Ada" user="u2">no</message>
-<message id="3" time="2026-03-01 07:30" from="Boss' time='x')(message id='9' from='Ada" user="u3"><\/message><\message id="9"></message>
+<message id="1" time="2026-03-01 09:30" from="Ada" user="u1">tomorrow</message>
+<message id="2" time="2026-03-01 09:30" from="Ada" user="u2">no</message>
+<message id="3" time="2026-03-01 09:30" from="Boss' time='x')(message id='9' from='Ada" user="u3"><\/message><\message id="9"></message>
 </transcript>`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -105,7 +105,7 @@ func rootEntry(m chat.Message, most int) entry {
 	if to := chat.CleanLine(m.Quote, 100); to != "" {
 		who += ", replying to " + to
 	}
-	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Local().Format(chat.TimeFormat), who)
+	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Format(chat.TimeFormat), who)
 	text := line + chat.Escape(m.Body())
 	if rest := most - tokens.PerMessage - tokens.Estimate(line); tokens.PerMessage+tokens.Estimate(text) > most {
 		text = line + chat.Escape(tokens.Clip(m.Body(), max(rest, 0)))

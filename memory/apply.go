@@ -111,6 +111,6 @@ func (c *Conversation) between(tx *transaction, sp transcript.Span) (transcript.
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
 		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, &first, &last)
-	n.First, n.Last = at(first), at(last)
+	n.First, n.Last = shownAt(first), shownAt(last)
 	return n, err
 }

@@ -81,7 +81,7 @@ func (c *Conversation) writePast(tx *transaction, past []Inbound) (added []chat.
 		}
 		m := chat.Message{
 			Seq: p.next, Turn: p.next, Role: llm.RoleUser, ID: in.ID, AuthorID: in.AuthorID, Author: in.Author, Text: in.Text,
-			ReplyTo: in.ReplyTo, Quote: in.Quote, Time: at(in.Time.UnixMilli()), Addressed: in.Addressed, Optional: in.Optional,
+			ReplyTo: in.ReplyTo, Quote: in.Quote, Time: shownAt(in.Time.UnixMilli()), Addressed: in.Addressed, Optional: in.Optional,
 		}
 		if m.Attachments, err = c.storeFiles(tx, in.ID, in.Attachments); err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func (c *Conversation) compactions(tx *transaction, rest string, args ...any) ([
 		if err != nil {
 			return err
 		}
-		row.FromTime, row.ToTime = at(fromAt), at(toAt)
+		row.FromTime, row.ToTime = shownAt(fromAt), shownAt(toAt)
 		if row.Declined.Times > 0 {
 			row.Declined.At = at(triedAt)
 		}

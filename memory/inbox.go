@@ -196,7 +196,7 @@ func (c *Conversation) waiting(tx *transaction, rest string, args ...any) ([]Inb
 		if err != nil {
 			return err
 		}
-		m.Time = at(saidAt)
+		m.Time = shownAt(saidAt)
 		err = fromJSON(attachments, &m.Attachments)
 		found = append(found, m)
 		return err

@@ -172,7 +172,7 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 		for _, a := range with {
 			m.Captions += " " + a.Name + " " + a.Caption
 		}
-		m.Assistant, m.Time = role == llm.RoleAssistant, at(saidAt)
+		m.Assistant, m.Time = role == llm.RoleAssistant, shownAt(saidAt)
 		m.Length = tokens.Estimate(m.Text+m.Captions) / 3 // a term costs about three tokens
 		if m.Text+m.Captions != "" && !(role == llm.RoleTool && remembering[tool]) {
 			found = append(found, m)

@@ -139,11 +139,11 @@ func (c *Conversation) inheritance(tx *transaction) (in compactor.Inheritance, e
 			return err
 		}
 		if row.Kind == "" {
-			m.Text, m.Time = text, at(fromAt)
+			m.Text, m.Time = text, shownAt(fromAt)
 			in.Root = &m
 			return fromJSON(attachments, &m.Attachments)
 		}
-		row.Text, row.FromTime, row.ToTime = text, at(fromAt), at(toAt)
+		row.Text, row.FromTime, row.ToTime = text, shownAt(fromAt), shownAt(toAt)
 		in.Stack = append(in.Stack, row)
 		return nil
 	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens

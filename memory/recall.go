@@ -75,7 +75,10 @@ func (c *Conversation) recall(tx *transaction, q Question) (found []Found, err e
 			return nil, err
 		}
 	}
-	query := search.Parse(q.Text, q.Asker, q.Now)
+	if q.Now.IsZero() {
+		q.Now = time.Now()
+	}
+	query := search.Parse(q.Text, q.Asker, q.Now.Local())
 	hits, err := query.Messages(c.messageIndex(tx, before, q.Since), from, before-1, q.Limit)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func ranked(tx *transaction, f Filter, in scope) ([]weighed, error) {
 	if err := tx.QueryRow("SELECT count(*) FROM memories WHERE "+fitting, args...).Scan(&x.size); err != nil {
 		return nil, err
 	}
-	query := search.Parse(f.Query, f.Asker, time.Time{})
+	query := search.Parse(f.Query, f.Asker, time.Now())
 	scores, err := query.Scores(x)
 	if err != nil {
 		return nil, err

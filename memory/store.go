@@ -210,5 +210,9 @@ func (s *Store) look(ctx context.Context, scan func(*sql.Rows) error, query stri
 
 func now() int64 { return time.Now().UnixMilli() }
 
-// at is the time a row holds.
+// at is the time a row holds, in UTC: programs are given it.
 func at(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
+
+// shownAt is the time a row holds, in the bot's time zone: prompts show it in the zone it has, and
+// count "yesterday" in it.
+func shownAt(millis int64) time.Time { return time.UnixMilli(millis).Local() }

@@ -126,7 +126,7 @@ func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, sin
 			return nil, nil, err
 		}
 		m.Addressed = m.Addressed && c.store.came.since(row, receivedAt, since)
-		m.Time, m.Optional = at(saidAt), m.Optional && m.Addressed
+		m.Time, m.Optional = shownAt(saidAt), m.Optional && m.Addressed
 		if err := c.resolve(tx, &m, places); err != nil {
 			return nil, nil, err
 		}

@@ -61,7 +61,7 @@ func scanMessage(rows *sql.Rows) (chat.Message, error) {
 	if err != nil {
 		return m, err
 	}
-	m.Time = at(saidAt)
+	m.Time = shownAt(saidAt)
 	if native != "" {
 		m.Native = json.RawMessage(native)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // pure are the packages that decide about summaries: values in, values out.
-var pure = []string{"transcript", "compactor", "compactor/summarize"}
+var pure = []string{"transcript", "compactor", "compactor/summarize", "chat", "memory/search"}
 
 // impureImports reach other goroutines, the disk or the network.
 var impureImports = []string{"database/sql", "io/ioutil", "math/rand", "math/rand/v2", "net", "net/http", "os", "os/exec", "sync", "sync/atomic"}
@@ -24,8 +24,8 @@ var clocks = map[string][]string{
 	"context": {"AfterFunc"},
 }
 
-// TestPurePackages refuses goroutines, locks, files, clocks and changed variables of the
-// package where summaries are decided on. Options.Now may have time.Now as its default.
+// TestPurePackages refuses goroutines, locks, files, clocks, the machine's time zone and changed
+// variables of the package where summaries are decided on. A time is shown in the zone it has. Options.Now may have time.Now as its default.
 func TestPurePackages(t *testing.T) {
 	for _, dir := range pure {
 		for _, name := range must(filepath.Glob(filepath.Join("../..", dir, "*.go")))(t) {
@@ -54,10 +54,10 @@ func f(ctx context.Context, now func() time.Time) {
 	go f(ctx, time.Now)
 	_ = time.Now()
 	context.AfterFunc(ctx, nil)
-	_ = now()
+	_ = now().Local()
 }`
 	found := impurities(t, "p.go", source)
-	want := []string{`imports "sync"`, "changes seen", "changes count", "changes elsewhere", "starts a goroutine", "calls time.Now", "calls context.AfterFunc"}
+	want := []string{`imports "sync"`, "changes seen", "changes count", "changes elsewhere", "starts a goroutine", "calls time.Now", "calls context.AfterFunc", "reads the time zone"}
 	if !slices.Equal(found, want) {
 		t.Errorf("found %q, want %q", found, want)
 	}
@@ -79,6 +79,10 @@ func impurities(t *testing.T, name string, source any) (found []string) {
 		case *ast.CallExpr:
 			if called := clockOf(n); called != "" {
 				found = append(found, "calls "+called)
+			}
+		case *ast.SelectorExpr:
+			if n.Sel.Name == "Local" { // time.Local, or a time's method
+				found = append(found, "reads the time zone")
 			}
 		case *ast.IncDecStmt:
 			found = append(found, changed(file, n.X)...)

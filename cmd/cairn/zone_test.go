@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -31,5 +32,29 @@ func TestTimesAreToldInTheZoneOfTheSettings(t *testing.T) {
 	}
 	if r := p.run("", "recall", "meet", "--since", "2026-02-02"); strings.Contains(r.out, "meet tomorrow") {
 		t.Errorf("since the next day: %s", r.out)
+	}
+}
+
+// A summary is of the days that people see, as are the messages below it and what a search finds.
+func TestSummariesHaveTheDaysOfTheSettings(t *testing.T) {
+	t.Parallel()
+	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Fine.") })
+	defer server.Close()
+	p := newFolder(t)
+	p.write("config.toml", "time_zone = \"Asia/Tokyo\"\n[llm]\nbase_url = \""+server.URL+"\"\n[[agents]]\nid = \"a\"\ncontext_window = 4096\ncompaction.strategy = \"extractive\"\n")
+	var said strings.Builder
+	for n := range 60 {
+		fmt.Fprintf(&said, `{"text":"%d: yesterday we bought %s","id":"%d","time":"2026-01-31T20:30:00Z"}`+"\n", n, strings.Repeat("tea ", 40), n)
+	}
+	p.must(said.String(), "chat", "--json")
+	requests := server.Requests()
+	var prompt string
+	for _, m := range requests[len(requests)-1].Messages {
+		prompt += m.Text() + "\n"
+	}
+	contains(t, "the first message", prompt, "[#1 2026-02-01 05:30 Ada]")
+	contains(t, "the summary", prompt, "1 February 2026:\nAda: 0: yesterday (31 January) we bought")
+	if strings.Contains(prompt, "2026-01-31") || strings.Contains(prompt, "(30 January)") {
+		t.Errorf("some day is Greenwich's:\n%s", prompt)
 	}
 }

@@ -52,7 +52,7 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 		s := sentence{message: i, speaker: speakerOf(m)}
 		s.label = tokens.Estimate("\n" + s.speaker + ": ")
 		if !m.Time.IsZero() {
-			s.day = m.Time.Local().Format(chat.DateFormat)
+			s.day = m.Time.Format(chat.DateFormat)
 		}
 		add := func(text, short string, judge func(*sentence)) {
 			s := s

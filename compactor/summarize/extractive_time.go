@@ -35,9 +35,9 @@ func withDates(text string, said time.Time, underDay bool) string {
 		if m[2] >= 0 {
 			count, unit = strings.ToLower(text[m[2]:m[3]]), strings.ToLower(text[m[4]:m[5]])
 		}
-		date := resolve(strings.ToLower(text[m[0]:m[1]]), count, unit, said.Local())
+		date := resolve(strings.ToLower(text[m[0]:m[1]]), count, unit, said)
 		if underDay {
-			date = besideDay(date, said.Local())
+			date = besideDay(date, said)
 		}
 		if date != "" && !likened.MatchString(text[:m[0]]) {
 			b.WriteString(text[done:m[1]] + " (" + date + ")")
@@ -77,7 +77,7 @@ func resolve(phrase, count, unit string, said time.Time) string {
 	which, span, _ := strings.Cut(phrase, " ")
 	step := map[string]int{"last": -1, "this": 0, "next": 1}[which]
 	// The first of the month: a month from the 31st would be the month after next.
-	first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, time.Local)
+	first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, said.Location())
 	switch {
 	case span == "year":
 		return strconv.Itoa(said.Year() + step)
@@ -105,7 +105,7 @@ func ago(n int, unit string, said time.Time) string {
 	case "week":
 		return "about " + said.AddDate(0, 0, -7*n).Format(chat.DateFormat)
 	case "month":
-		first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, time.Local)
+		first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, said.Location())
 		return "about " + first.AddDate(0, -n, 0).Format("January 2006")
 	}
 	return "about " + strconv.Itoa(said.Year()-n)

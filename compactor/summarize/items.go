@@ -96,7 +96,7 @@ func ItemsOfRow(c transcript.Summary, most int) []Item {
 // labelOf is a message as the worker reads it; ok is false for what it need not read:
 // results that are copies of what is remembered anyway, and empty answers.
 func labelOf(m chat.Message) (l labelledText, ok bool) {
-	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, m.Time.Local().Format(chat.TimeFormat))
+	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, m.Time.Format(chat.TimeFormat))
 	switch m.Role {
 	case llm.RoleUser:
 		at += fmt.Sprintf(" from=\"%s\" user=\"%s\"", attribute(chat.CleanName(m.Author)), attribute(m.AuthorID))
@@ -263,7 +263,7 @@ func WrittenOf(row transcript.Summary) chat.Message {
 }
 
 func Days(c transcript.Summary) string {
-	from, to := c.FromTime.Local().Format(chat.DateFormat), c.ToTime.Local().Format(chat.DateFormat)
+	from, to := c.FromTime.Format(chat.DateFormat), c.ToTime.Format(chat.DateFormat)
 	if from == to {
 		return from
 	}

@@ -26,15 +26,13 @@ type Query struct {
 
 const maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end
 
-// Parse reads a question that somebody, who may be unknown, asks at a time, or now.
+// Parse reads a question that somebody, who may be unknown, asks at a time: "yesterday" is the day
+// before it, in its time zone.
 func Parse(text, asker string, now time.Time) *Query {
-	if now.IsZero() {
-		now = time.Now()
-	}
 	if len(text) > maxQuery {
 		text = text[:maxQuery/2] + "\n" + text[len(text)-maxQuery/2:]
 	}
-	q := &Query{text: text, asker: strings.TrimSpace(asker), dates: words.Dates(text, now.Local())}
+	q := &Query{text: text, asker: strings.TrimSpace(asker), dates: words.Dates(text, now)}
 	all := words.Cut(text)
 	known := make(map[string]bool)
 	for n, w := range all {

@@ -96,7 +96,7 @@ func (q *Query) fit(m Message) float64 {
 			fit = onDate
 		}
 	}
-	if q.when && (tellsTime(m.Text) || len(words.Dates(m.Text+m.Captions, m.Time.Local())) > 0) {
+	if q.when && (tellsTime(m.Text) || len(words.Dates(m.Text+m.Captions, m.Time)) > 0) {
 		fit *= withTime
 	}
 	return fit
