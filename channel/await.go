@@ -16,40 +16,62 @@ const taskPoll = 100 * time.Millisecond
 // began too, and their results are answered. It tells once how many it waits for. Tasks that a
 // pause holds up are not waited for.
 func (o Operator) DrainTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) error {
-	awaited := map[string]bool{}
-	for told := false; ; told = true {
-		open, err := o.openTasks(ctx, match)
+	var before []string
+	for told := false; ; {
+		waited, err := o.awaitTasks(ctx, match, func(open int) {
+			if !told {
+				waits(open)
+			}
+			told = true
+		})
 		if err != nil {
 			return err
 		}
-		if len(open) == 0 {
-			break
+		unfinished, err := o.wakeUnfinished(ctx, match)
+		if err != nil || len(unfinished) == 0 || !waited && slices.Equal(unfinished, before) { // what is left cannot be done now
+			return err
 		}
-		if !told {
-			waits(len(open))
+		if err := o.hub.Drain(ctx); err != nil {
+			return err
 		}
-		for _, t := range open {
-			root, _ := memory.RootOf(t.Conversation)
-			awaited[root] = true
+		before = unfinished // an answer may have begun further tasks
+	}
+}
+
+// awaitTasks returns when no task is open, and whether one was.
+func (o Operator) awaitTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) (waited bool, err error) {
+	for {
+		open, err := o.openTasks(ctx, match)
+		if err != nil || len(open) == 0 {
+			return waited, err
 		}
+		waits(len(open))
+		waited = true
 		select {
 		case <-time.After(taskPoll):
 		case <-ctx.Done():
-			return ctx.Err()
+			return waited, ctx.Err()
 		}
 	}
-	for name := range awaited {
+}
+
+// wakeUnfinished has the conversations look again that have something to do, such as results of
+// tasks that they do not know of yet. It returns their names.
+func (o Operator) wakeUnfinished(ctx context.Context, match func(conversation string) bool) ([]string, error) {
+	names, err := o.hub.o.Store.Unfinished(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !match(name) })
+	for _, name := range names {
 		c, err := o.hub.use(ctx, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		c.wake() // it may not know yet of the result that is on disk
+		c.wake()
 		o.hub.release(c)
 	}
-	if len(awaited) == 0 {
-		return nil
-	}
-	return o.hub.Drain(ctx)
+	return names, nil
 }
 
 // openTasks are the open tasks of the conversations that match and are not paused.

@@ -110,6 +110,33 @@ func TestAPauseHoldsTasks(t *testing.T) {
 	r.sent("[Result of task 1")
 }
 
+// A result that is being answered is waited for, though no task is open any more.
+func TestDrainingTasksWaitsForTheAnswerToTheLastResult(t *testing.T) {
+	r := newRig(t, spawns(nil))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("I counted.")}}})
+	reached, release := make(chan struct{}), make(chan struct{})
+	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+		close(reached)
+		<-release
+		return llmtest.Say("It is counted."), nil
+	}
+	r.run("/ask @one count")
+	<-reached
+	drained := make(chan error, 1)
+	go func() {
+		drained <- r.hub.Operator().DrainTasks(context.Background(), func(string) bool { return true }, func(int) {})
+	}()
+	select {
+	case err := <-drained:
+		t.Errorf("it did not wait: %v", err)
+		drained <- err
+	case <-time.After(300 * time.Millisecond):
+	}
+	close(release)
+	noError(t, <-drained)
+	r.sent("It is counted.")
+}
+
 func TestADeletionReachesTasks(t *testing.T) {
 	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "look after Rosebud"}))
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("Rosebud is a sledge")}}})
