@@ -29,6 +29,8 @@ type connection struct {
 	log     *slog.Logger
 	end     context.CancelFunc
 	reached chan struct{} // closed when the server was reached once
+	tried   chan struct{} // closed when it was, or when the first try failed
+	first   sync.Once     // closes tried
 	changed chan struct{} // room for one: the list of tools changed
 
 	mu       sync.Mutex // guards everything below
@@ -44,7 +46,7 @@ func newConnection(s Server, version string, notify func(), log *slog.Logger) *c
 	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	s.MaxResultTokens = cmp.Or(s.MaxResultTokens, DefaultResultTokens)
 	return &connection{
-		Server: s, version: version, notify: notify, log: log, reached: make(chan struct{}), changed: make(chan struct{}, 1),
+		Server: s, version: version, notify: notify, log: log, reached: make(chan struct{}), tried: make(chan struct{}), changed: make(chan struct{}, 1),
 		err: errors.New("it is being connected"),
 	}
 }
@@ -76,6 +78,7 @@ func (c *connection) lost(err error) {
 	c.mu.Lock()
 	c.session, c.err = nil, err
 	c.mu.Unlock()
+	c.first.Do(func() { close(c.tried) })
 	c.log.Log(context.Background(), c.incident.Begin(), "tool_server_lost", "error", err)
 }
 
@@ -151,6 +154,7 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	}
 	if first {
 		close(c.reached)
+		c.first.Do(func() { close(c.tried) })
 		c.log.Info("tool_server_connected", "tools", names(offered), "refused", refused)
 	} else if what := changesOf(before, offered); len(what) > 0 {
 		c.log.Warn("tools_changed", "changes", what, "refused", refused)

@@ -138,9 +138,19 @@ func (h *Host) Status() []Status {
 
 // Ready returns when each server was reached once, or with an error when ctx ends before.
 func (h *Host) Ready(ctx context.Context) error {
+	return h.await(ctx, func(c *connection) <-chan struct{} { return c.reached })
+}
+
+// Tried returns when each server was reached once, or its first try has failed, or with an error
+// when ctx ends before.
+func (h *Host) Tried(ctx context.Context) error {
+	return h.await(ctx, func(c *connection) <-chan struct{} { return c.tried })
+}
+
+func (h *Host) await(ctx context.Context, closed func(*connection) <-chan struct{}) error {
 	for _, c := range h.all() {
 		select {
-		case <-c.reached:
+		case <-closed(c):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -120,6 +120,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	b.hooks.Update(called)
 	b.hub = channel.New(o)
 	b.tools = mcp.Start(servers, version(), b.toolsChanged, log)
+	b.awaitTools(ctx)
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
 	if first.settings.Ambiguous() {
@@ -127,6 +128,17 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	}
 	b.warnSmallWindows()
 	return b, nil
+}
+
+// toolPatience is how long a start waits for tool servers.
+const toolPatience = 5 * time.Second
+
+// awaitTools waits a moment for the tool servers, so that the first turns and the tasks that go on
+// have their tools. Those of a server that takes longer come as soon as it is connected.
+func (b *bot) awaitTools(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, toolPatience)
+	defer cancel()
+	_ = b.tools.Tried(limited) // what it cannot reach, its connection logs
 }
 
 // bothProviders says which provider is used where the environment names two.
