@@ -102,9 +102,15 @@ func TestImportsAreSimulatedAsTheyHappened(t *testing.T) {
 // expectEqual holds the settings in force to what happened.
 func expectEqual(t *testing.T, report simulate.Report, rec simulate.Recording) {
 	t.Helper()
+	expectNearly(t, report, rec, 0)
+}
+
+// expectNearly allows so many compactions to differ.
+func expectNearly(t *testing.T, report simulate.Report, rec simulate.Recording, differ int) {
+	t.Helper()
 	made := report.Variants[0].Compactions
 	t.Logf("%d of %d compactions are equal, %d were simulated; levels %+v", report.Equal, report.Happened, len(made), report.Variants[0].Levels)
-	if report.Happened == 0 || report.Equal != report.Happened || len(made) != report.Happened {
+	if report.Happened == 0 || report.Equal < report.Happened-differ || max(len(made)-report.Happened, report.Happened-len(made)) > differ {
 		t.Errorf("%d of %d compactions are equal, %d were simulated", report.Equal, report.Happened, len(made))
 		for i, s := range applied(rec) {
 			line := "—"

@@ -121,7 +121,11 @@ func TestLiveTalkIsSimulatedAsItHappened(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(c.messages, 11), c.asked) })
 			report, err := simulate.Run(t.Context(), rec, nil, options(t, agent))
 			must(t, err)
-			expectEqual(t, report, rec)
+			differ := 0
+			if c.failing > 0 { // whether an attempt failed before or behind a turn of the same moment is not on record
+				differ = 2
+			}
+			expectNearly(t, report, rec, differ)
 		})
 	}
 }

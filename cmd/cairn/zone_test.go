@@ -46,7 +46,10 @@ func TestSummariesHaveTheDaysOfTheSettings(t *testing.T) {
 	for n := range 60 {
 		fmt.Fprintf(&said, `{"text":"%d: yesterday we bought %s","id":"%d","time":"2026-01-31T20:30:00Z"}`+"\n", n, strings.Repeat("tea ", 40), n)
 	}
-	p.must(said.String(), "chat", "--json")
+	p.must(said.String(), "chat", "--json") // its end waits for summaries
+	for id := range 3 {
+		p.must(fmt.Sprintf(`{"text":"and now?","id":"later %d"}`+"\n", id), "chat", "--json")
+	}
 	var prompt string
 	for _, r := range server.Requests() {
 		for _, m := range r.Messages {
