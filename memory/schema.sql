@@ -1,5 +1,5 @@
--- The schema, version 9: everything the bot keeps, in one file. A new database is made from it; an older
--- one becomes the same by the migrations, and a test compares the two.
+-- The newest schema: everything the bot keeps, in one file. A new database is made from it; an older one
+-- becomes the same by the migrations, and a test compares the two. A change needs both.
 -- Times are Unix milliseconds, UTC. Empty text stands for "none". A seq is a message's place in its
 -- conversation, from 1 on; messages.id is conversation << 32 | seq.
 
@@ -26,7 +26,7 @@ CREATE TABLE conversations (
   spared_from      INTEGER NOT NULL DEFAULT 0,            -- what an undo set free is left alone until the aggressive level; 0: nothing is
   spared_to        INTEGER NOT NULL DEFAULT 0,
   audience         TEXT NOT NULL DEFAULT '' CHECK (audience IN ('', 'channel', 'server')), -- who may read it beside its members: those of a thread's channel, or everybody
-  past_tries       INTEGER NOT NULL DEFAULT 0,            -- how often reading what was said before the bot came was begun: it may have killed the process
+  past_tries       INTEGER NOT NULL DEFAULT 0,            -- attempts to read what people said before the bot joined: one may have killed the process
   label            TEXT NOT NULL DEFAULT ''               -- what people call the place: "#general · Cozy Corner"
 ) STRICT;
 
@@ -47,7 +47,7 @@ CREATE TABLE inbox (
   optional     INTEGER NOT NULL DEFAULT 0,        -- addressed, but the bot may stay silent
   incomplete   INTEGER NOT NULL DEFAULT 0,        -- its connector can find out more
   edited_at    INTEGER,                           -- by the platform's clock
-  tries        INTEGER NOT NULL DEFAULT 0,        -- how often its completion was begun: what it holds may have killed the process
+  tries        INTEGER NOT NULL DEFAULT 0,        -- attempts to complete it: its contents may have killed the process
   UNIQUE (conversation, platform_id)
 ) STRICT;
 CREATE INDEX inbox_order ON inbox (conversation, id);
@@ -74,7 +74,7 @@ CREATE TABLE messages (
   saved_at     INTEGER NOT NULL,
   addressed    INTEGER NOT NULL,                         -- somebody wants an answer
   answered     INTEGER CHECK (answered BETWEEN 0 AND 2), -- of a turn, kept by its first message: 0 waiting, 1 answered, 2 closed
-  attempts     INTEGER NOT NULL,                         -- how often the turn was begun; kept by its first message
+  attempts     INTEGER NOT NULL,                         -- how often the turn started; kept by its first message
   tokens       INTEGER NOT NULL,                         -- what it costs in the prompt
   edited_at    INTEGER,                                  -- by the platform's clock: it tells the newer of two edits
   deleted_at   INTEGER,                                  -- the text is gone then, and the row stays
@@ -181,7 +181,7 @@ CREATE TABLE message_terms (
   conversation INTEGER NOT NULL,
   term         TEXT NOT NULL,
   seq          INTEGER NOT NULL,
-  tf           INTEGER NOT NULL, -- how often the term stands in the message
+  tf           INTEGER NOT NULL, -- how often the term occurs in the message
   length       INTEGER NOT NULL, -- how many terms the message has
   PRIMARY KEY (conversation, term, seq)
 ) STRICT, WITHOUT ROWID;
@@ -394,7 +394,7 @@ CREATE TABLE turn_usage (
   factor    REAL NOT NULL        -- real tokens for one estimated, as it was known then
 ) STRICT;
 
--- Tasks of sub-agents: each is a conversation of its own, and reports to the one it was begun in.
+-- Tasks of sub-agents: each is a conversation of its own, and reports to the one that started it.
 CREATE TABLE tasks (
   id         INTEGER PRIMARY KEY, -- of its conversation
   parent     INTEGER NOT NULL REFERENCES conversations (id),
