@@ -30,7 +30,7 @@ func File(dir string) string { return filepath.Join(dir, databaseName) }
 // Options say which store to open, and how.
 type Options struct {
 	Dir string // the data folder
-	// Shared looks on beside a running bot: it takes no lock, creates and migrates
+	// Shared opens the store beside a running bot: it takes no lock, creates and migrates
 	// nothing, and leaves alone what the bot is working on.
 	Shared bool
 	Log    *slog.Logger // nil: silent

@@ -74,5 +74,5 @@ func (d *draft) headChange() Change {
 	return d.change()
 }
 
-// none is a change that changes nothing.
+// none returns a change that changes nothing.
 func (s *State) none() Change { return Change{Base: s.Version, Marks: s.Marks} }

@@ -77,8 +77,8 @@ func (s *State) covering(sp Span) []Summary {
 	return s.Summaries[from:to]
 }
 
-// session returns the session in which a span lies; ok is false if it lies in none, or
-// reaches over the end of one.
+// session returns the session that contains a span; ok is false if none does, or if the span
+// crosses the end of one.
 func (s *State) session(sp Span) (session Span, ok bool) {
 	for _, session := range s.Sessions {
 		if sp.Within(session) {
@@ -89,8 +89,8 @@ func (s *State) session(sp Span) (session Span, ok bool) {
 	return current, sp.Within(current)
 }
 
-// put enters a summary where its status belongs, and takes the messages that it covers out
-// of the log. It belongs to With and draft, which own s.
+// put stores a summary in the list for its status, and removes the messages that it covers from
+// the log. Only With and draft, which own s, call it.
 func (s *State) put(row Summary) {
 	s.Running = withRow(s.Running, row, row.State == Running)
 	s.Prepared = withRow(s.Prepared, row, row.State == Prepared)
@@ -101,7 +101,7 @@ func (s *State) put(row Summary) {
 	}
 }
 
-// withRow returns rows with row in place of the one with its id, or without that one.
+// withRow returns rows with row replacing the one with its ID, or without that one.
 func withRow(rows []Summary, row Summary, in bool) []Summary {
 	i := indexOf(rows, row.ID)
 	switch {
