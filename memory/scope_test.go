@@ -16,7 +16,7 @@ type town struct {
 	s *Store
 }
 
-// The places of a town, and who may read each.
+// places are the places of a town, and who may read each.
 var places = map[string]Audience{
 	"discord:1/10":     ServerWide,
 	"discord:1/11":     ServerWide,

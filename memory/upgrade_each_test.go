@@ -249,7 +249,7 @@ func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
 		dir := t.TempDir()
 		if version == 0 {
 			write(t, dir, databaseName, "")
-			db := open(File(dir), writerPragmas) // SQLite lets no one wait who switches a file to the log
+			db := open(File(dir), writerPragmas) // SQLite has no busy timeout for switching a file to WAL
 			check.NoError(t, errors.Join(db.Ping(), db.Close()))
 		} else {
 			leaveVersion(t, dir, version)

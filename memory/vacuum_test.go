@@ -44,8 +44,8 @@ func wantNoBytes(t *testing.T, dir string, texts ...string) {
 	}
 }
 
-// scattered alternately fills two conversations with many messages, so that pages are split; in
-// every fourth message each word contains a word for its number.
+// scattered alternately fills two conversations with many messages, so that pages are split;
+// every fourth message of the first also has words that contain the secret and its number.
 func scattered(t *testing.T, s *Store, seed int64, n int) (c *Conversation, marked []int) {
 	t.Helper()
 	r := rand.New(rand.NewSource(seed))

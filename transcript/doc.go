@@ -12,8 +12,8 @@
 //	state = state.With(change)
 //
 // A span is summarized in three steps: Begin adds the job's row to the State, Prepare stores
-// its result (both in steps.go), and Cover (cover.go) applies it: the summary takes the place
-// of its span. An edit or deletion of a message changes every summary over it, as
+// its result (both in steps.go), and Cover (cover.go) applies it: the summary replaces
+// its span. An edit or deletion of a message changes every summary over it, as
 // Summary.Edited and Without say; a job becomes stale, so no operation compares versions.
 // Undo (undo.go) undoes the latest applied set.
 //

@@ -62,8 +62,8 @@ func (h *history) talk() {
 	}
 }
 
-// turns returns the spans of the turns that a job may take, oldest first, and that no prepared
-// summary covers.
+// turns returns the spans of the turns that a job may take, oldest first: those that no prepared
+// or running summary covers.
 func (h *history) turns() (turns []transcript.Span) {
 	for m := range h.s.Messages.All() {
 		taken := slices.ContainsFunc(slices.Concat(h.s.Prepared, h.s.Running), func(row transcript.Summary) bool { return row.Covers(m.Seq) })

@@ -23,7 +23,7 @@ const (
 	Nobody     By = "emergency"  // a placeholder
 )
 
-// Status is where a summary stands in its life:
+// Status is a summary's place in its life cycle:
 // running -> prepared -> applied -> rolled up | replaced | undone; running -> failed;
 // running or prepared -> stale.
 type Status string
@@ -74,7 +74,7 @@ type Summary struct {
 	FromTime, ToTime time.Time // when the first and the last message of the span were sent
 	Messages         int       // in the span, deleted ones not counted
 	Children         []int64   // of a rollup, oldest first
-	Sources          []int64   // for the extractive summarizer: the messages its rollup chooses from; 0 stands for workers' text below it
+	Sources          []int64   // for the extractive summarizer: the messages its rollup chooses from; 0 means workers' text below it
 
 	Text   string // empty for a placeholder, whose text is generated when it is rendered
 	Tokens int    // what it costs in the prompt
