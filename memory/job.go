@@ -186,8 +186,8 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 	return fresh, nil
 }
 
-// stale reports whether what the job read has changed: its span, which ends the row immediately,
-// or something beside it that was deleted since, or a row that has left the view. Its summary may
+// stale reports whether what the job read has changed: its span (the row is then stale already),
+// something beside it that was deleted since, or a row that has left the view. The summary may
 // repeat that.
 func (j *job) stale(tx *transaction, beside summarize.Beside) (stale bool, err error) {
 	stale, err = exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", j.row.ID)

@@ -139,7 +139,7 @@ func (c *Conversation) allowed(tx *transaction, d draft) error {
 	return err
 }
 
-// common reports whether a name is a word of every other sentence: someone who calls themselves
+// common reports whether a name is a stop word or a single letter: someone who calls themselves
 // "the" and opts out must not keep everyone's memories from being saved. Will counts as named
 // only where the text has Will, spelled like the name.
 func common(name string) bool {
