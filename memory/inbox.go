@@ -1,4 +1,4 @@
-// The inbox: what was delivered waits here, on disk, until its conversation takes it up.
+// The inbox: delivered messages wait here, on disk, until their conversation takes them up.
 
 package memory
 
@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Deliver puts m into the inbox. When it returns without error the message is on
-// disk for good and may be acknowledged. A message is known by its ID, never by
-// its text, and is not taken twice, nor again after it was deleted. A repetition
-// can only add that somebody wants an answer, and files, as long as the message waits.
+// Deliver puts m into the inbox. When it returns without error the message is durably on disk and
+// may be acknowledged. Messages are deduped by ID, never by text: a message is not stored twice,
+// nor again after it was deleted. While the message waits, a redelivery can only mark it as
+// addressed and add files.
 //
-// A thread in which somebody addresses the bot is followed from there on, see
-// Follow: what is said in it is addressed to the bot.
+// When a message in a thread addresses the bot, the bot follows the thread from there on (see
+// Follow): later messages in it count as addressed to the bot.
 func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
 	receipts, err := in.DeliverAll(ctx, []Inbound{m})
 	if err != nil {
@@ -48,7 +48,7 @@ func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error
 	return receipts, nil
 }
 
-// deliver takes a message that is clean.
+// deliver stores a message that clean has returned.
 func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error) {
 	if err := c.notice(tx, m.Audience); err != nil {
 		return r, err
@@ -81,7 +81,7 @@ func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error
 		if err == nil && len(m.Attachments) > 0 {
 			err = c.addFiles(tx, m)
 		}
-		asked = asked && !wasAsked // a mere repetition follows no thread again, after a /stop
+		asked = asked && !wasAsked // a mere redelivery does not follow the thread again after a /stop
 	}
 	if err == nil && m.Thread && asked {
 		err = c.follow(tx, true)
@@ -89,8 +89,8 @@ func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error
 	return r, err
 }
 
-// addFiles gives a waiting message that came without files those of its repetition:
-// Slack tells of a mention twice, and of its files perhaps only once.
+// addFiles adds the files of a redelivery to a waiting message that came without any: Slack
+// delivers a mention twice, and perhaps only one delivery has the files.
 func (c *Conversation) addFiles(tx *transaction, m Inbound) error {
 	was, err := c.waiting(tx, "AND platform_id = ?", m.ID)
 	if err != nil || len(was) == 0 || len(was[0].Attachments) > 0 {
@@ -117,15 +117,16 @@ func (in Inbox) Asked(ctx context.Context, id string) (asked bool, err error) {
 	return asked, nil
 }
 
-// delivery is what is stored of a message that a connector delivers; the zero value: nothing yet.
+// delivery is what the store knows about a delivered message; zero: nothing yet.
 type delivery struct {
 	waits               bool  // in the inbox
-	left                bool  // the inbox: it was taken up, or deleted
-	seq                 int64 // its place; 0: it has none
+	left                bool  // the inbox: it was taken up or deleted
+	seq                 int64 // its place in the transcript; 0: it has none
 	addressed, optional bool
 }
 
-// delivery finds a message by its platform's id, in one statement: every delivery asks.
+// delivery looks up a message by its platform ID, in one statement because every delivery needs
+// it.
 func (c *Conversation) delivery(tx *transaction, id string) (w delivery, err error) {
 	err = tx.QueryRow(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
@@ -139,7 +140,7 @@ func (c *Conversation) delivery(tx *transaction, id string) (w delivery, err err
 
 func (c *Conversation) insertInbox(tx *transaction, m Inbound) error {
 	attachments := ""
-	if len(m.Attachments) > 0 { // else there is nothing to store, nor to delete: the message is new
+	if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
 		var err error
 		if attachments, err = c.keepFiles(tx, m.ID, m.Attachments); err != nil {
 			return err
@@ -156,11 +157,11 @@ func (c *Conversation) insertInbox(tx *transaction, m Inbound) error {
 	return err
 }
 
-// mostOfName is how long a name or an id of somebody may be, in bytes: every platform's
-// are shorter, and who speaks is looked up by them again and again.
+// mostOfName is the longest name or ID of a person, in bytes. Every platform's are shorter, and
+// the store looks authors up by them again and again.
 const mostOfName = 300
 
-// clean makes a message fit to be stored: valid UTF-8, a name of a name's length, and a time.
+// clean makes m fit to store: valid UTF-8, names of limited length, and a time.
 func clean(m Inbound) (Inbound, error) {
 	if m.ID == "" {
 		return m, errors.New("it has no id")
@@ -174,7 +175,7 @@ func clean(m Inbound) (Inbound, error) {
 	}
 	valid(&m.Quote)
 	if len(m.Attachments) == 0 {
-		m.Attachments = nil // as it reads back
+		m.Attachments = nil // as it reads back from the database
 	}
 	if m.Time.IsZero() {
 		m.Time = time.Now()
@@ -185,7 +186,7 @@ func clean(m Inbound) (Inbound, error) {
 
 const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries"
 
-// waiting reads the rows of the inbox that the rest of the query chooses.
+// waiting reads the rows of the inbox that the rest of the query selects.
 func (c *Conversation) waiting(tx *transaction, rest string, args ...any) ([]Inbound, error) {
 	var found []Inbound
 	err := each(tx, func(rows *sql.Rows) error {

@@ -1,4 +1,4 @@
-// The search index: where the terms of messages and memories occur.
+// The search index: which messages and memories contain which terms.
 
 package memory
 
@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// counted bounds how many postings of a term are counted: of one that has more,
-	// the newest tell how frequent it is. Of a long question's they are fewer.
+	// counted limits how many postings of a term are counted. For a more frequent term, the
+	// newest ones show how frequent it is. A long question counts fewer per term.
 	counted        = 500
 	countedInAll   = 20_000
 	countedAtLeast = 20
 )
 
-// count counts the terms of a document, and the stems of the same words beside them.
+// count counts the terms of a document, and the stems of the same words.
 func count(terms []string, stems ...string) (counts map[string]int, length int) {
 	counts = make(map[string]int, len(terms)+len(stems))
 	for _, term := range slices.Concat(terms, stems) {
@@ -37,16 +37,16 @@ func count(terms []string, stems ...string) (counts map[string]int, length int) 
 	return counts, len(terms)
 }
 
-// termIndex is a table of postings, as far as a question reaches.
+// termIndex is a table of postings, limited to what a query can reach.
 type termIndex struct {
 	tx              *transaction
 	in              scope  // whose members' names count
 	table, document string // the table, and its column
-	within          string // the condition on rows within reach
+	within          string // the condition that selects rows within reach
 	args            []any  // of the condition
-	spoken          string // the condition on rows whose languages are tried
+	spoken          string // the condition that selects rows whose languages are tried
 	size            int    // documents within reach
-	sampled         bool   // their numbers are without gaps: of a frequent term the newest are counted
+	sampled         bool   // their numbers have no gaps: only the newest postings of a frequent term are counted
 }
 
 func (x termIndex) Size() int { return x.size }
@@ -85,15 +85,15 @@ func (x termIndex) Known(terms []string) ([]string, error) {
 	return x.among(terms, "term = j.value AND "+x.within, x.args...)
 }
 
-// among returns those of the terms for which there is a row, in their order.
+// among returns those of the terms that have a row, in their original order.
 func (x termIndex) among(terms []string, condition string, args ...any) ([]string, error) {
 	found, err := column[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE "+condition+")", append([]any{jsonList(terms)}, args...)...)
 	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(slices.Index(terms, a), slices.Index(terms, b)) })
 	return found, err
 }
 
-// Members returns the names of members that the terms are parts of; of several of one
-// term the first in order.
+// Members returns the names of members that contain the terms; if several contain the same term,
+// the first in order.
 func (x termIndex) Members(terms []string) (map[string]string, error) {
 	named := make(map[string]string)
 	within, args := x.in.where()
@@ -111,7 +111,7 @@ func (x termIndex) Postings(term string, limit int) ([]search.Posting, error) {
 		slices.Concat([]any{term}, x.args, []any{limit})...)
 }
 
-// packed reads postings, ordered by document. They come as one text: handing over a row
+// packed reads postings, ordered by document. They come as one text, because handing over a row
 // costs three times as much as reading it.
 func (x termIndex) packed(query string, args ...any) ([]search.Posting, error) {
 	var text sql.NullString
@@ -131,11 +131,11 @@ func (x termIndex) packed(query string, args ...any) ([]search.Posting, error) {
 	return slices.Compact(list), nil
 }
 
-// messageIndex is the index of the messages of one conversation before a seq.
+// messageIndex indexes the messages of one conversation before a seq.
 type messageIndex struct {
 	termIndex
 	c     *Conversation
-	since time.Time // messages said earlier are not found
+	since time.Time // earlier messages are not found
 }
 
 func (c *Conversation) messageIndex(tx *transaction, before int64, since time.Time) messageIndex {
@@ -151,7 +151,7 @@ func (x messageIndex) Around(term string, seqs []int64) ([]search.Posting, error
 		WHERE m.term = ? AND m.`+x.within+` AND m.seq BETWEEN j.value - ? AND j.value + ?`, jsonList(seqs), term, search.Reach, search.Reach)
 }
 
-// Messages reads messages, but not those that are empty or repeat what is found elsewhere.
+// Messages reads messages, except those that are empty or repeat what is found elsewhere.
 func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error) {
 	earliest := int64(math.MinInt64)
 	if !x.since.IsZero() {
@@ -185,14 +185,14 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 	return found, err
 }
 
-// jsonList is a list as an argument for json_each.
+// jsonList returns a list as an argument for json_each.
 func jsonList[T int64 | string](list []T) string {
 	if len(list) == 0 {
-		return "[]" // of a null json_each makes a row
+		return "[]" // json_each makes a row from null
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // numbers and texts always have a form
+		panic(err) // numbers and texts can always be encoded
 	}
 	return string(text)
 }

@@ -39,7 +39,7 @@ func TestRecall(t *testing.T) {
 		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: day},
 		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: day},
 	}}))
-	// find tells the messages in which a word of the query stands.
+	// find lists the messages that contain a word of the query.
 	find := func(query string, limit int, before int64) (list []int64) {
 		t.Helper()
 		found, err := c.Recall(ctx, Question{Text: query, Limit: limit, Before: before})

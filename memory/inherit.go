@@ -1,5 +1,5 @@
-// What a thread has of the channel above it: a copy of its summaries, and of the
-// message the thread hangs on, made once. Later changes there do not reach it; deletions do.
+// What a thread inherits from its channel: a copy of its summaries and of the message the thread
+// hangs on, made once. Later changes in the channel do not reach the copy; deletions do.
 
 package memory
 
@@ -14,11 +14,10 @@ import (
 	"cairn/llm"
 )
 
-// hangsOn takes the name of a thread apart: the name of its channel, and the
-// platform id of the message it hangs on, if it hangs on one. Both are empty for a
-// conversation that is no thread.
+// hangsOn splits the name of a thread into the name of its channel and the platform ID of the
+// message it hangs on, if any. Both are empty for a conversation that is not a thread.
 func (c *Conversation) hangsOn() (channel, message string) {
-	if strings.HasPrefix(c.name, TaskConnector+":") { // it is told what it may know
+	if strings.HasPrefix(c.name, TaskConnector+":") { // its parent sends it what it may know
 		return "", ""
 	}
 	channel, message = c.name[:max(strings.LastIndexByte(c.name, '/'), 0)], c.name[strings.LastIndexByte(c.name, '/')+1:]
@@ -28,9 +27,9 @@ func (c *Conversation) hangsOn() (channel, message string) {
 	return channel, message
 }
 
-// inherit gives a thread, with the first message that is written of it, copies of
-// its channel's applied rows, as they stand, and of the message it hangs on. Where
-// the bot has heard nothing in the channel there is nothing to copy.
+// inherit copies the channel's applied rows in their current state, and the message the thread
+// hangs on, when the thread's first message is written. If the bot has seen nothing in the
+// channel there is nothing to copy.
 func (c *Conversation) inherit(tx *transaction) error {
 	name, root := c.hangsOn()
 	above := &Conversation{store: c.store, name: name}
@@ -71,8 +70,8 @@ func (c *Conversation) inherit(tx *transaction) error {
 	return c.inheritRoot(tx, above, m, root)
 }
 
-// answerTo returns what the bot answered to a message that somebody asked; empty: nothing
-// yet. In Slack the answer may stand in the thread and belong to the channel.
+// answerTo returns the bot's answer to a message; empty: no answer yet. In Slack the answer may
+// be in the thread and belong to the channel.
 func (c *Conversation) answerTo(tx *transaction, m chat.Message) (text string, err error) {
 	if m.Role != llm.RoleUser || m.Seq == 0 {
 		return "", nil
@@ -86,8 +85,8 @@ func (c *Conversation) answerTo(tx *transaction, m chat.Message) (text string, e
 	return text, err
 }
 
-// saidAs finds the message with a platform id, taken up or not, or the bot's reply
-// that was sent as such.
+// saidAs finds the message with a platform ID, taken up or not, or the bot's reply that was sent
+// under that ID.
 func (c *Conversation) saidAs(tx *transaction, id string) (m chat.Message, found bool, err error) {
 	if id == "" {
 		return m, false, nil
@@ -111,7 +110,7 @@ func (c *Conversation) saidAs(tx *transaction, id string) (m chat.Message, found
 }
 
 func (c *Conversation) inheritRoot(tx *transaction, above *Conversation, m chat.Message, id string) error {
-	if m.ReplySeq > 0 { // its number would be another message here
+	if m.ReplySeq > 0 { // its number would mean another message here
 		m.ReplyTo, m.Quote = "", ""
 	}
 	for i := range m.Attachments {
@@ -127,7 +126,7 @@ func (c *Conversation) inheritRoot(tx *transaction, above *Conversation, m chat.
 	return err
 }
 
-// inheritance reads what a thread has of the channel above it.
+// inheritance reads what a thread has inherited from its channel.
 func (c *Conversation) inheritance(tx *transaction) (in compactor.Inheritance, err error) {
 	err = each(tx, func(rows *sql.Rows) error {
 		var row compactor.Compaction
@@ -151,8 +150,8 @@ func (c *Conversation) inheritance(tx *transaction) (in compactor.Inheritance, e
 	return in, err
 }
 
-// deleteInherited takes a message away from the threads that hang on it, and
-// quotes of it from those that hang on an answer to it.
+// deleteInherited removes a message from the threads that hang on it, and quotes of it from those
+// that hang on an answer to it.
 func (c *Conversation) deleteInherited(tx *transaction, id string) error {
 	if err := c.touchThreads(tx, "platform_id = ? AND platform_id <> ''", id); err != nil {
 		return err
@@ -167,7 +166,7 @@ func (c *Conversation) deleteInherited(tx *transaction, id string) error {
 	return err
 }
 
-// deleteInThread takes quotes of a message away from the threads of the channel.
+// deleteInThread removes quotes of a message from the threads of the channel.
 func (c *Conversation) deleteInThread(tx *transaction, id string) error {
 	var quoting []*Conversation
 	err := each(tx, func(rows *sql.Rows) error {
@@ -186,15 +185,15 @@ func (c *Conversation) deleteInThread(tx *transaction, id string) error {
 	return err
 }
 
-// touchThreads raises the version of the threads whose copies are chosen.
+// touchThreads increments the version of the threads whose copies match the condition.
 func (c *Conversation) touchThreads(tx *transaction, where string, args ...any) error {
 	_, err := tx.Exec("UPDATE conversations SET version = version + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
 		append([]any{c.id}, args...)...)
 	return err
 }
 
-// emptyInherited makes placeholders of the copies of rows over deleted messages, and of rows
-// that repeated them. refillInherited brings text back.
+// emptyInherited turns copies of rows that cover deleted messages, and of rows that repeated
+// them, into placeholders. refillInherited restores text.
 func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, repeating []compactor.Compaction) error {
 	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
 	empty := func(where string, from, to int64) error {
@@ -219,7 +218,7 @@ func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, re
 			return err
 		}
 	}
-	var counts []int // of messages behind placeholders, which say them
+	var counts []int // of messages behind placeholders, which show them
 	err := each(tx, func(rows *sql.Rows) error {
 		var n int
 		err := rows.Scan(&n)
@@ -235,8 +234,8 @@ func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, re
 	return err
 }
 
-// refillInherited gives the copies that emptyInherited emptied the text of a repair of the
-// same span. Copies of rows that were rolled up since stay placeholders.
+// refillInherited gives the copies that emptyInherited emptied the text of a repair of the same
+// span. Copies of rows that were rolled up since then stay placeholders.
 func (c *Conversation) refillInherited(tx *transaction, row compactor.Compaction) error {
 	const emptied = "from_seq = ? AND to_seq = ? AND kind = 'placeholder'"
 	if err := c.touchThreads(tx, emptied, row.From, row.To); err != nil {

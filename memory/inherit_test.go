@@ -17,7 +17,7 @@ const (
 	inside  = "discord:1/2/m8" // a thread of it, on its eighth message
 )
 
-// channelOf has nine messages, and summaries over the first six.
+// channelOf returns a channel with nine messages and summaries over the first six.
 func channelOf(t *testing.T, s *Store) *Conversation {
 	t.Helper()
 	c := find(t, s, general)
@@ -32,7 +32,7 @@ func channelOf(t *testing.T, s *Store) *Conversation {
 	return c
 }
 
-// thread is one of the channel in which something was said.
+// thread returns a thread of the channel that has a message.
 func thread(t *testing.T, s *Store, root string) *Conversation {
 	t.Helper()
 	c := find(t, s, general+"/"+root)
@@ -135,7 +135,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	quoting.ReplyTo, quoting.Quote = "elsewhere", `Bob: "a `+secret+`"`
 	deliver(t, above, quoting)
 	c, other, third := thread(t, s, "m5"), thread(t, s, "m8"), thread(t, s, "m10")
-	// Above, the rows have become others meanwhile.
+	// In the channel, the rows have changed in the meantime.
 	rows := load(t, above).Head.Stack
 	applyRows(t, above, sumUp(t, above, rollup, worker, 1, 6, "Many things, and a "+secret, ids(rows)...))
 	versions := map[*Conversation]int64{c: 0, other: 0, third: 0}

@@ -1,5 +1,5 @@
-// A job: one compaction on its way from running to prepared, with the memories that
-// are saved along with it.
+// A job: one compaction on its way from running to prepared, with the memories that are saved
+// along with it.
 
 package memory
 
@@ -22,17 +22,16 @@ import (
 // job belongs to one goroutine.
 type job struct {
 	conversation *Conversation
-	row          compactor.Compaction // as it was begun
+	row          compactor.Compaction // as it was when the job started
 	offered      bool                 // the summarizer could save memories itself
 	drafts       []draft
-	refused      int // how many drafts were none
+	refused      int // how many drafts were invalid
 }
 
-// ID is the row's.
+// ID returns the ID of the row.
 func (j *job) ID() int64 { return j.row.ID }
 
-// Messages returns the messages of [from, to], deleted ones left out, at most
-// limit of them, oldest first.
+// Messages returns at most limit messages of [from, to], oldest first, without deleted ones.
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []chat.Message, err error) {
 	err = j.conversation.store.view(ctx, func(tx *transaction) error {
 		found, err = j.conversation.messages(tx, from, to, "ORDER BY id LIMIT ?", max(limit, 0))
@@ -47,8 +46,8 @@ func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []
 	return found, nil
 }
 
-// Children returns the rows that a rollup folded, oldest first; none of any other row. Of the
-// job's own row they are those that it is to fold, as they are now.
+// Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
+// For the job's own row it returns the rows to fold, in their current state.
 func (j *job) Children(ctx context.Context, rollup int64) (found []compactor.Compaction, err error) {
 	err = j.conversation.store.view(ctx, func(tx *transaction) error {
 		if rollup == j.row.ID {
@@ -64,8 +63,8 @@ func (j *job) Children(ctx context.Context, rollup int64) (found []compactor.Com
 	return found, nil
 }
 
-// Tools returns memory_save. What it is given is checked at once and kept until
-// Store, at most draftLimit memories for each call of Tools.
+// Tools returns memory_save. It checks each draft immediately and keeps it until Store; each call
+// of Tools allows at most draftLimit memories.
 func (j *job) Tools(draftLimit int) []llm.Tool {
 	j.offered = j.offered || draftLimit > 0
 	left := draftLimit
@@ -81,16 +80,16 @@ func (j *job) Tools(draftLimit int) []llm.Tool {
 	return []llm.Tool{tool}
 }
 
-// Mark returns a function that takes back what was kept since.
+// Mark returns a function that discards the drafts kept since.
 func (j *job) Mark() (takeBack func()) {
 	kept := slices.Clone(j.drafts)
 	return func() { j.drafts = slices.Clone(kept) }
 }
 
-// Kept counts the memories that were kept so far.
+// Kept returns the number of drafts kept so far.
 func (j *job) Kept() int { return len(j.drafts) }
 
-// keep takes a draft that passes the checks.
+// keep accepts a draft that passes the checks.
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
 	var wrong, hint string
@@ -132,13 +131,13 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	return s.answer(wrong, hint), nil
 }
 
-// Store writes summary and memories and makes the row prepared, in one transaction.
-// It returns the memories that are new. A worker saves only from messages no
-// worker saved from before, the extractive summarizer only from those nobody did:
-// other drafts are dropped without a word. The extractive's memories of messages
-// that a worker has read now give way to the worker's. If a message of the span was
-// edited or deleted since the job was begun, what stood over it was undone, or what the
-// worker read beside it was deleted, nothing is stored and the row is stale.
+// Store writes the summary and the memories and makes the row prepared, in one transaction. It
+// returns the memories that are new. A worker saves only from messages that no worker has saved
+// from before, the extractive summarizer only from those nothing was saved from: Store silently
+// drops other drafts. Extractive memories of messages that a worker has now read give way to the
+// worker's. If a message of the span was edited or deleted since the job started, a summary over
+// it was undone, or something the worker read beside it was deleted, Store writes nothing and
+// makes the row stale.
 func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []summarize.MemoryDraft, err error) {
 	c := j.conversation
 	err = c.store.update(ctx, func(tx *transaction) error {
@@ -163,7 +162,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 		if err != nil {
 			return fmt.Errorf("make it prepared: %w", err)
 		}
-		if extracted == byWorker && len(j.drafts) > 0 { // who saved nothing has nothing better
+		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
 			if err := j.relieve(tx); err != nil {
 				return err
 			}
@@ -187,9 +186,9 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 	return fresh, nil
 }
 
-// stale reports whether what the job read has changed: of its span, which ends the row at
-// once, or something beside it that was deleted since, or a row that has left the view. Its
-// summary may repeat that.
+// stale reports whether what the job read has changed: its span (the row is then stale already),
+// something beside it that was deleted since, or a row that has left the view. The summary may
+// repeat that.
 func (j *job) stale(tx *transaction, beside summarize.Beside) (stale bool, err error) {
 	stale, err = exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", j.row.ID)
 	if err != nil || stale {
@@ -211,7 +210,7 @@ func (j *job) stale(tx *transaction, beside summarize.Beside) (stale bool, err e
 	return false, nil
 }
 
-// ofExtractive checks what the extractive summarizer wants saved, and skips what is none.
+// ofExtractive checks the drafts of the extractive summarizer and skips invalid ones.
 func (j *job) ofExtractive(tx *transaction, memories []summarize.MemoryDraft) []draft {
 	var kept []draft
 	for _, m := range memories {
@@ -225,13 +224,13 @@ func (j *job) ofExtractive(tx *transaction, memories []summarize.MemoryDraft) []
 	return kept
 }
 
-// wasRead reports whether memories were saved from message ?3 with another row than ?2:
-// by a worker, or, if ?4, by anybody.
+// wasRead reports whether memories were saved from message ?3 with another row than ?2: by a
+// worker, or, if ?4, by either summarizer.
 const wasRead = `SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
 	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4))`
 
-// save writes one draft from those of its messages that it may be saved from, and
-// returns the memory's id if it is a new one, else 0.
+// save writes one draft with those of its messages that it may be saved from. It returns the
+// memory's ID if the memory is new, else 0.
 func (j *job) save(tx *transaction, d draft) (id int64, err error) {
 	c := j.conversation
 	var unread []source
@@ -248,7 +247,7 @@ func (j *job) save(tx *transaction, d draft) (id int64, err error) {
 	if len(unread) == 0 {
 		return 0, nil
 	}
-	if d.compaction = j.row.ID; d.by != byExtractive { // which quotes all of them
+	if d.compaction = j.row.ID; d.by != byExtractive { // an extractive draft quotes all of them
 		d.sources = unread
 	}
 	var out *OptedOutError
@@ -264,8 +263,8 @@ func (j *job) save(tx *transaction, d draft) (id int64, err error) {
 	return s.ID, err
 }
 
-// relieve retires the extractive summarizer's memories of what a worker has read
-// now, if workers have read all of their messages.
+// relieve retires the extractive summarizer's memories of messages that a worker has now read, if
+// workers have read all of their messages.
 func (j *job) relieve(tx *transaction) error {
 	read, err := j.read(tx)
 	if err != nil {
@@ -282,16 +281,16 @@ func (j *job) relieve(tx *transaction) error {
 	return nil
 }
 
-// retire looks at the memories from the messages ?2 to ?3 and, by the +, not at all
-// of them.
+// retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all
+// memories of the conversation.
 const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'extractive' AND state = 'active' AND NOT pinned
 	AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
 	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
 		SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'
 		AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`
 
-// read returns the spans whose messages were read: of a rollup those of the
-// children that it repairs, for of the others it read the text alone.
+// read returns the spans whose messages the worker read: for a rollup those of the children that
+// it repairs, because of the others it read only the text.
 func (j *job) read(tx *transaction) ([]transcript.Span, error) {
 	if j.row.Kind != compactor.Rollup {
 		return []transcript.Span{j.row.Span}, nil
@@ -309,7 +308,7 @@ func (j *job) read(tx *transaction) ([]transcript.Span, error) {
 	return spans, nil
 }
 
-// Fail makes the row failed, with the cause in words for people.
+// Fail makes the row failed; cause is in words for people.
 func (j *job) Fail(ctx context.Context, cause string) error {
 	err := j.conversation.store.update(ctx, func(tx *transaction) error {
 		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ?, ended_at = ? WHERE id = ? AND state IN ('running', 'failed', 'stale')",

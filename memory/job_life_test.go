@@ -74,7 +74,7 @@ func TestJobLife(t *testing.T) {
 	})
 }
 
-// What waits because older messages are verbatim again keeps what was made of it.
+// A summary that waits because older messages are verbatim again keeps its result.
 func TestWhatWaitsInOrder(t *testing.T) {
 	t.Run("a fold waits for its children", func(t *testing.T) {
 		c := imported(t, 20)

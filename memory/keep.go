@@ -1,4 +1,4 @@
-// Keeping: a memory that a person or a model in conversation wants saved at once.
+// Keeping: saving a memory immediately when a person or a model in conversation asks for it.
 
 package memory
 
@@ -9,23 +9,23 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// Wish is what a person asks to be remembered.
+// KeepRequest is what a person asks the bot to remember.
 type KeepRequest struct {
-	summarize.MemoryDraft        // it may name no messages
-	Person, PersonID      string // who asks; the platform's id, empty: not known
-	Server                bool   // it may be shared where memories are; else it stays here
+	summarize.MemoryDraft        // it may have no messages
+	Person, PersonID      string // who asks; PersonID is the platform's, empty if unknown
+	Server                bool   // it may be shared where memories are shared; otherwise it stays in the conversation
 }
 
-// Keep saves what a person asks to be remembered. The draft is checked like any other.
+// Keep saves what a person asks the bot to remember. The draft is checked like any other.
 func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 	s, _, err := ms.c.remember(ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
 	return s, err
 }
 
-// remember checks and saves a draft at once. answer is what a model is told.
+// remember checks and saves a draft immediately. answer is for a model.
 func (c *Conversation) remember(ctx context.Context, d draft) (s Saved, answer string, err error) {
 	var hint, wrong string
-	err = c.store.view(ctx, func(tx *transaction) error { // the checks may read much, and writers shall not wait for them
+	err = c.store.view(ctx, func(tx *transaction) error { // the checks may read much, and writers should not wait for them
 		var next int64
 		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
 			return err
@@ -48,7 +48,7 @@ func (c *Conversation) remember(ctx context.Context, d draft) (s Saved, answer s
 	return s, s.answer(wrong, hint), err
 }
 
-// answer tells a model what became of what it wanted saved.
+// answer tells a model what happened to its draft.
 func (s Saved) answer(wrong, hint string) string {
 	text := "Noted."
 	switch {
@@ -72,8 +72,7 @@ func (s Saved) answer(wrong, hint string) string {
 	return text
 }
 
-// hint names to a model the memory of which a draft may take the place; empty: there
-// is none.
+// hint shows a model the memory that a draft may supersede; empty if there is none.
 func (c *Conversation) hint(tx *transaction, d draft) (string, error) {
 	if d.supersedes != 0 {
 		return "", nil

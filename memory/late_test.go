@@ -15,7 +15,7 @@ func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
 	reply := said(2, "really?")
 	reply.ReplyTo, reply.Quote, reply.Incomplete = "m1", `Bob: "the secret is swordfish"`, true
 	check.Must(c.Inbox().Deliver(ctx, reply))(t)
-	was, err := c.Inbox().Incomplete(ctx) // and the connector is asked for more
+	was, err := c.Inbox().Incomplete(ctx) // and the connector is asked for the rest
 	if err != nil || len(was) != 1 {
 		t.Fatal(was, err)
 	}
@@ -35,7 +35,7 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 	m.ID = "10"
 	deliver(t, c, m)
 	check.Must(c.store.Away(ctx, "terminal", nil))(t)
-	// The disk did not take message 6 earlier; its connector wants it read again.
+	// The disk failed to store message 6 earlier; its connector wants it read again.
 	check.NoError(t, c.Past().SetGap(ctx, "5"))
 	if after, _, err := c.Past().Gap(ctx); after != "5" || err != nil {
 		t.Errorf("the gap begins after %s, and message 6 is never read, %v", after, err)
@@ -49,7 +49,7 @@ func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
 		if !waits {
 			deliver(t, c)
 		}
-		for _, text := range []string{"abc", "abcd"} { // Slack tells the second in which an edit was made
+		for _, text := range []string{"abc", "abcd"} { // Slack reports the time of an edit only to the second
 			m := said(1, text)
 			m.Time = day.Add(time.Hour)
 			if _, _, err := c.Transcript().Edit(ctx, m); err != nil {
@@ -74,7 +74,7 @@ func TestAGapFoundByTheConnectorIsNotClosedByMistake(t *testing.T) {
 	if err != nil || !open || after != "" {
 		t.Fatal(after, open, err)
 	}
-	if err := c.Past().SetGap(ctx, "5"); err != nil { // as Hub.CatchUp, meanwhile
+	if err := c.Past().SetGap(ctx, "5"); err != nil { // as Hub.CatchUp does in the meantime
 		t.Fatal(err)
 	}
 	if err := c.Past().CloseGap(ctx, ""); err != nil { // as fillGap goes on

@@ -1,4 +1,4 @@
-// What becomes of a memory: it is forgotten, restored, pinned, or purged.
+// The life of a memory: people forget, restore, pin, edit or purge it.
 
 package memory
 
@@ -12,52 +12,53 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// Forget takes one of the conversation's memories out of all recall. The row stays,
-// as forgotten, until it is purged. ErrNotFound: it has no such memory, or it was
-// forgotten before.
+// Forget removes one of the conversation's memories from all recall. The row stays, as forgotten,
+// until it is purged. ErrNotFound: the conversation has no such memory, or it is already
+// forgotten.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
 	return ms.c.store.fate(ctx, "forget", id, ms.c.id, forget)
 }
 
-// Forget is like that of a conversation, for a memory of any.
+// Forget is Memories.Forget for a memory of any conversation.
 func (am AllMemories) Forget(ctx context.Context, id int64) error {
 	return am.store.fate(ctx, "forget", id, 0, forget)
 }
 
-// Restore undoes that one of the conversation's memories was forgotten: it is again
-// what it was before. ErrNotFound: it has no such memory, or it is not forgotten.
-// ErrSaid: another memory says the same by now.
+// Restore undoes Forget for one of the conversation's memories: it gets its previous state back.
+// ErrNotFound: the conversation has no such memory, or it is not forgotten. ErrSaid: by now
+// another memory says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
 	return ms.c.store.fate(ctx, "restore", id, ms.c.id, restore)
 }
 
-// Restore is like that of a conversation, for a memory of any.
+// Restore is Memories.Restore for a memory of any conversation.
 func (am AllMemories) Restore(ctx context.Context, id int64) error {
 	return am.store.fate(ctx, "restore", id, 0, restore)
 }
 
-// Pin has one of the conversation's memories neither end nor fade, or takes that back.
-// ErrNotFound: it has no such memory, or it is no current one.
+// Pin keeps one of the conversation's memories from expiring and fading, or takes that back.
+// ErrNotFound: the conversation has no such memory, or it is not current.
 func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 	return ms.c.store.fate(ctx, "pin", id, ms.c.id, pin(pinned))
 }
 
-// Pin is like that of a conversation, for a memory of any.
+// Pin is Memories.Pin for a memory of any conversation.
 func (am AllMemories) Pin(ctx context.Context, id int64, pinned bool) error {
 	return am.store.fate(ctx, "pin", id, 0, pin(pinned))
 }
 
-// Purge deletes a memory for good: row, sources, index, what searches found of it. A memory that it superseded
-// is superseded by what superseded this one, if anything did. The messages it came
-// from stay. ErrNotFound: there is no such memory.
+// Purge deletes a memory for good: row, sources, index entries, and what searches found of it. If
+// it superseded a memory, whatever superseded this one, if anything, supersedes that memory now.
+// The messages it came from stay. ErrNotFound: there is no such memory.
 func (am AllMemories) Purge(ctx context.Context, id int64) error {
 	return am.store.fate(ctx, "purge", id, 0, purge)
 }
 
-// Edit gives a current memory of any conversation another text, which is checked and masked as
-// that of a new one. Its sources stay: when they are deleted, it goes too. What searches found of
-// the old text is gone. ErrNotFound: there is no such memory, or it is no current one. ErrSaid:
-// another memory says the same. A *ContentError says what is wrong with the text.
+// Edit replaces the text of a current memory of any conversation; the new text is checked and
+// redacted like that of a new memory. Its sources stay: when they are deleted, the memory goes
+// too. What searches found of the old text is deleted. ErrNotFound: there is no such memory, or
+// it is not current. ErrSaid: another memory says the same. A *ContentError says what is wrong
+// with the text.
 func (am AllMemories) Edit(ctx context.Context, id int64, content string) error {
 	return am.store.fate(ctx, "edit", id, 0, func(tx *transaction, c *Conversation, m Memory) error {
 		d := draft{MemoryDraft: summarize.MemoryDraft{Content: content, Kind: m.Kind, Importance: m.Importance}}
@@ -81,13 +82,13 @@ func (am AllMemories) Edit(ctx context.Context, id int64, content string) error 
 	})
 }
 
-// ContentError is what is wrong with the text of a memory, in words for who wrote it.
+// ContentError says what is wrong with the text of a memory, in words for its author.
 type ContentError struct{ error }
 
-// ErrSaid tells that another memory says the same.
+// ErrSaid means that another memory says the same.
 var ErrSaid = errors.New("another memory says the same")
 
-// fate decides the fate of a memory: of a conversation's own, or, where that is 0, of any.
+// fate changes the state of a memory: one of the given conversation, or, if that is 0, of any.
 func (s *Store) fate(ctx context.Context, what string, id, conversation int64, do func(tx *transaction, c *Conversation, m Memory) error) error {
 	change := s.update
 	if what == "purge" || what == "edit" {
@@ -109,7 +110,7 @@ func (s *Store) fate(ctx context.Context, what string, id, conversation int64, d
 	if err != nil {
 		return fmt.Errorf("%s memory %d: %w", what, id, err)
 	}
-	if what == "forget" { // deleting reports the rest
+	if what == "forget" { // deleting reports the others
 		s.report(elsewhere)
 	}
 	return nil
@@ -159,26 +160,26 @@ func purge(tx *transaction, c *Conversation, m Memory) error {
 	return forgetCopiesOf(tx, c, m.ID)
 }
 
-// forgetCopiesOf removes what searches found of a memory.
+// forgetCopiesOf deletes what searches found of a memory.
 func forgetCopiesOf(tx *transaction, c *Conversation, id int64) error {
 	seqs, err := c.forgetFound(tx, []int64{id})
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
-	c.store.elsewhere = append(c.store.elsewhere, copies{c.name, seqs}) // nobody else tells of its own conversation
+	c.store.elsewhere = append(c.store.elsewhere, copies{c.name, seqs}) // the memory's own conversation is not reported otherwise
 	_, err = c.nextVersion(tx)
 	return err
 }
 
-// fix has what a memory superseded be superseded by what superseded it.
+// mend links the memory that memory id superseded to the one that superseded id.
 func mend(tx *transaction, id int64) error {
 	_, err := tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
 	return err
 }
 
-// Chain returns what a memory took the place of, and what took its place, each step
-// further away from it: the oldest facts first, the memory itself among them.
-// ErrNotFound: there is no such memory.
+// Chain returns the memories that a memory superseded and those that superseded it, transitively:
+// the oldest facts first, with the memory itself among them. ErrNotFound: there is no such
+// memory.
 func (am AllMemories) Chain(ctx context.Context, id int64) (chain []Memory, err error) {
 	err = am.store.view(ctx, func(tx *transaction) error {
 		if _, err := readMemory(tx, id); err != nil {

@@ -13,7 +13,6 @@ import (
 	"cairn/internal/check"
 )
 
-// state is that of a memory.
 func state(t *testing.T, c *Conversation, id int64) string {
 	t.Helper()
 	m, _, err := c.store.Memories().Get(ctx, id)

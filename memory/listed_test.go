@@ -53,7 +53,7 @@ func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
 	up := storeSummary(t, c, leaf, worker, 7, 8)
 	applyRows(t, c, b, up)
 	undo(t, c)
-	edit(t, c, 2, "other words") // makes a row that is no compaction
+	edit(t, c, 2, "other words") // makes a row that is not a compaction
 	all, err := c.Compactions().Applied(ctx)
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%+v, %v", all, err)

@@ -1,4 +1,4 @@
-// Listing: which conversations there are.
+// Listing: which conversations exist.
 
 package memory
 
@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Listed is a conversation and how much was said there.
+// Listed is a conversation and how many messages it has.
 type Listed struct {
 	Channel  string    `json:"channel"`
-	Name     string    `json:"name,omitempty"` // what people call it; empty: its platform has not told
+	Name     string    `json:"name,omitempty"` // what people call it; empty: its platform has not given a name
 	Messages int       `json:"messages"`       // of people and the bot, without deleted ones
-	Last     time.Time `json:"last,omitzero"`  // when the newest of them was said; zero: there is none
+	Last     time.Time `json:"last,omitzero"`  // time of the newest of them; zero: there are none
 }
 
 // Listing returns all conversations, the one with the newest message first.
@@ -38,7 +38,7 @@ func (s *Store) Listing(ctx context.Context) (all []Listed, err error) {
 	return all, nil
 }
 
-// maxLabel bounds what is kept of a place's name, in bytes.
+// maxLabel is the longest name kept for a place, in bytes.
 const maxLabel = 300
 
 // relabel stores what people call the place, if that is known and has changed.

@@ -1,4 +1,4 @@
-// One bot per data folder: a lock that dies with its process.
+// One bot per data folder: a lock that vanishes with its process.
 
 package memory
 
@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// lock is a locked file that holds the process's number, and below it whether a
-// database was made here. The lock belongs to the open file, so it vanishes with the
-// process, however that ends; the number alone holds nobody out.
+// lock is a locked file. It holds the process ID and, on the next line, whether a database was
+// created here. The lock belongs to the open file, so it vanishes with the process however that
+// ends; the process ID alone keeps no one out.
 type lock struct {
 	file *os.File
-	held bool // there was a database when it was taken
+	held bool // a database existed when the lock was acquired
 }
 
-// heldNote is the line that says so.
+// heldNote is the line that says a database was created.
 const heldNote = "holds a database"
 
 func takeLock(path string) (*lock, error) {
@@ -32,7 +32,7 @@ func takeLock(path string) (*lock, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		holder, _, _ := strings.Cut(note(file), "\n") // who it is is a courtesy
+		holder, _, _ := strings.Cut(note(file), "\n") // naming the holder is a courtesy
 		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, holder, path)
 	}
 	l := &lock{file: file, held: strings.Contains(note(file), heldNote)}
@@ -42,10 +42,10 @@ func takeLock(path string) (*lock, error) {
 	return l, nil
 }
 
-// note is what stands in the file.
+// note returns the content of the file.
 func note(file *os.File) string {
 	text := make([]byte, 64)
-	n, _ := file.ReadAt(text, 0) // nothing, if it cannot be read
+	n, _ := file.ReadAt(text, 0) // empty if it cannot be read
 	return strings.TrimSpace(string(text[:n]))
 }
 
@@ -64,8 +64,8 @@ func (l *lock) write() error {
 	return nil
 }
 
-// founded notes that there is a database from now on: an empty file in its place is
-// one that was emptied.
+// founded notes that a database exists from now on: if the file is empty later, someone emptied
+// it.
 func (l *lock) founded() error {
 	if l.held {
 		return nil
@@ -74,8 +74,8 @@ func (l *lock) founded() error {
 	return l.write()
 }
 
-// begin notes that there is no database yet, or none any more, and that an empty file is
-// one that is being made.
+// begin notes that no database exists yet, or none any more, and that an empty file is one being
+// created.
 func (l *lock) begin(path string) error {
 	if _, err := os.Stat(path); !l.held || !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -84,9 +84,9 @@ func (l *lock) begin(path string) error {
 	return l.write()
 }
 
-// release leaves the file where it is: to remove it would free the name for a
-// second lock while somebody holds the first. A program that is being started has the open file,
-// too, for a moment: closing it alone would leave it locked.
+// release leaves the file in place: removing it would free the name for a second lock while
+// another process holds the first. A child process that is just starting briefly has the file
+// open too, so closing alone would leave it locked.
 func (l *lock) release() error {
 	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }

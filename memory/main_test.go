@@ -21,10 +21,10 @@ import (
 	"cairn/transcript"
 )
 
-// TestMain runs the test binary as a bot of its own where a test needs one to kill,
-// and as somebody who only looks on where a test needs one who may do no more.
+// TestMain runs the test binary as a separate bot where a test needs one to kill, and as a
+// read-only process where a test needs one.
 func TestMain(m *testing.M) {
-	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
+	time.Local = time.UTC // the program's default: what is rendered must not depend on the machine
 	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
 		busyBot(dir)
 	}
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		lookOn(dir)
 		return
 	}
-	// Every step of a property test waits for the disk; -rapid.checks asks for more.
+	// Every step of a property test waits for the disk; -rapid.checks can request more.
 	if err := flag.Set("rapid.checks", "40"); err != nil {
 		panic(err)
 	}
@@ -68,7 +68,7 @@ func find(t testing.TB, s *Store, name string) *Conversation {
 	return c
 }
 
-// said is message number n of a conversation, by Ann or Bob in turn.
+// said returns message number n of a conversation, alternately by Ann and Bob.
 func said(n int, text string) Inbound {
 	return Inbound{
 		ID: fmt.Sprintf("m%d", n), AuthorID: fmt.Sprint(n % 2), Author: []string{"Ann", "Bob"}[n%2],
@@ -98,7 +98,7 @@ func deliver(t testing.TB, c *Conversation, messages ...Inbound) []chat.Message 
 	return taken
 }
 
-// Remember has a person keep something here.
+// Remember saves a memory as a person's request.
 func (ms Memories) Remember(ctx context.Context, d summarize.MemoryDraft, person string) (m Memory, fresh bool, err error) {
 	s, err := ms.Keep(ctx, KeepRequest{MemoryDraft: d, Person: person})
 	return s.Memory, s.Fresh, err
@@ -159,7 +159,7 @@ func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, 
 	return j
 }
 
-// storeSummary begins a row and stores its summary.
+// storeSummary starts a row and stores its summary.
 func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
@@ -167,7 +167,7 @@ func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compact
 	return j.ID()
 }
 
-// commit writes what is decided on the state on disk.
+// commit writes a decision on the state on disk.
 func commit(t tester, c *Conversation, decide func(*transcript.State) (transcript.Change, error)) (head compactor.Head) {
 	t.Helper()
 	s := stateOf(t, c)
@@ -181,7 +181,8 @@ func commit(t tester, c *Conversation, decide func(*transcript.State) (transcrip
 	return head
 }
 
-// stateOf is what is decided on, with the running rows, which a start ends.
+// stateOf returns the state for decisions, including the running rows, which a start of the bot
+// ends.
 func stateOf(t tester, c *Conversation) *transcript.State {
 	t.Helper()
 	loaded := peek(t, c)
@@ -196,7 +197,7 @@ func stateOf(t tester, c *Conversation) *transcript.State {
 	return loaded.Transcript()
 }
 
-// applyRows applies prepared rows, and returns the head and the rows as they are then.
+// applyRows applies prepared rows, and returns the resulting head and rows.
 func applyRows(t tester, c *Conversation, rows ...int64) (compactor.Head, []compactor.Compaction) {
 	t.Helper()
 	return applyAndClear(t, c, 0, rows...)
@@ -228,7 +229,7 @@ func hide(t tester, c *Conversation, from, to int64) compactor.Head {
 	})
 }
 
-// shape writes a stack as "leaf worker 1-5, placeholder emergency 6-9".
+// shape formats a stack as "leaf worker 1-5, placeholder emergency 6-9".
 func shape(stack []compactor.Compaction) string {
 	var parts []string
 	for _, row := range stack {
@@ -256,7 +257,7 @@ func number(t testing.TB, s *Store, query string, args ...any) (n int) {
 	return n
 }
 
-// call runs one of the tools by name.
+// call runs the tool with a name.
 func call(tools []llm.Tool, name, arguments string) (string, error) {
 	for _, tool := range tools {
 		if tool.Name == name {
@@ -266,7 +267,7 @@ func call(tools []llm.Tool, name, arguments string) (string, error) {
 	return "", fmt.Errorf("no tool %s", name)
 }
 
-// dump is everything the database holds, to compare two states of it.
+// dump returns everything the database holds, to compare two states of it.
 func dump(t testing.TB, s *Store) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -288,7 +289,7 @@ func dump(t testing.TB, s *Store) string {
 	return out.String()
 }
 
-// allNames are the names of all conversations, in the order they began.
+// allNames returns the names of all conversations, in the order they started.
 func allNames(s *Store) ([]string, error) {
 	return s.names(ctx, "SELECT name FROM conversations ORDER BY id")
 }

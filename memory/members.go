@@ -1,4 +1,4 @@
-// Members: who speaks in a conversation, by the words of their names.
+// Members: who speaks in a conversation, indexed by the words of their names.
 
 package memory
 
@@ -9,7 +9,7 @@ import (
 	"cairn/words"
 )
 
-// addMember notes who said something.
+// addMember records the author of a message.
 func (p *appender) addMember(author string) error {
 	if author == "" || p.members[author] {
 		return nil
@@ -31,7 +31,7 @@ func addMember(tx *transaction, conversation int64, author string) error {
 	return nil
 }
 
-// fillMembers notes who has spoken so far, in a file of an earlier version.
+// fillMembers records who has spoken so far, in a file from an earlier version.
 func fillMembers(tx *transaction) error {
 	type member struct {
 		conversation int64

@@ -1,4 +1,4 @@
-// Memories: what is kept beyond the conversation, with the messages it came from.
+// Memories: facts kept beyond the conversation, with the messages they came from.
 
 package memory
 
@@ -12,18 +12,17 @@ import (
 	"cairn/chat"
 )
 
-// Saved is what became of something that was to be remembered.
+// Saved is the outcome of saving a memory.
 type Saved struct {
 	Memory
 	Fresh      bool  // it is new
-	Other      bool  // it was known, in words that say the same
+	Other      bool  // it was known already, in other words that say the same
 	Unwanted   bool  // people had it forgotten, and it comes from the same messages: nothing was saved
-	Superseded int64 // the memory it took the place of; 0: none
+	Superseded int64 // the memory it superseded; 0: none
 }
 
-// save writes a draft that was checked. The same fact is one row, however often
-// it is said: then the row gains the sources it did not have, and is confirmed
-// if there were any.
+// save writes a draft that has passed the checks. The same fact is one row, however often someone
+// says it: the row gains the sources it did not have, and is confirmed if there were any.
 func (c *Conversation) save(tx *transaction, d draft) (s Saved, err error) {
 	s, err = c.sameAs(tx, d)
 	switch {
@@ -44,7 +43,7 @@ func (c *Conversation) save(tx *transaction, d draft) (s Saved, err error) {
 		err := changed(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active' AND pinned = 0", s.ID, d.supersedes, c.id)
 		if err == nil {
 			s.Superseded = d.supersedes
-		} else if !errors.Is(err, ErrNotFound) { // forgotten or pinned meanwhile
+		} else if !errors.Is(err, ErrNotFound) { // forgotten or pinned in the meantime
 			return s, err
 		}
 	}
@@ -52,8 +51,8 @@ func (c *Conversation) save(tx *transaction, d draft) (s Saved, err error) {
 	return s, err
 }
 
-// sameAs looks whether what a draft says is known: then ID is the memory's. What supersedes a memory is
-// not the same as that one.
+// sameAs checks whether a memory already says what the draft says; if so, ID is that memory's. A
+// draft that supersedes a memory is not the same as that memory.
 func (c *Conversation) sameAs(tx *transaction, d draft) (s Saved, err error) {
 	err = tx.QueryRow("SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.id, d.folded).Scan(&s.ID)
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -123,10 +122,10 @@ func (c *Conversation) unindexMemory(tx *transaction, id int64, content, about s
 	return nil
 }
 
-// confirm notes that a known fact was said again. To read the same messages once
-// more is not to hear it again; a person who says it without any has said it. Said again
-// with another end by whom it is from, or by a person who wishes it, it ends then; said
-// again after its end without any, it has none.
+// confirm notes that someone said a known fact again. Reading the same messages again does not
+// confirm it; a person who says it without any messages does. If the memory's speaker repeats it
+// with another end, or a person asks for one, it expires then; if it is repeated after its end
+// without an end, it no longer expires.
 func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
 	added, err := c.addSources(tx, id, d.sources)
 	if err != nil || added == 0 && len(d.sources) > 0 {
@@ -136,7 +135,7 @@ func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
 	if err != nil {
 		return err
 	}
-	if m.SpeakerID != d.speakerID && d.by != byPerson && m.State != "expired" { // what somebody says ends by nobody else's words
+	if m.SpeakerID != d.speakerID && d.by != byPerson && m.State != "expired" { // no one else's words can end what a person said
 		d.expires = 0
 	}
 	expires := d.expires
@@ -144,7 +143,7 @@ func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
 		expires = m.Expires.UnixMilli()
 	}
 	return changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
-		expires, d.by == byPerson && !d.private, id) // who says it for the server means it
+		expires, d.by == byPerson && !d.private, id) // a person who says it for the server means it
 }
 
 func (c *Conversation) addSources(tx *transaction, id int64, sources []source) (added int64, err error) {
@@ -167,7 +166,7 @@ const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conver
 	m.said_at, m.saved_at, coalesce(m.expires_at, 0), m.confirmed, m.state, coalesce(m.superseded_by, 0),
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
 
-// readMemories reads the memories that the rest of the query chooses.
+// readMemories reads the memories that the rest of the query selects.
 func readMemories(tx *transaction, rest string, args ...any) ([]Memory, error) {
 	var found []Memory
 	err := each(tx, func(rows *sql.Rows) error {
@@ -205,8 +204,8 @@ func readMemory(tx *transaction, id int64) (Memory, error) {
 	return found[0], nil
 }
 
-// Get returns a memory, whatever its state, and the messages it came from.
-// ErrNotFound: there is no such memory.
+// Get returns a memory in any state, and the messages it came from. ErrNotFound: there is no such
+// memory.
 func (am AllMemories) Get(ctx context.Context, id int64) (m Memory, from []chat.Message, err error) {
 	err = am.store.view(ctx, func(tx *transaction) error {
 		m, from, err = am.store.memory(tx, id)
@@ -218,7 +217,7 @@ func (am AllMemories) Get(ctx context.Context, id int64) (m Memory, from []chat.
 	return m, from, nil
 }
 
-// readOwned reads a memory and whose it is.
+// readOwned reads a memory and the conversation that owns it.
 func (s *Store) readOwned(tx *transaction, id int64) (m Memory, c *Conversation, err error) {
 	if m, err = readMemory(tx, id); err != nil {
 		return m, nil, err

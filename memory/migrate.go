@@ -1,4 +1,4 @@
-// Migrations: how the file came to its present form.
+// Migrations: how a database file of an earlier version gets its current schema.
 
 package memory
 
@@ -22,7 +22,7 @@ var schema string
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations lead from each version to the next. One that was released never changes.
+// migrations lead from each version to the next. A released one never changes.
 var migrations = readMigrations()
 
 func readMigrations() []string {
@@ -36,13 +36,13 @@ func readMigrations() []string {
 	}
 }
 
-// fills are what SQL alone cannot do, after the migration to a version.
+// fills do what SQL alone cannot, after the migration to a version.
 var fills = map[int]func(tx *transaction) error{4: fillMembers, 5: func(tx *transaction) error { return errors.Join(dropReasoning(tx), reindex(tx)) }, 6: fillQuotes}
 
-// upgrade brings the file up to date. One that holds something is copied first, to
-// cairn.db.before-N beside it, N being the version it gets: whoever wants the older
-// cairn back needs it; a second copy for one version has the time in its name. Where there
-// is no room for it the log says so.
+// upgrade brings the file up to date. It first copies a non-empty file to cairn.db.before-N
+// beside it, where N is the version it gets: going back to the older cairn requires that copy. A
+// second copy for the same version has the time in its name. If there is no room for the copy,
+// upgrade logs that.
 func (s *Store) upgrade(ctx context.Context) error {
 	var old int
 	err := observe(ctx, s.read, func(tx *transaction) (err error) {
@@ -56,16 +56,16 @@ func (s *Store) upgrade(ctx context.Context) error {
 		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
 		s.removeUpgrades()
 		_, err := s.backup(ctx, copied, upgradeFolder)
-		if errors.Is(err, fs.ErrExist) && s.holdsAsMuch(ctx, copied) { // an upgrade was broken off
+		if errors.Is(err, fs.ErrExist) && s.holdsAsMuch(ctx, copied) { // an upgrade was interrupted
 			err = nil
-		} else if errors.Is(err, fs.ErrExist) { // somebody went back, and talked
+		} else if errors.Is(err, fs.ErrExist) { // the user went back to the older version, and the conversation went on
 			copied += time.Now().UTC().Format("-20060102T150405.000")
 			_, err = s.backup(ctx, copied, upgradeFolder)
 		}
 		var unread sqlite3.Error
 		switch {
 		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
-			return err // nor could an upgrade read those pages
+			return err // the upgrade could not read those pages either
 		case err == nil:
 			s.log.Info("database_upgraded", "copy", copied)
 		default:
@@ -79,8 +79,8 @@ func (s *Store) upgrade(ctx context.Context) error {
 	return err
 }
 
-// holdsAsMuch reports whether a copy is of the same version as the database, and has as many
-// messages and memories: tries that fail must not fill the disk with copies.
+// holdsAsMuch reports whether a copy has the same version as the database, and as many messages
+// and memories: failing attempts must not fill the disk with copies.
 func (s *Store) holdsAsMuch(ctx context.Context, copied string) bool {
 	is, err := Inspect(ctx, copied)
 	if err != nil {
@@ -96,11 +96,11 @@ func (s *Store) holdsAsMuch(ctx context.Context, copied string) bool {
 	return err == nil && is.Version == now.Version && is.Messages == now.Messages && is.Memories == now.Memories
 }
 
-// upgradeFolder is how the name of the folder begins in which an upgrade makes its copy.
+// upgradeFolder begins the name of the folder in which an upgrade makes its copy.
 const upgradeFolder = "cairn.upgrading-"
 
-// removeUpgrades removes what upgrades left that were killed while they copied. Only who
-// holds the lock upgrades.
+// removeUpgrades removes what upgrades left behind that were killed while they copied. Only the
+// holder of the lock upgrades.
 func (s *Store) removeUpgrades() {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), upgradeFolder+"*"))
 	for _, folder := range left {
@@ -110,8 +110,9 @@ func (s *Store) removeUpgrades() {
 	}
 }
 
-// migrate brings the file up to date, or makes the schema in a new one. The version is read inside
-// the transaction that changes it, so that of several processes one migrates and the others wait.
+// migrate brings the file up to date, or creates the schema in a new one. It reads the version
+// inside the transaction that changes it, so that of several processes one migrates and the
+// others wait.
 func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 	to = len(migrations)
 	err = transact(ctx, db, func(tx *transaction) error {
@@ -119,7 +120,7 @@ func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 			return err
 		}
 		version := from + 1
-		if from == 0 { // the schema is what all migrations lead to
+		if from == 0 { // the schema is the result of all migrations
 			if _, err := tx.Exec(schema); err != nil {
 				return fmt.Errorf("create the tables: %w", err)
 			}
@@ -141,8 +142,7 @@ func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 	return from, to, err
 }
 
-// checkOwner refuses a file that another program or a newer cairn wrote, and leaves
-// it as it is.
+// checkOwner rejects a file that another program or a newer cairn wrote, and leaves it unchanged.
 func checkOwner(ctx context.Context, path string) error {
 	db := open(path, readerPragmas)
 	err := observe(ctx, db, func(tx *transaction) error {
@@ -152,7 +152,7 @@ func checkOwner(ctx context.Context, path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// checkVersion refuses a file of another version than ours, and leaves it alone.
+// checkVersion rejects a file whose version is not ours, and leaves it unchanged.
 func checkVersion(ctx context.Context, db *sql.DB) error {
 	return observe(ctx, db, func(tx *transaction) error {
 		version, err := versionOf(tx)
@@ -166,8 +166,8 @@ func checkVersion(ctx context.Context, db *sql.DB) error {
 	})
 }
 
-// versionOf reads the version of a file that is new or ours, 0 of a new one. Errors:
-// ErrNewer, or that another program wrote it.
+// versionOf reads the version of a file that is new or ours; a new one has version 0. Errors:
+// ErrNewer, or that another program wrote the file.
 func versionOf(tx *transaction) (version int, err error) {
 	var empty, ours bool
 	err = tx.QueryRow(`SELECT user_version,

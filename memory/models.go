@@ -1,4 +1,4 @@
-// What was learnt about models by using them, and what they counted.
+// What the bot has learned about models by using them, and their token counts.
 
 package memory
 
@@ -13,11 +13,11 @@ import (
 	"cairn/llm"
 )
 
-// believedFor is how long a limit and a refusal are believed: servers are set up
-// again, and one request tells whether it is so still. The factor is the model's own.
+// believedFor is how long a limit or a refusal is trusted: servers get reconfigured, and one
+// request shows whether it still holds. The factor belongs to the model and does not expire.
 const believedFor = 7 * 24 * time.Hour
 
-// List returns what is known of each model, by its name and server.
+// List returns the known facts about each model, by its name and server.
 func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 	known := make(map[string]llm.Facts)
 	err := ms.store.view(ctx, func(tx *transaction) error {
@@ -28,7 +28,7 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, &learnt); err != nil {
 				return err
 			}
-			// What is to have been learnt tomorrow was learnt while the clock was wrong.
+			// A fact learned in the future was learned while the clock was wrong.
 			if age := time.Since(at(learnt)); age > believedFor || age < -24*time.Hour {
 				f = llm.Facts{Factor: f.Factor, Scale: f.Scale}
 			}
@@ -42,12 +42,12 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 	return known, nil
 }
 
-// Keep writes what is known of a model now.
+// Keep stores what is now known about a model.
 func (ms Models) Keep(ctx context.Context, model string, f llm.Facts) error {
 	if f.Factor == 0 { // not measured
 		f.Factor, f.Scale = 1, 100
 	}
-	// updated_at tells how old limit and refusals are, not the factor.
+	// updated_at is the age of the limit and the refusals, not of the factor.
 	return ms.store.set(ctx, "keep "+model, `
 INSERT INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -61,7 +61,7 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
 		now(), now()-believedFor.Milliseconds())
 }
 
-// lastCount are the columns of the last count: prompt, estimate, model, version.
+// lastCount lists the columns of the last count: prompt, estimate, model, version.
 const lastCount = "counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ?"
 
 func (c *Conversation) keepCount(tx *transaction, count compactor.Count) error {
@@ -70,7 +70,7 @@ func (c *Conversation) keepCount(tx *transaction, count compactor.Count) error {
 	return err
 }
 
-// count is the last count, if the head is still the one it was made of.
+// count returns the last count, if the head it belongs to is still the current one.
 func (c *Conversation) count(tx *transaction) (count compactor.Count, err error) {
 	err = tx.QueryRow("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).
 		Scan(&count.Prompt, &count.Estimate, &count.Model, &count.Version)

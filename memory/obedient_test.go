@@ -11,8 +11,8 @@ import (
 	"cairn/internal/check"
 )
 
-// TestAModelThatObeysGainsNothing: a worker, or the model in conversation, does whatever
-// Bob's messages tell it. What it saves is words, under Bob's name, and nothing else.
+// TestAModelThatObeysGainsNothing: a worker, or the model in conversation, does whatever Bob's
+// messages tell it to. All it saves is words, under Bob's name.
 func TestAModelThatObeysGainsNothing(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	other := find(t, s, "discord:1/20")
@@ -74,7 +74,7 @@ func TestAModelThatObeysGainsNothing(t *testing.T) {
 	}
 }
 
-// TestWhomItIsFromMayGiveAMemoryAnEnd, and a person who wishes it.
+// TestWhomItIsFromMayGiveAMemoryAnEnd: so may a person who asks for it.
 func TestWhomItIsFromMayGiveAMemoryAnEnd(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, said(2, "I am away"), said(4, "until Friday"), said(6, "I am tired"))
@@ -86,8 +86,8 @@ func TestWhomItIsFromMayGiveAMemoryAnEnd(t *testing.T) {
 	}
 }
 
-// TestWhoCallsThemselvesAWordOptsOutAlone: a name that is a word of every other sentence
-// keeps nobody else's memories from being saved.
+// TestWhoCallsThemselvesAWordOptsOutAlone: a name that is a word of every other sentence does not
+// keep anyone else's memories from being saved.
 func TestWhoCallsThemselvesAWordOptsOutAlone(t *testing.T) {
 	for name, c := range map[string]struct{ free, held []string }{
 		"the":  {[]string{"the sky is blue", "The sky is grey"}, nil},
@@ -113,8 +113,8 @@ func TestWhoCallsThemselvesAWordOptsOutAlone(t *testing.T) {
 	}
 }
 
-// TestAnEndedMemoryEndsAgainForAnyoneWhoSaysIt: said again by somebody else with an end, it
-// ends then, and not never.
+// TestAnEndedMemoryEndsAgainForAnyoneWhoSaysIt: if someone else repeats it with an end, it gets
+// that end, not none.
 func TestAnEndedMemoryEndsAgainForAnyoneWhoSaysIt(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, said(2, "Ann is in Rome"), said(4, "Ann is in Rome until Friday"))

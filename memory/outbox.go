@@ -1,4 +1,4 @@
-// The outbox: replies on their way to people, each piece sent once.
+// The outbox: replies on their way to people; each piece is sent once.
 
 package memory
 
@@ -9,8 +9,8 @@ import (
 	"fmt"
 )
 
-// Post puts the pieces of a reply into the outbox that is the answer to no turn: a
-// notice. A reply that is there already, by its id, is not posted again.
+// Post queues the pieces of a reply that answers no turn: a notice. It does not post a reply
+// twice; replies are deduped by ID.
 func (out Outbox) Post(ctx context.Context, o Outcome) error {
 	err := out.c.store.update(ctx, func(tx *transaction) error {
 		var posted bool
@@ -27,7 +27,7 @@ func (out Outbox) Post(ctx context.Context, o Outcome) error {
 	return nil
 }
 
-// post puts the pieces of a reply into the outbox.
+// post queues the pieces of a reply.
 func (c *Conversation) post(tx *transaction, o Outcome) (posted []Piece, err error) {
 	if o.Reply == "" {
 		return nil, nil
@@ -51,7 +51,7 @@ func (c *Conversation) post(tx *transaction, o Outcome) (posted []Piece, err err
 	return posted, nil
 }
 
-// Unsent returns the pieces that are still to be sent, in the order they are to be sent.
+// Unsent returns the pieces that still have to be sent, in sending order.
 func (out Outbox) Unsent(ctx context.Context) (unsent []Piece, err error) {
 	err = out.c.store.look(ctx, func(rows *sql.Rows) error {
 		var p Piece
@@ -69,20 +69,21 @@ func (out Outbox) Unsent(ctx context.Context) (unsent []Piece, err error) {
 	return unsent, nil
 }
 
-// Sending notes that a piece is being handed to the connector. ErrNotFound: there is no
-// such piece, or it was sent or dropped.
+// Sending records that a piece is being handed to the connector. ErrNotFound: there is no such
+// piece, or it was sent or dropped.
 func (out Outbox) Sending(ctx context.Context, row int64) error {
 	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')", row, out.c.id)
 }
 
-// Sent notes that a piece has arrived, and the platform's id of it. ErrNotFound:
-// there is no such piece, or it was sent or dropped before.
+// Sent records that a piece has arrived, and its platform ID. ErrNotFound: there is no such
+// piece, or it was sent or dropped before.
 func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
 	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sent', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
 		platformID, now(), row, out.c.id)
 }
 
-// SentAs returns the piece that was sent as a message of the platform. ErrNotFound: none was.
+// SentAs returns the piece that was sent as a message of the platform. ErrNotFound: there is
+// none.
 func (out Outbox) SentAs(ctx context.Context, platformID string) (p Piece, err error) {
 	err = out.c.store.view(ctx, func(tx *transaction) error {
 		var to string
@@ -99,7 +100,7 @@ func (out Outbox) SentAs(ctx context.Context, platformID string) (p Piece, err e
 	return p, err
 }
 
-// Refused counts a refusal of a piece and returns how many there were, over restarts.
+// Refused counts a refusal of a piece and returns how many there have been, across restarts.
 // ErrNotFound: there is no such piece, or it was sent or dropped.
 func (out Outbox) Refused(ctx context.Context, row int64) (times int, err error) {
 	err = out.c.store.update(ctx, func(tx *transaction) error {
@@ -116,8 +117,8 @@ func (out Outbox) Refused(ctx context.Context, row int64) (times int, err error)
 	return times, nil
 }
 
-// Drop takes a piece out of the outbox that can never be sent, and keeps the reason.
-// ErrNotFound: there is no such piece, or it was sent or dropped before.
+// Drop removes a piece that can never be sent from the outbox, and keeps the reason. ErrNotFound:
+// there is no such piece, or it was sent or dropped before.
 func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
 	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'dropped', error = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
 		why, now(), row, out.c.id)

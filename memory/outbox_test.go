@@ -81,7 +81,7 @@ func TestPauses(t *testing.T) {
 	want()
 	check(s.Pauses().Pause(ctx, "slack:1/2", "Ann"))
 	check(s.Pauses().Pause(ctx, "", "Bob"))
-	check(s.Pauses().Pause(ctx, "", "Ann")) // once more
+	check(s.Pauses().Pause(ctx, "", "Ann")) // again
 	check(s.Close())
 	s = openStore(t, dir)
 	want("", "slack:1/2")
@@ -98,7 +98,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 	c := find(t, s, "terminal:general")
 	check.NoError(t, c.Outbox().Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b"}}))
 	for want := 1; want <= 3; want++ {
-		if want == 3 { // over a restart
+		if want == 3 { // across a restart
 			check.NoError(t, s.Close())
 			s = openStore(t, dir)
 			c = find(t, s, "terminal:general")

@@ -1,4 +1,4 @@
-// Overrides: what people set for one conversation, over what the settings file says.
+// Overrides: what people set for one conversation; it takes precedence over the settings file.
 
 package memory
 
@@ -9,15 +9,15 @@ import (
 	"cairn/compactor"
 )
 
-// Override is one value that somebody set.
+// Override is one value that a user set.
 type Override struct {
 	Key, Value string
-	By         string // the name of who set it
-	Above      bool   // it is set for the channel of this thread, and not for the thread itself
+	By         string // the name of the user who set it
+	Above      bool   // it is set for the channel of this thread, not for the thread itself
 }
 
-// Set returns what holds for the conversation, by key: what is set for it, and,
-// if it is a thread, what is set for its channel and not for the thread.
+// Set returns the overrides in effect for the conversation, by key: those set for it and, in a
+// thread, those set for its channel and not for the thread.
 func (h Settings) Set(ctx context.Context) (set []Override, err error) {
 	err = h.c.store.view(ctx, func(tx *transaction) error {
 		set, err = h.c.overrides(tx)
@@ -29,14 +29,14 @@ func (h Settings) Set(ctx context.Context) (set []Override, err error) {
 	return set, nil
 }
 
-// Override sets a value, or takes it back if it is nil. allow is asked, inside the
-// transaction, about all that would hold then: its error is returned as it is, and
-// nothing is changed. It must be quick.
+// Override sets a value, or removes it if value is nil. It calls allow inside the transaction
+// with everything that would then be in effect; if allow returns an error, Override returns it
+// unchanged and changes nothing. allow must be quick.
 func (h Settings) Override(ctx context.Context, key string, value *string, by string, allow func(compactor.Patch) error) error {
 	return h.OverrideAll(ctx, map[string]*string{key: value}, by, allow)
 }
 
-// OverrideAll is Override for several values at once: all of them are set, or none.
+// OverrideAll is Override for several values together: it sets all of them or none.
 func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(compactor.Patch) error) error {
 	var refused error
 	err := h.c.store.update(ctx, func(tx *transaction) error {
@@ -55,7 +55,7 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 		if err != nil {
 			return err
 		}
-		refused = allow(PatchOf(set)) // an error, which undoes it
+		refused = allow(PatchOf(set)) // an error, which rolls back
 		return refused
 	})
 	switch {
@@ -76,7 +76,7 @@ func PatchOf(set []Override) compactor.Patch {
 	return patch
 }
 
-// overrides are those of the policy; others have a table's name before their key.
+// overrides returns those of the policy; other keys begin with a table's name.
 func (c *Conversation) overrides(tx *transaction) ([]Override, error) {
 	return c.overridesIn(tx, "")
 }

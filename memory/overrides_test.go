@@ -31,7 +31,7 @@ func TestOverrides(t *testing.T) {
 	set("enabled", value("false"))
 	set("pin_budget", value("7"))
 	set("pin_budget", nil)
-	set("notify", nil) // which was not set
+	set("notify", nil) // it was not set
 	all := []Override{{Key: "enabled", Value: "false", By: "Ann"}, {Key: "focus", Value: "", By: "Ann"}, {Key: "keep_first", Value: "0", By: "Ann"}}
 	holds(c, all...)
 	holds(other)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Pause notes that the bot shall be silent in a conversation, by its name, or
-// everywhere, if scope is empty. by is the name of who wants it.
+// Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is
+// the name of the user who asked for it.
 func (ps Pauses) Pause(ctx context.Context, scope, by string) error {
 	return ps.store.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, now())
 }
@@ -23,15 +23,15 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 		_, err := tx.Exec(query, args...)
 		return err
 	})
-	s.pauses.Store(&pauses{}) // also with an error: nobody knows what is on disk then
+	s.pauses.Store(&pauses{}) // even after an error: it is not known then what is on disk
 	if err != nil {
 		return fmt.Errorf("%s: %w", tried, err)
 	}
 	return nil
 }
 
-// List returns the scopes of all pauses. Every turn asks; only this process changes
-// them, so they are read again after a change alone. The caller must not write to them.
+// List returns the scopes of all pauses. Every turn calls it. Only this process changes pauses,
+// so List rereads them only after a change. The caller must not write to the result.
 func (ps Pauses) List(ctx context.Context) ([]string, error) {
 	read := ps.store.pauses.Load()
 	if read != nil && read.done {
@@ -39,19 +39,19 @@ func (ps Pauses) List(ctx context.Context) ([]string, error) {
 	}
 	scopes, err := ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
 	if err == nil {
-		ps.store.pauses.CompareAndSwap(read, &pauses{scopes: scopes, done: true}) // unless they have changed meanwhile
+		ps.store.pauses.CompareAndSwap(read, &pauses{scopes: scopes, done: true}) // unless they have changed in the meantime
 	}
 	return scopes, err
 }
 
-// pauses are the scopes that were read; every change makes a new one, that is not done.
+// pauses caches the scopes read last; every change replaces it with one that is not done.
 type pauses struct {
 	scopes []string
 	done   bool
 }
 
-// Follow notes whether the bot answers in this thread although nobody addresses
-// it. It begins to when somebody addresses it there.
+// Follow records whether the bot answers in this thread even when no one addresses it. The bot
+// starts to follow a thread when someone addresses it there.
 func (h Settings) Follow(ctx context.Context, on bool) error {
 	err := h.c.store.update(ctx, func(tx *transaction) error { return h.c.follow(tx, on) })
 	if err != nil {

@@ -1,4 +1,4 @@
-// People: whom a memory concerns, and who wants to be in none.
+// People: whom a memory concerns, and who has opted out of memories.
 
 package memory
 
@@ -15,53 +15,53 @@ import (
 	"cairn/words"
 )
 
-// person is somebody whom a memory concerns.
+// person is someone whom a memory concerns.
 type person struct {
 	id   string // the platform's; never empty
 	role string // said, confirmed, about
 }
 
-// What somebody has to do with a memory.
+// How a person is involved in a memory.
 const (
 	roleSaid      = "said"      // they said it first
-	roleConfirmed = "confirmed" // and they after somebody else
+	roleConfirmed = "confirmed" // they said it after someone else
 	roleAbout     = "about"     // it is about them
 )
 
-// OptedOutError is why something becomes no memory: it concerns somebody who wants to
-// be in none. Its words are for the model that made it.
+// OptedOutError says that a draft was not saved because it concerns someone who has opted out of
+// memories. Its text is for the model that made the draft.
 type OptedOutError struct {
 	ID, Name string // who; the id is the platform's
-	words    string // behind the name
+	words    string // the text after the name
 }
 
 func (e *OptedOutError) Error() string { return e.Name + e.words }
 
-// errUnsaid is returned for a draft when all that it comes from was deleted.
+// errUnsaid is returned for a draft when everything it comes from was deleted.
 var errUnsaid = errors.New("what it comes from has been deleted: save nothing of it")
 
-// connector is the first part of the conversation's name.
+// connector returns the first part of the conversation's name.
 func (c *Conversation) connector() string {
 	connector, _, _ := strings.Cut(c.name, ":")
 	return connector
 }
 
-// speakerOf and aboutOf are who said memory m and whom it is about, by the platform's
-// id; empty: it is not known.
+// speakerOf and aboutOf select the platform IDs of who said memory m and whom it is about; empty:
+// not known.
 const (
 	speakerOf = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'said'), '')"
 	aboutOf   = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'), iif(m.about = m.speaker, " + speakerOf + ", ''))"
 )
 
-// concern finds out whom a draft concerns; named tells that its maker named whom it is
-// about. Two people of one name are told apart by what they said; where that does not
-// help it is about neither.
+// concern finds out whom a draft concerns; named means that its maker named whom it is about. Two
+// people with the same name are told apart by what they said; where that does not help, the draft
+// is about neither.
 func (d *draft) concern(named bool) {
 	d.people = nil
 	if d.speakerID != "" {
 		d.people = append(d.people, person{d.speakerID, roleSaid})
 	}
-	var ids []string // of those of the name it is about, in what it comes from
+	var ids []string // of people with the name it is about, among the authors of its sources
 	for _, s := range d.sources {
 		if s.id == "" {
 			continue
@@ -81,7 +81,7 @@ func (d *draft) concern(named bool) {
 	}
 }
 
-// addPeople notes whom a memory concerns; fresh tells that it was not known.
+// addPeople records whom a memory concerns; fresh means that the memory is new.
 func (c *Conversation) addPeople(tx *transaction, id int64, d draft, fresh bool) error {
 	for _, p := range d.people {
 		if p.role == roleSaid && !fresh {
@@ -94,8 +94,8 @@ func (c *Conversation) addPeople(tx *transaction, id int64, d draft, fresh bool)
 	return nil
 }
 
-// allowed reports whether a draft may become a memory: nobody whom it concerns, and
-// nobody of the conversation who is named in it, has opted out.
+// allowed returns an error if a draft may not become a memory: if anyone it concerns, or any
+// member of the conversation named in it, has opted out.
 func (c *Conversation) allowed(tx *transaction, d draft) error {
 	for _, s := range d.sources {
 		if out, err := c.optedOut(tx, s.id); err != nil {
@@ -122,7 +122,7 @@ func (c *Conversation) allowed(tx *transaction, d draft) error {
 		err := rows.Scan(&id, &name)
 		folded := words.Fold(name)
 		if strings.ContainsFunc(folded, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
-			folded = " " + folded + " " // scripts without blanks between words have none here either
+			folded = " " + folded + " " // scripts without spaces between words have none here either
 		}
 		if common(name) && (name == strings.ToLower(name) || !slices.Contains(written, name)) {
 			return err
@@ -139,15 +139,15 @@ func (c *Conversation) allowed(tx *transaction, d draft) error {
 	return err
 }
 
-// common tells of a name that is a word of every other sentence: somebody who calls
-// themselves "the" and opts out keeps nobody's memories from being saved. Will is named
-// where Will is written, as the name is.
+// common reports whether a name is a stop word or a single letter: someone who calls themselves
+// "the" and opts out must not keep everyone's memories from being saved. Will counts as named
+// only where the text has Will, spelled like the name.
 func common(name string) bool {
 	all := words.Cut(name)
 	return len(all) == 1 && (all[0].Stop || len(all[0].Folded) == 1)
 }
 
-// possessive takes what may stand behind a name in one word with it.
+// possessive removes the ending that a name may have within one word.
 var possessive = strings.NewReplacer("'s", "", "’s", "")
 
 func (c *Conversation) optedOut(tx *transaction, author string) (out bool, err error) {
@@ -158,8 +158,8 @@ func (c *Conversation) optedOut(tx *transaction, author string) (out bool, err e
 	return out, err
 }
 
-// stands is asked in the transaction that saves a draft: since it was checked, what it
-// comes from may have been deleted, and people may have opted out.
+// stands checks a draft again in the transaction that saves it: since the first check its sources
+// may have been deleted, and people may have opted out.
 func (c *Conversation) stands(tx *transaction, d *draft) error {
 	if err := c.allowed(tx, *d); err != nil {
 		return err
@@ -182,9 +182,9 @@ func (c *Conversation) stands(tx *transaction, d *draft) error {
 	return nil
 }
 
-// OptOut keeps somebody of this conversation's connector, by the platform's id, out of all
-// memories from now on, or with out = false no longer; changed tells that it was not so
-// already. Memories that are there stay.
+// OptOut keeps a person of this conversation's connector, by platform ID, out of all memories
+// from now on, or, with out = false, no longer; changed is false if that was so already. Existing
+// memories stay.
 func (pr Privacy) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
 	err = pr.c.update(ctx, "keep somebody out of memories", func(tx *transaction) error {
 		query, args := "DELETE FROM optouts WHERE connector = ? AND author_id = ?", []any{pr.c.connector(), author}
@@ -203,8 +203,8 @@ func (pr Privacy) OptOut(ctx context.Context, author, name string, out bool) (ch
 	return changed, err
 }
 
-// markUnremembered marks the messages of those who have opted out, and what a task is told: its
-// briefing repeats what is remembered where it was said.
+// markUnremembered marks the messages of people who have opted out, and what a task's parent
+// sends it: a briefing repeats what is remembered where it was said.
 func (c *Conversation) markUnremembered(tx *transaction, messages []chat.Message) error {
 	known := map[string]bool{}
 	for i, m := range messages {

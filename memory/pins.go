@@ -1,4 +1,4 @@
-// Pins: messages that people want to be in sight for good.
+// Pins: messages that people want to keep in the context permanently.
 
 package memory
 
@@ -12,8 +12,8 @@ import (
 	"cairn/compactor"
 )
 
-// Pin pins a message; fresh is false if it was pinned already. ErrNotFound: there
-// is no such message, or it was deleted.
+// Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such
+// message, or it was deleted.
 func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
 	err = tr.c.update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *transaction) error {
 		if _, err := tr.c.message(tx, seq); err != nil {
@@ -34,7 +34,7 @@ func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool,
 	return fresh, err
 }
 
-// Unpin takes a pin away. ErrNotFound: the message is not pinned.
+// Unpin removes a pin. ErrNotFound: the message is not pinned.
 func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
 	return tr.c.update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *transaction) error {
 		if err := changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq); err != nil {
@@ -45,7 +45,7 @@ func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
 	})
 }
 
-// Newest returns the newest message that a person said. ErrNotFound: there is none.
+// Newest returns the newest message from a person. ErrNotFound: there is none.
 func (tr Transcript) Newest(ctx context.Context) (m chat.Message, err error) {
 	err = tr.c.view(ctx, "read the newest message", func(tx *transaction) error {
 		found, err := tr.c.messages(tx, 1, maxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1")
@@ -60,8 +60,7 @@ func (tr Transcript) Newest(ctx context.Context) (m chat.Message, err error) {
 	return m, err
 }
 
-// pins reads what is pinned, in the order in which it was, whatever session it
-// stands in.
+// pins reads the pinned messages of all sessions, in the order in which they were pinned.
 func (c *Conversation) pins(tx *transaction) ([]compactor.Pin, error) {
 	var pins []compactor.Pin
 	err := each(tx, func(rows *sql.Rows) error {
@@ -87,5 +86,5 @@ func (c *Conversation) pins(tx *transaction) ([]compactor.Pin, error) {
 	return pins, nil
 }
 
-// ofPins chooses the messages that are pinned. A pin goes with its message.
+// ofPins selects the pinned messages. A pin is deleted with its message.
 const ofPins = "AND id IN (SELECT conversation << 32 | seq FROM pins WHERE conversation = ?)"

@@ -1,5 +1,4 @@
-// Probes: does the database answer, does it take anything, is it in its place, and what
-// waits in it?
+// Probes: can the database be read and written, is its file in place, and what is waiting in it?
 
 package memory
 
@@ -14,7 +13,7 @@ import (
 	"time"
 )
 
-// identify notes which file the store has open.
+// identify records which file the store has open.
 func (s *Store) identify() error {
 	file, err := os.Stat(s.path)
 	if err != nil {
@@ -24,12 +23,12 @@ func (s *Store) identify() error {
 	return nil
 }
 
-// inPlace returns ErrReplaced if the store's path does not lead to the file it has open:
-// SQLite goes on writing there, and nobody would find it again.
+// inPlace returns ErrReplaced if the store's path does not lead to the file it has open: SQLite
+// would go on writing to that file, and no one would find the data again.
 func (s *Store) inPlace() error {
 	now, err := os.Stat(s.path)
 	switch {
-	case s.file == nil: // it is being opened
+	case s.file == nil: // the store is being opened
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("look at the database: %w", err)
@@ -51,8 +50,8 @@ func (u Upkeep) Answers(ctx context.Context) error {
 	return nil
 }
 
-// Takes returns nil if the database can be written: it writes the number of the version
-// once more, down to the disk.
+// Takes returns nil if the database can be written: it rewrites the version number, durably on
+// disk.
 func (u Upkeep) Takes(ctx context.Context) error {
 	err := u.store.update(ctx, func(tx *transaction) error {
 		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
@@ -64,17 +63,17 @@ func (u Upkeep) Takes(ctx context.Context) error {
 	return nil
 }
 
-// Vitals are numbers about a store for those who watch it.
+// Vitals are numbers about a store, for monitoring.
 type Vitals struct {
 	Inbox, Outbox             int            // messages not taken up yet; pieces of replies not sent yet
-	InboxOldest, OutboxOldest time.Time      // since when the oldest of these waits; zero: none does
+	InboxOldest, OutboxOldest time.Time      // since when the oldest of them has waited; zero: none is waiting
 	Memories                  map[string]int // how many, by state: active, superseded, forgotten, replaced
 	Bytes, LogBytes           int64          // of the database file and of its write-ahead log
 	Free                      int64          // bytes free on its disk
 }
 
-// Vitals reads them. It takes milliseconds: nothing it counts grows with the conversations,
-// except memories, of which it reads an index.
+// Vitals reads the numbers. It takes milliseconds: nothing it counts grows with the conversations
+// except memories, and for those it reads an index.
 func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
 	err = u.store.view(ctx, func(tx *transaction) error {
@@ -108,7 +107,7 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	return v, nil
 }
 
-// since is the time a row holds, zero for 0.
+// since returns the time a row holds; zero for 0.
 func since(millis int64) time.Time {
 	if millis == 0 {
 		return time.Time{}
@@ -122,7 +121,7 @@ func (s *Store) measureFiles(v *Vitals) error {
 		return err
 	}
 	v.Bytes = file.Size()
-	if log, err := os.Stat(s.path + "-wal"); err == nil { // there may be none
+	if log, err := os.Stat(s.path + "-wal"); err == nil { // the log may be missing
 		v.LogBytes = log.Size()
 	}
 	v.Free, err = freeBytes(filepath.Dir(s.path))

@@ -1,4 +1,4 @@
-// Purging: a whole conversation goes, from a shell.
+// Purging: deleting a whole conversation, from a shell.
 
 package memory
 
@@ -11,12 +11,12 @@ import (
 // Holding is what a conversation holds.
 type Holding struct {
 	Channel  string `json:"channel"`
-	Messages int    `json:"messages"` // what waits and what was said by the bot included
+	Messages int    `json:"messages"` // including waiting ones and those of the bot
 	Memories int    `json:"memories"`
 }
 
-// Holdings counts what is kept of conversations: of all whose name is one of these or
-// stands under one that ends in a slash.
+// Holdings counts what the store keeps of conversations: of those whose name is one of names, or
+// is below one that ends in a slash.
 func (s *Store) Holdings(ctx context.Context, names ...string) (found []Holding, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		for _, name := range names {
@@ -44,10 +44,10 @@ func (s *Store) Holdings(ctx context.Context, names ...string) (found []Holding,
 	return found, nil
 }
 
-// Purge deletes everything of the conversation, in one transaction: what was said, by
-// whomever, what was made of it, and what threads have of it. Its name stays, and the
-// platform's ids of what was said, so that nothing of it is delivered again, nor read
-// from the platform as what was missed.
+// Purge deletes everything of the conversation, in one transaction: all messages, whoever wrote
+// them, everything derived from them, and what threads inherited from it. Its name and the
+// platform IDs of the messages stay, so that no message is delivered again or backfilled from the
+// platform as missed.
 func (pr Privacy) Purge(ctx context.Context) error {
 	err := pr.c.store.deleting(ctx, pr.c.purge)
 	if err != nil {
@@ -110,8 +110,8 @@ func (c *Conversation) purge(tx *transaction) error {
 	return nil
 }
 
-// purgeFromThreads takes quotes of the conversation's messages out of its threads, and
-// has those look again at what they have of it.
+// purgeFromThreads removes quotes of the conversation's messages from its threads, and makes
+// those reread what they inherited.
 func (c *Conversation) purgeFromThreads(tx *transaction) error {
 	if err := c.touchThreads(tx, "true"); err != nil {
 		return err

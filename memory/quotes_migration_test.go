@@ -7,7 +7,7 @@ import (
 	"cairn/internal/check"
 )
 
-// TestQuotesAreFilledOnce deletes what tools had found before quotes of it were stored.
+// TestQuotesAreFilledOnce deletes what tools found before quotes of it were stored.
 func TestQuotesAreFilledOnce(t *testing.T) {
 	dir := t.TempDir()
 	leaveVersion(t, dir, 5)

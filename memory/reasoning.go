@@ -7,8 +7,8 @@ import (
 	"cairn/compactor"
 )
 
-// dropReasoning removes what earlier versions kept of the reasoning of turns that ended
-// long ago, which they counted too: no provider demands it in that form.
+// dropReasoning removes the reasoning that earlier versions kept, and counted, of turns that
+// ended long ago: no provider requires it in that form.
 func dropReasoning(tx *transaction) error {
 	var of []int64
 	err := each(tx, func(rows *sql.Rows) error {

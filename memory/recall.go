@@ -1,4 +1,4 @@
-// Recall: the messages that answer a question.
+// Recall: finding the messages that answer a question.
 
 package memory
 
@@ -15,22 +15,22 @@ import (
 	"cairn/words"
 )
 
-// Question is what somebody wants to know of what was said.
+// Question is a search in the conversation's messages.
 type Question struct {
 	Text   string
-	Asker  string    // who asks, by name: "I" in Text is them; empty: nobody knows
-	Limit  int       // how many messages at most, 1000 in any case; 0 or less: none
+	Asker  string    // the name of who asks: "I" in Text means them; empty: not known
+	Limit  int       // how many messages at most, never more than 1000; 0 or less: none
 	Before int64     // only messages with a smaller seq; 0: all
-	Since  time.Time // only messages said then or later; zero: all. It is found as if they stood in that order
-	Now    time.Time // when it is asked: "last week" is the one before; zero: now
+	Since  time.Time // only messages of that time or later; zero: all. The search assumes that they are in that order
+	Now    time.Time // when it is asked: "last week" is the week before it; zero: now
 }
 
-// Asks reports whether the text asks something. On recorded conversations that holds for
-// all questions about the past, and for three of ten messages: for the others nothing
-// needs to be recalled unasked.
+// Asks reports whether the text asks something. In recorded conversations this holds for all
+// questions about the past, and for three of ten messages: for the others there is no need to
+// recall anything unasked.
 func (q Question) Asks() bool { return words.IsQuestion(q.Text) }
 
-// Found is a message that recall found.
+// Found is a message that a recall found.
 type Found struct {
 	chat.Message
 	Score float64 // the higher the better; comparable within one answer only
@@ -39,16 +39,16 @@ type Found struct {
 	query *search.Query
 }
 
-// Part is what one thing added to a score, or took away from it.
+// Part is what one factor added to a score, or subtracted from it.
 type Part = search.Part
 
-// maxFound is how many messages one question finds at most.
+// maxFound is the most messages that one question finds.
 const maxFound = 1000
 
-// Recall returns the messages that speak of what q asks, the best first; of equally
-// good ones the newer first. A message is found by its own words and by those said
-// just before and after it. What the bot found in its own memory is not found again.
-// What a question costs is bounded, however long the conversation is.
+// Recall returns the messages about what q asks, the best first; of equally good ones the newer
+// first. It finds a message by its own words and by those just before and after it. Results of
+// the bot's own memory tools are not found again. The cost of a question is bounded, however long
+// the conversation is.
 func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, err error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
@@ -93,9 +93,9 @@ func (c *Conversation) recall(tx *transaction, q Question) (found []Found, err e
 	return found, nil
 }
 
-// firstSince is the seq from which on messages before a seq were said at a time or
-// later. They stand in the order in which they were said, nearly: what was imported
-// out of order may be passed over, and what is too old is left out later.
+// firstSince returns the seq of the first message, among those before a seq, of a given time or
+// later. Messages are almost in the order of their times: firstSince may skip what was imported
+// out of order, and the caller drops later what is too old.
 func (c *Conversation) firstSince(tx *transaction, since time.Time, before int64) (int64, error) {
 	var failed error
 	n := sort.Search(int(before-1), func(n int) bool {
@@ -110,9 +110,9 @@ func (c *Conversation) firstSince(tx *transaction, since time.Time, before int64
 	return int64(n) + 1, failed
 }
 
-// Passage is the part of the message that speaks most of what was asked, at most so many
-// characters of its text, and what came with it: names, captions, and of the file that
-// speaks most of it as many characters of its contents. What is left out is marked by "…".
+// Passage returns the part of the message most relevant to the question, at most most characters
+// of its text, and what came with it: names, captions, and as many characters of the contents of
+// the most relevant file. "…" marks what is left out.
 func (f Found) Passage(most int) string {
 	text, _ := f.query.Passage(f.Text, most)
 	parts := []string{text}

@@ -12,8 +12,8 @@ import (
 	"cairn/words/wordstest"
 )
 
-// Whatever is said and asked: what is found lies in the conversation and before the
-// seq given, is no more than wanted, sorted, the same each time, and its parts add up.
+// For any messages and questions: what is found is in the conversation and before the given seq,
+// within the limit, sorted, and the same each time, and its parts add up.
 func TestRecallProperties(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	n := 0

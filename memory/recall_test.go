@@ -13,7 +13,7 @@ import (
 	"cairn/llm"
 )
 
-// part is what a part adds to the score of what was found.
+// part returns what a part adds to the score of a found message.
 func part(f Found, name string) float64 {
 	for _, p := range f.Parts {
 		if p.Name == name {
@@ -23,12 +23,12 @@ func part(f Found, name string) float64 {
 	return 0
 }
 
-// spoken is a message by somebody, so many hours after day.
+// spoken returns a message by author, sent hours after day.
 func spoken(n int, hours float64, author, text string) Inbound {
 	return Inbound{ID: fmt.Sprint("m", n), AuthorID: author, Author: author, Text: text, Time: day.Add(time.Duration(hours * float64(time.Hour)))}
 }
 
-// talked is a conversation of those messages, the n-th with seq n from 1.
+// talked returns a conversation of those messages, the n-th with seq n from 1.
 func talked(t testing.TB, said ...Inbound) *Conversation {
 	t.Helper()
 	c := newConversation(t)
@@ -42,8 +42,8 @@ func recallAll(t testing.TB, c *Conversation, q Question) []Found {
 	return found
 }
 
-// filling is n messages about nothing that is asked for, from number n on, hours
-// after day, an hour apart.
+// filling returns n messages about nothing that is asked for, from number n on, the first hours
+// after day and then an hour apart.
 func filling(from, n int, hours float64) (all []Inbound) {
 	for i := range n {
 		all = append(all, spoken(from+i, hours+float64(i), "Zoe", fmt.Sprintf("nothing of note, entry %d", from+i)))
@@ -75,7 +75,7 @@ func TestRecallFindsOtherForms(t *testing.T) {
 	}
 }
 
-// manyWords is a text of n different words.
+// manyWords returns a text of n different words.
 func manyWords(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -114,8 +114,8 @@ func TestRecallKeepsToWhatIsAsked(t *testing.T) {
 	}
 }
 
-// In a long conversation frequent words are not read whole: what the rare ones find
-// is weighed with them all the same.
+// In a long conversation frequent words are not read completely, but they still count for what
+// the rare ones find.
 func TestRecallInALongConversation(t *testing.T) {
 	const n = 3500 // more than are read of a word
 	past := make([]Inbound, n)
@@ -140,7 +140,7 @@ func TestRecallInALongConversation(t *testing.T) {
 	check.Equal(t, "the newest three", len(recallAll(t, c, Question{Text: "weather", Limit: 5, Since: past[n-3].Time})), 3)
 }
 
-// What is said elsewhere neither fixes a word nor names anybody.
+// Messages elsewhere neither correct a word nor name anyone.
 func TestSpellingKeepsToItsScope(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")

@@ -1,4 +1,4 @@
-// A conversation as it happened, for those who look at its past.
+// A conversation as it happened, for looking at its past.
 
 package memory
 
@@ -21,12 +21,11 @@ type Recorded struct {
 type RecordedSummary struct {
 	compactor.Compaction
 	Began, Ended, Applied time.Time // Ended: prepared, or failed
-	Version               int64     // rows that were applied together have one; 0: it was not applied
+	Version               int64     // the same for rows that were applied together; 0: it was not applied
 	Before, After         int       // tokens used when it was applied
 }
 
-// Recorded returns the messages from seq from on, deleted ones left out, at most limit of
-// them, oldest first.
+// Recorded returns at most limit messages from seq from on, oldest first, without deleted ones.
 func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) (page []Recorded, err error) {
 	low, high := tr.c.rows(from, maxSeq)
 	err = tr.c.view(ctx, "read recorded messages", func(tx *transaction) error {
@@ -45,8 +44,8 @@ func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) (page 
 	return page, err
 }
 
-// Recorded returns every summary that was begun, in that order, with the first seqs
-// of the sessions that somebody began.
+// Recorded returns every summary that was started, in that order, with the first seqs of the
+// sessions that users started.
 func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
 	err = cs.c.view(ctx, "read recorded summaries", func(tx *transaction) error {
 		rows, err := cs.c.compactions(tx, "ORDER BY id")

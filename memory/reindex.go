@@ -1,12 +1,12 @@
-// Reindexing: the tables that are made of others are made again.
+// Reindexing: rebuilding the tables that are derived from others.
 
 package memory
 
-// derived are the tables that are made of others: the search index and who speaks where.
+// derived lists the tables derived from others: the search index, and who speaks where.
 var derived = []string{"message_terms", "memory_terms", "members"}
 
-// reindex makes the tables again that are made of others, in a file of an earlier version,
-// which cut words in another way.
+// reindex rebuilds the derived tables in a file of an earlier version, which split words
+// differently.
 func reindex(tx *transaction) error {
 	for _, table := range derived {
 		if _, err := tx.Exec("DELETE FROM " + table); err != nil {
@@ -16,7 +16,7 @@ func reindex(tx *transaction) error {
 	return derive(tx)
 }
 
-// derive makes the tables that are made of others.
+// derive fills the derived tables.
 func derive(tx *transaction) error {
 	conversations, err := column[int64](tx, "SELECT id FROM conversations")
 	if err != nil {
@@ -40,7 +40,7 @@ func derive(tx *transaction) error {
 	return fillMembers(tx)
 }
 
-// indexAll indexes every message of a conversation, a page of them at a time.
+// indexAll indexes every message of a conversation, page by page.
 func (p *appender) indexAll() error {
 	const page = 1000
 	for from := int64(1); ; {

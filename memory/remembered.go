@@ -1,4 +1,4 @@
-// Remembered: the memories that a filter chooses, ranked if it has a query.
+// Remembered: the memories that a filter selects, ranked if it has a query.
 
 package memory
 
@@ -12,8 +12,8 @@ import (
 	"cairn/memory/search"
 )
 
-// byImportance is the most that importance adds, as a share of what the words are
-// worth: words come first.
+// byImportance is the most that importance adds, as a share of the score of the words: words come
+// first.
 const byImportance = 0.2
 
 // weighed is a memory with its score.
@@ -23,7 +23,7 @@ type weighed struct {
 	search.Score
 }
 
-// newest chooses without a query.
+// newest selects memories without a query.
 func newest(tx *transaction, f Filter, in scope) (order []weighed, err error) {
 	chosen, args := f.where(in)
 	err = each(tx, func(rows *sql.Rows) error {
@@ -35,11 +35,11 @@ func newest(tx *transaction, f Filter, in scope) (order []weighed, err error) {
 	return order, err
 }
 
-// ranked chooses by a query, the best first; of equally good ones the newer first.
+// ranked selects memories by a query, the best first; of equally good ones the newer first.
 func ranked(tx *transaction, f Filter, in scope) ([]weighed, error) {
 	x := termIndex{tx: tx, in: in, table: "memory_terms", document: "memory", spoken: "true"}
 	x.within, x.args = in.where()
-	if shared, with := in.shares("(SELECT reach FROM memories WHERE id = memory)"); shared != "" { // what others keep to themselves tells nothing, not even how a word is spelt
+	if shared, with := in.shares("(SELECT reach FROM memories WHERE id = memory)"); shared != "" { // what others keep to themselves must reveal nothing, not even the spelling of a word
 		x.within += " AND " + shared
 		x.args = append(x.args, with...)
 	}

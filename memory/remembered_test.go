@@ -46,7 +46,7 @@ func TestSearchMemories(t *testing.T) {
 		{"a query of words that tell nothing finds nothing", Filter{Query: "the?"}, nil, 0},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			// Memories of one millisecond are told apart by their numbers.
+			// Memories of the same millisecond are ordered by their numbers.
 			run(t, s, "UPDATE memories SET said_at = 0")
 			found, total, err := s.Memories().List(ctx, test.f)
 			if err != nil {
@@ -117,8 +117,8 @@ func TestRankingOfMemories(t *testing.T) {
 	}
 }
 
-// In a question "I" is who asks, whichever way it is put: what they said goes before what
-// others said later in the same words.
+// In a question "I" is the asker, however it is phrased: what they said ranks above what others
+// said later in the same words.
 func TestTheFirstPersonIsTheAsker(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))

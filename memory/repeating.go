@@ -1,5 +1,5 @@
-// Summaries that repeat what stands beside their span: a worker reads that too, for
-// reference, and what is deleted must not stay in its words.
+// Summaries that repeat messages outside their span: a worker also reads those, for reference,
+// and deleted text must not survive in its words.
 
 package memory
 
@@ -12,10 +12,10 @@ import (
 	"cairn/words"
 )
 
-// lostWords are the words of deleted messages that no message has any more.
+// lostWords are the words of deleted messages that no remaining message contains.
 type lostWords map[string]string // by their terms
 
-// lost finds them. The messages are out of the index already.
+// lost returns the lost words. The messages are out of the index already.
 func (c *Conversation) lost(tx *transaction, deleted []chat.Message) (lostWords, error) {
 	lost := make(lostWords)
 	for _, m := range deleted {
@@ -40,8 +40,8 @@ func (c *Conversation) lost(tx *transaction, deleted []chat.Message) (lostWords,
 	return lost, nil
 }
 
-// repeating returns the summaries around deleted messages that have a word which no
-// message has any more: they repeat what was deleted.
+// repeating returns the summaries around deleted messages that contain a word which no message
+// contains any more: they repeat deleted text.
 func (c *Conversation) repeating(tx *transaction, deleted []chat.Message) ([]compactor.Compaction, error) {
 	lost, err := c.lost(tx, deleted)
 	if err != nil || len(lost) == 0 {
@@ -55,19 +55,19 @@ func (c *Conversation) repeating(tx *transaction, deleted []chat.Message) ([]com
 	return slices.DeleteFunc(rows, func(row compactor.Compaction) bool { return !lost.in(row.Text) }), err
 }
 
-// reachOfWords is how many messages away a summary is looked at: what one repeats, the
-// next one may repeat again.
+// reachOfWords is how many messages away a summary is still checked: what one summary repeats,
+// the next may repeat again.
 const reachOfWords = 3000
 
-// minRepeated is how many bytes a word has at least that gives away what was deleted: a
-// small number stands anywhere.
+// minRepeated is the minimum length, in bytes, of a word that gives away deleted text: small
+// numbers occur everywhere.
 const minRepeated = 4
 
-// in reports whether text has one of the words.
+// in reports whether text contains one of the words.
 func (lost lostWords) in(text string) bool {
 	folded := words.Fold(text)
 	maybe := false
-	for _, word := range lost { // most texts have none: to cut one costs more
+	for _, word := range lost { // most texts contain none, and splitting one costs more
 		if maybe = strings.Contains(folded, word); maybe {
 			break
 		}

@@ -8,8 +8,8 @@ import (
 	"cairn/internal/check"
 )
 
-// TestADatabaseThatIsGoneTakesNothing: what is written into a file without a name is lost
-// when the bot stops.
+// TestADatabaseThatIsGoneTakesNothing: what is written to an unlinked file is lost when the bot
+// stops.
 func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 	for claim, replace := range map[string]func(path string) error{
 		"deleted": os.Remove,

@@ -1,4 +1,4 @@
-// Naming a memory: by its number, or by words of it.
+// Finding a memory by its number or by words of it.
 
 package memory
 
@@ -11,8 +11,8 @@ import (
 	"cairn/words"
 )
 
-// Recalled returns a memory of the conversation, or of its scope, whatever its state.
-// ErrNotFound: there is none with that number.
+// Recalled returns a memory of the conversation or of its scope, in any state. ErrNotFound: there
+// is none with that number.
 func (ms Memories) Recalled(ctx context.Context, id int64) (m Memory, err error) {
 	err = ms.c.view(ctx, fmt.Sprintf("look for memory %d", id), func(tx *transaction) error {
 		in, err := ms.c.scope(tx)
@@ -32,8 +32,8 @@ func (ms Memories) Recalled(ctx context.Context, id int64) (m Memory, err error)
 	return m, err
 }
 
-// Named returns the conversation's own current memories that have all the words of a
-// text, the newest first; only the one that says just that, if there is one.
+// Named returns the conversation's own current memories that contain all words of a text, the
+// newest first; if one of them says exactly that, only that one.
 func (ms Memories) Named(ctx context.Context, text string) (found []Memory, err error) {
 	err = ms.c.view(ctx, "look for a memory by its words", func(tx *transaction) error {
 		found, err = readMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", ms.c.id, words.Fold(text))
@@ -51,8 +51,9 @@ func (ms Memories) Named(ctx context.Context, text string) (found []Memory, err 
 	return found, err
 }
 
-// Completed returns the conversation's own current memories for what somebody is still
-// typing: each word of it begins a word of the memory. The newest come first, at most limit.
+// Completed returns the conversation's own current memories that match what a user is still
+// typing: each word of it begins a word of the memory. It returns at most limit, the newest
+// first.
 func (ms Memories) Completed(ctx context.Context, typed string, limit int) (found []Memory, err error) {
 	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{ms.c.id}
 	all := strings.Fields(words.Fold(typed))
@@ -67,5 +68,5 @@ func (ms Memories) Completed(ctx context.Context, typed string, limit int) (foun
 	return found, err
 }
 
-// maxTyped is how many words Completed compares at most.
+// maxTyped is the most words that Completed compares.
 const maxTyped = 20

@@ -1,4 +1,4 @@
-// Review: what is known of the newest messages, to be compared with the platform.
+// Review: what the store knows about the newest messages, for comparison with the platform.
 
 package memory
 
@@ -15,11 +15,11 @@ type Known struct {
 	Edited time.Time // by the platform's clock; zero: no edit is known
 }
 
-// reviewRows is how far back Recent looks at most, in rows of the transcript.
+// reviewRows limits how far back Recent looks, in rows of the transcript.
 const reviewRows = 500
 
-// Recent returns at most limit of the newest messages of people, in no order: those said
-// since then and stored before a time. Deleted ones are left out.
+// Recent returns at most limit of the newest messages of people, in no particular order: those
+// sent since a time and stored before another. Deleted ones are left out.
 func (ms Memories) Recent(ctx context.Context, since, before time.Time, limit int) (recent []Known, err error) {
 	low, high := ms.c.rows(1, maxSeq)
 	err = ms.c.store.look(ctx, func(rows *sql.Rows) error {

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/check"
 )
 
-// told is a conversation of nine messages, of which the fifth holds a secret.
+// told returns a conversation of nine messages, the fifth of which holds a secret.
 func told(t *testing.T) *Conversation {
 	t.Helper()
 	c := newConversation(t)
@@ -27,7 +27,7 @@ func told(t *testing.T) *Conversation {
 	return c
 }
 
-// sumUp begins a row and stores a summary with the given text.
+// sumUp starts a row and stores a summary with the given text.
 func sumUp(t *testing.T, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, text string, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
@@ -79,7 +79,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			if _, applied := applyRows(t, c, j.ID()); applied[0].State != compactor.Stale {
 				t.Errorf("it is %s", applied[0].State)
 			}
-			// Nothing was saved, so that the next worker may.
+			// Nothing was saved, so the next worker may save.
 			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
 			check.EqualAll(t, "memories", contents(t, c), []string{"fact: Ann bought bicycles."})
 		})

@@ -8,19 +8,19 @@ import (
 	"cairn/compactor"
 )
 
-// savings is which memories a conversation must have, by what workers saved: each
-// from messages that no worker has read before, and none before its job is stored.
+// savings models which memories a conversation must have, given what workers saved: each from
+// messages that no worker has read before, and none before its job is stored.
 type savings struct {
 	drafts int
 	read   map[int64]bool   // messages that a worker has read
-	kept   map[string]int64 // what is remembered, and the message it comes from
+	kept   map[string]int64 // the expected memories, and the messages they come from
 }
 
 func newSavings() *savings {
 	return &savings{read: make(map[int64]bool), kept: make(map[string]int64)}
 }
 
-// draft has a worker save one memory of a message; the job keeps it until it is stored.
+// draft makes a worker save one memory of a message; the job keeps it until it is stored.
 func (s *savings) draft(t tester, j compactor.Job, seq int64) (content string) {
 	t.Helper()
 	s.drafts++
@@ -31,8 +31,8 @@ func (s *savings) draft(t tester, j compactor.Job, seq int64) (content string) {
 	return content
 }
 
-// store is told that the job of a worker over [from, to] was stored, with these
-// drafts by the messages they come from. It returns the memories that are new.
+// store records that the job of a worker over [from, to] was stored, with these drafts by the
+// messages they come from. It returns the memories that are new.
 func (s *savings) store(from, to int64, drafts map[string]int64) (fresh []string) {
 	for _, content := range slices.Sorted(maps.Keys(drafts)) {
 		if seq := drafts[content]; !s.read[seq] {
@@ -46,12 +46,12 @@ func (s *savings) store(from, to int64, drafts map[string]int64) (fresh []string
 	return fresh
 }
 
-// forget is told that a message was deleted.
+// forget records that a message was deleted.
 func (s *savings) forget(seq int64) {
 	maps.DeleteFunc(s.kept, func(_ string, from int64) bool { return from == seq })
 }
 
-// check fails unless the conversation remembers just that.
+// check fails unless the conversation has exactly those memories.
 func (s *savings) check(t tester, c *Conversation) {
 	t.Helper()
 	found := make(map[string]int64)

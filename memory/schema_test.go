@@ -10,7 +10,7 @@ import (
 	"cairn/internal/check"
 )
 
-// A new database has the tables that an old one has after all migrations: the same columns in the
+// A new database has the same tables as an old one after all migrations: the same columns in the
 // same order, with the same checks, indexes, triggers and views.
 func TestTheSchemaIsWhatTheMigrationsLeadTo(t *testing.T) {
 	made, migrated := schemaOf(t, schema), schemaOf(t, strings.Join(migrations, "\n"))
@@ -26,8 +26,8 @@ func TestTheSchemaIsWhatTheMigrationsLeadTo(t *testing.T) {
 	}
 }
 
-// schemaOf returns what a script leaves in an empty database, by name, without comments and with
-// one kind of white space.
+// schemaOf returns what a script creates in an empty database, by name, without comments and with
+// uniform white space.
 func schemaOf(t *testing.T, script string) map[string]string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), databaseName)

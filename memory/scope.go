@@ -1,5 +1,5 @@
-// Scopes: whose memories a conversation recalls. They are set by code, out of names and
-// of what connectors tell of a place, and never by what somebody asks for.
+// Scopes: whose memories a conversation recalls. Code derives them from names and from what
+// connectors report about a place, never from what a user asks for.
 
 package memory
 
@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Audience is who may read a place, beside those who are in it.
+// Audience says who may read a place, besides its members.
 type Audience string
 
-// The audiences. A connector that does not know leaves it empty, which changes nothing; a
-// place of which nothing was ever told is read by its members alone.
+// The audiences. A connector that does not know leaves it empty, which changes nothing; if no
+// connector has ever reported one, only the members read the place.
 const (
 	Members      Audience = "members" // a private channel, a private thread, a direct message
 	ChannelWide  Audience = "channel" // a thread: all who may read its channel
@@ -22,7 +22,7 @@ const (
 	unknownPlace Audience = ""
 )
 
-// notice stores what a connector tells of a conversation's audience.
+// notice stores what a connector reports about a conversation's audience.
 func (c *Conversation) notice(tx *transaction, who Audience) error {
 	if who == unknownPlace {
 		return nil
@@ -34,12 +34,11 @@ func (c *Conversation) notice(tx *transaction, who Audience) error {
 	return err
 }
 
-// Share sets whether the public channels of a server recall each other's
-// memories: with true all of one server, of one connector; else each its own.
+// Share sets whether the public channels of a server recall each other's memories: if true, all
+// channels of one server of one connector do; otherwise each recalls only its own.
 func (am AllMemories) Share(server bool) { am.store.pooled.Store(server) }
 
-// Shared reports whether memories are shared at all, and whether the conversation
-// is one of those that do.
+// Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
 	err = ms.c.store.view(ctx, func(tx *transaction) error {
 		here, err = ms.c.inPool(tx)
@@ -51,11 +50,11 @@ func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
 	return ms.c.store.pooled.Load(), here, nil
 }
 
-// scope is the conversations, by number, in which a query searches. The zero value is
-// everywhere: for the shell alone.
+// scope is the set of conversations, by number, that a query searches. The zero value means all
+// of them: only the shell uses it.
 type scope struct {
 	own    []int64 // all of their memories
-	others []int64 // those of their memories that may be shared
+	others []int64 // only those of their memories that may be shared
 }
 
 var everywhere scope
@@ -63,8 +62,8 @@ var everywhere scope
 // only is the scope of one conversation.
 func only(id int64) scope { return scope{own: []int64{id}} }
 
-// where is the condition that holds a query to the scope, and its arguments. It is on
-// the column conversation, so that an index leads to what it holds.
+// where returns the condition that limits a query to the scope, and its arguments. It tests the
+// column conversation, so that the query uses an index.
 func (s scope) where() (condition string, args []any) {
 	if s.own == nil {
 		return "true", nil
@@ -73,8 +72,8 @@ func (s scope) where() (condition string, args []any) {
 	return "conversation IN " + list(len(all)), numbers(all)
 }
 
-// shares is the condition that leaves out what other conversations keep to themselves,
-// with reach as the memory's; empty where there are none.
+// shares returns the condition that leaves out what other conversations keep to themselves, where
+// reach is the memory's; empty if the scope has no other conversations.
 func (s scope) shares(reach string) (condition string, args []any) {
 	if len(s.others) == 0 {
 		return "", nil
@@ -91,9 +90,9 @@ func numbers(ids []int64) (args []any) {
 	return args
 }
 
-// scope is what the conversation recalls: its own memories; of a thread those of its
-// channel too; of a channel those of its threads that all its readers may read; and,
-// where memories are shared, those of the server's public channels.
+// scope returns what the conversation recalls: its own memories; in a thread also those of its
+// channel; in a channel those of its threads that all its readers may read; and, where memories
+// are shared, those of the server's public channels.
 func (c *Conversation) scope(tx *transaction) (in scope, err error) {
 	in = only(c.id)
 	channel, _ := c.hangsOn()
@@ -119,7 +118,7 @@ func (c *Conversation) scope(tx *transaction) (in scope, err error) {
 	return in, err
 }
 
-// server is the part of the name that says connector and server; empty: there is none.
+// server returns the connector and server part of the name; empty if it has none.
 func (c *Conversation) server() string {
 	server, _, there := strings.Cut(c.name, "/")
 	if !there {
@@ -128,7 +127,7 @@ func (c *Conversation) server() string {
 	return server
 }
 
-// inPool reports whether the conversation has its memories in common with others.
+// inPool reports whether the conversation shares its memories with others.
 func (c *Conversation) inPool(tx *transaction) (pooled bool, err error) {
 	if !c.store.pooled.Load() || c.server() == "" {
 		return false, nil
@@ -137,12 +136,11 @@ func (c *Conversation) inPool(tx *transaction) (pooled bool, err error) {
 	return pooled, err
 }
 
-// mostBelow bounds how many conversations a scope takes up below a name: the newest.
+// mostBelow limits how many conversations below a name a scope includes: the newest.
 const mostBelow = 5000
 
-// below adds to a list the other conversations below a channel or a server for which a
-// condition holds, and in which something is remembered. Names are compared as bytes:
-// none of their characters means anything here.
+// below appends the other conversations below a channel or a server that meet a condition and
+// have memories. Names are compared as bytes: no character in them is special.
 func (c *Conversation) below(tx *transaction, found []int64, name, condition string) ([]int64, error) {
 	more, err := column[int64](tx, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
 		AND EXISTS (SELECT 1 FROM memories WHERE conversation = conversations.id) ORDER BY id DESC LIMIT ?`,

@@ -10,18 +10,18 @@ import (
 	"cairn/internal/check"
 )
 
-// town is a store with two servers and what is remembered in each place of them: its name.
+// town is a store with two servers; each place remembers its own name.
 type town struct {
 	t *testing.T
 	s *Store
 }
 
-// The places of a town, and who may read each.
+// places are the places of a town, and who may read each.
 var places = map[string]Audience{
 	"discord:1/10":     ServerWide,
 	"discord:1/11":     ServerWide,
 	"discord:1/12":     Members, // a private channel
-	"discord:1/13":     "",      // of which nothing was told
+	"discord:1/13":     "",      // nothing was reported about it
 	"discord:1/10/100": ServerWide,
 	"discord:1/10/101": Members, // a private thread
 	"discord:1/12/120": ChannelWide,
@@ -56,7 +56,7 @@ func newTown(t *testing.T) *town {
 	return v
 }
 
-// recalls are the places whose memories a place recalls.
+// recalls returns the places whose memories a place recalls.
 func (v *town) recalls(name, query string) (found []string) {
 	v.t.Helper()
 	memories, total, err := find(v.t, v.s, name).Memories().List(ctx, Filter{Query: query})
@@ -157,7 +157,7 @@ func TestSharedMemories(t *testing.T) {
 	})
 }
 
-// What a model asks for by the ids of another conversation it does not get, sharing or not.
+// A model cannot reach another conversation by its IDs, with or without sharing.
 func TestAModelReachesNoOtherConversation(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 				deliver(t, c, m)
 				tools := c.Tools(ToolOptions{Turn: func() int64 { return 2 }})
 				theirs := ""
-				if name == "discord:1/12/5" { // a thread has what its channel has
+				if name == "discord:1/12/5" { // a thread recalls its channel's memories
 					theirs = "discord:1/12 "
 				}
 				for foreign, saved := range secret {
@@ -228,7 +228,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 	}
 }
 
-// What a thread has of its channel it may read, and not change, nor ask for the messages of.
+// A thread may read its channel's memories, but neither change them nor request their messages.
 func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	channel, thread := find(t, s, "discord:1/12"), find(t, s, "discord:1/12/5")
@@ -263,7 +263,7 @@ func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%+v, %v", found, err)
 		}
-		return fmt.Sprint(found[0].Parts[0]) // of the words; the last is its age
+		return fmt.Sprint(found[0].Parts[0]) // of the words; the last part is its age
 	}
 	before := search()
 	keep(t, there, "Bob", "Miss Parrott sells parrots") // a word here, not there

@@ -1,4 +1,4 @@
-// Sessions: what lies between two /new of a conversation.
+// Sessions: what lies between two /new commands of a conversation.
 
 package memory
 
@@ -14,12 +14,12 @@ import (
 
 const (
 	sessionsShown = 100 // as many as the settings may ask for
-	sessionsHeld  = 20  // older ones that are read because they need work, at once
+	sessionsHeld  = 20  // older ones that need work, read at the same time
 )
 
-// WantSession notes that somebody wants a new session, which begins behind what
-// is being answered and what waits in the inbox by now; later is true if there is
-// any of that. wanted is false if nothing would be left behind.
+// WantSession records that a user wants a new session, which starts after the turn being answered
+// and what is waiting in the inbox; later is true if there is any of that. wanted is false if
+// nothing would be left behind.
 func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
 	err = cs.c.store.update(ctx, func(tx *transaction) error {
 		wanted, later, err = cs.c.wantSession(tx)
@@ -32,7 +32,7 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 }
 
 func (c *Conversation) wantSession(tx *transaction) (wanted, later bool, err error) {
-	var before, last int64 // the last row of the inbox before the wishes that are known, and before this one
+	var before, last int64 // the last row of the inbox before the known requests, and before this one
 	var known, said, waiting bool
 	err = tx.QueryRow(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0)
 		FROM wanted_sessions WHERE conversation = ?1`, c.id).Scan(&before, &known, &last)
@@ -51,8 +51,8 @@ func (c *Conversation) wantSession(tx *transaction) (wanted, later bool, err err
 	return wanted, waiting || last > 0, err
 }
 
-// SessionDue reports whether a wanted session is to begin now: all that waited
-// before it was taken up.
+// SessionDue reports whether a requested session should start now: all that waited before it was
+// taken up.
 func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
 	err = cs.c.store.view(ctx, func(tx *transaction) error {
 		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
@@ -78,9 +78,8 @@ func (c *Conversation) dropSession(tx *transaction) error {
 	return err
 }
 
-// earlier reads the earlier sessions, oldest first: the newest, and of those before
-// them some that need work, the newest first. So what is read does not grow with
-// the number of sessions.
+// earlier reads the earlier sessions, oldest first: the newest ones, and of those before them the
+// newest that need work. So the amount read does not grow with the number of sessions.
 func (c *Conversation) earlier(tx *transaction) ([]compactor.Session, error) {
 	sessions, err := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
 	if err == nil && len(sessions) == sessionsShown {

@@ -12,7 +12,7 @@ import (
 	"cairn/transcript"
 )
 
-// startSession begins a session, as an engine does, unless there is nothing to leave behind.
+// startSession starts a session, as an engine does, unless there is nothing to leave behind.
 func startSession(t tester, c *Conversation) (head compactor.Head, started bool) {
 	t.Helper()
 	head, err := tryStartSession(t, c)
@@ -35,7 +35,7 @@ func tryStartSession(t tester, c *Conversation) (compactor.Head, error) {
 	return c.Compactions().Commit(ctx, s, change)
 }
 
-// sessionsOf writes earlier sessions as "1-9 [leaf worker 1-9] settled".
+// sessionsOf formats earlier sessions as "1-9 [leaf worker 1-9] settled".
 func sessionsOf(t *testing.T, c *Conversation) string {
 	t.Helper()
 	var parts []string
@@ -160,7 +160,7 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	})
 }
 
-// leaveSessions writes n sessions of one message each, with the summary of a worker.
+// leaveSessions writes n sessions of one message each, with a worker's summary.
 func leaveSessions(t testing.TB, c *Conversation, n int) {
 	t.Helper()
 	count := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", n)
@@ -209,7 +209,7 @@ func BenchmarkLoadOfManySessions(b *testing.B) {
 	}
 }
 
-// What is asked with every compaction does not cost more the more of them there are.
+// The queries of each compaction do not get slower as compactions accumulate.
 func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
 	c := newConversation(t)
 	for _, asked := range []struct {

@@ -29,10 +29,10 @@ func TestWantedSessions(t *testing.T) {
 	}
 	t.Run("what waited belongs to the session before, what comes later to the next", func(t *testing.T) {
 		c := newConversation(t)
-		want(t, c, false, false) // nothing was said
+		want(t, c, false, false) // there are no messages
 		deliverOnly(t, c, said(1, "before"))
 		want(t, c, true, true)
-		want(t, c, false, true) // nothing was said since
+		want(t, c, false, true) // there are no new messages
 		deliverOnly(t, c, said(2, "between"))
 		want(t, c, true, true)
 		deliverOnly(t, c, said(3, "after"))

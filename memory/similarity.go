@@ -1,5 +1,5 @@
-// Similarity: which memories say what a draft says, or nearly that. No model is asked, so
-// it errs on the side of two facts.
+// Similarity: which memories say the same as a draft, or nearly. It calls no model, so when in
+// doubt it keeps two facts.
 
 package memory
 
@@ -14,25 +14,25 @@ import (
 	"cairn/words"
 )
 
-// weightless words may come and go: they are not compared.
+// weightless words may be added or dropped: they are not compared.
 var weightless = strings.Fields("a an the that of at in on to for and is are am be do does also really very")
 
-// tokens cuts a fact into the words that count, without case and accents.
+// factWords splits a fact into the words that count, without case and accents.
 func factWords(content string) []string {
 	return slices.DeleteFunc(strings.Fields(words.Fold(content)), func(word string) bool { return slices.Contains(weightless, word) })
 }
 
-// sameFact reports whether two wordings say the same: in the same words that count, in
-// the same order. So numbers, names, negations, tenses and who does what to whom are the same.
+// sameFact reports whether two wordings say the same: the same words that count, in the same
+// order. So numbers, names, negations, tenses and who does what to whom are the same.
 func sameFact(a, b []string) bool { return len(a) > 0 && slices.Equal(a, b) }
 
-// mostAlike is how many memories that share a word are compared at most: the newest.
+// mostAlike limits how many memories that share a word are compared: the newest.
 const mostAlike = 200
 
-// inOtherWords finds the oldest memory in a state that says the same as a draft, about
-// the same person; 0: there is none.
+// inOtherWords returns the oldest memory in a state, about the same person, that says the same as
+// a draft; 0: there is none.
 func (c *Conversation) inOtherWords(tx *transaction, d draft, state string) (id int64, err error) {
-	near, err := c.similar(tx, d, state, 1) // weightless words are no terms
+	near, err := c.similar(tx, d, state, 1) // weightless words are not terms
 	is := factWords(d.Content)
 	for _, m := range near {
 		if m.folded == d.folded || sameFact(is, factWords(m.content)) {
@@ -48,8 +48,8 @@ type candidate struct {
 	content, folded string
 }
 
-// similar finds memories in a state, about the same person as a draft, that have at
-// least a share of its terms, the oldest first.
+// similar finds memories in a state, about the same person as a draft, that have at least a given
+// share of its terms, the oldest first.
 func (c *Conversation) similar(tx *transaction, d draft, state string, share float64) (found []candidate, err error) {
 	ids, err := c.sharing(tx, d, share)
 	if err != nil {
@@ -65,8 +65,9 @@ func (c *Conversation) similar(tx *transaction, d draft, state string, share flo
 	return found, err
 }
 
-// sharing returns memories that have at least a share of a draft's terms. All of them are
-// among those that have one of the rarest terms; of a term that many have, any may have it.
+// sharing returns memories that have at least a given share of a draft's terms. Each of them has
+// at least one of the rarest terms; of a term that many memories have, it assumes that any may
+// have it.
 func (c *Conversation) sharing(tx *transaction, d draft, share float64) (found []int64, err error) {
 	all, err := c.having(tx, d)
 	if err != nil {
@@ -93,7 +94,7 @@ func (c *Conversation) sharing(tx *transaction, d draft, share float64) (found [
 	return found, nil
 }
 
-// having returns for each term of a draft, the rarest first, the newest memories that have it.
+// having returns for each term of a draft, the rarest first, the newest memories that contain it.
 func (c *Conversation) having(tx *transaction, d draft) (all [][]int64, err error) {
 	counts, _ := count(memoryTerms(d.Content, ""))
 	lists, err := column[string](tx, `SELECT (SELECT json_group_array(memory) FROM
@@ -110,12 +111,11 @@ func (c *Conversation) having(tx *transaction, d draft) (all [][]int64, err erro
 	return all, err
 }
 
-// akin is the share of their words that two facts have in common from which one may
-// take the other's place.
+// akin is the share of common words from which one fact may supersede another.
 const akin = 0.5
 
-// close finds the active memory that is most like a draft and says something else: it
-// may be what the draft takes the place of. found is false if none is much like it.
+// close finds the active memory that is most like a draft but says something else: the draft may
+// supersede it. found is false if none is similar enough.
 func (c *Conversation) close(tx *transaction, d draft) (most candidate, found bool, err error) {
 	near, err := c.similar(tx, d, "active", akin)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 	})
 }
 
-// people are the ids of those who speak in said.
+// people are the IDs of the authors in said.
 var people = map[string]string{"Ann": "0", "Bob": "1"}
 
 // keep saves a fact, from messages if any are named.

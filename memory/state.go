@@ -1,4 +1,4 @@
-// What package transcript decides, written to rows.
+// Writing the decisions of package transcript to rows.
 
 package memory
 
@@ -11,12 +11,12 @@ import (
 	"cairn/transcript"
 )
 
-// write writes a change of s, and returns the head after it.
+// write writes a change of s, and returns the resulting head.
 func (c *Conversation) write(tx *transaction, s *transcript.State, change transcript.Change) (compactor.Head, error) {
 	if change.Empty() {
 		return c.head(tx)
 	}
-	given := make(map[int64]int64) // ids, by those of the change
+	given := make(map[int64]int64) // row IDs, by the temporary IDs of the change
 	for _, row := range change.Summaries {
 		if err := c.writeRow(tx, s, row, change.Marks.HeadVersion, given); err != nil {
 			return compactor.Head{}, err
@@ -43,7 +43,7 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 	return c.head(tx)
 }
 
-// writeRow writes what a change of s with a version makes of one summary.
+// writeRow writes what a change of s with a version does to one summary.
 func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compactor.Compaction, version int64, given map[int64]int64) error {
 	row = priced(row)
 	if row.ID >= transcript.Unstored {
@@ -53,7 +53,7 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 		if given[row.ID] = fresh.ID; err != nil || row.State == compactor.Applied {
 			return err
 		}
-		row.ID = fresh.ID // a rollup of the same change has it already
+		row.ID = fresh.ID // a rollup of the same change already has it
 	}
 	row.Children = slices.Clone(row.Children)
 	for i, child := range row.Children {
@@ -87,7 +87,7 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 	return nil
 }
 
-// writeApplied notes when and over what a prepared row was applied.
+// writeApplied records when, and over what, a prepared row was applied.
 func (c *Conversation) writeApplied(tx *transaction, row compactor.Compaction, version int64) error {
 	children, err := toJSON(row.Children)
 	if err != nil {
@@ -102,8 +102,8 @@ func (c *Conversation) writeApplied(tx *transaction, row compactor.Compaction, v
 		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, now(), version, row.ID)
 }
 
-// priced returns a row with the tokens that it costs in the view if it is a placeholder:
-// transcript does not know what one looks like.
+// priced returns a row, a placeholder with the tokens that it costs in the view: transcript does
+// not know what a placeholder looks like.
 func priced(row compactor.Compaction) compactor.Compaction {
 	if row.Kind == compactor.Placeholder {
 		row.Tokens = compactor.TokensOfCompaction(row)
@@ -111,8 +111,8 @@ func priced(row compactor.Compaction) compactor.Compaction {
 	return row
 }
 
-// revise writes what an edit or a deletion, which raised the version, makes of the
-// summaries over messages, and of others.
+// revise writes what an edit or a deletion, which incremented the version, does to the summaries
+// over messages, and to others.
 func (c *Conversation) revise(tx *transaction, seqs []int64, others []compactor.Compaction, version int64, to func(compactor.Compaction) compactor.Compaction) error {
 	over := make(map[int64]compactor.Compaction)
 	for _, row := range others {

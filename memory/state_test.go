@@ -13,8 +13,8 @@ import (
 	"cairn/transcript"
 )
 
-// What transcript decides in memory and what the rows say afterwards are the same state,
-// after each step of a random history.
+// The state that transcript computes in memory equals the state of the rows after each step of a
+// random history.
 func TestStateAfterChangeIsStateReadBack(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -66,7 +66,7 @@ func (h *stateHistory) step() {
 	}
 }
 
-// summarize prepares a summary, which a model may be to make again.
+// summarize prepares a summary, which a model may still have to redo.
 func (h *stateHistory) summarize(kind compactor.Kind, by compactor.By, from, to int64, children ...int64) {
 	h.t.Helper()
 	j := check.Must(h.c.Compactions().Begin(ctx, compactor.Compaction{
@@ -76,14 +76,14 @@ func (h *stateHistory) summarize(kind compactor.Kind, by compactor.By, from, to 
 	check.Must(j.Store(ctx, summarize.Summary{Text: "a summary", Tokens: 7}))(h.t)
 }
 
-// cover applies all that is prepared.
+// cover applies everything prepared.
 func (h *stateHistory) cover(s *transcript.State) (c transcript.Change, err error) {
 	behind, err := h.c.Compactions().Stretches(ctx, s.CoverNeeds(ids(s.Prepared)))
 	c, _, _ = s.Cover(ids(s.Prepared), 0, behind)
 	return c, err
 }
 
-// check writes what decide makes of the state and reads the state back.
+// check writes the change that decide returns, and reads the state back.
 func (h *stateHistory) check(name string, decide func(*transcript.State) (transcript.Change, error)) {
 	h.t.Helper()
 	before := stateOf(h.t, h.c)
@@ -98,8 +98,8 @@ func (h *stateHistory) check(name string, decide func(*transcript.State) (transc
 	}
 }
 
-// describe writes what a State and the rows have in common: the rows have ids of their own
-// for new summaries.
+// describe formats what a State and the rows have in common: the rows have their own IDs for new
+// summaries.
 func describe(s *transcript.State) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Sessions, s.HeadVersion, s.NextSeq, s.SessionStart, s.InSession, s.ClearedTo, s.Spared)

@@ -1,4 +1,4 @@
-// Statistics: how many memories there are, of what kind, of whom, and from where.
+// Statistics: how many memories there are, of which kind, about whom, and from where.
 
 package memory
 
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Count is how many memories have one thing in common.
+// Count is how many memories have something in common.
 type Count struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -23,13 +23,13 @@ type Statistics struct {
 	Pinned  int     `json:"pinned"`
 	Kind    []Count `json:"kind"`
 	State   []Count `json:"state"`
-	Person  []Count `json:"person"` // whom they are about; who said them, where they are about nobody else
+	Person  []Count `json:"person"` // whom they are about; if no one else, who said them
 	Channel []Count `json:"channel"`
-	Month   []Count `json:"month"`  // "2026-11", in which they were said, in the local zone
+	Month   []Count `json:"month"`  // "2026-11", when they were said, in the local zone
 	Origin  []Count `json:"origin"` // who saved them: worker, extractive, assistant, person
 }
 
-// Statistics counts the memories that f chooses. Query, Sort, Limit and Offset do not count.
+// Statistics counts the memories that f selects. It ignores Query, Sort, Limit and Offset.
 // ErrNotFound: there is no such conversation.
 func (am AllMemories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
 	if err := f.check(); err != nil {
@@ -81,7 +81,7 @@ type tally map[string]int
 
 func (t tally) add(name string) { t[name]++ }
 
-// most lists the counts, the greatest first.
+// most lists the counts, the highest first.
 func (t tally) most() []Count {
 	list := make([]Count, 0, len(t))
 	for name, n := range t {

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/check"
 )
 
-// chosen are the contents that a filter chooses.
+// chosen returns the contents of the memories that a filter selects.
 func chosen(t *testing.T, s *Store, f Filter) string {
 	t.Helper()
 	found, _, err := s.Memories().List(ctx, f)
@@ -22,7 +22,7 @@ func chosen(t *testing.T, s *Store, f Filter) string {
 	return strings.Join(all, "|")
 }
 
-// gathered has memories of three people.
+// gathered returns a store with memories of three people.
 func gathered(t *testing.T) *Store {
 	c := newConversation(t)
 	third := said(3, "A boat, please")

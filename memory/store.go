@@ -1,6 +1,6 @@
-// Package memory is what the bot remembers, in one SQLite file: transcripts and
-// what waits to be answered or sent, compactions, memories, and an index to
-// search them. A Conversation is a handle through which nothing sees another one.
+// Package memory is the bot's storage, in one SQLite file: transcripts, the inbox and the outbox,
+// compactions, memories, and a search index over them. A Conversation is a handle that cannot
+// reach any other conversation.
 package memory
 
 import (
@@ -27,10 +27,10 @@ const (
 // File is the name of the database in a data folder.
 func File(dir string) string { return filepath.Join(dir, databaseName) }
 
-// Options say which store is opened and how.
+// Options say which store to open, and how.
 type Options struct {
 	Dir string // the data folder
-	// Shared looks on beside a running bot: it takes no lock, creates and migrates
+	// Shared opens the store beside a running bot: it takes no lock, creates and migrates
 	// nothing, and leaves alone what the bot is working on.
 	Shared bool
 	Log    *slog.Logger // nil: silent
@@ -38,8 +38,8 @@ type Options struct {
 
 // Store is the open database. It is safe for concurrent use.
 type Store struct {
-	path   string      // of the file
-	file   fs.FileInfo // which file that was when it was opened
+	path   string      // path of the file
+	file   fs.FileInfo // identifies the file that was opened
 	shared bool
 	log    *slog.Logger
 	lock   *lock       // nil when shared
@@ -51,15 +51,14 @@ type Store struct {
 	came   arrivals
 
 	watch     func(conversation string, seqs []int64) // see WatchCopies
-	elsewhere []copies                                // what watch is told of; the connection that writes guards it
+	elsewhere []copies                                // pending calls of watch; guarded by the write connection
 }
 
-// Open opens the store in the folder o.Dir. It creates folder and file where there
-// are none, readable by their owner only, and brings an older file up to date; a
-// folder that holds something else keeps its rights, the files in it are closed.
-// Errors: ErrInUse when another bot runs on the folder, ErrNewer when a newer
-// cairn wrote the file, ErrDamaged when nobody can read it, ErrNotFound when a
-// Shared store does not exist.
+// Open opens the store in the folder o.Dir. It creates missing folders and files, readable only
+// by their owner, and brings an older file up to date; a folder that holds something else keeps
+// its permissions, but the files in it are made private. Errors: ErrInUse when another bot runs
+// on the folder, ErrNewer when a newer cairn wrote the file, ErrDamaged when the file is
+// unreadable, ErrNotFound when a Shared store does not exist.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{shared: o.Shared, log: o.Log}
 	if s.log == nil {
@@ -89,14 +88,14 @@ func unopened(dir string, err error) error {
 }
 
 func (s *Store) connect(ctx context.Context, path string) error {
-	if !s.shared { // VACUUM's temporary file, where checkRoom looks; it is read when SQLite is used first
+	if !s.shared { // VACUUM's temporary file, where checkRoom looks; SQLite reads this when it is first used
 		if file, err := filepath.EvalSymlinks(path); err == nil {
 			_ = os.Setenv("SQLITE_TMPDIR", filepath.Dir(file))
 		}
 	}
 	pragmas := readerPragmas
 	if s.shared && unchanging(path) {
-		pragmas += "&immutable=1" // else SQLite wants to make files beside it
+		pragmas += "&immutable=1" // else SQLite tries to create files beside it
 	}
 	s.write = open(path, writerPragmas)
 	s.write.SetMaxOpenConns(1)
@@ -115,14 +114,14 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	return errors.Join(s.identify(), s.lock.founded())
 }
 
-// FULL: what people said survives a power cut once Deliver returned. Secure delete:
-// what was deleted is overwritten.
+// FULL: messages survive a power cut once Deliver has returned. Secure delete: deleted data is
+// overwritten.
 const (
 	writerPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_stmt_cache_size=200"
 	readerPragmas = "_busy_timeout=5000&_query_only=on&_stmt_cache_size=200"
 )
 
-// open never fails: the connection is made when it is first used.
+// open never fails: the connection is made on first use.
 func open(path, pragmas string) *sql.DB {
 	db, err := sql.Open("sqlite3", address(path, pragmas+"&mode=rw"))
 	if err != nil { // the driver's name is wrong
@@ -131,20 +130,19 @@ func open(path, pragmas string) *sql.DB {
 	return db
 }
 
-// remedy is what to do about a damaged database.
+// remedy says what to do about a damaged database.
 const remedy = "`cairn doctor` tells more, `cairn restore FILE` puts a backup in its place"
 
-// address is a file as SQLite's URIs name it.
+// address returns a file as a URI for SQLite.
 func address(path, query string) string {
-	if full, err := filepath.Abs(path); err == nil { // one that is relative would be taken for a host
+	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
 		path = full
 	}
 	name := url.URL{Scheme: "file", Path: path, RawQuery: query}
 	return name.String()
 }
 
-// explain turns the engine's words into what a person can act on, and a caller can
-// tell apart.
+// explain turns SQLite's errors into errors that people can act on and callers can distinguish.
 func explain(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
@@ -161,7 +159,7 @@ func explain(err error) error {
 	return err
 }
 
-// Close closes the store. Nothing may be called after it.
+// Close closes the store. No method may be called after it.
 func (s *Store) Close() error {
 	var errs []error
 	if s.write != nil {
@@ -176,8 +174,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// update runs f in one transaction that may write; an error undoes all of it. Where
-// SQLite gives up it is ErrDamaged or ErrFull; ErrReplaced where what it writes would be lost.
+// update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
+// error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) update(ctx context.Context, f func(tx *transaction) error) error {
 	return explain(transact(ctx, s.write, func(tx *transaction) error {
 		if err := f(tx); err != nil {
@@ -187,20 +185,20 @@ func (s *Store) update(ctx context.Context, f func(tx *transaction) error) error
 	}))
 }
 
-// view runs f on one unchanging state of the database.
+// view runs f on one consistent snapshot of the database.
 func (s *Store) view(ctx context.Context, f func(tx *transaction) error) error {
 	return explain(observe(ctx, s.read, f))
 }
 
-// look calls scan for every row of one query, which sees one unchanging state of the
-// database without a transaction around it, and so costs half as much. ctx bounds the
-// wait for a connection alone.
+// look calls scan for every row of one query, which sees one consistent snapshot of the database
+// without a transaction around it, and so costs half as much. ctx limits only the wait for a
+// connection.
 func (s *Store) look(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	conn, err := s.read.Conn(ctx)
 	if err != nil {
 		return explain(err)
 	}
-	defer conn.Close() // gives it back
+	defer conn.Close() // returns it to the pool
 	rows, err := conn.QueryContext(context.WithoutCancel(ctx), query, args...)
 	if err != nil {
 		return explain(err)
@@ -210,9 +208,9 @@ func (s *Store) look(ctx context.Context, scan func(*sql.Rows) error, query stri
 
 func now() int64 { return time.Now().UnixMilli() }
 
-// at is the time a row holds, in UTC: programs are given it.
+// at returns the time a row holds, in UTC, for programs.
 func at(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
-// shownAt is the time a row holds, in the bot's time zone: prompts show it in the zone it has, and
-// count "yesterday" in it.
+// shownAt returns the time a row holds, in the bot's time zone: prompts show the zone a time has,
+// and count "yesterday" in it.
 func shownAt(millis int64) time.Time { return time.UnixMilli(millis).Local() }

@@ -23,7 +23,7 @@ func TestOpen(t *testing.T) {
 		defer syscall.Umask(old)
 		dir := filepath.Join(t.TempDir(), "a", "data")
 		leaveStore(t, dir)
-		if err := os.Chmod(filepath.Join(dir, databaseName), 0o644); err != nil { // copied there by hand
+		if err := os.Chmod(filepath.Join(dir, databaseName), 0o644); err != nil { // copied there manually
 			t.Fatal(err)
 		}
 		find(t, openStore(t, dir), "terminal:other")
@@ -181,8 +181,8 @@ func TestLock(t *testing.T) {
 	})
 }
 
-// killBusyBot runs a bot on dir, kills it in the middle of its work, and returns
-// the last message it acknowledged.
+// killBusyBot runs a bot on dir, kills it in the middle of its work, and returns the last message
+// it acknowledged.
 func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 	t.Helper()
 	bot := exec.Command(os.Args[0])
@@ -205,6 +205,6 @@ func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 			check.NoError(t, bot.Process.Kill())
 		}
 	}
-	bot.Wait() // it was killed, and says so
+	bot.Wait() // reports that it was killed
 	return acknowledged
 }

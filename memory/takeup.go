@@ -1,4 +1,4 @@
-// Taking up: what waited in the inbox becomes part of the transcript.
+// Taking up: moving waiting messages from the inbox to the transcript.
 
 package memory
 
@@ -14,19 +14,19 @@ import (
 	"cairn/llm"
 )
 
-// All is the row of the inbox behind which nothing waits.
+// All stands for the end of the inbox, as a row.
 const All = math.MaxInt64
 
-// Due is what a conversation has to see to before it takes messages up.
+// Due is what a conversation has to do before it takes up messages.
 type Due struct {
 	Waiting    int   // messages in the inbox
-	Last       int64 // row of the one that was delivered last: what comes later stands behind it; 0: none waits
-	Incomplete bool  // the connector can find out more of one that waits
+	Last       int64 // row of the message delivered last: later ones come after it; 0: none is waiting
+	Incomplete bool  // the connector can find out more about a waiting message
 	Gap        bool  // messages may have been missed
 	Session    bool  // a new one is wanted
 }
 
-// Due looks what there is to do, in one statement: every turn asks.
+// Due checks what there is to do, in one statement because every turn calls it.
 func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 	err = in.c.store.look(ctx, func(rows *sql.Rows) error {
 		return rows.Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session)
@@ -42,15 +42,15 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 	return d, nil
 }
 
-// TakeUp moves the oldest messages of the inbox to the transcript, at least one
-// and no more than cost budget tokens, and returns them with their seqs; none if
-// nothing waits, or if the oldest is incomplete: none is taken past one that is,
-// nor past the row upTo, nor past the place where a session is to end.
-// Those before the first addressed one are turns of their own that nobody answers;
-// from there on all are one turn, which now waits for its answer. What arrived
-// before since is too old to be answered: it is taken up as if nobody had addressed
-// the bot. How old that is goes by the time that has passed, where this process knows it,
-// not by the clock.
+// TakeUp moves the oldest messages of the inbox to the transcript, at least one and no more than
+// cost budget tokens, and returns them with their seqs. It returns none if none is waiting or the
+// oldest is incomplete: it never goes past an incomplete message, past the row upTo, or past the
+// place where a session ends.
+//
+// Each message before the first addressed one is a turn of its own that gets no answer; from
+// there on all are one turn, which now waits for its answer. Messages that arrived before since
+// are too old to answer: TakeUp treats them as not addressed to the bot. Their age is the time
+// that has passed, where this process knows it, not the difference of clock times.
 func (in Inbox) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
 	var rows []int64
 	err = in.c.store.update(ctx, func(tx *transaction) error {
@@ -64,7 +64,7 @@ func (in Inbox) TakeUp(ctx context.Context, upTo int64, budget int, since time.T
 	return taken, nil
 }
 
-// takeUp returns the rows of the inbox too.
+// takeUp also returns the rows of the inbox.
 func (c *Conversation) takeUp(tx *transaction, upTo int64, budget int, since time.Time) (taken []chat.Message, rows []int64, err error) {
 	p, err := c.newAppender(tx)
 	if err != nil {
@@ -100,8 +100,8 @@ func (c *Conversation) takeUp(tx *transaction, upTo int64, budget int, since tim
 	return taken, rows, p.finish("origin = 'live'")
 }
 
-// oldest reads what fits the budget from the inbox up to a row, with seqs from next
-// on, and their rows.
+// oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on,
+// and returns their rows too.
 func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, since time.Time) (found []chat.Message, rowsTaken []int64, err error) {
 	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, received_at, addressed, optional, incomplete
 		FROM inbox WHERE conversation = ?1 AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2)) ORDER BY id`, c.id, upTo)
@@ -109,7 +109,7 @@ func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, sin
 		return nil, nil, err
 	}
 	defer rows.Close()
-	places := make(map[string]int64) // of those found
+	places := make(map[string]int64) // of those found so far
 	for rows.Next() {
 		m := chat.Message{Seq: next, Role: llm.RoleUser}
 		var row, saidAt, receivedAt int64
@@ -140,8 +140,8 @@ func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, sin
 	return found, rowsTaken, rows.Err()
 }
 
-// resolve finds out to which message of the conversation m replies, one that was
-// said or one of those that get their places now, and counts m's tokens.
+// resolve finds the message of the conversation that m replies to, one already in the transcript
+// or one being taken up now, and counts m's tokens.
 func (c *Conversation) resolve(tx *transaction, m *chat.Message, places map[string]int64) (err error) {
 	if m.ReplyTo != "" {
 		m.ReplySeq = places[m.ReplyTo]
@@ -158,8 +158,8 @@ func (c *Conversation) resolve(tx *transaction, m *chat.Message, places map[stri
 	return nil
 }
 
-// placeOf returns the seq of the message that has the platform's id, or of the
-// bot's reply that was sent as such; 0 if there is none, or none any more.
+// placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under
+// it; 0 if there is none, or none any more.
 func (c *Conversation) placeOf(tx *transaction, id string) (seq int64, err error) {
 	err = tx.QueryRow("SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, id).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -1,4 +1,4 @@
-// Deletions reach tasks: what was made of deleted messages by sub-agents goes with them.
+// Deletions reach tasks: what sub-agents derived from deleted messages is deleted too.
 
 package memory
 
@@ -8,8 +8,8 @@ import (
 	"cairn/chat"
 )
 
-// deleteTasksOf deletes what was made of messages by tasks: their conversations, and, which it
-// returns, what they reported here. An open one ends without a word: its source is gone.
+// deleteTasksOf deletes what tasks derived from messages: their conversations and their reports
+// here, which it returns. An open task ends silently: its source is gone.
 func (c *Conversation) deleteTasksOf(tx *transaction, deleted []chat.Message) (reports []chat.Message, err error) {
 	seen := map[int64]bool{}
 	for _, m := range deleted {
@@ -39,7 +39,8 @@ func (c *Conversation) deleteTasksOf(tx *transaction, deleted []chat.Message) (r
 	return reports, nil
 }
 
-// deleteTask deletes all that a task's conversation holds, and returns what it reported here.
+// deleteTask deletes everything in a task's conversation, and returns what the task reported
+// here.
 func (c *Conversation) deleteTask(tx *transaction, id int64) (report []chat.Message, err error) {
 	found, err := c.tasksWhere(tx, "t.id = ?", id)
 	if err != nil || len(found) == 0 {
@@ -62,8 +63,8 @@ func (c *Conversation) deleteTask(tx *transaction, id int64) (report []chat.Mess
 	return c.messagesOf(tx, "messages INDEXED BY messages_platform", 1, maxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.id, name)
 }
 
-// deleteEverything deletes every message of a task's conversation, and what waits there or is to
-// be sent, as people delete messages: who has it open is told.
+// deleteEverything deletes every message of a task's conversation, and what is waiting there or
+// still has to be sent, like deletions by people: open handles are notified.
 func (c *Conversation) deleteEverything(tx *transaction) error {
 	waits, err := c.waiting(tx, "")
 	if err != nil {
@@ -81,7 +82,7 @@ func (c *Conversation) deleteEverything(tx *transaction) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	if _, err := c.deleteTasksOf(tx, all); err != nil { // its reports are among all
+	if _, err := c.deleteTasksOf(tx, all); err != nil { // its reports are already in all
 		return err
 	}
 	seqs, err := c.deleteMessages(tx, all, nil)
@@ -96,7 +97,7 @@ func (c *Conversation) deleteEverything(tx *transaction) error {
 	return nil
 }
 
-// purgeTasks deletes the conversation's tasks with all they hold.
+// purgeTasks deletes the conversation's tasks with everything in them.
 func (c *Conversation) purgeTasks(tx *transaction) error {
 	below, err := c.tasksWhere(tx, "t.parent = ?", c.id)
 	if err != nil {
@@ -124,7 +125,7 @@ func (c *Conversation) purgeTasks(tx *transaction) error {
 	return nil
 }
 
-// deleteTasksFor deletes the tasks that somebody asked for, by the platform's id.
+// deleteTasksFor deletes the tasks that a person, by platform ID, asked for.
 func (c *Conversation) deleteTasksFor(tx *transaction, author string) (seqs []int64, err error) {
 	ids, err := column[int64](tx, "SELECT id FROM tasks WHERE parent = ? AND author = ?", c.id, author)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Tasks of sub-agents. A task is a conversation of its own, with inbox, turns, summaries and
-// search; a row says which conversation it reports to, and how it ended.
+// search; a row holds which conversation it reports to, and how it ended.
 
 package memory
 
@@ -18,11 +18,11 @@ import (
 // TaskConnector is the first part of the names of tasks' conversations.
 const TaskConnector = "task"
 
-// TaskID begins the ids of messages that no platform knows: what tasks and their parents tell
-// each other.
+// TaskID begins the IDs of messages that no platform knows: those between tasks and their
+// parents.
 const TaskID = "cairn:task"
 
-// TaskState says what became of a task.
+// TaskState is how far a task has come, or how it ended.
 type TaskState string
 
 // The states of a task.
@@ -31,10 +31,10 @@ const (
 	TaskDone    TaskState = "done"
 	TaskFailed  TaskState = "failed"
 	TaskStopped TaskState = "stopped" // by people
-	TaskExpired TaskState = "expired" // it took too long, or too many calls
+	TaskExpired TaskState = "expired" // it took too long, or made too many calls
 )
 
-// Task is what a sub-agent has to do.
+// Task is the work of a sub-agent.
 type Task struct {
 	Number       int64           `json:"number"` // counts the tasks of its parent, from 1
 	Parent       string          `json:"parent"` // the conversation that it reports to
@@ -42,32 +42,32 @@ type Task struct {
 	Agent        string          `json:"agent"`
 	Text         string          `json:"text"`
 	State        TaskState       `json:"state"`
-	Began        int64           `json:"began_seq"`        // the parent's newest message then
-	Author       string          `json:"author,omitempty"` // the platform's id of who asked for it; empty: the model did
+	Began        int64           `json:"began_seq"`        // the parent's newest message when the task began
+	Author       string          `json:"author,omitempty"` // the platform ID of the person who asked for it; empty: the model did
 	Above        compactor.Patch `json:"-"`                // what the parent's layers set of the policy
 	Own          compactor.Patch `json:"-"`                // what the call set
-	Sources      []int64         `json:"-"`                // the parent's messages that it was made from
+	Sources      []int64         `json:"-"`                // the parent's messages that it is derived from
 	Created      time.Time       `json:"created"`
 	Ended        time.Time       `json:"ended,omitzero"`
 	Messages     int64           `json:"messages"` // in its conversation
-	Tokens       int64           `json:"tokens"`   // that its models took and gave so far, as their servers counted them
+	Tokens       int64           `json:"tokens"`   // input and output of its models so far, as their servers counted them
 }
 
-// NewTask is a task that is to begin.
+// NewTask describes a task to begin.
 type NewTask struct {
 	Agent, Text, Author string
 	Above, Own          compactor.Patch
 	Began               int64
-	Sources             []int64 // the parent's messages that Text and Message were made from
-	Message             string  // what the sub-agent is told
-	Most                int     // tasks that may be open below the conversation of people
+	Sources             []int64 // the parent's messages that Text and Message are derived from
+	Message             string  // the first message to the sub-agent
+	Most                int     // the most tasks that may be open below the root conversation
 }
 
 // ErrTooManyTasks is returned by Begin when so many tasks are open that this one must wait.
 var ErrTooManyTasks = errors.New("too many tasks are open")
 
-// RootOf returns the conversation of people above a task's, and how deep the task is below it; of
-// any other conversation the name itself and 0.
+// RootOf returns the conversation of people above a task's, and how deep the task is below it.
+// For any other conversation it returns the name itself and 0.
 func RootOf(name string) (root string, depth int) {
 	for strings.HasPrefix(name, TaskConnector+":") {
 		name = ParentOf(name)
@@ -78,7 +78,7 @@ func RootOf(name string) (root string, depth int) {
 
 func (c *Conversation) isTask() bool { return strings.HasPrefix(c.name, TaskConnector+":") }
 
-// Begin begins a task: its conversation has its first message when it returns.
+// Begin begins a task: when it returns, the task's conversation has its first message.
 func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 	above, err := json.Marshal(n.Above)
 	if err != nil {
@@ -127,14 +127,14 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 	return t, err
 }
 
-// taskMessage is a message between a task and its parent, which asks for a turn. Its author's
-// id is a conversation's name, so that it counts as nobody else's turn.
+// taskMessage returns a message between a task and its parent, which asks for a turn. Its
+// author's ID is a conversation's name, so that it does not count as anyone else's turn.
 func taskMessage(author, text, id, from string) Inbound {
 	m, _ := clean(Inbound{ID: id, Author: author, AuthorID: from, Text: text, Addressed: true})
 	return m
 }
 
-// Continue has the task that the conversation is go on with a message.
+// Continue makes the task that this conversation is go on with a message.
 func (ts Tasks) Continue(ctx context.Context, text string) error {
 	return ts.c.update(ctx, "continue a task", func(tx *transaction) error {
 		var next int64
@@ -146,8 +146,8 @@ func (ts Tasks) Continue(ctx context.Context, text string) error {
 	})
 }
 
-// End ends the task that the conversation is, and those that it began; report is what its
-// parent is told. ended is false if it had ended before, which changes nothing.
+// End ends the task that this conversation is, and the tasks below it; report goes to its parent.
+// If the task had already ended, ended is false and nothing changes.
 func (ts Tasks) End(ctx context.Context, state TaskState, author, report string) (ended bool, err error) {
 	err = ts.c.update(ctx, "end a task", func(tx *transaction) error {
 		t, err := ts.c.task(tx)
@@ -167,7 +167,7 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 	return ended && err == nil, err
 }
 
-// endBelow ends the conversation's task and all below it, without a word.
+// endBelow silently ends the conversation's task and all below it.
 func (c *Conversation) endBelow(tx *transaction, state TaskState) error {
 	if _, err := tx.Exec("UPDATE tasks SET state = ?, ended_at = ? WHERE id = ? AND state = 'open'", state, now(), c.id); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (s *Store) named(tx *transaction, name string) (*Conversation, error) {
 	return c, err
 }
 
-// Self returns the task that the conversation is, or ErrNotFound.
+// Self returns the task that this conversation is, or ErrNotFound.
 func (ts Tasks) Self(ctx context.Context) (t Task, err error) {
 	err = ts.c.view(ctx, "read the task", func(tx *transaction) error {
 		t, err = ts.c.task(tx)
@@ -210,7 +210,7 @@ func (c *Conversation) task(tx *transaction) (t Task, err error) {
 	return found[0], nil
 }
 
-// Open returns the conversation's tasks that are open, the oldest first.
+// Open returns the conversation's open tasks, the oldest first.
 func (ts Tasks) Open(ctx context.Context) (found []Task, err error) {
 	err = ts.c.view(ctx, "read the open tasks", func(tx *transaction) error {
 		found, err = ts.c.tasksWhere(tx, "t.parent = ? AND t.state = 'open'", ts.c.id)
@@ -219,7 +219,7 @@ func (ts Tasks) Open(ctx context.Context) (found []Task, err error) {
 	return found, err
 }
 
-// mostListed is how many tasks a list has: the newest.
+// mostListed is the most tasks in a list: the newest.
 const mostListed = 50
 
 // List returns the newest tasks of the conversation, the oldest of them first.
@@ -231,7 +231,7 @@ func (ts Tasks) List(ctx context.Context) (found []Task, err error) {
 	return found, err
 }
 
-// OpenTasks returns all tasks that are open.
+// OpenTasks returns all open tasks of the store.
 func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		found, err = (&Conversation{store: s}).tasksWhere(tx, "t.state = 'open'")
@@ -266,8 +266,7 @@ func (c *Conversation) tasksWhere(tx *transaction, where string, args ...any) (f
 	return found, err
 }
 
-// Calls counts how often the model was asked in the task that the conversation is, as far as it
-// is stored.
+// Calls counts the model calls stored so far in the task that this conversation is.
 func (ts Tasks) Calls(ctx context.Context) (n int, err error) {
 	err = ts.c.view(ctx, "count the calls of a task", func(tx *transaction) error {
 		low, high := ts.c.rows(1, maxSeq)
@@ -276,7 +275,7 @@ func (ts Tasks) Calls(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// ParentOf returns the conversation that a task reports to, by their names.
+// ParentOf returns the name of the conversation that a task reports to.
 func ParentOf(name string) string {
 	name = strings.TrimPrefix(name, TaskConnector+":")
 	return name[:max(strings.LastIndexByte(name, '/'), 0)]

@@ -6,7 +6,7 @@ import (
 	"cairn/internal/check"
 )
 
-// What a task is told repeats what was said elsewhere, and is remembered there.
+// A message to a task repeats text from elsewhere, which is remembered there.
 func TestWhatATaskIsToldBecomesNoMemory(t *testing.T) {
 	c := imported(t, 3)
 	task, err := c.Tasks().Begin(ctx, NewTask{Agent: "one", Text: "count", Message: "count the towers; Ada lives in Turin", Most: 4})

@@ -36,7 +36,7 @@ func TestThreads(t *testing.T) {
 		receive(t, c, inThread(2, true))
 		follows(t, c, true)
 		for n, m := range []Inbound{inThread(3, false), inThread(4, false)} {
-			m.Addressed, m.Optional = n == 1, n == 1 // also where the bot is asked about everything
+			m.Addressed, m.Optional = n == 1, n == 1 // also where the bot considers every message
 			if r := receive(t, c, m); !r.Addressed || !r.Fresh {
 				t.Errorf("%+v", r)
 			}
@@ -99,8 +99,8 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// A message is as much addressed as the strongest of its deliveries says: not at
-// all, optionally, or by a person.
+// A message is as much addressed as the strongest of its deliveries: not at all, optionally, or
+// by a person.
 func TestWhoAsksIsRemembered(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	round := 0

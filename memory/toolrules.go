@@ -1,5 +1,5 @@
-// What a conversation was given beside the settings file: tools of other programs, and which of
-// them somebody has allowed to be called.
+// What a conversation has besides the settings file: tools of other programs, and which of them a
+// user has allowed.
 
 package memory
 
@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ToolRules are what people decided about tools in a conversation. In a thread the decisions
-// made in its channel hold until there is one of its own.
+// ToolRules are what users decided about tools in a conversation. A thread follows the decisions
+// of its channel until it has one of its own.
 type ToolRules struct {
 	Added    []string // ids of servers
-	Approved []string // tools that ask once, and were allowed
+	Approved []string // tools that need approval once, and got it
 }
 
-// The keys under which they stand beside the settings, in the same table.
+// The keys of the rules, in the table of the settings.
 const (
 	toolKeys     = "tools."
 	addedKey     = toolKeys + "added"
@@ -23,7 +23,7 @@ const (
 	toolsDivider = " "
 )
 
-// Tools returns what people decided about tools.
+// Tools returns what users decided about tools.
 func (h Settings) Tools(ctx context.Context) (rules ToolRules, err error) {
 	err = h.c.store.view(ctx, func(tx *transaction) error {
 		set, err := h.c.overridesIn(tx, toolKeys)
@@ -43,7 +43,7 @@ func (h Settings) Tools(ctx context.Context) (rules ToolRules, err error) {
 	return rules, nil
 }
 
-// SetTools replaces what people decided; by is who did.
+// SetTools replaces what users decided; by is the name of the user who did.
 func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
 	err := h.c.store.update(ctx, func(tx *transaction) error {
 		for key, values := range map[string][]string{addedKey: rules.Added, approvedKey: rules.Approved} {

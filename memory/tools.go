@@ -1,4 +1,4 @@
-// Tools: how a model reaches what a conversation remembers, and adds to it.
+// Tools: how a model searches a conversation's memory, and adds to it.
 
 package memory
 
@@ -22,15 +22,15 @@ const (
 	timeFormat     = "2006-01-02 15:04"
 )
 
-// ToolOptions say in which turn the tools run.
+// ToolOptions say for which turn the tools run.
 type ToolOptions struct {
-	Turn     func() int64 // seq of the running turn; asked at each call
-	Budget   func() int   // most tokens a search may answer with; nil: no bound
-	OnMemory func(Memory) // told each new memory; may be nil
+	Turn     func() int64 // seq of the running turn; called at each tool call
+	Budget   func() int   // most tokens of a search's answer; nil: no limit
+	OnMemory func(Memory) // called for each new memory; may be nil
 }
 
-// Tools returns memory_search, recall, expand and memory_save, bound to the conversation:
-// none of them reaches another one.
+// Tools returns memory_search, recall, expand and memory_save, bound to the conversation: none of
+// them reaches another one.
 func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 	return []llm.Tool{
 		{
@@ -59,7 +59,7 @@ func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 	}
 }
 
-// searchArguments are what a model asks of memory_search and recall.
+// searchArguments are a model's arguments of memory_search and recall.
 type searchArguments struct {
 	Query string `json:"query"`
 	Kind  string `json:"kind"`
@@ -116,8 +116,8 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 	return fitting(o, &answer.Memories, func() any { return answer })
 }
 
-// asker is the name of who asked last in a turn, as a model repeats their words; empty
-// if nobody did.
+// asker returns the name of the last person who asked in a turn, because a model repeats their
+// words; empty if no person did.
 func (c *Conversation) asker(ctx context.Context, turn int64) (name string, err error) {
 	err = c.view(ctx, "look for who asked", func(tx *transaction) error {
 		low, high := c.rows(turn, maxSeq)
@@ -159,9 +159,8 @@ func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage,
 	return fitting(o, &answer.Messages, func() any { return answer })
 }
 
-// fitting is an answer with as many of its results, the best first, as fit the
-// budget, one in any case: what a search finds must not push the conversation out
-// of a small window.
+// fitting returns an answer with as many of its results, the best first, as fit the budget, but
+// at least one: search results must not push the conversation out of a small window.
 func fitting[T any](o ToolOptions, results *[]T, answer func() any) (string, error) {
 	for {
 		text, err := plainJSON(answer())
@@ -189,7 +188,7 @@ func who(m chat.Message) string {
 	return m.Author
 }
 
-// plainJSON leaves <, > and & as they are: a model reads it, no browser.
+// plainJSON leaves <, > and & as they are: a model reads it, not a browser.
 func plainJSON(value any) (string, error) {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
@@ -198,7 +197,7 @@ func plainJSON(value any) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
-// runSave saves at once what the model wants kept while it talks.
+// runSave immediately saves what the model wants to keep while it talks.
 func (c *Conversation) runSave(ctx context.Context, d draft, o ToolOptions) (string, error) {
 	d.by = byAssistant
 	if len(d.Messages) == 0 {
@@ -220,7 +219,7 @@ func (c *Conversation) runSave(ctx context.Context, d draft, o ToolOptions) (str
 	return answer, nil
 }
 
-// asked returns the seqs of what people said in a turn.
+// asked returns the seqs of people's messages in a turn.
 func (c *Conversation) asked(ctx context.Context, turn int64) (seqs []int64, err error) {
 	said, err := c.Turns().Said(ctx, turn)
 	for _, m := range said {
@@ -229,8 +228,8 @@ func (c *Conversation) asked(ctx context.Context, turn int64) (seqs []int64, err
 	return seqs, err
 }
 
-// saveTool is memory_save, for the worker, which names the messages it read, or
-// for a conversation, where those of the running turn are meant.
+// saveTool returns memory_save: for the worker, which names the messages it read, or for a
+// conversation, where the messages of the running turn are the sources.
 func saveTool(worker bool, save func(context.Context, draft) (string, error)) llm.Tool {
 	required := `"content","kind"`
 	if worker {

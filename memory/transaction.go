@@ -1,4 +1,4 @@
-// Transactions: what is written or read as a whole.
+// Transactions: atomic writes and consistent reads.
 
 package memory
 
@@ -8,22 +8,22 @@ import (
 	"database/sql/driver"
 )
 
-// transaction is one on a connection that nobody else has meanwhile. It does what an
-// sql.Tx does without a goroutine for each transaction and each query, which took a third
-// of what a turn costs the processor beside its writes.
+// transaction is a transaction on a connection of its own. It does what an sql.Tx does, but
+// without a goroutine for each transaction and each query, which took a third of a turn's CPU
+// time besides its writes.
 type transaction struct {
 	ctx  context.Context
 	conn *sql.Conn
 }
 
-// transact runs f in a transaction that may write, and so takes its lock at the start:
-// it never has to begin again in the middle. An error or a panic undoes all of it, and so
-// does the end of ctx before f has returned; a statement that runs then is not cut short.
+// transact runs f in a transaction that may write, and so takes its lock at the start: it never
+// has to restart in the middle. An error or a panic rolls it back, and so does the end of ctx
+// before f has returned; a statement that is running then is not interrupted.
 func transact(ctx context.Context, db *sql.DB, f func(tx *transaction) error) error {
 	return within(ctx, db, "BEGIN IMMEDIATE", f)
 }
 
-// observe runs f on one unchanging state of a database.
+// observe runs f on one consistent snapshot of a database.
 func observe(ctx context.Context, db *sql.DB, f func(tx *transaction) error) error {
 	return within(ctx, db, "BEGIN", f)
 }
@@ -33,7 +33,7 @@ func within(ctx context.Context, db *sql.DB, begin string, f func(tx *transactio
 	if err != nil {
 		return err
 	}
-	defer conn.Close() // gives it back
+	defer conn.Close() // returns it to the pool
 	tx := &transaction{ctx, conn}
 	if _, err := tx.Exec(begin); err != nil {
 		return err
@@ -54,8 +54,8 @@ func within(ctx context.Context, db *sql.DB, begin string, f func(tx *transactio
 	return nil
 }
 
-// undo takes everything back. SQLite may have done so already, after an error of the
-// disk; a connection that is in a transaction all the same is not used again.
+// undo rolls back. SQLite may have done so already, after a disk error; a connection that is
+// still in a transaction afterwards is not reused.
 func (t *transaction) undo() {
 	_, err := t.conn.ExecContext(context.Background(), "ROLLBACK")
 	if err == nil {
@@ -69,9 +69,9 @@ func (t *transaction) undo() {
 	})
 }
 
-// still is the context of a query: one without an end, for with one that may end the
-// driver starts a goroutine for each query and looks at it for each row; or the
-// transaction's own when it has ended, so that the query fails.
+// still returns the context of a query: one that never ends, because with one that can, the
+// driver starts a goroutine for each query and checks it for each row; or the transaction's own
+// if that has ended, so that the query fails.
 func (t *transaction) still() context.Context {
 	if t.ctx.Err() != nil {
 		return t.ctx

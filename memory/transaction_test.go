@@ -18,7 +18,7 @@ func TestATransactionIsWholeOrNothing(t *testing.T) {
 	broken := errors.New("broken")
 	for name, test := range map[string]struct {
 		do   func(tx *transaction, end context.CancelFunc) error
-		want string // of the error; "": it is committed
+		want string // of the error; "": the transaction commits
 	}{
 		"that ends well": {func(*transaction, context.CancelFunc) error { return nil }, ""},
 		"that fails":     {func(*transaction, context.CancelFunc) error { return broken }, "broken"},

@@ -1,4 +1,4 @@
-// The transcript: a conversation's messages, each in its place for good.
+// The transcript: a conversation's messages, each in its permanent place.
 
 package memory
 
@@ -21,9 +21,9 @@ const maxSeq = math.MaxUint32
 // row returns the row id of a seq.
 func (c *Conversation) row(seq int64) int64 { return c.id<<32 | seq }
 
-// rows returns the row ids that bound the seqs from one to the other, both
-// included. Every query of messages goes through it, so that none leaves its
-// conversation, whatever numbers it is given; no seqs are the empty range.
+// rows returns the row IDs of the seqs from and to, both included. Every query of messages uses
+// it, so that none leaves its conversation, whatever numbers it gets; without any seqs the range
+// is empty.
 func (c *Conversation) rows(from, to int64) (low, high int64) {
 	from, to = max(from, 1), min(to, maxSeq)
 	if from > to {
@@ -35,8 +35,8 @@ func (c *Conversation) rows(from, to int64) (low, high int64) {
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
 
-// messages reads the messages of [from, to] that were not deleted, oldest first.
-// rest goes on after the WHERE clause.
+// messages reads the messages of [from, to] that were not deleted, oldest first. rest continues
+// the WHERE clause.
 func (c *Conversation) messages(tx *transaction, from, to int64, rest string, args ...any) ([]chat.Message, error) {
 	return c.messagesOf(tx, "messages", from, to, rest, args...)
 }
@@ -74,7 +74,7 @@ func scanMessage(rows *sql.Rows) (chat.Message, error) {
 	return m, nil
 }
 
-// toJSON writes a list; an empty one is empty text.
+// toJSON encodes a list; an empty one becomes empty text.
 func toJSON[T any](list []T) (string, error) {
 	if len(list) == 0 {
 		return "", nil
@@ -90,8 +90,8 @@ func fromJSON[T any](text string, list *[]T) error {
 	return json.Unmarshal([]byte(text), list)
 }
 
-// Page returns the messages from seq from on, deleted ones left out, at most
-// limit of them, oldest first. The next page begins behind the last one's seq.
+// Page returns at most limit messages from seq from on, oldest first, without deleted ones. The
+// next page begins after the last one's seq.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) (page []chat.Message, err error) {
 	err = tr.c.store.view(ctx, func(tx *transaction) error {
 		page, err = tr.c.messages(tx, from, maxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
@@ -126,11 +126,11 @@ func (c *Conversation) message(tx *transaction, seq int64) (chat.Message, error)
 	return found[0], nil
 }
 
-// The states of a turn. Its first message keeps it; the others have none.
+// The states of a turn. Its first message holds it; the others have none.
 const (
 	waiting  = 0
 	answered = 1
-	closed   = 2 // nobody is going to answer it
+	closed   = 2 // it will not be answered
 )
 
 // appender writes messages and their index rows inside one transaction.
@@ -139,7 +139,7 @@ type appender struct {
 	tx      *transaction
 	first   int64           // the seq of the first message it may write
 	next    int64           // the seq of the next one
-	members map[string]bool // those that were noted
+	members map[string]bool // those recorded so far
 }
 
 func (c *Conversation) newAppender(tx *transaction) (*appender, error) {
@@ -148,8 +148,8 @@ func (c *Conversation) newAppender(tx *transaction) (*appender, error) {
 	return &appender{c: c, tx: tx, first: next, next: next}, err
 }
 
-// write stores m, whose seq and turn are given. turn is the state of the turn that
-// m begins, nil if it begins none; one that waits is begun for the first time.
+// write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if
+// it begins none; for a waiting turn, write counts the first attempt.
 func (p *appender) write(m chat.Message, turn any) error {
 	if m.Seq < p.next || m.Seq > maxSeq {
 		return fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next)
@@ -181,7 +181,7 @@ func (p *appender) write(m chat.Message, turn any) error {
 	return p.index(m)
 }
 
-// index puts the words of a message into the search index.
+// index adds the words of a message to the search index.
 func (p *appender) index(m chat.Message) error {
 	counts, length := indexed(m)
 	for term, tf := range counts {
@@ -193,8 +193,8 @@ func (p *appender) index(m chat.Message) error {
 	return nil
 }
 
-// finish ends the appender: the conversation's next seq is where it stopped. also sets
-// more of the conversation's columns; "" none.
+// finish ends the appender: the conversation's next seq is where it stopped. also sets more of
+// the conversation's columns; "" sets none.
 func (p *appender) finish(also string, args ...any) error {
 	if also != "" {
 		also += ", "
@@ -206,8 +206,8 @@ func (p *appender) finish(also string, args ...any) error {
 	return err
 }
 
-// indexed returns the words by which a message is found: its text, what came with
-// it, and who said it; and the stems of these words in their language.
+// indexed returns the words by which a message is found: its text, what came with it, and its
+// author; and the stems of these words in their language.
 func indexed(m chat.Message) (counts map[string]int, length int) {
 	if m.Role == llm.RoleTool && remembering[m.Tool] {
 		return nil, 0 // it repeats what is found elsewhere
@@ -228,7 +228,7 @@ func indexed(m chat.Message) (counts map[string]int, length int) {
 	return count(append(terms, words.Content(m.Author)...), stems...)
 }
 
-// remembering are the tools whose results are the bot's own memory.
+// remembering lists the tools that return the bot's own memory.
 var remembering = map[string]bool{"memory_search": true, "recall": true, "expand": true, "context": true}
 
 // Counts are a conversation's numbers for a gauge.

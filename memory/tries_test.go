@@ -36,7 +36,7 @@ func TestTriesSurviveAStart(t *testing.T) {
 	if n, err := c.Inbox().TryPast(ctx); n != 1 || err != nil {
 		t.Error(n, err)
 	}
-	deliverOnly(t, c, incomplete(1, "a")) // a repetition is nothing new
+	deliverOnly(t, c, incomplete(1, "a")) // a redelivery is nothing new
 	tries(2, 1)
 	edited := incomplete(1, "c")
 	edited.Time = day.Add(time.Hour)

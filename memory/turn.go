@@ -1,4 +1,4 @@
-// Turns: what is still to be answered, and what an answer leaves behind.
+// Turns: what still has to be answered, and what an answer writes.
 
 package memory
 
@@ -13,7 +13,7 @@ import (
 	"cairn/llm"
 )
 
-// Unanswered returns the oldest turn that waits for its answer, if there is one.
+// Unanswered returns the oldest turn waiting for its answer, if any.
 func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
 	err = turns.c.store.view(ctx, func(tx *transaction) error {
 		turn.Seq, err = turns.c.open(tx)
@@ -42,7 +42,7 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 	return turn, ok, nil
 }
 
-// Said returns what people said in a turn, in order.
+// Said returns people's messages in a turn, in order.
 func (turns Turns) Said(ctx context.Context, turn int64) (said []chat.Message, err error) {
 	err = turns.c.store.view(ctx, func(tx *transaction) error {
 		said, err = turns.c.messages(tx, turn, maxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
@@ -54,7 +54,7 @@ func (turns Turns) Said(ctx context.Context, turn int64) (said []chat.Message, e
 	return said, nil
 }
 
-// open returns the seq of the oldest turn that waits, 0 if none does.
+// open returns the seq of the oldest waiting turn, 0 if none is waiting.
 func (c *Conversation) open(tx *transaction) (seq int64, err error) {
 	low, high := c.rows(1, maxSeq)
 	err = tx.QueryRow(`SELECT seq FROM messages INDEXED BY messages_waiting
@@ -65,8 +65,8 @@ func (c *Conversation) open(tx *transaction) (seq int64, err error) {
 	return seq, err
 }
 
-// Retry notes that a waiting turn is begun once more, and returns how often it
-// was begun, this time included. ErrNotFound: no such turn waits.
+// Retry records another attempt at a waiting turn and returns the number of attempts, this one
+// included. ErrNotFound: no such turn is waiting.
 func (turns Turns) Retry(ctx context.Context, turn int64) (attempts int, err error) {
 	low, high := turns.c.rows(turn, turn)
 	err = turns.c.store.update(ctx, func(tx *transaction) error {
@@ -82,17 +82,17 @@ func (turns Turns) Retry(ctx context.Context, turn int64) (attempts int, err err
 	return attempts, nil
 }
 
-// Finish ends a waiting turn in one transaction: it writes what bot and tools
-// said, puts the reply into the outbox, and marks the turn answered, or closed if
-// it failed or nothing is said. The messages' seqs must go up, from the next one
-// of the conversation on. ErrNotFound: no such turn waits.
+// Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues
+// the reply in the outbox, and marks the turn answered, or closed if it failed or the bot stays
+// silent. The messages' seqs must increase, starting at the conversation's next one. ErrNotFound:
+// no such turn is waiting.
 func (turns Turns) Finish(ctx context.Context, o Outcome) error {
 	_, _, err := turns.Answer(ctx, o)
 	return err
 }
 
-// Answer is Finish, and returns the pieces of the reply as they are in the outbox, and
-// whether the turn's context is stored.
+// Answer is Finish, but returns the pieces of the reply as they are in the outbox, and whether
+// the turn's context was stored.
 func (turns Turns) Answer(ctx context.Context, o Outcome) (posted []Piece, contextStored bool, err error) {
 	err = turns.c.store.update(ctx, func(tx *transaction) error {
 		state := answered
@@ -125,7 +125,7 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (posted []Piece, conte
 	return posted, contextStored, nil
 }
 
-// append writes what was said in a turn, and what the provider counted last.
+// append writes the messages of a turn, and the provider's last count.
 func (c *Conversation) append(tx *transaction, turn int64, messages []chat.Message, count compactor.Count) error {
 	if len(messages) == 0 {
 		return c.keepCount(tx, count)

@@ -116,7 +116,7 @@ func TestUnfinished(t *testing.T) {
 	check.NoError(t, asked.Outbox().Sent(ctx, 1, "p"))
 	want("terminal:inbox")
 	hide(t, done, 1, 1)
-	want("terminal:done", "terminal:inbox") // a placeholder is to be filled and repaired
+	want("terminal:done", "terminal:inbox") // a placeholder needs to be filled and repaired
 }
 
 func TestConversations(t *testing.T) {

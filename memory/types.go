@@ -13,7 +13,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrInUse    = errors.New("the data folder is in use") // another bot holds its lock
 	ErrNewer    = errors.New("the database was written by a newer cairn")
-	ErrLive     = errors.New("the conversation is in use") // people talked in it: nothing may be imported
+	ErrLive     = errors.New("the conversation is in use") // it has messages from people already: nothing may be imported
 	ErrDamaged  = errors.New(databaseName + " is damaged or no database of cairn")
 	ErrFull     = errors.New("the disk is full")
 	ErrReplaced = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
@@ -26,54 +26,54 @@ type Inbound struct {
 	Author      string
 	Text        string
 	Attachments []chat.Attachment
-	ReplyTo     string    // the platform's id of the message it replies to
-	Quote       string    // how that message begins and who said it: `Ada: "shall we…"`
-	Time        time.Time // when it was said
-	Edited      time.Time // when it was changed since; zero: never, as far as is known
-	Addressed   bool      // somebody wants an answer: the bot was mentioned, replied to, or is alone with them
-	Thread      bool      // said in a thread, where the bot goes on answering once it was addressed, until /stop
-	Optional    bool      // nobody addressed the bot, which is asked all the same and may stay silent; the hub's to set
-	Bot         bool      // said by another program
-	Audience    Audience  // who may read the place where it was said
+	ReplyTo     string    // the platform ID of the message it replies to
+	Quote       string    // the start of that message and its author: `Ada: "shall we…"`
+	Time        time.Time // when it was sent
+	Edited      time.Time // when it was last edited; zero: never, as far as is known
+	Addressed   bool      // a person wants an answer: the bot was mentioned, replied to, or is alone with them
+	Thread      bool      // sent in a thread, where the bot keeps answering once it was addressed, until /stop
+	Optional    bool      // no one addressed the bot; it may answer or stay silent; the hub sets it
+	Bot         bool      // sent by another program
+	Audience    Audience  // who may read the place where it was sent
 	Label       string    // what people call that place: "#general · Cozy Corner"; empty: not known
 	Incomplete  bool      // the connector can find out more: names, files; see channel.Completer
-	Tries       int       // how often that was begun, see Try; the store's to set
+	Tries       int       // how often completing it was attempted, see Try; the store sets it
 
-	// Compaction is over the policy in the turn that answers the message, and in the check that
-	// follows it. It is not stored: a turn that is answered after a restart goes by the policy.
+	// Compaction overrides the policy in the turn that answers the message, and in the check that
+	// follows it. It is not stored: a turn that is answered after a restart uses the policy.
 	Compaction compactor.Patch `json:"-"`
 }
 
-// Receipt is what became of a delivered message; the zero value: it is held, see Hold.
+// Receipt is the outcome of a delivery; the zero value: the message is held, see Hold.
 type Receipt struct {
-	Fresh     bool  // false: it was here already
-	Seq       int64 // its place, if it has been taken up; 0: it waits in the inbox
-	Addressed bool  // as it was stored: in a thread the bot may answer on unaddressed
+	Fresh     bool  // false: the message was known already
+	Seq       int64 // its place, if it was taken up; 0: it is waiting in the inbox
+	Addressed bool  // as stored: in a followed thread the bot may answer without being addressed
 }
 
 // Turn is an unanswered turn, found at start.
 type Turn struct {
 	Seq      int64     // of its first message
-	Attempts int       // how often it was begun, this time included
+	Attempts int       // number of attempts, this one included
 	Since    time.Time // when it was taken up
 	To       []string  // the platform ids of its addressed messages
-	Optional bool      // nobody asked for an answer: the bot may stay silent
+	Optional bool      // no one addressed the bot: it may stay silent
 }
 
 // Outcome ends a turn: one transaction writes all of it.
 type Outcome struct {
 	Turn     int64           // the turn that is answered
-	Messages []chat.Message  // what the bot and its tools said, seqs given, in order; may be empty
-	Reply    string          // id of the reply on its way to people; empty: nothing is sent
+	Messages []chat.Message  // what the bot and its tools said, in order, with seqs set; may be empty
+	Reply    string          // ID of the reply to send; empty: nothing is sent
 	To       []string        // platform ids of the messages it answers
 	Pieces   []string        // the reply, cut for the connector
 	Failure  bool            // Pieces are a plain sentence about a failure, not the assistant's words
-	Count    compactor.Count // what the provider counted last; zero: nothing that holds
-	Sent     compactor.Sent  // the last request of the turn; zero: none was made
+	Count    compactor.Count // the provider's last count; zero: no valid one
+	Sent     compactor.Sent  // the last request of the turn; zero: there was none
 	Usage    []Usage         // what models were used for since the last outcome
 
-	Context compactor.Context // what the model was shown with the turn; its Text is empty if that is not kept
-	Version int64             // of the head with which it was shown: under another one it is not kept
+	Context compactor.Context // the context the model got with the turn; its Text is empty if it is not kept
+	Version int64             // of the head at that time: under another one Context is not kept
 }
 
 // Piece is one row of the outbox.
@@ -95,7 +95,7 @@ type Memory struct {
 	Kind         string    `json:"kind"`
 	Content      string    `json:"content"`
 	Importance   float64   `json:"importance"`           // 0 to 1
-	Pinned       bool      `json:"pinned"`               // it neither ends nor fades
+	Pinned       bool      `json:"pinned"`               // it neither expires nor fades
 	Speaker      string    `json:"speaker"`              // who said it
 	SpeakerID    string    `json:"speaker_id,omitempty"` // the platform's; empty: not known
 	About        string    `json:"about"`
@@ -105,17 +105,17 @@ type Memory struct {
 	Compaction   int64     `json:"compaction,omitempty"` // the row it was saved with
 	SaidAt       time.Time `json:"said_at"`
 	SavedAt      time.Time `json:"saved_at"`
-	Expires      time.Time `json:"expires_at,omitzero"` // from then on it is not recalled; zero: it has no end
-	Confirmed    int       `json:"confirmed"`           // how often it was said, the first time included
+	Expires      time.Time `json:"expires_at,omitzero"` // from then on it is not recalled; zero: it never expires
+	Confirmed    int       `json:"confirmed"`           // how often it was said, including the first time
 	Sources      []int64   `json:"sources"`             // seqs, in Conversation, of the messages it came from
 	State        string    `json:"state"`               // active, expired, superseded, forgotten, replaced
 	SupersededBy int64     `json:"superseded_by,omitempty"`
-	Score        float64   `json:"score,omitempty"` // of a search: how well it fits
+	Score        float64   `json:"score,omitempty"` // of a search: how well it matches
 	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of
 }
 
-// Gap is a conversation that may have missed messages: those after one of which
-// the platform id is After.
+// Gap is a conversation that may have missed messages: those after the one with the platform ID
+// After.
 type Gap struct {
 	Conversation string
 	After        string

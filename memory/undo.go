@@ -1,4 +1,4 @@
-// What undoing needs: the latest compaction, with what stood there before.
+// What undo needs: the latest compaction, and what was there before it.
 
 package memory
 
@@ -15,7 +15,7 @@ import (
 // beforeTheStart says why an applied compaction cannot be undone, in words for people.
 const beforeTheStart = "what was summarized last lies before the beginning of this conversation"
 
-// The rows of an applied compaction, of which none begins before a seq.
+// The rows of an applied compaction, none of which begins before a seq.
 const (
 	latestApplied = `SELECT version, cleared_before FROM compactions INDEXED BY compactions_applied
 		WHERE conversation = ? AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ? ORDER BY version DESC LIMIT 1`
@@ -24,8 +24,8 @@ const (
 )
 
 // Latest returns the latest compaction of the session that was not undone yet, with what undoing
-// it needs. What was applied in earlier sessions is no business of those who take something back,
-// and stays, also where it was applied together with what they take back.
+// it needs. What was applied in earlier sessions does not concern the user who undoes something;
+// it stays, even where it was applied together with what they undo.
 func (cs Compactions) Latest(ctx context.Context) (l compactor.Undoable, err error) {
 	err = cs.c.view(ctx, "read the latest compaction", func(tx *transaction) error {
 		l, err = cs.c.latest(tx)
@@ -78,8 +78,8 @@ func (c *Conversation) latest(tx *transaction) (l compactor.Undoable, err error)
 	return l, nil
 }
 
-// hidden returns where messages were verbatim before an applied compaction that made rows and ended
-// others, and how many.
+// hidden returns where messages were verbatim before an applied compaction that made rows and
+// ended others, and how many messages that is.
 func (c *Conversation) hidden(tx *transaction, made, ended []compactor.Compaction) (hid []transcript.Span, messages int, err error) {
 	ends := func(row compactor.Compaction) bool {
 		return slices.ContainsFunc(ended, func(old compactor.Compaction) bool { return old.ID == row.ID })

@@ -7,7 +7,7 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// What runs when somebody undoes what stood over its messages would hide them again.
+// A job running during an undo of the summary over its messages would hide them again.
 func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 	c := imported(t, 12)
 	applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
@@ -30,7 +30,7 @@ func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 	}
 }
 
-// A text that repeated what was deleted elsewhere is gone: its row comes back as a placeholder.
+// A text that repeated something deleted elsewhere is gone: its row comes back as a placeholder.
 func TestUndoBringsARowWithoutItsTextBackAsAPlaceholder(t *testing.T) {
 	c := imported(t, 12)
 	old := storeSummary(t, c, leaf, extractive, 1, 5)

@@ -8,8 +8,8 @@ import (
 	"cairn/internal/check"
 )
 
-// What waited for an earlier session may be applied together with what somebody takes
-// back: it is not theirs to take back, and stays.
+// A summary that waited in an earlier session may be applied together with what a user undoes:
+// the undo does not affect it.
 func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 	begin := func(t *testing.T) (c *Conversation, early []int64) {
 		c = imported(t, 9)

@@ -10,7 +10,7 @@ import (
 	"cairn/transcript"
 )
 
-// undo takes the latest compaction back, and fails if that is refused.
+// undo undoes the latest compaction, and fails if that is refused.
 func undo(t tester, c *Conversation) compactor.Head {
 	t.Helper()
 	l := latest(t, c)
@@ -19,7 +19,7 @@ func undo(t tester, c *Conversation) compactor.Head {
 	return head
 }
 
-// latest is the latest compaction; Why says why it cannot be undone.
+// latest returns the latest compaction; Why says why it cannot be undone.
 func latest(t tester, c *Conversation) compactor.Undoable {
 	t.Helper()
 	l, err := c.Compactions().Latest(ctx)
@@ -37,7 +37,7 @@ func latest(t tester, c *Conversation) compactor.Undoable {
 func TestUndoOfACompaction(t *testing.T) {
 	for _, test := range []struct {
 		claim     string
-		prepare   func(t *testing.T, c *Conversation) // what stood there before
+		prepare   func(t *testing.T, c *Conversation) // what was there before
 		applyRows func(t *testing.T, c *Conversation) []int64
 	}{
 		{"a leaf over verbatim messages", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
@@ -179,8 +179,8 @@ func TestWhatReadAnUndoneCompactionIsNotApplied(t *testing.T) {
 	}
 }
 
-// A repair may be planned just before an undo and begun just after it: then the rollup it
-// was to be made of is gone, and it stands for nothing.
+// A repair may be planned just before an undo and start just after it: then the rollup it was to
+// repair is gone, and it covers nothing.
 func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	c := imported(t, 10)
 	a, b := storeSummary(t, c, leaf, extractive, 1, 3), storeSummary(t, c, leaf, extractive, 4, 6)
@@ -211,7 +211,7 @@ func TestMemoriesSurviveAnUndo(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].State != "active" || found[0].Confirmed != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	applyRows(t, c, save()) // the same messages once more
+	applyRows(t, c, save()) // the same messages again
 	if found, err := c.Memories().Search(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
 		t.Errorf("saved twice: %+v, %v", found, err)
 	}
@@ -245,12 +245,12 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	hide(t, c, 1, 3)
 	spared(t, c, 0, 0)
 	by(t, c, compactor.OnRepair, 1, 3)
-	undo(t, c) // the placeholder is back: it is left alone too
+	undo(t, c) // the placeholder is back: it is also left alone
 	spared(t, c, 1, 3)
 	by(t, c, compactor.OnManual, 4, 6)
 	spared(t, c, 0, 0)
 	a := load(t, c).Head.Stack
 	applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 6, ids(a)...))
-	undo(t, c) // what a fold gives back may be repaired and folded again
+	undo(t, c) // what undoing a rollup brings back may be repaired and rolled up again
 	spared(t, c, 0, 0)
 }

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/check"
 )
 
-// What the later versions could hold besides: each table and each column of its own.
+// What later versions could also hold: each new table and each new column.
 const (
 	secondVersion = `
 UPDATE conversations SET following = 1, gap = 'm4', gap_again = 1, read_back = 1 WHERE id = 1;
@@ -62,7 +62,7 @@ INSERT INTO usage (conversation, day, kind, model, requests, input, cached, writ
 PRAGMA user_version = 5`
 )
 
-// leaveVersion makes a file as a version left it, with rows in all of its tables.
+// leaveVersion creates a file as a version left it, with rows in all of its tables.
 func leaveVersion(t *testing.T, dir string, version int) {
 	t.Helper()
 	leaveFirstVersion(t, dir)
@@ -81,7 +81,7 @@ func leaveVersion(t *testing.T, dir string, version int) {
 	}
 }
 
-// nameNow is what a table or a column is called since the sixth version.
+// nameNow returns the name of a table or a column since the sixth version.
 func nameNow(name string) string {
 	names := map[string]string{
 		"segments": "sessions", "wanted_segments": "wanted_sessions", "generation": "version", "segment_start": "session_start",
@@ -90,7 +90,7 @@ func nameNow(name string) string {
 	return cmp.Or(names[name], name)
 }
 
-// namesNow are the columns of each table as they are called since the sixth version.
+// namesNow returns the columns of each table under their names since the sixth version.
 func namesNow(columns map[string][]string) map[string][]string {
 	now := map[string][]string{}
 	for table, names := range columns {
@@ -101,7 +101,7 @@ func namesNow(columns map[string][]string) map[string][]string {
 	return now
 }
 
-// valuesNow are the rows of a table with the values of the sixth version.
+// valuesNow returns the rows of a table with the values of the sixth version.
 func valuesNow(table string, rows []string) (now []string) {
 	names := strings.NewReplacer("'marker'", "'placeholder'", "'built-in'", "'extractive'", "'heal'", "'repair'", "'staged'", "'prepared'", "'folded'", "'rolled_up'", "'wanted_segments'", "'wanted_sessions'")
 	for _, row := range rows {
@@ -115,8 +115,7 @@ func valuesNow(table string, rows []string) (now []string) {
 	return now
 }
 
-// selected reads the columns of each table that are wanted, and their rows; nil: of all
-// there are.
+// selected reads the wanted columns of each table, and their rows; nil: all columns.
 func selected(t *testing.T, path string, wanted map[string][]string) (columns, rows map[string][]string) {
 	t.Helper()
 	db := open(path, readerPragmas)
@@ -186,17 +185,17 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 						now, rows = after[nameNow(table)], valuesNow(table, rows)
 					}
 					if table == "unscrubbed" && path == File(dir) {
-						continue // the store scrubs when it opens, and notes that it did
+						continue // the store scrubs when it opens, and records that it did
 					}
 					if slices.Contains(derived, table) && path == File(dir) {
-						continue // made again
+						continue // rebuilt
 					}
 					if table == "sqlite_sequence" { // newer tables have rows there too
 						now = slices.DeleteFunc(now, func(row string) bool { return !slices.Contains(rows, row) })
 						rows = slices.DeleteFunc(slices.Clone(rows), func(row string) bool { return path == File(dir) && strings.Contains(row, "unscrubbed") })
 						now = slices.DeleteFunc(now, func(row string) bool { return path == File(dir) && strings.Contains(row, "unscrubbed") })
 					}
-					if table == "messages" && path == File(dir) { // the reasoning of turns that ended is dropped, and counted no more
+					if table == "messages" && path == File(dir) { // the reasoning of turns that ended is dropped, and no longer counted
 						rows = slices.Clone(rows)
 						for i, row := range rows {
 							rows[i] = strings.Replace(row, `'{"a":1}'|3000|3001|0|NULL|0|8`, "''|3000|3001|0|NULL|0|7", 1)
@@ -235,7 +234,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 					_, err = db.Exec("DELETE FROM memory_people")
 				}
 				if err == nil {
-					_, err = db.Exec("DELETE FROM memory_sources; DELETE FROM memories") // for one: it is not what it was
+					_, err = db.Exec("DELETE FROM memory_sources; DELETE FROM memories") // for example: it is not what it was
 				}
 				check.NoError(t, errors.Join(err, db.Close()))
 				openStore(t, dir)
@@ -250,7 +249,7 @@ func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
 		dir := t.TempDir()
 		if version == 0 {
 			write(t, dir, databaseName, "")
-			db := open(File(dir), writerPragmas) // SQLite lets nobody wait who makes a file keep a log
+			db := open(File(dir), writerPragmas) // SQLite has no busy timeout for switching a file to WAL
 			check.NoError(t, errors.Join(db.Ping(), db.Close()))
 		} else {
 			leaveVersion(t, dir, version)

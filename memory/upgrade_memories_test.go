@@ -9,7 +9,7 @@ import (
 	"cairn/internal/check"
 )
 
-// thirdVersion is what the third version remembered, in all states.
+// thirdVersion holds memories as the third version stored them, in all states.
 const thirdVersion = `
 INSERT INTO conversations (id, name, origin, next_seq, created_at) VALUES (1, 'discord:1/10', 'live', 4, 10);
 INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) VALUES

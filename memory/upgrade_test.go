@@ -14,8 +14,8 @@ import (
 	"cairn/transcript"
 )
 
-// firstVersion is a file as the first version left it: a conversation that was
-// talked in, with all that it can hold, an empty one, and one with a full inbox.
+// firstVersion is a file as the first version left it: a conversation with messages and
+// everything else it can hold, an empty one, and one with a full inbox.
 const firstVersion = `
 INSERT INTO conversations (id, name, origin, next_seq, generation, cleared_to, created_at) VALUES
   (1, 'terminal:general', 'live', 5, 2, 3, 10), (2, 'terminal:empty', '', 1, 0, 0, 11), (3, 'terminal:full', '', 1, 0, 0, 12);
@@ -41,7 +41,7 @@ INSERT INTO outbox (id, conversation, reply, part, parts, answers, text, failure
 INSERT INTO models (name, window, updated_at) VALUES ('small', 4096, 1);
 PRAGMA user_version = 1`
 
-// leaveFirstVersion makes such a file in a folder.
+// leaveFirstVersion creates such a file in a folder.
 func leaveFirstVersion(t *testing.T, dir string) {
 	t.Helper()
 	path := filepath.Join(dir, databaseName)

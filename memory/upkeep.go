@@ -1,4 +1,4 @@
-// Upkeep: the backups that a running bot makes, and the erasure of deleted text.
+// Upkeep: a running bot's backups, and the erasure of deleted text.
 
 package memory
 
@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Backups say which backups a bot makes by itself.
+// Backups say which backups a bot makes on its own.
 type Backups struct {
 	Every time.Duration // 0: none
-	Keep  int           // the newest so many stay
+	Keep  int           // how many of the newest stay
 	Dir   string
 }
 
@@ -30,8 +30,8 @@ const (
 	backupSuffix = ".db"
 )
 
-// Run does what is due: it removes deleted text from the files, and makes a backup.
-// Whoever runs a bot calls it every few minutes.
+// Run does what is due: it erases deleted text from the files, and makes a backup. A bot's
+// process calls it every few minutes.
 func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	if err := u.store.Held().Deliver(ctx); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	return errors.Join(err, listErr)
 }
 
-// List returns the files of the backups that a bot made by itself, the newest first.
+// List returns the files of the automatic backups, the newest first.
 func (b Backups) List() (files []string, err error) {
 	entries, err := os.ReadDir(b.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func (b Backups) List() (files []string, err error) {
 	return files, nil
 }
 
-// backupMade returns when a backup was made, by its name; zero if it is another file.
+// backupMade returns the time in a backup's name; zero if the file is something else.
 func backupMade(file string) time.Time {
 	name, isOurs := strings.CutPrefix(filepath.Base(file), backupPrefix)
 	name, isDatabase := strings.CutSuffix(name, backupSuffix)
@@ -103,15 +103,15 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	return b.remove(b.Keep)
 }
 
-// removeParts removes what a process left that was killed while it made a backup.
+// removeParts removes what processes left that were killed while making a backup.
 func (b Backups) removeParts() {
 	left, _ := filepath.Glob(filepath.Join(b.Dir, backupFolder+"*"))
 	for _, folder := range left {
-		_ = os.RemoveAll(folder) // the next time, if not now
+		_ = os.RemoveAll(folder) // if this fails, the next run tries again
 	}
 }
 
-// remove keeps the newest so many backups.
+// remove keeps only the newest backups, keep of them.
 func (b Backups) remove(keep int) error {
 	made, err := b.List()
 	for i, file := range made {
@@ -122,7 +122,7 @@ func (b Backups) remove(keep int) error {
 	return err
 }
 
-// renewBackups is for after an erasure: the backups made before it hold what was deleted.
+// renewBackups runs after an erasure: the backups made before it hold deleted text.
 func (s *Store) renewBackups(ctx context.Context, b Backups) error {
 	if b.Every == 0 {
 		return b.remove(0)
@@ -132,7 +132,7 @@ func (s *Store) renewBackups(ctx context.Context, b Backups) error {
 		return err
 	}
 	next := time.Now()
-	if len(before) > 0 { // its name must be another one
+	if len(before) > 0 { // the new backup needs another name
 		if last := backupMade(before[0]); !next.Truncate(time.Second).After(last) {
 			next = last.Add(time.Second)
 		}

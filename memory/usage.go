@@ -1,4 +1,4 @@
-// What models were used for, in tokens, by conversation and day.
+// Model usage in tokens, by conversation and day.
 
 package memory
 
@@ -11,20 +11,20 @@ import (
 	"cairn/llm"
 )
 
-// What a request to a model was for.
+// The purposes of a request to a model.
 const (
 	ForTurn    = "turn"    // an answer to people, and the tools on the way
 	ForSummary = "summary" // compactions and recaps
 )
 
-// Usage is what one model was used for on one day, in one conversation or in several.
+// Usage is the use of one model on one day, in one conversation or in several.
 type Usage struct {
-	Conversation string // its name; not needed to write
+	Conversation string // its name; not needed for writing
 	Day          string // 2026-11-22, in the zone of the settings
 	Kind         string // ForTurn or ForSummary
 	Model        string
 
-	Requests                       int64 // that the server counted
+	Requests                       int64 // those the server counted
 	Input, Cached, Written, Output int64 // tokens; Cached and Written are parts of Input
 }
 
@@ -37,7 +37,7 @@ func (u *Usage) Add(one llm.Usage) {
 	u.Output += int64(one.Completion)
 }
 
-// AddAll adds what another entry holds.
+// AddAll adds the numbers of another entry.
 func (u *Usage) AddAll(other Usage) {
 	u.Requests += other.Requests
 	u.Input += other.Input
@@ -46,10 +46,10 @@ func (u *Usage) AddAll(other Usage) {
 	u.Output += other.Output
 }
 
-// Day is the day a moment belongs to, as rows name it.
+// Day returns the day of a time, as rows name it.
 func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
-// AddUsage adds to what the conversation's models were used for.
+// AddUsage adds to the usage of the conversation's models.
 func (turns Turns) AddUsage(ctx context.Context, all []Usage) error {
 	return turns.c.update(ctx, "write usage", func(tx *transaction) error { return turns.c.addUsage(tx, all) })
 }
@@ -71,8 +71,8 @@ func (c *Conversation) addUsage(tx *transaction, all []Usage) error {
 const usageRows = `SELECT c.name, u.day, u.kind, u.model, u.requests, u.input, u.cached, u.written, u.output
 	FROM usage u JOIN conversations c ON c.id = u.conversation `
 
-// Usage returns what models were used for since a day, the day included, oldest first; of
-// all time if it is empty.
+// Usage returns the use of models since a day, inclusive, oldest first; if since is empty, of all
+// time.
 func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
 	all, err := s.usage(ctx, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model", since)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
 	return all, nil
 }
 
-// Usage returns what the conversation's models were used for, oldest first.
+// Usage returns the use of the conversation's models, oldest first.
 func (turns Turns) Usage(ctx context.Context) ([]Usage, error) {
 	all, err := turns.c.store.usage(ctx, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model", turns.c.id)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Store) usage(ctx context.Context, query string, args ...any) (all []Usa
 	return all, err
 }
 
-// Posted reports whether a reply of that id was posted in any conversation.
+// Posted reports whether a reply with that ID was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		return tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE reply = ?)", reply).Scan(&posted)
@@ -111,17 +111,16 @@ func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err erro
 	return posted, nil
 }
 
-// shown is a summary, and which messages were written while it took the place of its own.
+// shown is a summary, and which messages were written while it replaced its own.
 type shown struct {
-	from, to    int64 // seqs it is of
+	from, to    int64 // seqs that it covers
 	tokens      int64
-	since, till int64 // seqs: from the first on, before the last
+	since, till int64 // seqs: including the first, before the last
 }
 
-// Saved estimates how many tokens summaries kept out of the requests of turns: for each
-// request that was made while a summary was shown, the tokens of the messages behind it
-// less its own. A request is an assistant's message. Summaries that were undone are left
-// out.
+// Saved estimates how many tokens summaries kept out of the requests of turns: for each request
+// that was made while a summary was shown, the tokens of the messages it covers minus its own. A
+// request is an assistant's message. Undone summaries are left out.
 func (turns Turns) Saved(ctx context.Context) (saved int64, err error) {
 	err = turns.c.view(ctx, "estimate what summaries saved", func(tx *transaction) error {
 		summaries, err := turns.c.shownSummaries(tx)
@@ -146,10 +145,10 @@ func (turns Turns) Saved(ctx context.Context) (saved int64, err error) {
 	return saved, err
 }
 
-// sums has for each seq the sum of a number of the messages before it.
+// sums holds for each seq the sum of a number over the messages before it.
 type sums []int64
 
-// add adds the number of a message; messages come in order.
+// add adds a message's number; messages come in order.
 func (s *sums) add(seq, n int64) {
 	for int64(len(*s)) <= seq {
 		*s = append(*s, s.before(seq))
@@ -164,8 +163,8 @@ func (s sums) before(seq int64) int64 {
 	return s[min(seq, int64(len(s)-1))]
 }
 
-// shownSummaries are the summaries that were ever shown in their session, until what took
-// their place was, or the session ended.
+// shownSummaries returns the summaries that were ever shown in their session, until their
+// replacement was, or until the session ended.
 func (c *Conversation) shownSummaries(tx *transaction) (all []shown, err error) {
 	err = each(tx, func(rows *sql.Rows) error {
 		var s shown

@@ -1,9 +1,9 @@
-// Erasure: what was deleted leaves the files.
+// Erasure: removing deleted text from the files.
 //
-// SQLite overwrites what it deletes, but the write-ahead log keeps pages as they were, and
-// a page that was split keeps copies of the rows that moved. VACUUM writes every page again.
-// It locks out writers for 15 ms or more per megabyte, so the bot runs it once a day at most,
-// in the quietest hour, and keeps what people say meanwhile in a file beside the database.
+// SQLite overwrites what it deletes, but the write-ahead log keeps old pages, and a page that was
+// split keeps copies of the rows that moved. VACUUM rewrites every page. It locks out writers for
+// 15 ms or more per megabyte, so the bot runs it at most once a day, in the quietest hour, and in
+// the meantime keeps new messages in a file beside the database.
 
 package memory
 
@@ -26,8 +26,8 @@ const EraseWithin = 24 * time.Hour
 // ErrNoRoom is returned when the disk has no room to rewrite the database.
 var ErrNoRoom = errors.New("not enough room on the disk")
 
-// deleting is update for what deletes something; if it did, the transaction notes that the
-// files still hold it, see EraseAt.
+// deleting is update for functions that delete; if f deleted something, the transaction records
+// that the files still hold it, see EraseAt.
 func (s *Store) deleting(ctx context.Context, f func(tx *transaction) error) error {
 	var elsewhere []copies
 	err := s.update(ctx, func(tx *transaction) error {
@@ -51,14 +51,14 @@ func (s *Store) deleting(ctx context.Context, f func(tx *transaction) error) err
 	return err
 }
 
-// noteErasure notes a deletion: its number is the time in milliseconds, or the next one that
-// is free. Files of earlier versions have small numbers there, which are due at once.
+// noteErasure records a deletion: its number is the time in milliseconds, or the next free one.
+// Files of earlier versions have small numbers there, which are due immediately.
 func noteErasure(tx *transaction) error {
 	_, err := tx.Exec("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", now())
 	return err
 }
 
-// report calls the function of WatchCopies for each conversation that has changed.
+// report calls the function of WatchCopies for each changed conversation.
 func (s *Store) report(elsewhere []copies) {
 	for _, c := range elsewhere {
 		if s.watch != nil {
@@ -67,9 +67,9 @@ func (s *Store) report(elsewhere []copies) {
 	}
 }
 
-// EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, by the
-// messages of the last seven days, and at most EraseWithin after the oldest deletion.
-// due is false if the files hold nothing that was deleted.
+// EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged
+// by the messages of the last seven days, and at most EraseWithin after the oldest deletion. due
+// is false if the files hold nothing deleted.
 func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
 	err = u.store.view(ctx, func(tx *transaction) error {
 		var oldest sql.NullInt64
@@ -93,7 +93,7 @@ func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due
 	return when, due, nil
 }
 
-// traffic counts the messages that were stored since a time, by the hour of the day in UTC.
+// traffic counts the messages stored since a time, by hour of the day in UTC.
 func traffic(tx *transaction, since time.Time) (hours [24]int, err error) {
 	var conversations []int64
 	err = each(tx, func(rows *sql.Rows) error {
@@ -114,7 +114,7 @@ func traffic(tx *transaction, since time.Time) (hours [24]int, err error) {
 	return hours, nil
 }
 
-// traffic reads the conversation from its end: there is no index of the times.
+// traffic reads the conversation from its end: the times have no index.
 func (c *Conversation) traffic(tx *transaction, since time.Time, hours *[24]int) error {
 	low, high := c.rows(1, maxSeq)
 	rows, err := tx.Query("SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC", low, high)
@@ -135,8 +135,8 @@ func (c *Conversation) traffic(tx *transaction, since time.Time, hours *[24]int)
 	return rows.Err()
 }
 
-// nextQuietHour returns when the hour with the least traffic begins, now if it has begun;
-// of several the one that comes first.
+// nextQuietHour returns when the hour with the least traffic begins, now if it has begun; if
+// several are equal, the one that comes first.
 func nextQuietHour(hours [24]int, now time.Time) time.Time {
 	start := now.UTC().Truncate(time.Hour)
 	best := start
@@ -152,9 +152,9 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 }
 
 // EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup
-// and removes the older ones. Writers wait while it rewrites, except deliveries, see Hold.
-// A process that is killed in it leaves the old state or the new one. Errors: ErrNoRoom;
-// ErrInUse when another program reads the database for too long. The deletion stays noted then.
+// and removes the older ones. Writers wait during the rewrite, except deliveries, see Hold. If
+// the process is killed, the old state or the new one remains. Errors: ErrNoRoom; ErrInUse when
+// another program reads the database for too long. After an error the deletion stays recorded.
 func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 	through, err := u.Vacuum(ctx)
 	if err != nil {
@@ -167,8 +167,8 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 	return explain(err)
 }
 
-// Vacuum rewrites the database. It returns the number of the newest deletion that no file
-// of the database holds any more.
+// Vacuum rewrites the database. It returns the number of the newest deletion whose data is no
+// longer in any file of the database.
 func (u Upkeep) Vacuum(ctx context.Context) (through int64, err error) {
 	if err := u.store.checkRoom(); err != nil {
 		return 0, err
@@ -189,13 +189,13 @@ func (u Upkeep) Vacuum(ctx context.Context) (through int64, err error) {
 	return through, nil
 }
 
-// rewrite returns the newest deletion that came before it.
+// rewrite returns the number of the newest deletion before it.
 func (s *Store) rewrite(ctx context.Context) (through int64, err error) {
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer conn.Close() // gives it back
+	defer conn.Close() // returns it to the pool
 	if err := conn.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&through); err != nil {
 		return 0, err
 	}
@@ -203,8 +203,8 @@ func (s *Store) rewrite(ctx context.Context) (through int64, err error) {
 	return through, err
 }
 
-// emptyLog moves the write-ahead log into the database and truncates it. A reader of an
-// older state is in the way; it is tried for a minute, without making writers wait.
+// emptyLog moves the write-ahead log into the database and truncates it. A reader of an older
+// state blocks that; emptyLog tries for a minute, without making writers wait.
 func (s *Store) emptyLog(ctx context.Context) error {
 	db := open(s.path, "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL")
 	defer db.Close()
@@ -234,8 +234,8 @@ func busy(err error) bool {
 	return errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
 }
 
-// checkRoom returns ErrNoRoom if the disk has less than VACUUM needs: it writes the database
-// to a temporary file and from there to the log, and both are beside the database.
+// checkRoom returns ErrNoRoom if the disk has less free space than VACUUM needs: it writes the
+// database to a temporary file and from there to the log, both beside the database.
 func (s *Store) checkRoom() error {
 	file, err := filepath.EvalSymlinks(s.path)
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *Store) checkRoom() error {
 	return checkRoom(filepath.Dir(file), info.Size()*21/10)
 }
 
-// checkRoom returns ErrNoRoom if the disk of a folder has less than so many bytes free.
+// checkRoom returns ErrNoRoom if the disk of a folder has fewer than need bytes free.
 func checkRoom(dir string, need int64) error {
 	free, err := freeBytes(dir)
 	if err != nil {
@@ -260,7 +260,7 @@ func checkRoom(dir string, need int64) error {
 	return nil
 }
 
-// freeBytes is what the disk of a folder has left.
+// freeBytes returns the free space on the disk of a folder.
 func freeBytes(dir string) (int64, error) {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(dir, &disk); err != nil {

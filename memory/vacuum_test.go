@@ -17,8 +17,8 @@ import (
 	"cairn/internal/check"
 )
 
-// countBytes counts a text, in whatever case, in each file of a folder. The files are read
-// by another process: to close one here would take the locks of SQLite away.
+// countBytes counts a text, ignoring case, in each file of a folder. Another process reads the
+// files: closing one here would release SQLite's locks.
 func countBytes(t *testing.T, dir, text string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -44,8 +44,8 @@ func wantNoBytes(t *testing.T, dir string, texts ...string) {
 	}
 }
 
-// scattered fills two conversations in turn, so that pages are split, with many
-// messages; of every fourth one each word has a word of its number in it.
+// scattered alternately fills two conversations with many messages, so that pages are split;
+// every fourth message of the first also has words that contain the secret and its number.
 func scattered(t *testing.T, s *Store, seed int64, n int) (c *Conversation, marked []int) {
 	t.Helper()
 	r := rand.New(rand.NewSource(seed))
@@ -75,7 +75,7 @@ func scattered(t *testing.T, s *Store, seed int64, n int) (c *Conversation, mark
 	return c, marked
 }
 
-// backups are those of a data folder, one a day.
+// backups returns the backups of a data folder, one a day.
 func backups(dir string) Backups {
 	return Backups{Every: 24 * time.Hour, Keep: 3, Dir: filepath.Join(dir, BackupsName)}
 }
@@ -150,7 +150,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 	})
 }
 
-// TestAKillInARewrite kills processes that rewrite their database at moments of all kinds.
+// TestAKillInARewrite kills processes at various moments while they rewrite their database.
 func TestAKillInARewrite(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -168,7 +168,7 @@ func TestAKillInARewrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := out.Read(make([]byte, 1)); err != nil { // it begins
+		if _, err := out.Read(make([]byte, 1)); err != nil { // it starts
 			t.Fatal(err)
 		}
 		time.Sleep(time.Duration(i*7) * time.Millisecond)
@@ -188,7 +188,7 @@ func TestAKillInARewrite(t *testing.T) {
 	wantNoBytes(t, dir, "xylophon")
 }
 
-// eraseAgainAndAgain is a process that rewrites its database until it is killed.
+// eraseAgainAndAgain rewrites a database until its process is killed.
 func eraseAgainAndAgain(dir string) {
 	s, err := Open(ctx, Options{Dir: dir})
 	if err != nil {
@@ -202,8 +202,8 @@ func eraseAgainAndAgain(dir string) {
 	}
 }
 
-// scatteredMemories has a conversation remember much, every fourth time something
-// secret, in pages that are split; it returns the numbers of those.
+// scatteredMemories saves many memories in a conversation, every fourth one secret, so that pages
+// are split; it returns the numbers of the secret ones.
 func scatteredMemories(t *testing.T, c *Conversation, seed int64, n int) (secrets []int64) {
 	t.Helper()
 	r := rand.New(rand.NewSource(seed))

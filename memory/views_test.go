@@ -11,7 +11,7 @@ import (
 	"cairn/internal/check"
 )
 
-// viewed is what a query of a view answers, a row a line.
+// viewed returns the result of a query on a view, one row per line.
 func viewed(t *testing.T, s *Store, query string) string {
 	t.Helper()
 	rows := check.Must(s.read.Query(query))(t)
@@ -26,7 +26,8 @@ func viewed(t *testing.T, s *Store, query string) string {
 	return strings.Join(lines, "\n")
 }
 
-// compacted is a conversation with an applied, a failed, an undone and a prepared compaction.
+// compacted returns a conversation with an applied, a failed, an undone and a prepared
+// compaction.
 func compacted(t *testing.T) *Conversation {
 	c := imported(t, 9)
 	a := storeSummary(t, c, leaf, worker, 1, 3)

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/check"
 )
 
-// addMemories writes n memories of a state, without sources.
+// addMemories writes n memories in a state, without sources.
 func addMemories(t testing.TB, c *Conversation, state string, n int) {
 	t.Helper()
 	check.NoError(t, c.store.update(ctx, func(tx *transaction) error {

@@ -6,7 +6,7 @@ import (
 	"cairn/transcript"
 )
 
-// job is what a summary is begun with, the zero value a worker's leaf.
+// job describes a summary to start; the zero value is a worker's leaf.
 type job struct {
 	from, to int64
 	by       transcript.By
@@ -14,7 +14,7 @@ type job struct {
 	children []int64 // then it is a rollup
 }
 
-// begin starts a job and returns the summary that it is going to make.
+// begin starts a job and returns the summary it will make.
 func (c *conversation) begin(j job) transcript.Summary {
 	c.t.Helper()
 	sum := transcript.Summary{
@@ -31,7 +31,7 @@ func (c *conversation) begin(j job) transcript.Summary {
 	return c.s.Running[len(c.s.Running)-1]
 }
 
-// prepare makes a prepared summary and returns its id.
+// prepare adds a prepared summary and returns its ID.
 func (c *conversation) prepare(j job) int64 {
 	c.t.Helper()
 	sum := c.begin(j)
@@ -40,7 +40,7 @@ func (c *conversation) prepare(j job) int64 {
 	return sum.ID
 }
 
-// cover applies what is prepared, and returns what became stale and what waits.
+// cover applies prepared summaries, and returns which became stale and which wait.
 func (c *conversation) cover(ids ...int64) (stale, wait []int64) {
 	c.t.Helper()
 	change, stale, wait := c.s.Cover(ids, 0, c.count(c.s.CoverNeeds(ids)))

@@ -9,8 +9,8 @@ import (
 	"cairn/transcript"
 )
 
-// conversation is a State and the store beside it: all messages and summaries there ever
-// were, written from changes alone. Each step of a test is a method; each checks the state.
+// conversation is a State and the store behind it: all messages and summaries that ever existed,
+// written only from changes. Each step of a test is a method; each checks the state.
 type conversation struct {
 	t         testing.TB
 	s         *transcript.State
@@ -22,14 +22,14 @@ func newConversation(t testing.TB) *conversation {
 	return &conversation{t: t, s: transcript.New(), messages: map[int64]transcript.Message{}, summaries: map[int64]transcript.Summary{}}
 }
 
-// said is a conversation with n messages, each a turn of its own.
+// said returns a conversation with n messages, each a turn of its own.
 func said(t testing.TB, n int) *conversation {
 	c := newConversation(t)
 	c.say(n)
 	return c
 }
 
-// apply writes a change into the store and takes the state after it.
+// apply writes a change to the store and advances the state.
 func (c *conversation) apply(change transcript.Change) {
 	c.t.Helper()
 	for _, m := range change.Appended {
@@ -41,7 +41,7 @@ func (c *conversation) apply(change transcript.Change) {
 	c.become(c.s.With(change))
 }
 
-// become takes a state, which must keep the invariants.
+// become sets the state, which must satisfy the invariants.
 func (c *conversation) become(s *transcript.State) {
 	c.t.Helper()
 	c.s = s
@@ -77,7 +77,7 @@ func (c *conversation) remove(seqs ...int64) {
 	c.become(next)
 }
 
-// revise is the state in which every summary over one of seqs, shown or not, is what as says.
+// revise returns the state in which as has changed every summary over one of seqs, shown or not.
 func (c *conversation) revise(seqs []int64, as func(transcript.Summary) transcript.Summary) *transcript.State {
 	for id, row := range c.summaries {
 		if slices.ContainsFunc(seqs, row.Covers) {
@@ -105,7 +105,7 @@ func (c *conversation) revise(seqs []int64, as func(transcript.Summary) transcri
 	return &next
 }
 
-// check holds the state to its invariants, and the summaries in the store to Provenance:
+// check checks the state's invariants, and the summaries in the store against Provenance:
 // expanding one gives exactly its messages.
 func (c *conversation) check() error {
 	if err := c.s.Check(); err != nil {
@@ -146,7 +146,7 @@ func (c *conversation) expand(row transcript.Summary) (seqs []int64) {
 	return seqs
 }
 
-// say appends n messages that nobody answers.
+// say appends n messages that get no answer.
 func (c *conversation) say(n int) {
 	c.t.Helper()
 	messages := make([]transcript.Message, n)
@@ -183,7 +183,7 @@ func (c *conversation) must(change transcript.Change, err error) {
 	c.apply(change)
 }
 
-// count counts what lies in parts of summaries, as the store does.
+// count counts the contents of parts of summaries, as the store does.
 func (c *conversation) count(parts []transcript.Span) (behind []transcript.Stretch) {
 	for _, sp := range parts {
 		stretch := transcript.Stretch{Span: sp}
@@ -233,7 +233,8 @@ func (c *conversation) undo() error {
 	return nil
 }
 
-// shown is what the prompt shows: applied summaries as "kind from-to", then verbatim messages.
+// shown returns what the prompt shows: applied summaries as "kind from-to", then verbatim
+// messages.
 func (c *conversation) shown() (shown []string) {
 	for _, row := range c.s.Summaries {
 		shown = append(shown, fmt.Sprintf("%s %d-%d", row.Kind, row.From, row.To))

@@ -34,7 +34,7 @@ func (s *State) With(c Change) *State {
 	return &next
 }
 
-// draft is a change that is being made, and the state as it will be.
+// draft is a change in progress, and the resulting state.
 type draft struct {
 	State
 	base int64
@@ -43,7 +43,7 @@ type draft struct {
 
 func (s *State) draft() *draft { return &draft{State: *s, base: s.Version} }
 
-// put enters a summary into the state and the change.
+// put adds or replaces a summary in the state and the change.
 func (d *draft) put(row Summary) {
 	d.State.put(row)
 	if i := indexOf(d.rows, row.ID); i >= 0 {
@@ -53,7 +53,7 @@ func (d *draft) put(row Summary) {
 	d.rows = append(d.rows, row)
 }
 
-// add enters a new summary, and returns it with its id.
+// add adds a new summary, and returns it with its ID.
 func (d *draft) add(row Summary) Summary {
 	row.ID = d.NextSummary
 	d.NextSummary++
@@ -74,5 +74,5 @@ func (d *draft) headChange() Change {
 	return d.change()
 }
 
-// none is a change that changes nothing.
+// none returns a change that changes nothing.
 func (s *State) none() Change { return Change{Base: s.Version, Marks: s.Marks} }

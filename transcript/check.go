@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Check returns what of the invariants the state breaks; nil: nothing. Each message of the
-// session is verbatim or behind exactly one applied summary; summaries are ordered, do not
-// overlap, and cut neither a turn nor a session; verbatim messages are newer than every
-// summary. What Provenance needs beside that, the messages and children behind summaries, is
-// in the store.
+// Check returns which invariants the state breaks; nil: none. Each message of the session is
+// verbatim or covered by exactly one applied summary; summaries are ordered, do not overlap, and
+// cut neither a turn nor a session; verbatim messages are newer than every summary. What
+// Provenance also needs, the messages and children behind summaries, is in the store.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.Messages.check, s.checkMarks, s.checkMessages, s.checkSummaries, s.checkCoverage, s.checkSets} {
 		if err := check(); err != nil {
@@ -39,7 +38,7 @@ func (s *State) checkMarks() error {
 	return nil
 }
 
-// checkMessages holds the verbatim messages to their session and turns.
+// checkMessages checks that the verbatim messages fit their session and turns.
 func (s *State) checkMessages() error {
 	turn := int64(0)
 	for m := range s.Messages.All() {
@@ -58,7 +57,7 @@ func (s *State) checkMessages() error {
 	return nil
 }
 
-// checkSummaries holds the applied summaries to order and form, and jobs to their sessions.
+// checkSummaries checks the order and form of the applied summaries, and the sessions of jobs.
 func (s *State) checkSummaries() error {
 	last := int64(0)
 	ids := make(map[int64]bool)
@@ -93,7 +92,7 @@ func (s *State) checkSummaries() error {
 	return nil
 }
 
-// checkCoverage holds the session's messages to be in one place each.
+// checkCoverage checks that each message of the session is in exactly one place.
 func (s *State) checkCoverage() error {
 	behind, last := 0, int64(0)
 	for _, row := range s.Summaries {
@@ -110,7 +109,7 @@ func (s *State) checkCoverage() error {
 	return nil
 }
 
-// checkSets holds what can be undone to what is there.
+// checkSets checks that what can be undone exists.
 func (s *State) checkSets() error {
 	last := int64(0)
 	for _, set := range s.Sets {

@@ -8,7 +8,7 @@ import (
 	"cairn/transcript"
 )
 
-// TestCheck breaks a good state in each way that Check has to notice.
+// TestCheck breaks a valid state in each way that Check has to notice.
 func TestCheck(t *testing.T) {
 	for _, broken := range []struct {
 		how  string

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Stretch is what lies in a part of a summary.
+// Stretch is the content of a part of a summary.
 type Stretch struct {
 	Span
 	Messages    int       // deleted ones not counted
-	First, Last time.Time // when the first and the last of them were said
+	First, Last time.Time // when the first and the last of them were sent
 }
 
 // CoverNeeds returns the parts of applied summaries that Cover may have to leave behind
@@ -33,19 +33,18 @@ func (s *State) CoverNeeds(ids []int64) (parts []Span) {
 	return parts
 }
 
-// Cover applies prepared summaries: each takes the place of its span. Leaves come first, the
-// oldest span first, then rollups in the order given.
+// Cover applies prepared summaries: each replaces its span. Leaves come first, the oldest span
+// first, then rollups in the order given.
 //
-// A leaf is applied if its messages are covered by nothing, or only by summaries that need
-// repair: those are replaced, and what of them reaches beyond the span stays behind
-// placeholders. A rollup is applied if the summaries below it are its children, or
-// placeholders, which it has read from their messages; they are rolled up. A repair of a
-// rollup takes its place and its children. What cannot be applied any more becomes stale. A
-// summary that would hide messages while older ones are verbatim waits, and so do rollups of
-// it: the prompt is in order.
+// A leaf is applied if nothing covers its messages, or only summaries that need repair: it
+// replaces those, and their parts beyond the span stay behind placeholders. A rollup is applied
+// if the summaries below it are its children, or placeholders, which it has read from their
+// messages; they are rolled up. A repair of a rollup replaces it and its children. What can no
+// longer be applied becomes stale. A summary that would hide messages while older ones are
+// verbatim waits, and so do rollups of it: the prompt stays in order.
 //
-// clearTo, if it is more than ClearedTo, becomes that along with the rest. behind are the
-// parts that CoverNeeds asked for.
+// clearTo, if greater than ClearedTo, replaces it in the same change. behind are the parts that
+// CoverNeeds asked for.
 func (s *State) Cover(ids []int64, clearTo int64, behind []Stretch) (c Change, stale, wait []int64) {
 	d := &cover{draft: s.draft(), behind: behind}
 	d.set.ClearedBefore = s.ClearedTo
@@ -71,7 +70,7 @@ func (s *State) Cover(ids []int64, clearTo int64, behind []Stretch) (c Change, s
 	return d.headChange(), stale, wait
 }
 
-// inOrder are the prepared summaries with ids, as they are to be applied.
+// inOrder returns the prepared summaries with ids, in the order in which to apply them.
 func (s *State) inOrder(ids []int64) (rows []Summary) {
 	for _, id := range ids {
 		if i := indexOf(s.Prepared, id); i >= 0 {
@@ -97,7 +96,7 @@ type cover struct {
 	*draft
 	behind  []Stretch
 	set     Set
-	applied bool // something was
+	applied bool // at least one was applied
 }
 
 // outOfOrder reports whether a leaf would hide messages while an older one is verbatim.
@@ -110,7 +109,7 @@ func (d *cover) outOfOrder(row Summary) bool {
 	return hidden > 0
 }
 
-// apply puts a summary in the place of its span, and reports whether it could.
+// apply replaces a span with its summary, and reports whether it could.
 func (d *cover) apply(row Summary) bool {
 	session, inOne := d.session(row.Span)
 	below := slices.Clone(d.covering(row.Span))
@@ -144,7 +143,7 @@ func (d *cover) apply(row Summary) bool {
 	row.State = Applied
 	d.put(row)
 	d.applied = true
-	if session.From == d.SessionStart { // nobody undoes what was applied in an earlier one
+	if session.From == d.SessionStart { // what was applied in an earlier session cannot be undone
 		d.set.join(done)
 	}
 	if row.Trigger == OnAggressive || row.Trigger == OnManual {
@@ -153,7 +152,7 @@ func (d *cover) apply(row Summary) bool {
 	return true
 }
 
-// hidden are the parts of a span in which messages are verbatim.
+// hidden returns the parts of a span in which messages are verbatim.
 func (d *cover) hidden(sp Span, below []Summary) (hid []Span) {
 	for _, gap := range sp.Gaps(below) {
 		if n, _ := d.Messages.Count(gap); n > 0 {
@@ -174,7 +173,7 @@ func (d *cover) canRollUp(row Summary, below []Summary) bool {
 	return len(below) > 0
 }
 
-// rollUp is a rollup of what is below it.
+// rollUp returns the rollup of what is below it.
 func rollUp(row Summary, below []Summary) Summary {
 	row.Children, row.Messages = nil, 0
 	for _, child := range below {
@@ -184,14 +183,14 @@ func rollUp(row Summary, below []Summary) Summary {
 	return row
 }
 
-// replacement is a summary that takes the place of others, and what is left of those.
+// replacement is a summary that replaces others, and what is left of those.
 type replacement struct {
 	row   Summary
 	parts []Summary // placeholders
 }
 
-// replaces returns what becomes of a summary, and of those below it, if it takes their place
-// and hides so many verbatim messages.
+// replaces returns what becomes of a summary and of those below it if it replaces them and hides
+// that many verbatim messages.
 func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r replacement, ok bool) {
 	if slices.ContainsFunc(below, func(old Summary) bool { return !old.NeedsRepair() }) {
 		return r, false
@@ -252,7 +251,7 @@ func (set *Set) join(other Set) {
 	set.Messages += other.Messages
 }
 
-// keepSet enters the set into the state.
+// keepSet adds the set to the state.
 func (d *cover) keepSet() {
 	if len(d.set.Made) == 0 {
 		return

@@ -11,11 +11,11 @@
 //	err := store.Commit(ctx, change) // the caller's
 //	state = state.With(change)
 //
-// A span is summarized in three steps: Begin adds the job's row to the State, Prepare stores
-// its result (both in steps.go), and Cover (cover.go) applies it: the summary takes the place
-// of its span. An edit or deletion of a message changes every summary over it, as
-// Summary.Edited and Without say; a job becomes stale, so no operation compares versions.
-// Undo (undo.go) undoes the latest applied set.
+// A span is summarized in three steps: Begin adds the job's row to the State, Prepare stores its
+// result (both in steps.go), and Cover (cover.go) applies it: the summary replaces its span. An
+// edit or deletion of a message changes every summary over it, as Summary.Edited and Without say;
+// a job becomes stale, so no operation compares versions. Undo (undo.go) undoes the latest
+// applied set.
 //
 // A State holds only what the prompt can show: the messages of the session that no summary
 // covers, the applied summaries, and what is being prepared. What else an operation needs

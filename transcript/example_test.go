@@ -6,16 +6,16 @@ import (
 	"cairn/transcript"
 )
 
-// A conversation's oldest messages leave behind a summary, and an undo brings them back.
+// A summary replaces a conversation's oldest messages, and an undo brings them back.
 func Example() {
 	state := transcript.New()
 	change, _ := state.Append(make([]transcript.Message, 5)...)
-	state = state.With(change) // the store has written the change before
+	state = state.With(change) // the store wrote the change before this
 
 	change, _ = state.Begin(transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Span: transcript.Span{From: 1, To: 3}})
 	state = state.With(change)
 	summary := state.Running[0]
-	summary.Text = "Ada and Bob meet at nine." // what a worker made of messages 1 to 3
+	summary.Text = "Ada and Bob meet at nine." // a worker's summary of messages 1 to 3
 	change, _ = state.Prepare(summary)
 	state = state.With(change)
 	change, _, _ = state.Cover([]int64{summary.ID}, 0, nil)

@@ -36,10 +36,10 @@ func newChunk(messages []Message) *chunk {
 func (c *chunk) first() int64 { return c.messages[0].Seq }
 func (c *chunk) last() int64  { return c.messages[len(c.messages)-1].Seq }
 
-// Len is the number of messages.
+// Len returns the number of messages.
 func (l Log) Len() int { return l.count }
 
-// Tokens is what the messages cost together.
+// Tokens returns what the messages cost together.
 func (l Log) Tokens() int { return l.tokens }
 
 // First returns the oldest message; ok is false if there is none.
@@ -109,7 +109,7 @@ func (l Log) Without(sp Span) Log {
 func (l Log) Insert(messages []Message) Log {
 	for len(messages) > 0 {
 		n := len(messages)
-		if next := l.chunkOf(messages[0].Seq); next < len(l.chunks) { // as many as stand before the next message of the log
+		if next := l.chunkOf(messages[0].Seq); next < len(l.chunks) { // as many as come before the next message of the log
 			for m := range l.In(Span{messages[0].Seq, 1<<63 - 1}) {
 				n = sort.Search(len(messages), func(i int) bool { return messages[i].Seq > m.Seq })
 				break
@@ -121,7 +121,7 @@ func (l Log) Insert(messages []Message) Log {
 	return l
 }
 
-// chunkOf is the index of the first chunk that ends at seq or behind it.
+// chunkOf returns the index of the first chunk that ends at seq or after it.
 func (l Log) chunkOf(seq int64) int {
 	return sort.Search(len(l.chunks), func(i int) bool { return l.chunks[i].last() >= seq })
 }
@@ -129,7 +129,7 @@ func (l Log) chunkOf(seq int64) int {
 // splice returns the log with messages in place of those of a span.
 func (l Log) splice(sp Span, messages []Message) Log {
 	from := l.chunkOf(sp.From)
-	to := from // the first chunk behind the span
+	to := from // the first chunk after the span
 	for to < len(l.chunks) && l.chunks[to].first() <= sp.To {
 		to++
 	}

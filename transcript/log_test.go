@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLog holds a Log to a plain slice through any changes.
+// TestLog compares a Log with a plain slice through random changes.
 func TestLog(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var l transcript.Log

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Message is what the rules of summaries need of a row of the transcript; texts stay with
-// the caller.
+// Message is the part of a transcript row that the rules of summaries need; the caller keeps the
+// texts.
 type Message struct {
 	Seq    int64 // place in the conversation, from 1
-	Turn   int64 // seq of the first message of its turn; its own for a message nobody answers
+	Turn   int64 // seq of the first message of its turn; its own for a message that gets no answer
 	Time   time.Time
 	Tokens int // what it costs in the prompt
 }
@@ -28,10 +28,10 @@ func (sp Span) Overlaps(other Span) bool {
 // Within reports whether the span lies in other.
 func (sp Span) Within(other Span) bool { return other.From <= sp.From && sp.To <= other.To }
 
-// beside is the span with the seqs next to it.
+// beside returns the span extended by the seqs next to it.
 func (sp Span) beside() Span { return Span{sp.From - 1, sp.To + 1} }
 
-// hull is the shortest span over two.
+// hull returns the shortest span over both.
 func (sp Span) hull(other Span) Span {
 	switch {
 	case sp.To == 0:
@@ -42,7 +42,8 @@ func (sp Span) hull(other Span) Span {
 	return Span{min(sp.From, other.From), max(sp.To, other.To)}
 }
 
-// Gaps returns what of the span no row covers. The rows are in order and do not overlap.
+// Gaps returns the parts of the span that no row covers. The rows are in order and do not
+// overlap.
 func (sp Span) Gaps(rows []Summary) (free []Span) {
 	from := sp.From
 	for _, row := range rows {

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAnyHistory makes random histories, and after each change holds the state to its
-// invariants, every summary to its messages, and every older state to what it was.
+// TestAnyHistory makes random histories, and after each change checks the state's invariants,
+// every summary against its messages, and that no older state has changed.
 func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &history{conversation: newConversation(t), rt: rt}
@@ -29,7 +29,7 @@ func TestAnyHistory(t *testing.T) {
 	})
 }
 
-// failing lets what a conversation finds end the history, so that rapid shrinks it.
+// failing makes a failed check of a conversation end the history, so that rapid shrinks it.
 type failing struct {
 	testing.TB
 	rt *rapid.T
@@ -62,8 +62,8 @@ func (h *history) talk() {
 	}
 }
 
-// turns are the spans of the turns that a job may take, oldest first, that no prepared
-// summary is made of.
+// turns returns the spans of the turns that a job may take, oldest first: those that no prepared
+// or running summary covers.
 func (h *history) turns() (turns []transcript.Span) {
 	for m := range h.s.Messages.All() {
 		taken := slices.ContainsFunc(slices.Concat(h.s.Prepared, h.s.Running), func(row transcript.Summary) bool { return row.Covers(m.Seq) })
@@ -106,7 +106,7 @@ func (h *history) by() transcript.By {
 	return rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(h.rt, "by")
 }
 
-// coverSome applies some of what is prepared; undoing that gives what was before.
+// coverSome applies some of the prepared summaries; undoing that restores the state before.
 func (h *history) coverSome() {
 	var ids []int64
 	for _, row := range h.s.Prepared {
@@ -139,7 +139,7 @@ func (h *history) coverSome() {
 	}
 }
 
-// rollUp begins a rollup of neighbours.
+// rollUp starts a rollup of neighbours.
 func (h *history) rollUp() {
 	rows := h.s.Summaries
 	if len(rows) < 2 {
@@ -158,7 +158,7 @@ func (h *history) rollUp() {
 	}
 }
 
-// repair begins a repair of a summary, or of its newest messages.
+// repair starts a repair of a summary, or of its newest messages.
 func (h *history) repair() {
 	var rows []transcript.Summary
 	for _, row := range h.s.Summaries {
@@ -189,7 +189,7 @@ func (h *history) undoOne() {
 	_ = h.undo() // there may be nothing to undo
 }
 
-// any is a message, wherever it is.
+// any returns a message, wherever it is.
 func (h *history) any() (m transcript.Message, ok bool) {
 	seqs := h.between(transcript.Span{From: 1, To: h.s.NextSeq})
 	if len(seqs) == 0 {

@@ -15,8 +15,8 @@ var (
 	ErrEmpty = errors.New("the session holds no message")
 )
 
-// State is what a conversation's prompt is made of. It is immutable: With returns the next
-// one, which shares all that stayed the same. The zero value is not a State; see New.
+// State is what a conversation's prompt is built from. It is immutable: With returns the next
+// one, which shares everything that stayed the same. The zero value is not a State; see New.
 type State struct {
 	Marks
 	Messages  Log       // verbatim: those of the session that no applied summary covers
@@ -27,36 +27,36 @@ type State struct {
 	Sets      []Set     // applied in this session and not undone, oldest first
 }
 
-// Marks are the versions and places of a conversation: one row of the store.
+// Marks are the versions and positions of a conversation: one row of the store.
 type Marks struct {
-	Version      int64 // raised by each change
-	HeadVersion  int64 // the version in which what stands above the verbatim messages last changed
-	NextSeq      int64 // of the next message
-	NextSummary  int64 // id of the next summary
+	Version      int64 // incremented by each change
+	HeadVersion  int64 // the version in which the part above the verbatim messages last changed
+	NextSeq      int64 // seq of the next message
+	NextSummary  int64 // ID of the next summary
 	SessionStart int64 // the first seq of the session
 	InSession    int   // messages of the session that were not deleted
-	Open         int64 // the turn that waits for its answer; 0: none
+	Open         int64 // the turn waiting for its answer; 0: none
 	ClearedTo    int64 // tool results up to this seq are shown cleared
 	Spared       Span  // what an undo brought back: left alone until the aggressive level
 }
 
-// Set is what was applied together, as far as it lies in the session, for Undo.
+// Set is what was applied together, as far as it is in the session, for Undo.
 type Set struct {
 	Version       int64   // in which it was applied
 	Made          []int64 // summaries that became applied
-	Ended         []int64 // summaries that ended with that; some of Made, where one was rolled up at once
+	Ended         []int64 // summaries that ended with that; includes some of Made if they were rolled up immediately
 	Over          []Span  // of the summaries made
 	Hid           []Span  // of messages that were verbatim before
 	Messages      int     // in Hid
 	ClearedBefore int64   // ClearedTo before it was applied
-	Changed       bool    // a message of it was edited or deleted since
+	Changed       bool    // one of its messages was edited or deleted since
 }
 
 // setsKept is how many sets can be undone, one after the other.
 const setsKept = 64
 
-// Unstored is the least id of summaries that a change adds to a state that begins with it as
-// NextSummary: the store gives them ids of its own.
+// Unstored is the lowest ID of the summaries that a change adds to a state with NextSummary set
+// to it: the store assigns its own IDs.
 const Unstored = 1 << 62
 
 // New returns the state of an empty conversation.
@@ -77,8 +77,8 @@ func (s *State) covering(sp Span) []Summary {
 	return s.Summaries[from:to]
 }
 
-// session returns the session in which a span lies; ok is false if it lies in none, or
-// reaches over the end of one.
+// session returns the session that contains a span; ok is false if none does, or if the span
+// crosses the end of one.
 func (s *State) session(sp Span) (session Span, ok bool) {
 	for _, session := range s.Sessions {
 		if sp.Within(session) {
@@ -89,8 +89,8 @@ func (s *State) session(sp Span) (session Span, ok bool) {
 	return current, sp.Within(current)
 }
 
-// put enters a summary where its status belongs, and takes the messages that it covers out
-// of the log. It belongs to With and draft, which own s.
+// put stores a summary in the list for its status, and removes the messages that it covers from
+// the log. Only With and draft, which own s, call it.
 func (s *State) put(row Summary) {
 	s.Running = withRow(s.Running, row, row.State == Running)
 	s.Prepared = withRow(s.Prepared, row, row.State == Prepared)
@@ -101,7 +101,7 @@ func (s *State) put(row Summary) {
 	}
 }
 
-// withRow returns rows with row in place of the one with its id, or without that one.
+// withRow returns rows with row replacing the one with its ID, or without that one.
 func withRow(rows []Summary, row Summary, in bool) []Summary {
 	i := indexOf(rows, row.ID)
 	switch {

@@ -26,11 +26,10 @@ func (s *State) Append(messages ...Message) (Change, error) {
 	return c, nil
 }
 
-// Begin adds a job: the summary that it is going to make, with the span, kind, trigger, level
-// and, of a rollup, children. An edit or deletion of a message that it reads makes it stale,
-// so Prepare compares nothing. The next state has the summary, with its id, as the last of
-// Running. ErrSpan: the span ends after the newest message, crosses the end of a session, or
-// reaches into the open turn.
+// Begin adds a job: the summary to make, with the span, kind, trigger, level and, for a rollup,
+// children. An edit or deletion of a message that it reads makes it stale, so Prepare compares
+// nothing. The next state has the summary, with its ID, as the last of Running. ErrSpan: the span
+// ends after the newest message, crosses the end of a session, or reaches into the open turn.
 func (s *State) Begin(sum Summary) (Change, error) {
 	_, inOne := s.session(sum.Span)
 	if !inOne || sum.From > sum.To || s.Open != 0 && sum.To >= s.Open {
@@ -43,10 +42,9 @@ func (s *State) Begin(sum Summary) (Change, error) {
 	return d.change(), nil
 }
 
-// Prepare stores the result of a job: the summary as it was begun, with its text, tokens,
-// sources, maker and, where it covers only a part of another summary, the number of its
-// messages. Cover applies it. ErrStale: what the job read has changed, and the summary must
-// not be used.
+// Prepare stores the result of a job: the summary as it was started, with its text, tokens,
+// sources, maker and, where it covers only a part of another summary, the number of its messages.
+// Cover applies it. ErrStale: what the job read has changed, and the summary must not be used.
 func (s *State) Prepare(sum Summary) (Change, error) {
 	i := indexOf(s.Running, sum.ID)
 	if i < 0 {
@@ -60,7 +58,7 @@ func (s *State) Prepare(sum Summary) (Change, error) {
 	return d.change(), nil
 }
 
-// Fail ends a job that made no summary, with the cause in words for people.
+// Fail ends a job that produced no summary; cause is in words for people.
 func (s *State) Fail(id int64, cause string) Change {
 	i := indexOf(s.Running, id)
 	if i < 0 {

@@ -2,8 +2,8 @@ package transcript
 
 import "time"
 
-// Kind says what a summary is. The values of this type and the next three are those of the
-// database and of what is printed.
+// Kind says what a summary is. The values of this type and the next three appear in the database
+// and in output.
 type Kind string
 
 // The kinds of summaries.
@@ -23,7 +23,7 @@ const (
 	Nobody     By = "emergency"  // a placeholder
 )
 
-// Status is where a summary stands in its life:
+// Status is a summary's place in its life cycle:
 // running -> prepared -> applied -> rolled up | replaced | undone; running -> failed;
 // running or prepared -> stale.
 type Status string
@@ -54,14 +54,14 @@ const (
 	OnRepair     Trigger = "repair"
 	OnRollup     Trigger = "rollup"
 	OnPrepare    Trigger = "prepare" // ahead of the level that will need it
-	OnNew        Trigger = "new"     // somebody began a new session
+	OnNew        Trigger = "new"     // a user started a new session
 )
 
-// MaxLevel bounds how often a text is summarized again: a leaf or a placeholder is of level
-// 0, a rollup one above its highest child.
+// MaxLevel limits how often a text is summarized again: a leaf or a placeholder has level 0, a
+// rollup one more than its highest child.
 const MaxLevel = 12
 
-// Summary is a row that stands for a span in the prompt.
+// Summary is a row that represents a span in the prompt.
 type Summary struct {
 	ID      int64
 	Kind    Kind
@@ -71,22 +71,22 @@ type Summary struct {
 	Level   int
 
 	Span                       // whole turns
-	FromTime, ToTime time.Time // when the first and the last message of the span were said
+	FromTime, ToTime time.Time // when the first and the last message of the span were sent
 	Messages         int       // in the span, deleted ones not counted
 	Children         []int64   // of a rollup, oldest first
-	Sources          []int64   // of the extractive summarizer: the messages a rollup of it chooses among; 0 is what workers wrote below it
+	Sources          []int64   // for the extractive summarizer: the messages its rollup chooses from; 0 means workers' text below it
 
-	Text   string // empty for a placeholder, whose words are made when it is rendered
+	Text   string // empty for a placeholder, whose text is generated when it is rendered
 	Tokens int    // what it costs in the prompt
 
 	Model      string // the worker's model; empty for the others
-	Focus      string // what the person who asked wants kept, in their words
+	Focus      string // what the user who asked for it wants kept, in their words
 	PolicyHash string // of the policy the job started with
 	Error      string // why it failed, in words for people
 
-	AwaitsModel bool     // a model is still to summarize it
-	Declined    Declined // by a model, while it awaited a model
-	Cut         bool     // only a part of a summary, as a plan sees it; its text may tell of the rest
+	AwaitsModel bool     // a model still has to summarize it
+	Declined    Declined // by a model, while the summary awaited one
+	Cut         bool     // only a part of a summary, as a plan sees it; its text may cover the rest too
 }
 
 // Declined says how often in a row, when last, and which model declined to summarize a span.
@@ -99,15 +99,15 @@ type Declined struct {
 // placeholderTokens is what a placeholder costs in the prompt.
 const placeholderTokens = 24
 
-// NeedsRepair reports whether a model may still replace the summary by a better one.
+// NeedsRepair reports whether a model may still replace the summary with a better one.
 func (sum Summary) NeedsRepair() bool { return sum.By != Worker || sum.AwaitsModel }
 
-// IsRollup reports whether the summary is one of summaries, with or without its text.
+// IsRollup reports whether the summary is a summary of summaries, with or without its text.
 func (sum Summary) IsRollup() bool { return sum.Kind == Rollup || len(sum.Children) > 0 }
 
-// Edited returns the summary after a message that it reads was edited. A job is stale. A text
-// by a worker stays until it is repaired; the extractive summarizer writes another one. The
-// store does this to rows that the State does not hold, too.
+// Edited returns the summary after an edit of a message that it reads. A job becomes stale. A
+// worker's text stays until it is repaired; the extractive summarizer writes a new one. The store
+// also does this to rows that the State does not hold.
 func (sum Summary) Edited() Summary {
 	switch {
 	case sum.State == Running || sum.State == Prepared:
@@ -121,11 +121,11 @@ func (sum Summary) Edited() Summary {
 	return sum.emptied()
 }
 
-// Without returns the summary after messages that it reads were deleted, or others whose
-// words its text repeats. A job is stale, and no row keeps its text: an applied one becomes a
-// placeholder, or ends if nothing is left behind it. A rollup keeps its children. The store
-// does this to rows that the State does not hold, too; deleted are the messages that were
-// there until now.
+// Without returns the summary after a deletion of messages that it reads, or of others whose
+// words its text repeats. A job becomes stale, and no row keeps its text: an applied one becomes
+// a placeholder, or ends if it no longer covers any message. A rollup keeps its children. The
+// store also does this to rows that the State does not hold; deleted are the messages that
+// existed until now.
 func (sum Summary) Without(deleted []int64) Summary {
 	if sum.State == Running || sum.State == Prepared {
 		return sum.ended(Stale)
@@ -141,7 +141,7 @@ func (sum Summary) Without(deleted []int64) Summary {
 	return sum
 }
 
-// emptied is the summary without its text: a placeholder, if it is or was shown.
+// emptied returns the summary without its text: a placeholder, if it is or was shown.
 func (sum Summary) emptied() Summary {
 	sum.Text, sum.Sources = "", nil
 	switch sum.State {
@@ -152,7 +152,7 @@ func (sum Summary) emptied() Summary {
 	return sum
 }
 
-// ended is the summary in a state in which it is not shown and never will be.
+// ended returns the summary in a state in which it is not shown and never will be.
 func (sum Summary) ended(as Status) Summary {
 	sum.State = as
 	if as == Stale || as == Failed {

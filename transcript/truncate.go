@@ -2,10 +2,10 @@ package transcript
 
 import "slices"
 
-// Truncate hides the verbatim messages of spans behind placeholders, at once and without a
+// Truncate hides the verbatim messages of spans behind placeholders, immediately and without a
 // summary. Each of rows gives a span of whole turns of the session, a trigger, and whether a
-// model is to repair it. A placeholder takes in those that lie in its span or next to it.
-// clearTo is like that of Cover. A truncation cannot be undone.
+// model should repair it. A placeholder absorbs those in its span or next to it. clearTo is like
+// that of Cover. A truncation cannot be undone.
 func (s *State) Truncate(rows []Summary, clearTo int64) Change {
 	d := s.draft()
 	for _, row := range rows {
@@ -15,7 +15,7 @@ func (s *State) Truncate(rows []Summary, clearTo int64) Change {
 	return d.headChange()
 }
 
-// hide puts what is verbatim of a span behind placeholders, one between each two summaries.
+// hide puts the verbatim messages of a span behind placeholders, one between each two summaries.
 func (d *draft) hide(like Summary) {
 	walls := slices.DeleteFunc(slices.Clone(d.covering(like.Span)), func(row Summary) bool { return row.Kind == Placeholder })
 	for _, gap := range like.Gaps(walls) {
@@ -24,8 +24,7 @@ func (d *draft) hide(like Summary) {
 	}
 }
 
-// putPlaceholder puts a span with verbatim messages and without summaries behind one
-// placeholder.
+// putPlaceholder puts a span with verbatim messages and without summaries behind one placeholder.
 func (d *draft) putPlaceholder(like Summary) {
 	row := Summary{
 		Kind: Placeholder, By: Nobody, State: Applied, Trigger: like.Trigger, Span: like.Span,
@@ -49,8 +48,8 @@ func (d *draft) putPlaceholder(like Summary) {
 	d.add(row)
 }
 
-// TakeIn returns a placeholder that stands for those of rows in its span and next to it too,
-// and these.
+// TakeIn returns a placeholder that also covers the placeholders of rows in its span and next to
+// it, and returns those.
 func (sum Summary) TakeIn(rows []Summary) (grown Summary, taken []Summary) {
 	grown = sum
 	for _, old := range rows {
@@ -69,7 +68,7 @@ func (sum Summary) TakeIn(rows []Summary) (grown Summary, taken []Summary) {
 	return grown, taken
 }
 
-// Clear shows the tool results up to seq to cleared.
+// Clear marks the tool results up to seq to as cleared.
 func (s *State) Clear(to int64) Change {
 	if to <= s.ClearedTo {
 		return s.none()
@@ -79,12 +78,12 @@ func (s *State) Clear(to int64) Change {
 	return d.headChange()
 }
 
-// EndContexts shows no turn context any more but that of the open turn.
+// EndContexts stops showing turn contexts, except that of the open turn.
 func (s *State) EndContexts() Change { return s.draft().headChange() }
 
-// NewSession ends the session: what of it is verbatim is hidden behind placeholders, and the
-// next message begins the next session. awaitsModel: a model is to repair them. ErrOpen: a turn
-// waits for its answer. ErrEmpty: there is nothing to leave behind.
+// NewSession ends the session: its verbatim messages are hidden behind placeholders, and the next
+// message begins the next session. awaitsModel: a model should repair the placeholders. ErrOpen:
+// a turn is waiting for its answer. ErrEmpty: there is nothing to leave behind.
 func (s *State) NewSession(awaitsModel bool) (Change, error) {
 	switch {
 	case s.Open != 0:

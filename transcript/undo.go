@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// Why nothing can be undone.
+// The reasons why nothing can be undone.
 var (
 	ErrNothingApplied = errors.New("nothing was summarized that could be undone")
 	ErrChangedSince   = errors.New("what was summarized last has changed since: messages in it were edited or deleted, or it was hidden or replaced")
 	ErrHiddenSince    = errors.New("messages behind what was summarized last were hidden since")
 )
 
-// Needs is what of the store an Undo needs.
+// Needs lists what an Undo needs from the store.
 type Needs struct {
 	Set       int64   // the version in which the set was applied
 	Messages  []Span  // that were verbatim before
 	Summaries []int64 // that ended with the set
 }
 
-// Loaded is what was read of the store.
+// Loaded is what was read from the store.
 type Loaded struct {
 	Needs
 	Read []Message // in the spans, by seq
 	Rows []Summary // with the ids
 }
 
-// UndoNeeds returns what Undo needs to take back the latest applied set of the session.
+// UndoNeeds returns what Undo needs to undo the latest applied set of the session.
 // ErrNothingApplied, ErrChangedSince, ErrHiddenSince: it cannot be undone.
 func (s *State) UndoNeeds() (Needs, error) {
 	if len(s.Sets) == 0 {
@@ -50,10 +50,10 @@ func within(sp Span, spans []Span) bool {
 	return slices.ContainsFunc(spans, func(other Span) bool { return sp.Within(other) })
 }
 
-// Undo undoes the latest applied set: what it hid is verbatim again, and the summaries
-// that it rolled up or replaced are applied again. What is prepared or being made of the
-// same messages becomes stale, and what came back is spared. Memories stay. ErrStale:
-// another set is the latest by now; read again.
+// Undo undoes the latest applied set: what it hid is verbatim again, and the summaries that it
+// rolled up or replaced are applied again. Prepared summaries and jobs over the same messages
+// become stale, and what came back is spared. Memories stay. ErrStale: another set is the latest
+// by now; read again.
 func (s *State) Undo(l Loaded) (Change, error) {
 	needs, err := s.UndoNeeds()
 	if err != nil {
@@ -70,14 +70,14 @@ func (s *State) Undo(l Loaded) (Change, error) {
 		}
 	}
 	for _, row := range l.Rows {
-		if slices.Contains(set.Made, row.ID) { // it was rolled up at once
+		if slices.Contains(set.Made, row.ID) { // it was rolled up immediately
 			d.put(row.ended(Undone))
 			continue
 		}
 		if row.State == Replaced {
 			d.Spared = d.Spared.hull(row.Span)
 		}
-		if row.State = Applied; row.Text == "" { // it repeated what was deleted elsewhere
+		if row.State = Applied; row.Text == "" { // it repeated text deleted elsewhere
 			row = row.emptied()
 		}
 		d.put(row)

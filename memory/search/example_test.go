@@ -11,7 +11,7 @@ import (
 	"cairn/words"
 )
 
-// talk is a transcript in memory: message n has the number n+1.
+// talk is a transcript in memory: message n has the seq n+1.
 type talk []search.Message
 
 func (t talk) Size() int                    { return len(t) }

@@ -1,5 +1,5 @@
-// Looking up: which terms of the index a question asks for. A word that occurs nowhere
-// is taken for a typo.
+// Looking up: which index terms a question asks for. A word that occurs nowhere is treated as a
+// typo.
 
 package search
 
@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// maxTerms is how many terms of a question are read: the rarest, and of equally
-	// rare ones the last, for a question stands behind what it is about.
+	// maxTerms is how many terms of a question are read: the rarest, and of equally rare ones the
+	// last, because a question comes after its subject.
 	maxTerms = 64
 
-	typosCorrected = 4 // words of one question; each costs some hundred looks at the index
-	spellings      = 3 // that are tried of one
+	typosCorrected = 4 // words of one question; each costs some hundred index lookups
+	spellings      = 3 // tried for each word
 )
 
-// lookUp notes the terms to read, sorted, so that scores add up in one order: those of the
-// question that occur, and for a word that occurs nowhere what it may be a typo of. Names of
-// members are none of them, misspelt or not: the question is about these people.
+// lookUp sets the terms to read, sorted, so that scores always add up in the same order: those of
+// the question that occur in the index, and for a word that occurs nowhere the terms it may be a
+// typo of. It leaves out names of members, misspelt or not: the question is about these people.
 func (q *Query) lookUp(in Index) error {
 	stems, err := words.StemsToFind(q.text, in.Languages)
 	if err != nil {
@@ -70,8 +70,8 @@ func (q *Query) lookUp(in Index) error {
 	return nil
 }
 
-// correct returns for the words of the question that occur nowhere the terms that they may
-// be typos of, and adds their frequencies. It takes the names of members out of the question.
+// correct returns, for the words of the question that occur nowhere, the terms that they may be
+// typos of, and adds their frequencies. It removes the names of members from the question.
 func (q *Query) correct(in Index, frequencies map[string]int) (map[string][]string, error) {
 	corrections := make(map[string][]string) // by the term of a typo
 	var terms, corrected []string

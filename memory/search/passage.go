@@ -1,4 +1,4 @@
-// Passages: the part of what was found that a question is about.
+// Passages: the part of a found text that a question is about.
 
 package search
 
@@ -11,12 +11,11 @@ import (
 	"cairn/words"
 )
 
-// pieces is how many a passage is made of: where it begins is as exact as that.
+// pieces is how many pieces make up a passage: its start is only that precise.
 const pieces = 4
 
-// Passage is the stretch of a text, of at most so many characters, in which the terms that
-// were looked up are worth most, each counted once, and what they are worth there. What is
-// left out is marked by "…".
+// Passage returns the stretch of a text, of at most most characters, in which the question's
+// terms are worth most, each counted once, and that worth. "…" marks what is left out.
 func (q *Query) Passage(text string, most int) (part string, worth float64) {
 	all := []string{text}
 	if utf8.RuneCountInString(text) > most {
@@ -29,7 +28,7 @@ func (q *Query) Passage(text string, most int) (part string, worth float64) {
 			has[i][term] = true
 		}
 	}
-	first, upto := 0, 0 // the best stretches begin with these pieces: the one in the middle shows what is around it
+	first, upto := 0, 0 // the best stretches begin with these pieces: the middle one shows the context
 	for i := range max(len(all)-pieces+1, 1) {
 		sum := 0.0
 		for _, t := range q.terms {
@@ -62,8 +61,7 @@ func (t term) in(terms map[string]bool) bool {
 	return terms[t.text] || slices.ContainsFunc(t.stems, func(stem string) bool { return terms[stem] })
 }
 
-// split cuts a text into pieces of at most so many characters, behind a blank where a
-// piece has one.
+// split cuts a text into pieces of at most most characters, after a space where a piece has one.
 func split(text string, most int) (all []string) {
 	for text != "" {
 		end, blank, n := len(text), 0, 0

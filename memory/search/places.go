@@ -1,4 +1,4 @@
-// Places: where in a transcript, and near what, the terms of a question occur.
+// Places: where in a transcript, and near which messages, the terms of a question occur.
 
 package search
 
@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// postingsRead bounds what one question reads of the index. Rare terms come first;
-// of a term for which nothing is left only what is around the best found so far is read.
+// postingsRead limits how many postings one question reads. Rare terms come first; a term beyond
+// the limit is read only around the best messages found so far.
 const postingsRead = 2000
 
-// place is where a term occurs in a transcript, or near.
+// place is a message in which a term occurs, or near which it occurs.
 type place struct {
 	seq    int64
 	count  float64 // in the message
-	near   float64 // in the message and, for less, in those around it
-	length int     // terms of the message; 0: it does not have this one
+	near   float64 // in the message and, with less weight, in those around it
+	length int     // terms of the message; 0: the term is not in it
 }
 
 // trace is a term and the places where it occurs.
 type trace struct {
 	term
 	places []place // by seq
-	common bool    // not read whole
+	common bool    // not read completely
 }
 
-// at is the place of a message.
+// at returns the place of a message.
 func (t trace) at(seq int64) place {
 	if i, found := slices.BinarySearchFunc(t.places, seq, func(p place, seq int64) int { return cmp.Compare(p.seq, seq) }); found {
 		return t.places[i]
@@ -59,8 +59,8 @@ func spread(postings []Posting) []place {
 	return places
 }
 
-// traces reads the places of the question's terms, the rarest first, as far as
-// postingsRead goes, but at least some of the rarest.
+// traces reads the places of the question's terms, the rarest first, up to postingsRead, but at
+// least some of the rarest.
 func (q *Query) traces(in Transcript) ([]trace, error) {
 	if err := q.lookUp(in); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Queries: what a question asks for, whom it is about, and of what time.
+// Queries: what a question asks for, about whom, and about which time.
 
 package search
 
@@ -11,22 +11,22 @@ import (
 	"cairn/words"
 )
 
-// Query is a question as ranking reads it.
+// Query is a parsed question.
 type Query struct {
 	text    string
-	words   []words.Word // that tell something, each term once, in their order
+	words   []words.Word // the meaningful ones, each term once, in order
 	single  bool         // it has one such word
 	first   bool         // it says I, me, my
 	asker   string
 	dates   []words.Span
 	when    bool   // it asks for a time
-	speaker string // whom it is about; empty: no member
+	speaker string // whom it is about; empty: not a member
 	terms   []term // that were looked up
 }
 
 const maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end
 
-// Parse reads a question that somebody, who may be unknown, asks at a time: "yesterday" is the day
+// Parse reads a question; asker may be unknown. now is when it is asked: "yesterday" is the day
 // before it, in its time zone.
 func Parse(text, asker string, now time.Time) *Query {
 	if len(text) > maxQuery {
@@ -47,15 +47,15 @@ func Parse(text, asker string, now time.Time) *Query {
 	return q
 }
 
-// IsAbout reports whether one of the names is that of the member the question is about. It
-// is known when the question was looked up.
+// IsAbout reports whether one of the names is that of the member the question is about. The
+// question must have been looked up.
 func (q *Query) IsAbout(names ...string) bool {
 	return q.speaker != "" && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, q.speaker) })
 }
 
-// about takes the names of members out of the words, for they occur in everything
-// that these said, and notes whom the question is about: the member it names first,
-// else the asker if it says I. If names are all there is, they stay.
+// about removes the names of members from the words, because they occur in everything these
+// members said, and sets whom the question is about: the member it names first, else the asker if
+// it says I. If the question consists only of names, they stay.
 func (q *Query) about(members map[string]string) {
 	for _, w := range q.words {
 		if name := members[w.Term]; name != "" && q.speaker == "" {
@@ -71,12 +71,12 @@ func (q *Query) about(members map[string]string) {
 	}
 }
 
-// weak are the terms of words with which people put questions, and of the lightest verbs.
+// weak are the terms of words that only phrase a question, and of the lightest verbs.
 var weak = setOf(words.Terms(`activity according ask certain describe discuss do event example explain express feel get go happen
 kind like long make many mention name new recent recently say share sort specific talk tell thing think time type
 use various want way`))
 
-// timeWords tell when something was, beside dates.
+// timeWords say when something was, besides dates.
 var timeWords = setOf(strings.Fields(`ago before day days last later month months morning next night recently since soon spring
 summer tomorrow tonight week weeks weekend winter year years monday tuesday wednesday thursday friday saturday
 sunday just`))
@@ -86,7 +86,7 @@ var (
 	whenWords   = setOf(strings.Fields("when wann いつ quand cuando когда"))
 )
 
-// tellsTime reports whether a word of text tells a time. It is asked for many messages.
+// tellsTime reports whether a word of text says a time. It is called for many messages.
 func tellsTime(text string) bool {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if len(word) <= len("wednesday") && timeWords[strings.ToLower(word)] {

@@ -1,4 +1,4 @@
-// Ranking by words: BM25, in which neighbours count too.
+// Ranking by words: BM25 that also counts neighbours.
 
 package search
 
@@ -11,19 +11,19 @@ import (
 // The weights were measured on long conversations with questions, see bench recall:
 // each is a round number near the best, on a broad hill.
 const (
-	// k1 and b are BM25's: in short texts a word said twice tells little more than
-	// one said once, and length tells little about worth.
+	// k1 and b are BM25's: in short texts, a word repeated means little more than a word used
+	// once, and length means little.
 	k1 = 0.6
 	b  = 0.4
 
 	// ordinary is the number of terms of a text of ordinary length.
 	ordinary = 12
 
-	weakWord = 0.6 // a word with which people put questions
+	weakWord = 0.6 // a word that only phrases a question
 )
 
-// nearby is what a word counts in the messages around the one it occurs in, those
-// after it with a positive offset: people repeat little of what was just said.
+// nearby is what a word counts for the messages around the one it occurs in, later ones with a
+// positive offset: people rarely repeat what was just said.
 var nearby = [...]struct {
 	offset int64
 	weight float64
@@ -31,22 +31,22 @@ var nearby = [...]struct {
 
 const (
 	afterwards = 0.4
-	answering  = 1 // instead, where the word is in a question and the next message is somebody else's
+	answering  = 1 // instead, where the word is in a question and the next message is by someone else
 )
 
-// Reach is how far away a word counts, in messages.
+// Reach is how far a word counts, in messages.
 const Reach = 3
 
-// term is a word of a question that occurs somewhere.
+// term is a word of a question that occurs in the index.
 type term struct {
 	text      string
-	stems     []string // of its word, by the rules of the languages that are spoken here
+	stems     []string // of its word, by the rules of the languages spoken in the conversation
 	frequency int      // in how many documents it occurs
 	worth     float64  // its idf, and what kind of word it is
 }
 
-// read reads the postings of the term and of its stems, by document. A word that is
-// found by several of them occurs as often as by the one that finds it most.
+// read reads the postings of the term and of its stems, by document. If several of them find a
+// word, it counts as often as for the one that finds it most.
 func (t term) read(postings func(term string) ([]Posting, error)) (all []Posting, err error) {
 	for _, text := range append([]string{t.text}, t.stems...) {
 		more, err := postings(text)
@@ -61,13 +61,13 @@ func (t term) read(postings func(term string) ([]Posting, error)) (all []Posting
 	return slices.CompactFunc(all, func(x, y Posting) bool { return x.Document == y.Document }), nil
 }
 
-// idf is what a term is worth that occurs in so many of all documents.
+// idf returns the worth of a term that occurs in frequency of all documents.
 func idf(frequency, all int) float64 {
 	f, n := float64(frequency), float64(max(all, frequency))
 	return math.Log(1 + (n-f+0.5)/(f+0.5))
 }
 
-// gain is what the term adds to the score of a document in which it occurs so often.
+// gain returns what the term adds to the score of a document in which it occurs count times.
 func (t term) gain(count float64, length int) float64 {
 	return t.worth * count * (k1 + 1) / (count + k1*(1-b+b*float64(length)/ordinary))
 }

@@ -1,6 +1,6 @@
-// Package search finds and ranks texts by what a question asks: its words, also
-// misspelt or in other forms, whom it is about, and of what time. It is pure: the
-// index is behind an interface. It imports words, and nothing else of Cairn.
+// Package search finds and ranks texts that answer a question: by its words, including misspelt
+// and inflected ones, by whom it is about, and by time. It is pure: the index is behind an
+// interface. It imports words, and nothing else of Cairn.
 package search
 
 import (
@@ -17,18 +17,18 @@ type Posting struct {
 	Length   int // of the document, in terms
 }
 
-// Index is an index of documents, as far as a question may reach.
+// Index is an index of documents, limited to those a question may reach.
 type Index interface {
 	Size() int                                          // documents
-	Frequencies(terms []string) (map[string]int, error) // in how many documents each term occurs, if in any
+	Frequencies(terms []string) (map[string]int, error) // in how many documents each term occurs; terms that occur in none are missing
 	Known(terms []string) ([]string, error)             // those of the terms that occur, in their order
 	Languages() ([]string, error)                       // of the stems that occur, see words.Stems
-	Members(terms []string) (map[string]string, error)  // the names of members that the terms are parts of
+	Members(terms []string) (map[string]string, error)  // the names of members that contain the terms
 	Postings(term string, limit int) ([]Posting, error) // the newest, by document
 }
 
-// Transcript is the index of a conversation. Its documents are messages: the numbers of
-// neighbours are too.
+// Transcript is the index of a conversation. Its documents are messages; neighbours have
+// consecutive numbers.
 type Transcript interface {
 	Index
 	Around(term string, seqs []int64) ([]Posting, error) // those at most Reach away from one of the messages
@@ -42,25 +42,26 @@ type Message struct {
 	Text      string
 	Captions  string // and names of what came with it
 	Assistant bool   // the bot said it
-	Answers   bool   // the message before it is somebody else's question
+	Answers   bool   // the message before it is a question by someone else
 	Time      time.Time
 	Length    int // about how many terms it has
 }
 
-// Hit is a message that was found.
+// Hit is a message found by a question.
 type Hit struct {
 	Message
 	Score
 }
 
-// Score tells how well something answers, the higher the better within one answer.
+// Score is how well something answers a question, the higher the better; it is comparable only
+// within one answer.
 type Score struct {
 	Total float64
 	Parts []Part // Total is their sum
 }
 
-// Part is what one thing adds to a score, or takes away from it: words, neighbours,
-// speaker, date, …
+// Part is what one factor adds to a score, or subtracts from it: words, neighbours, speaker,
+// date, …
 type Part struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -77,12 +78,12 @@ func (s *Score) Add(name string, value float64) {
 // times multiplies the score.
 func (s *Score) times(name string, factor float64) { s.Add(name, s.Total*(factor-1)) }
 
-// examined is how many messages are weighed by more than their words, at least.
+// examined is the least number of messages that are weighed by more than their words.
 const examined = 100
 
-// Messages returns the messages between two that answer the question, at most limit, the
-// best first; of equally good ones the newer first. A message is found by its own words
-// and by those of its neighbours. The cost is bounded, however long the transcript is.
+// Messages returns the messages between from and to that answer the question, at most limit, the
+// best first; of equally good ones the newer first. It finds a message by its own words and by
+// those of its neighbours. The cost is bounded, however long the transcript is.
 func (q *Query) Messages(in Transcript, from, to int64, limit int) ([]Hit, error) {
 	traces, err := q.traces(in)
 	if err != nil {
@@ -102,7 +103,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) ([]Hit, error
 	var hits []Hit
 	for _, m := range messages {
 		h := Hit{Message: m}
-		// Nobody asks a question with one word: what has it is wanted.
+		// No one asks a question in one word: any message that has it is wanted.
 		if h.weigh(q, traces) || !q.single {
 			hits = append(hits, h)
 		}
@@ -113,7 +114,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) ([]Hit, error
 	return hits[:min(limit, len(hits))], nil
 }
 
-// Scores returns what the words of the question are worth in the documents that have any.
+// Scores returns the worth of the question's words in each document that has any.
 func (q *Query) Scores(in Index) (map[int64]float64, error) {
 	if err := q.lookUp(in); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Weighing: how well a message answers a question, by more than its words.
+// Weighing: how well a message answers a question, beyond its words.
 
 package search
 
@@ -11,22 +11,22 @@ import (
 	"cairn/words"
 )
 
-// What a score is multiplied by, see also the weights in rank.go.
+// The factors of a score, see also the weights in rank.go.
 const (
-	BySpeaker = 1.8  // said by whom the question is about
+	BySpeaker = 1.8  // said by the person the question is about
 	thatAsks  = 0.8  // a question itself
-	naming    = 1.2  // it names something: a title, a place, somebody
-	halved    = 0.5  // said by the bot: its answers repeat what people said, and it is their words that are asked for
-	onDate    = 3.0  // said in the time that the question names, or within a week after: people tell later what they did
-	withTime  = 2.0  // the question is when, and it tells some time
-	itself    = 0.25 // what a message adds that has all the terms itself, not its neighbours
-	longer    = 0.2  // what more words add, by their logarithm
+	naming    = 1.2  // it names something: a title, a place, a person
+	halved    = 0.5  // said by the bot: its answers repeat what people said, and questions ask for people's words
+	onDate    = 3.0  // said in the time that the question names, or within a week after it: people report later what they did
+	withTime  = 2.0  // the question asks when, and the message says a time
+	itself    = 0.25 // added to a message that has all the terms itself, not through its neighbours
+	longer    = 0.2  // added for more words, by their logarithm
 )
 
-// namesSomething reports whether text has a word with a capital that does not begin a
-// sentence. In German that is any noun.
+// namesSomething reports whether text has a capitalized word that does not begin a sentence. In
+// German that is any noun.
 func namesSomething(text string) bool {
-	begins := true // the next word begins a sentence, or calls somebody
+	begins := true // the next word begins a sentence, or addresses someone
 	for word := range strings.FieldsSeq(text) {
 		first, size := utf8.DecodeRuneInString(word)
 		if !begins && unicode.IsUpper(first) && len(word) > size+1 && word[size] != '\'' && !strings.HasPrefix(word[size:], "’") {
@@ -43,7 +43,8 @@ func isQuestion(text string) bool {
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
 }
 
-// weigh gives the message its score. own reports whether it has a word that is asked for.
+// weigh sets the message's score. own reports whether the message itself has a word of the
+// question.
 func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
 	length := 0
 	for _, t := range traces {
@@ -53,7 +54,7 @@ func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
 		length = h.Length
 	}
 	itsOwn, all := 0.0, 0.0
-	has, asked := 0.0, 0.0 // what the terms in the message are worth, and all terms
+	has, asked := 0.0, 0.0 // the worth of the terms in the message, and of all terms
 	for _, t := range traces {
 		at := t.at(h.Seq)
 		asked += t.worth
@@ -88,7 +89,7 @@ func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
 	return own
 }
 
-// fit tells how well the time of a message, or the time it tells, fits the question.
+// fit returns how well the time of a message, or the time it mentions, fits the question.
 func (q *Query) fit(m Message) float64 {
 	fit := 1.0
 	for _, asked := range q.dates {

@@ -11,12 +11,13 @@ import (
 
 var day = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// spoken is a message by somebody, so many hours after day.
+// spoken returns a message by author, sent hours after day.
 func spoken(hours float64, author, text string) search.Message {
 	return search.Message{Author: author, Text: text, Time: day.Add(time.Duration(hours * float64(time.Hour))), Length: len(text) / 12}
 }
 
-// filling is n messages about nothing that is asked for, hours after day, an hour apart.
+// filling returns n messages about nothing that is asked for, from hours after day on, an hour
+// apart.
 func filling(n int, hours float64) (all talk) {
 	for i := range n {
 		all = append(all, spoken(hours+float64(i), "Zoe", fmt.Sprintf("nothing of note, entry %d", i)))
@@ -32,7 +33,7 @@ func TestMessagesAreWeighed(t *testing.T) {
 		said            talk
 		question, asker string
 		first           int64
-		part            string // that lifts it, or pulls the others down
+		part            string // that raises it, or lowers the others
 	}{
 		{
 			"an answer without the words stands behind its question",
