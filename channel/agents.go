@@ -19,7 +19,6 @@ type Agents struct {
 // requested agent; its policy layers are, from the top, those of the call, of the parent and its
 // own, and its language is the one set for the parent. Values that no longer make a valid policy
 // are dropped and logged.
-// out, and logged.
 func (a Agents) Of(ctx context.Context, records *memory.Conversation, log *slog.Logger) (Agent, error) {
 	root, depth := memory.RootOf(records.Name())
 	if depth == 0 {
