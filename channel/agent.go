@@ -189,7 +189,7 @@ var probeFiller = strings.Repeat("This sentence only makes the prompt long enoug
 
 // Probe is the outcome of such a request.
 type Probe struct {
-	Tools bool // it had the tools of a turn
+	Tools bool // the request carried the tools of a turn
 	Usage llm.Usage
 }
 

@@ -66,7 +66,7 @@ func (a Answer) Fenced() Answer {
 
 // Choice is a suggested value for an argument of a command.
 type Choice struct {
-	Label string // for people
+	Label string // shown to people
 	Value string
 }
 

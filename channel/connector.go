@@ -33,8 +33,8 @@ type Connector interface {
 	Name() string
 	// Split cuts a reply into pieces the platform accepts, at least one.
 	Split(text string) []string
-	// Reply opens the writer of one reply. to holds the platform ids of the
-	// messages it answers. It must not block.
+	// Reply opens the writer of one reply. to holds the platform ids of the messages it answers. It
+	// must not block.
 	Reply(conversation string, to []string) Writer
 }
 

@@ -92,8 +92,8 @@ func (c *conversation) reading(on bool) (during []func(context.Context) error) {
 	return during
 }
 
-// repeatAfterReading has an edit or deletion made once more if the connector is reading
-// history: what it read may be the message as it was.
+// repeatAfterReading has an edit or deletion repeated later if the connector is reading history:
+// what it read may be the old message.
 func (c *conversation) repeatAfterReading(again func(context.Context) error) {
 	c.inbox.post(func() {
 		if c.edits.during != nil {
@@ -102,7 +102,7 @@ func (c *conversation) repeatAfterReading(again func(context.Context) error) {
 	})
 }
 
-// repeatEdits makes them once more.
+// repeatEdits repeats them.
 func (c *conversation) repeatEdits(ctx context.Context) error {
 	var errs []error
 	for _, again := range c.reading(false) {

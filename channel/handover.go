@@ -38,8 +38,8 @@ type handover struct {
 // name is what the agent's answer begins with, for people and for the conversation's agent.
 func (h *handover) name() string { return h.agent.ID + ": " }
 
-// policyFor returns the policy under which another agent answers here: its own, overriding what the
-// layers of this conversation set.
+// policyFor returns the policy under which another agent answers here: its own, overridden by what
+// the layers of this conversation set.
 func (c *conversation) policyFor(other Agent) compactor.Policy {
 	here := compactor.Merge(c.agent.layers(), c.policy.set())
 	policy, _ := compactor.Spawn(here, other.layers(), nil).Fit(compactor.DefaultPolicy()) // settings that conflict are dropped

@@ -26,8 +26,7 @@ const (
 	recalledClip    = 80
 	recalledPassage = 300
 
-	// recalledShare is the most of the window that recall takes unasked, as one part of
-	// so many.
+	// recalledShare limits automatic recall to this fraction of the window: 1/20.
 	recalledShare = 20
 )
 

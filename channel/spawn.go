@@ -177,7 +177,7 @@ func (c *conversation) newTask(ctx context.Context, p parent, s spawning, source
 }
 
 // briefingOf returns what a sub-agent reads of the conversation, and the messages it comes from:
-// the newest that fit, with secrets removed.
+// the newest that fit, with secrets masked.
 func briefingOf(said []chat.Message) (text string, of []int64) {
 	said = slices.DeleteFunc(said, func(m chat.Message) bool {
 		return m.Text == "" || m.Role != llm.RoleUser && m.Role != llm.RoleAssistant

@@ -136,8 +136,8 @@ func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]chat.Mess
 	return c.records.Inbox().TakeUp(ctx, due.Last, c.window.burst(), c.stale())
 }
 
-// append shows messages that are on disk. A thread checks what it inherited: it inherited it with
-// its first message. Only the loop calls it.
+// append shows messages that are on disk. A thread inherits with its first message, so the engine
+// then looks at what was inherited. Only the loop calls it.
 func (c *conversation) append(messages []chat.Message) {
 	c.engine.History().Append(messages...)
 	c.engine.History().Stored()
