@@ -34,7 +34,7 @@ func (r *rig) ask(text string) string {
 	return text
 }
 
-// talk sends n questions, to give the summarizer something to summarize.
+// talk sends n messages, to give the summarizer something to summarize.
 func (r *rig) talk(n int) {
 	r.t.Helper()
 	for i := range n {

@@ -14,8 +14,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// gated returns a worker whose nth summary, counted from 1, waits for a slot in the gate; on
-// request, even-numbered summaries fail.
+// gated returns a worker whose summaries each wait for a value from gate: true lets the summary
+// succeed, false fails it. They are numbered from 1.
 func gated(gate chan bool) *llmtest.Model {
 	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {

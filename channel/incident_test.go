@@ -92,7 +92,7 @@ func TestAnOutageIsOneIncidentOfAllConversations(t *testing.T) {
 func TestAConversationThatAloneFailsIsAnIncidentOfItsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure  error
-		warnings int // at first, one for the server where the failure could be the server's
+		warnings int // including a first one for the server, if the failure could be its fault
 	}{
 		"a request that is refused": {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, 1},
 		"what is no provider's":     {errors.New("something else"), 1},

@@ -102,8 +102,8 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 func (c *conversation) outdated() bool { return c.rules != c.hub.rules.Load() }
 
 // renew switches to the agent that the settings now name. It is called between turns, when
-// everything is on disk. It waits for a summary that is being written: that one ends with the
-// settings it started with, and wakes the conversation.
+// everything is on disk. While a summary is being written, the switch is postponed: the summary ends
+// with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	if !ask(c, func(*compactor.Compactor) bool { return c.outdated() }) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"cairn/memory"
 )
 
-// What people do with memories: list them, add to them, delete them.
+// What people do with memories: list them, add to them, have them forgotten.
 
 // memoriesShown is the most memories in a list; page:2 is the next list.
 const memoriesShown = 200
@@ -129,8 +129,8 @@ func (c *conversation) theirs(ctx context.Context, who Person, id int64) (memory
 	return m, nil
 }
 
-// mayDecide reports whether a person may delete a memory: the one who wrote it, the one it is
-// about, and managers.
+// mayDecide reports whether a person may have a memory forgotten: the one who wrote it, the one it
+// is about, and managers may.
 func (c *conversation) mayDecide(who Person, m memory.Memory) bool {
 	return who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
 }

@@ -36,8 +36,8 @@ func paired(t *testing.T, messages []llm.Message) {
 	}
 }
 
-// The end of a turn's answer may reach a level: it is sent once, the turn is over, and the
-// summarized part is not sent to anyone.
+// The end of a turn's answer may reach a level: it is sent once, the turn is over, and no
+// summary is posted.
 func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 8000

@@ -37,7 +37,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	}
 	var prompt compactor.Prompt
 	var err error
-	t.do(func(e *compactor.Compactor) { prompt, err = e.Request(t.hub.ctx) }) // what it writes must not depend on /stop
+	t.do(func(e *compactor.Compactor) { prompt, err = e.Request(t.hub.ctx) }) // /stop must not cancel what it writes
 	messages := prompt.Messages
 	t.pictures = t.illustrated(messages)
 	facts := t.window.learnt().Facts()
