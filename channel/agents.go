@@ -17,8 +17,8 @@ type Agents struct {
 
 // Of returns the agent that answers in a conversation, with its language set. In a task it is the
 // requested agent; its policy layers are, from the top, those of the call, of the parent and its
-// own, and its language is the one set for the people's conversation above it. Values that no longer
-// make a valid policy are dropped and logged.
+// own, and its language is the one set for the people's conversation above it. Values that no
+// longer make a valid policy are dropped and logged.
 func (a Agents) Of(ctx context.Context, records *memory.Conversation, log *slog.Logger) (Agent, error) {
 	root, depth := memory.RootOf(records.Name())
 	if depth == 0 {

@@ -134,7 +134,8 @@ func TestATurnThatSpendsTheBudgetAnswers(t *testing.T) {
 	}
 }
 
-// TestSummariesGoOnWithoutAModel: when the budget is spent, summaries are made without a model.
+// TestSummariesGoOnWithoutAModel: when the budget is spent (here by the worker's model alone),
+// summaries are made without a model.
 func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
