@@ -10,11 +10,11 @@ import (
 
 // Who is heard, who is answered, and who may run what.
 
-// maxBotTurns is how many turns in a row another program may cause in a conversation
-// before a person has to speak: two bots that answer each other would never stop.
+// maxBotTurns is how many turns in a row another program may cause in a conversation before a
+// person has to write: otherwise two bots that answer each other would never stop.
 const maxBotTurns = 3
 
-// hears reports whether somebody is heard in a place.
+// hears reports whether the bot listens to this author in a place.
 func (a Access) hears(p Place, id string, bot bool) bool {
 	if bot && !slices.Contains(a.Bots, id) {
 		return false
@@ -27,18 +27,17 @@ func (a Access) hears(p Place, id string, bot bool) bool {
 	return !named(a.Deny) && (len(a.Allow) == 0 || named(a.Allow) || slices.Contains(a.Owners, id) || bot)
 }
 
-// manages reports whether somebody may run the restricted commands.
+// manages reports whether a person may run the restricted commands.
 func (a Access) manages(who Person) bool { return who.Manager || a.names(who) }
 
-// names reports whether the settings name somebody as owner or manager.
+// names reports whether the settings name a person as owner or manager.
 func (a Access) names(who Person) bool {
 	return slices.Contains(a.Owners, who.ID) || slices.Contains(a.Managers, who.ID) ||
 		slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Managers, role) })
 }
 
-// owns reports whether somebody may do everything; where nobody is named, the people
-// whom the platform trusts with the place may, but not in a direct message: there
-// everybody is trusted.
+// owns reports whether a person may do everything. If the settings name no owners, people with
+// management rights on the platform may, but not in a direct message: there everyone has them.
 func (a Access) owns(who Person, p Place) bool {
 	return slices.Contains(a.Owners, who.ID) || len(a.Owners) == 0 && who.Manager && !p.Direct()
 }
@@ -53,11 +52,10 @@ func (h *Hub) respond(conversation string) Respond {
 	return respond(conversation)
 }
 
-// admit decides what becomes of a message: whether it is heard at all, and whether
-// somebody gets an answer.
+// admit applies the rules to a message that was heard: it decides whether the bot answers it.
 func (h *Hub) admit(c *conversation, m *Inbound) {
 	if ParsePlace(c.name).Direct() {
-		m.Audience = Members // whatever a connector may think
+		m.Audience = Members // whatever the connector set
 	}
 	switch respond := h.respond(c.name); {
 	case respond == RespondNever:
@@ -75,13 +73,13 @@ func (h *Hub) admit(c *conversation, m *Inbound) {
 	}
 }
 
-// botTurns counts the turns that other programs caused since a person spoke.
+// botTurns counts the turns that other programs caused since a person last wrote.
 type botTurns struct {
 	mu       sync.Mutex // guards messages
-	messages []string   // that were answered
+	messages []string   // ids of those that were answered
 }
 
-// mayAnswer counts a message of a program. One that a platform sends again counts once.
+// mayAnswer counts a message of a program. A message that the platform delivers again counts once.
 func (b *botTurns) mayAnswer(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,8 +99,8 @@ func (b *botTurns) personSpoke() {
 	b.messages = nil
 }
 
-// refuse turns somebody away. In a direct message they read why, once: there
-// nobody else can tell them.
+// refuse turns a person away. In a direct message they read why, once: no one else is there to tell
+// them.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
 	if !place.Direct() || m.Bot || !h.hints.first(place.Connector+":"+m.AuthorID) {
@@ -120,7 +118,7 @@ func (h *Hub) refuse(name string, m Inbound) {
 	})
 }
 
-// once remembers what was seen, up to maxOnce of it.
+// once remembers the keys it has seen, up to maxOnce of them.
 type once struct {
 	mu   sync.Mutex // guards seen
 	seen map[string]bool
@@ -128,7 +126,7 @@ type once struct {
 
 const maxOnce = 10_000
 
-// first reports whether it is asked about key for the first time.
+// first reports whether this is the first call for key.
 func (o *once) first(key string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -142,13 +140,13 @@ func (o *once) first(key string) bool {
 	return true
 }
 
-// recent is when things happened last, by key.
+// recent records the latest times of events, by key.
 type recent struct {
 	times map[string][]time.Time // oldest first
 	swept time.Time
 }
 
-// within returns the times of a key within the last span; what is older is forgotten.
+// within returns the times of a key within the last span and forgets older ones.
 func (r *recent) within(span time.Duration, key string, now time.Time) []time.Time {
 	old := func(t time.Time) bool { return now.Sub(t) >= span }
 	if old(r.swept) {
@@ -171,16 +169,15 @@ func (r *recent) add(key string, now time.Time) {
 	r.times[key] = append(r.times[key], now)
 }
 
-// limiter counts the turns of each person in the last minute.
+// limiter counts each person's turns in the last minute.
 type limiter struct {
 	mu      sync.Mutex // guards everything below
 	turns   recent
-	notices recent // to those who had none left
+	notices recent // notices sent to people who had no turns left
 }
 
-// take notes a turn of those who asked and reports whether one of them has a turn
-// left. tell is true if somebody is to read that there is none: once a minute,
-// if they asked.
+// take counts a turn for each person in who and reports whether at least one had a turn left. tell
+// is true if the people should read that none is left: only if they asked, and once a minute.
 func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, tell bool) {
 	if limit <= 0 || len(who) == 0 {
 		return true, false
@@ -207,32 +204,32 @@ func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, 
 	return ok, tell
 }
 
-// Respond says which messages are answered.
+// Respond says which messages the bot answers.
 type Respond string
 
 // The three ways to respond.
 const (
-	RespondMention Respond = "mention" // what is addressed to the bot
-	RespondAll     Respond = "all"     // everything; what is not addressed to the bot it may pass over in silence
-	RespondNever   Respond = "never"   // nothing: the bot only listens
+	RespondMention Respond = "mention" // messages addressed to the bot
+	RespondAll     Respond = "all"     // all messages; the bot may stay silent on those not addressed to it
+	RespondNever   Respond = "never"   // no messages: the bot only listens
 )
 
 // Rules say who may do what.
 type Rules struct {
 	Respond        func(conversation string) Respond // nil: RespondMention everywhere
-	Access         map[string]Access                 // by the connector's name
-	TurnsPerMinute int                               // of one person, in all conversations together; 0: no limit
-	CallsPerHour   int                               // of models, for one conversation: a quarter is kept for turns; 0: no limit
-	Money          Money                             // what models cost and may cost
-	Restricted     []string                          // names of commands that only managers run; nil: those that are declared so
+	Access         map[string]Access                 // by connector name
+	TurnsPerMinute int                               // of one person, across all conversations; 0: no limit
+	CallsPerHour   int                               // model calls for one conversation; a quarter is reserved for turns; 0: no limit
+	Money          Money                             // what models cost, and how much may be spent
+	Restricted     []string                          // names of commands that only managers may run; nil: those declared Restricted
 }
 
-// Access says who may use one connector. Ids are the platform's, of servers, channels,
-// threads and people alike; no platform uses one twice.
+// Access says who may use one connector. Ids are the platform's, for servers, channels, threads and
+// people alike; no platform uses an id twice.
 type Access struct {
-	Allow    []string // if not empty, only who is named here or speaks in a place named here is heard
-	Deny     []string // who is named here, or speaks in a place named here, is not heard; it goes before Allow
-	Bots     []string // ids of programs that are heard; others are not
-	Owners   []string // ids of those who may do everything
-	Managers []string // ids of people and roles who may run the restricted commands, beside those the platform trusts
+	Allow    []string // if not empty, only people named here, or writing in a place named here, are heard
+	Deny     []string // people named here, or writing in a place named here, are not heard; overrides Allow
+	Bots     []string // ids of programs that are heard; all others are not
+	Owners   []string // ids of people who may do everything
+	Managers []string // ids of people and roles who may run the restricted commands, besides those the platform trusts
 }

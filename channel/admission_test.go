@@ -16,7 +16,7 @@ import (
 	"cairn/memory"
 )
 
-// with starts the hub again under other rules.
+// with restarts the hub with other rules.
 func (r *rig) with(rules channel.Rules) *rig {
 	r.t.Helper()
 	r.stop()
@@ -29,7 +29,7 @@ func responds(how channel.Respond) channel.Rules {
 	return channel.Rules{Respond: func(string) channel.Respond { return how }}
 }
 
-// deliver says something in a place, changed by edit.
+// deliver sends a message, changed by edit, to a place.
 func (r *rig) deliver(where, text string, edit func(*channel.Inbound)) error {
 	r.t.Helper()
 	m := r.inbound(text, false)
@@ -371,7 +371,7 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// Somebody who types has not finished the last word.
+// Someone who is still typing has not finished the last word.
 func TestSuggestionsCompleteWords(t *testing.T) {
 	r := newRig(t, echo)
 	for _, text := range []string{"the hotel in Bergen is booked", "Café Müller opens at nine", "the train to Berlin leaves at ten"} {

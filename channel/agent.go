@@ -14,29 +14,29 @@ import (
 	"cairn/prompts"
 )
 
-// Agent is who answers in a conversation.
+// Agent is the configuration that answers in a conversation.
 type Agent struct {
 	ID           string
-	Instructions string                  // persona, above the system prompt
+	Instructions string                  // the persona; goes above the system prompt
 	Language     string                  // one of Languages; "": DefaultLanguage
-	Provider     string                  // of Model, for people: a name or a host; "": none
-	Model        llm.Model               // answers
-	Worker       llm.Model               // summarizes; nil: the extractive summarizer does all the work
-	Fallback     llm.Model               // summarizes where Worker cannot; nil: nobody does
-	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's own
+	Provider     string                  // who serves Model, for people: a name or a host; "": unknown
+	Model        llm.Model               // writes the answers
+	Worker       llm.Model               // writes the summaries; nil: the extractive summarizer does all the work
+	Fallback     llm.Model               // writes summaries when Worker cannot; nil: no fallback
+	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's default
 	MaxOutput    int                     // tokens of a reply; the window may allow less
-	Recall       int                     // tokens of memories and messages that are recalled unasked; 0: none are
-	Policy       func() compactor.Policy // what the settings say; valid; asked at each check
-	Origin       func(key string) string // where the settings set a key of it; nil or "": nowhere, it is built in
-	Toolbox      Toolbox                 // has tools of other programs; nil: there are none
-	ToolServers  []string                // whose tools the agent has, beside those that every agent has
-	Spawn        []string                // ids of the agents that it may give tasks to; empty: none
-	TaskCalls    int                     // how often its model is asked for one task at most; 0: DefaultTaskCalls
-	TaskTime     time.Duration           // after so long a task expires; 0: DefaultTaskTime
+	Recall       int                     // token budget for memories and messages recalled automatically; 0: no recall
+	Policy       func() compactor.Policy // the policy from the settings, valid; called at each check
+	Origin       func(key string) string // where the settings define a key of Policy; nil or "": the built-in default applies
+	Toolbox      Toolbox                 // provides the tools of other programs; nil: no such tools
+	ToolServers  []string                // tool servers the agent may use, besides those every agent may use
+	Spawn        []string                // ids of the agents it may give tasks to; empty: none
+	TaskCalls    int                     // the most calls to its model for one task; 0: DefaultTaskCalls
+	TaskTime     time.Duration           // a task expires after this long; 0: DefaultTaskTime
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 
-	task   bool    // it works on one, and talks with nobody
-	speaks settled // in a conversation; the zero value: as Language says
+	task   bool    // it works on a task and talks to no one
+	speaks settled // the language in use in a conversation; the zero value: as Language says
 }
 
 func (a Agent) system() string {
@@ -51,7 +51,7 @@ func (a Agent) system() string {
 	return a.Instructions + "\n\n" + system
 }
 
-// open loads a conversation's compactor as this agent's.
+// open loads a conversation's compactor, configured for this agent.
 func (a Agent) open(ctx context.Context, w *window, records compactor.Records, tools []llm.Tool, o compactor.Options) (*compactor.Compactor, error) {
 	o.Records, o.Tools = records, tools
 	o.Worker, o.Fallback, o.Prompt, o.MaxOutput = a.Worker, a.Fallback, a.WorkerPrompt, a.MaxOutput
@@ -60,8 +60,8 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 	return compactor.Open(ctx, o)
 }
 
-// Engine is what a compactor of this agent's is made of, but for the conversation: to try
-// settings on one that has no hub. It may ask the model's server for its window.
+// Engine returns the options of this agent's compactor, without the conversation, so that settings
+// can be tried without a hub. It may ask the model's server for its window.
 func (a Agent) Engine(ctx context.Context) compactor.Options {
 	w := lookAt(ctx, a.Model)
 	return compactor.Options{
@@ -70,16 +70,16 @@ func (a Agent) Engine(ctx context.Context) compactor.Options {
 	}
 }
 
-// PolicyOf is what a conversation is compacted by: what the settings say, and over it what
+// PolicyOf returns the policy a conversation is compacted by: the settings file, overridden by what
 // people set with /settings.
 func (a Agent) PolicyOf(ctx context.Context, records *memory.Conversation) (compactor.Policy, error) {
-	p := &policy{file: a.Policy, log: slog.New(slog.DiscardHandler)} // the bot logs what does not fit
+	p := &policy{file: a.Policy, log: slog.New(slog.DiscardHandler)} // the bot already logs what does not fit
 	err := p.read(ctx, records)
 	return p.get(), err
 }
 
-// cacheTTLOf returns what tells how long the model's provider keeps its prompt cache;
-// nil if the model does not know.
+// cacheTTLOf returns a function for how long the model's provider keeps its prompt cache; nil if
+// the model does not know.
 func cacheTTLOf(model llm.Model) func() time.Duration {
 	if c, ok := model.(llm.Cacher); ok {
 		return c.CacheTTL
@@ -87,22 +87,22 @@ func cacheTTLOf(model llm.Model) func() time.Duration {
 	return nil
 }
 
-// window is a model's context window as it was last seen. Looking may ask the
-// server; the engine, which must not wait, uses the last number.
+// window caches the size of a model's context window. look may ask the server; the engine, which
+// must not wait, uses the last known number.
 type window struct {
 	model  llm.Model
 	tokens atomic.Int64
-	own    llm.Learnt // of a model that remembers nothing itself
+	own    llm.Learnt // for a model that keeps no record itself
 }
 
-// lookAt looks at a model's window for the first time.
+// lookAt creates the window of a model and looks it up once.
 func lookAt(ctx context.Context, model llm.Model) *window {
 	w := &window{model: model}
 	w.look(ctx)
 	return w
 }
 
-// learnt is what is known of the model.
+// learnt returns what is known about the model.
 func (w *window) learnt() *llm.Learnt { return llm.LearntOf(w.model, &w.own) }
 
 func (w *window) look(ctx context.Context) int {
@@ -113,10 +113,10 @@ func (w *window) look(ctx context.Context) int {
 
 func (w *window) last() int { return int(w.tokens.Load()) }
 
-// burst is how many estimated tokens the messages of one turn may take.
+// burst returns how many estimated tokens the messages of one turn may take.
 func (w *window) burst() int { return compactor.BurstBudget(w.last() * 100 / w.learnt().Scale()) }
 
-// keepLearnt writes what the turn taught about the models, after the reply went out.
+// keepLearnt saves what the turn taught us about the models, after the reply has gone out.
 func (c *conversation) keepLearnt(answering *llm.Learnt) {
 	for _, l := range []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, new(llm.Learnt)), answering} {
 		if l == nil {
@@ -128,7 +128,7 @@ func (c *conversation) keepLearnt(answering *llm.Learnt) {
 	}
 }
 
-// layers is what the settings set of the agent's policy; what is built in is no layer.
+// layers returns what the settings set in the agent's policy, without the built-in defaults.
 func (a Agent) layers() compactor.Patch {
 	var set []string
 	for _, key := range compactor.Keys() {
@@ -139,29 +139,29 @@ func (a Agent) layers() compactor.Patch {
 	return compactor.PatchOf(a.Policy(), set...)
 }
 
-// Explain says what a policy means for this agent's window, the largest number first. It may
+// Explain describes what a policy means for this agent's window, the largest number first. It may
 // ask the model's server for its window.
 func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
 	tools := a.weighed()
 	return p.Explain(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
-// Tight says, with numbers, which levels are reached before anybody has said anything;
-// "" if none is. It may ask the model's server for its window.
+// Tight describes, with numbers, which levels are reached before anyone has written a message; ""
+// if none is. It may ask the model's server for its window.
 func (a Agent) Tight(ctx context.Context) string {
 	tools := a.weighed()
 	return a.Policy().Tight(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
-// Person is somebody who talks to the bot.
+// Person is someone who talks to the bot.
 type Person struct {
-	ID      string // the platform's
+	ID      string // assigned by the platform
 	Name    string
-	Roles   []string // ids of the platform's roles
-	Manager bool     // the platform trusts them with the place: they may run restricted commands
+	Roles   []string // role ids, assigned by the platform
+	Manager bool     // the platform gives them management rights here: they may run restricted commands
 }
 
-// Store is what the hub needs of the database beside a conversation's own calls.
+// Store is what the hub needs from the database, besides a conversation's own calls.
 type Store interface {
 	Conversation(ctx context.Context, name string) (*memory.Conversation, error)
 	Find(ctx context.Context, name string) (*memory.Conversation, error)
@@ -177,24 +177,25 @@ type Store interface {
 
 var _ Store = (*memory.Store)(nil)
 
-// Small requests of the kind a turn makes: to find what is wrong before anybody waits.
+// Small requests like those of a turn, to find problems before anyone waits for an answer.
 
-// probeTokens is how long the answer to a probe may be: the least that every provider takes.
+// probeTokens is the length limit of the answer to a probe: the smallest that every provider
+// accepts.
 const probeTokens = 16
 
-// probeFiller makes a request long enough for most caches: providers cache prompts from 1024
-// or 2048 tokens on.
+// probeFiller makes a request long enough for most caches: providers cache prompts of at least 1024
+// or 2048 tokens.
 var probeFiller = strings.Repeat("This sentence only makes the prompt long enough to be cached. ", 100)
 
-// Probe is what became of such a request.
+// Probe is the outcome of such a request.
 type Probe struct {
-	Tools bool // it had the tools of a turn
+	Tools bool // the request carried the tools of a turn
 	Usage llm.Usage
 }
 
-// Probe asks the model one short question with the tools of a turn. A full one has the
-// system prompt too, and is long enough to be cached. Like a turn it asks again without
-// tools if the server refuses them. Pictures, if any, go with the question.
+// Probe asks the model one short question with the tools of a turn. A full probe also has the
+// system prompt and is long enough to be cached. Like a turn, it retries without tools if the
+// server refuses them. Pictures, if any, go with the question.
 func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Probe, error) {
 	learnt := llm.LearntOf(a.Model, new(llm.Learnt))
 	req := llm.Request{
@@ -221,8 +222,8 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 	return Probe{Tools: req.Tools != nil, Usage: resp.Usage}, err
 }
 
-// tooShort reports whether a server complains only that so short an answer could not be
-// finished, as OpenAI does of models that think.
+// tooShort reports whether the server's only complaint is that the answer could not be finished
+// within the limit, as OpenAI's is for models that think.
 func tooShort(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && strings.Contains(e.Message, "max_tokens or model output limit was reached")

@@ -8,16 +8,17 @@ import (
 	"cairn/memory"
 )
 
-// Agents are those who may answer, as the settings have them. Each must be safe for concurrent use.
+// Agents are the agents that may answer, according to the settings. Both functions must be safe for
+// concurrent use.
 type Agents struct {
-	In    func(conversation string) Agent    // who answers there
-	Named func(id string) (a Agent, ok bool) // for tasks; nil: there are none
+	In    func(conversation string) Agent    // the agent that answers there
+	Named func(id string) (a Agent, ok bool) // for tasks; nil: no named agents
 }
 
-// Of returns who answers in a conversation, and in which language. In a task it is the agent that
-// was asked for, under the policy of the call, over that of the parent, over its own, and with the
-// language that is set for the parent. What of these values makes no valid policy by now is left
-// out, and logged.
+// Of returns the agent that answers in a conversation, with its language set. In a task it is the
+// requested agent; its policy layers are, from the top, those of the call, of the parent and its
+// own, and its language is the one set for the people's conversation above it. Values that no
+// longer make a valid policy are dropped and logged.
 func (a Agents) Of(ctx context.Context, records *memory.Conversation, log *slog.Logger) (Agent, error) {
 	root, depth := memory.RootOf(records.Name())
 	if depth == 0 {
@@ -28,7 +29,7 @@ func (a Agents) Of(ctx context.Context, records *memory.Conversation, log *slog.
 		return Agent{}, err
 	}
 	agent, known := a.named(t.Agent)
-	if !known { // the settings have changed: its conversation can still be read
+	if !known { // the settings have changed; its conversation must stay readable
 		agent = a.In(root)
 		agent.Toolbox, agent.Spawn = nil, nil
 	}

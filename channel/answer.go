@@ -8,30 +8,30 @@ import (
 	"sync"
 )
 
-// Answer is what a command answers.
+// Answer is the result of a command.
 type Answer struct {
-	Text  string   // above the items, if there are any
-	Items []string // of a list, a line each; a connector that can shows it in pages
+	Text  string   // shown above the items, if there are any
+	Items []string // lines of a list; a connector that can shows them in pages
 
-	Private bool // only for the person who asked, also where the command is Public: a refusal
-	Aligned bool // Text is in columns, which need a font of fixed width: see Fenced
+	Private bool // only for the person who asked, even if the command is Public: a refusal
+	Aligned bool // Text has columns, which need a fixed-width font: see Fenced
 
-	// Then, if it is not nil, waits for the end of what the command began and
-	// returns the text that takes the place of Text. It ends when its context does.
+	// Then, if not nil, waits until what the command started has ended, and returns the text that
+	// replaces Text. It ends when its context does.
 	Then func(ctx context.Context) string
 
-	// Awaited tells that the answer itself is what Then returns. Else a connector that
-	// shows compactions need not wait for it.
+	// Awaited says that the real answer is what Then returns. Otherwise a connector that shows
+	// compactions need not wait for it.
 	Awaited bool
 }
 
-// pageSize is how many items a page has.
+// pageSize is the number of items on a page.
 const pageSize = 10
 
 // Pages returns how many pages the answer has, at least one.
 func (a Answer) Pages() int { return max((len(a.Items)+pageSize-1)/pageSize, 1) }
 
-// Page returns one page, from 0; a page that is not there is the nearest that is.
+// Page returns page n, counted from 0; if n is out of range, the nearest page.
 func (a Answer) Page(n int) string {
 	n = min(max(n, 0), a.Pages()-1)
 	text := a.lines(a.Items[n*pageSize : min((n+1)*pageSize, len(a.Items))])
@@ -41,7 +41,7 @@ func (a Answer) Page(n int) string {
 	return text
 }
 
-// String is the whole answer.
+// String returns the whole answer.
 func (a Answer) String() string { return a.lines(a.Items) }
 
 func (a Answer) lines(items []string) string {
@@ -52,10 +52,11 @@ func (a Answer) lines(items []string) string {
 	return strings.Join(all, "\n")
 }
 
-// backticks that would end a code block get a joiner, which has no width, between them.
+// backticks puts a zero-width joiner between backticks that would end a code block.
 var backticks = strings.NewReplacer("```", "`\u2060`\u2060`")
 
-// Fenced is the answer for a connector that shows Markdown: aligned text is in a code block.
+// Fenced returns the answer for a connector that shows Markdown: aligned text goes into a code
+// block.
 func (a Answer) Fenced() Answer {
 	if a.Aligned && a.Text != "" {
 		a.Text, a.Aligned = "```\n"+backticks.Replace(a.Text)+"\n```", false
@@ -63,21 +64,21 @@ func (a Answer) Fenced() Answer {
 	return a
 }
 
-// Choice is a value that somebody may want to give to a command's argument.
+// Choice is a suggested value for an argument of a command.
 type Choice struct {
-	Label string // for people
+	Label string // shown to people
 	Value string
 }
 
-// How hints name the commands: as people write them on their platform.
+// Hints name commands the way people write them on their platform.
 
-// Speller is what a connector implements whose commands are not written "/compact".
+// Speller is implemented by connectors whose commands are not written "/compact".
 type Speller interface {
 	// Spell returns how a command is written in a conversation; line is "/compact".
 	Spell(conversation, line string) string
 }
 
-// hint finds the commands in a text of ours; not paths, nor parts of a word.
+// hint matches the commands in one of our own texts, but not paths or parts of words.
 var hint = sync.OnceValue(func() *regexp.Regexp {
 	var names []string
 	for _, c := range Commands {
@@ -86,8 +87,8 @@ var hint = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^\w/])(/(?:` + strings.Join(names, "|") + `)\b)`)
 })
 
-// spell replaces the commands in a text by the form they have in a conversation. The
-// text must be ours: words of people and of models are repeated as they are.
+// spell replaces the commands in a text with the form they have in a conversation. The text must be
+// ours: words of people and of models are repeated unchanged.
 func (h *Hub) spell(name, text string) string {
 	speller, ok := h.connectors[connectorOf(name)].(Speller)
 	if !ok {
@@ -99,10 +100,10 @@ func (h *Hub) spell(name, text string) string {
 	})
 }
 
-// spell is a sentence in the language of the conversation, with the commands spelled.
+// spell translates a sentence into the conversation's language and spells its commands.
 func (c *conversation) spell(text string) string { return c.hub.spell(c.name, c.translated(text)) }
 
-// sayf is fmt.Sprintf with the commands in format spelled; args are left as they are.
+// sayf is fmt.Sprintf with format translated and its commands spelled; args stay unchanged.
 func (c *conversation) sayf(format string, args ...any) string {
 	return fmt.Sprintf(c.hub.spell(c.name, c.translatedFormat(format, args)), args...)
 }

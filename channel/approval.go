@@ -17,43 +17,43 @@ import (
 	"cairn/llm"
 )
 
-// Approval of tool calls: some tools are called only after somebody who may has said so. The
-// question is a notice with the commands /allow and /deny; connectors that can show them as
-// buttons. The turn waits for the answer, and /stop ends it.
+// Approval of tool calls: some tools are called only after a person with the rights has agreed. The
+// question is a notice with the commands /allow and /deny, which connectors show as buttons if they
+// can. The turn waits for the answer; /stop ends it.
 
 // When people are asked before a tool is called.
 const (
 	ApproveNever  = "never"
-	ApproveFirst  = "first"  // once for each tool in a conversation, and again when its definition has changed
+	ApproveFirst  = "first"  // once per tool and conversation, and again when the tool's definition changes
 	ApproveAlways = "always" // before each call
 )
 
 // approvalTime is how long a call waits for an answer.
 const approvalTime = 5 * time.Minute
 
-// approvalPrefix begins the ids of the notices that ask.
+// approvalPrefix starts the ids of the notices that ask for approval.
 const approvalPrefix = "approve-"
 
-// mostAsked is how much people see of a call's arguments, in tokens.
+// mostAsked is how much of a call's arguments people see, in tokens.
 const mostAsked = 200
 
-// Attended is what a connector implements in some of whose conversations nobody answers questions.
+// Attended is implemented by connectors that have conversations where no one answers questions.
 type Attended interface {
-	// Attended reports whether somebody can answer there.
+	// Attended reports whether someone can answer there.
 	Attended(conversation string) bool
 }
 
-// Approval is a call that waits for somebody to allow it.
+// Approval is a call that waits for permission.
 type Approval struct {
-	Code      string    `json:"code"` // of /allow and /deny
+	Code      string    `json:"code"` // argument of /allow and /deny
 	Tool      string    `json:"tool"`
 	Arguments string    `json:"arguments"` // JSON, shortened, secrets masked
 	Asked     time.Time `json:"asked"`
 
-	decided chan bool // room for one
+	decided chan bool // buffered, capacity 1
 }
 
-// approvals are the calls that wait, by conversation.
+// approvals holds the waiting calls, by conversation.
 type approvals struct {
 	mu   sync.Mutex // guards open
 	open map[string][]Approval
@@ -68,14 +68,14 @@ func (a *approvals) add(conversation string, one Approval) {
 	a.open[conversation] = append(a.open[conversation], one)
 }
 
-// all returns those of a conversation, the oldest first.
+// all returns the waiting calls of a conversation, oldest first.
 func (a *approvals) all(conversation string) []Approval {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.open[conversation])
 }
 
-// take removes one; an empty code is that of the oldest.
+// take removes and returns a waiting call; an empty code means the oldest one.
 func (a *approvals) take(conversation, code string) (one Approval, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,7 +91,7 @@ func (a *approvals) take(conversation, code string) (one Approval, ok bool) {
 	return one, true
 }
 
-// approvable returns a tool that asks first, if its settings say so.
+// approvable returns the tool, wrapped so that it asks first if its settings say so.
 func (c *conversation) approvable(t Tool) llm.Tool {
 	if t.Approve != ApproveFirst && t.Approve != ApproveAlways {
 		return t.Tool
@@ -106,7 +106,7 @@ func (c *conversation) approvable(t Tool) llm.Tool {
 	return t.Tool
 }
 
-// approve returns when a call is allowed. Its error is for the model.
+// approve returns nil once a call is allowed. Its error is for the model.
 func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMessage) error {
 	if t.Approve == ApproveFirst {
 		rules, err := c.records.Settings().Tools(ctx)
@@ -147,7 +147,7 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 	}
 }
 
-// approvedFirst notes that a tool that asks once was allowed.
+// approvedFirst records that an ask-once tool was allowed.
 func (c *conversation) approvedFirst(ctx context.Context, t Tool) error {
 	if t.Approve != ApproveFirst {
 		return nil
@@ -160,19 +160,20 @@ func (c *conversation) approvedFirst(ctx context.Context, t Tool) error {
 	return c.records.Settings().SetTools(ctx, rules, "")
 }
 
-// asked tells that what waits in a conversation has changed.
+// asked reports that the waiting calls of a conversation have changed.
 func (h *Hub) asked(conversation string) {
 	if h.o.Asked != nil {
 		h.o.Asked(conversation)
 	}
 }
 
-// definition names a tool and what it is said to do: one that changes is another one.
+// definition identifies a tool together with its description and parameters: a changed tool counts
+// as a different one.
 func (t Tool) definition() string {
 	return fmt.Sprintf("%s@%x", t.Name, sha256.Sum256([]byte(t.Description+"\x00"+string(t.Parameters))))[:len(t.Name)+9]
 }
 
-// shownArguments are a call's arguments for people.
+// shownArguments returns a call's arguments as people see them.
 func shownArguments(arguments json.RawMessage) string {
 	text := strings.Join(strings.Fields(cmp.Or(string(arguments), "{}")), " ")
 	return secrets.Mask(Clip(text, mostAsked))
@@ -184,7 +185,7 @@ type Button struct {
 	Line  string `json:"line"` // "/allow k3f9x"
 }
 
-// Buttons returns what people may press below a piece; none below most.
+// Buttons returns the buttons below a piece; most pieces have none.
 func Buttons(p Piece) []Button {
 	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
 	if !asks || p.Part != p.Parts-1 {
@@ -213,8 +214,8 @@ func (c *conversation) answerApproval(who Person, code string, allow bool) (Answ
 	return Answer{Text: words}, nil
 }
 
-// answerApproval answers the question whether a tool may be called; ok is false if it is not
-// asked, or no more.
+// answerApproval answers the question whether a tool may be called; ok is false if the call is not
+// waiting, or no longer is.
 func (h *Hub) answerApproval(name, code, by string, allow bool) (words string, ok bool) {
 	asked, ok := h.approvals.take(name, code)
 	if !ok {
@@ -229,16 +230,18 @@ func (h *Hub) answerApproval(name, code, by string, allow bool) (words string, o
 	return fmt.Sprintf("%s %s the call of %s with %s.", by, verb, asked.Tool, asked.Arguments), true
 }
 
-// Approvals are the calls of tools that wait to be allowed in a conversation, the oldest first.
+// Approvals returns the tool calls that wait for permission in a conversation, oldest first.
 func (o Operator) Approvals(name string) []Approval { return o.hub.approvals.all(name) }
 
-// Approve allows a call that waits, or not. words say so; ok is false if it does not wait.
+// Approve allows or denies a waiting call. words describe the outcome for people; ok is false if
+// the call is not waiting.
 func (o Operator) Approve(name, code, by string, allow bool) (words string, ok bool) {
 	return o.hub.answerApproval(name, code, by, allow)
 }
 
-// trusted reports whether somebody may decide about what costs or reaches beyond the
-// conversation. In a direct message everybody manages the place.
+// trusted reports whether a person may decide on things that cost money or reach beyond the
+// conversation. In a direct message everyone has management rights, so there only the people named
+// in the settings count.
 func (c *conversation) trusted(who Person) bool {
 	place := ParsePlace(c.name)
 	return !place.Direct() || c.hub.access(place).names(who)

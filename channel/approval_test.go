@@ -10,7 +10,7 @@ import (
 	"cairn/channel/channeltest"
 )
 
-// withTools is a rig whose agent has the tools of calc.
+// withTools returns a rig whose agent has the tools of calc.
 func withTools(t *testing.T, approve string) (*rig, *channeltest.Box) {
 	b := &channeltest.Box{Approve: approve, About: "adds"}
 	r := newRig(t, channeltest.Add)
@@ -71,7 +71,7 @@ func TestAToolThatAsksOnceIsRemembered(t *testing.T) {
 	if len(b.Called()) != 2 {
 		t.Fatalf("called %v", b.Called())
 	}
-	b.About = "adds, and sends what it reads elsewhere" // it is another tool now
+	b.About = "adds, and sends what it reads elsewhere" // now it counts as a different tool
 	r.restart()
 	r.say("add again", true)
 	r.says(r.question(2)[1].Line, "did not allow")
@@ -112,7 +112,7 @@ func TestAQuestionEnds(t *testing.T) {
 	})
 }
 
-// pipe is a connector in which nobody answers questions.
+// pipe is a connector in which no one answers questions.
 type pipe struct{ *connector }
 
 func (pipe) Attended(string) bool { return false }
@@ -132,7 +132,7 @@ func TestWhereNobodyAnswersTheCallIsRefused(t *testing.T) {
 func TestWhoMayAllow(t *testing.T) {
 	r, b := withTools(t, channel.ApproveAlways)
 	r.stop()
-	r.opts.Rules.Restricted = []string{} // what decides about tools is for managers all the same
+	r.opts.Rules.Restricted = []string{} // only managers decide about tools anyway
 	r.opts.Rules.Access = map[string]channel.Access{"test": {Owners: []string{"boss"}}}
 	r.start()
 	const direct = "test:@me/7"
@@ -145,7 +145,7 @@ func TestWhoMayAllow(t *testing.T) {
 		r.connector.note(func() { r.connector.sent = nil })
 		must(r.hub.Deliver(t.Context(), name, r.inbound("please add", true)))(t)
 		line := r.question(1)[0].Line
-		stranger := channel.Person{ID: "u1", Name: "Ada", Manager: name == direct} // of a direct message everybody is
+		stranger := channel.Person{ID: "u1", Name: "Ada", Manager: name == direct} // in a direct message everyone is a manager
 		if said := run(name, stranger, line); strings.Contains(said, "allowed") {
 			t.Errorf("%s: %s", name, said)
 		}
@@ -173,7 +173,7 @@ func TestManagersGiveAConversationTools(t *testing.T) {
 	r.says("/tools wipe calc", "/tools add NAME")
 	r.says("/tools add calc", "calc (added here)")
 	r.says("/settings", "compaction.background_threshold")
-	must(r.hub.Deliver(t.Context(), place+"/thread", r.inbound("please add", true)))(t) // a thread has them too
+	must(r.hub.Deliver(t.Context(), place+"/thread", r.inbound("please add", true)))(t) // a thread inherits them
 	noError(t, r.hub.Idle(t.Context(), place+"/thread"))
 	r.restart()
 	r.say("please add", true)

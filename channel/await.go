@@ -8,13 +8,13 @@ import (
 	"cairn/memory"
 )
 
-// taskPoll is how often who waits for tasks looks whether they have ended. A task takes at least a
-// request to a model.
+// taskPoll is how often a waiter checks whether the tasks have ended. A task takes at least one
+// model request.
 const taskPoll = 100 * time.Millisecond
 
-// DrainTasks returns when the tasks of the conversations that match have ended, those that they
-// began too, and their results are answered. It tells once how many it waits for. Tasks that a
-// pause holds up are not waited for.
+// DrainTasks returns once the tasks of the matching conversations have ended, including tasks they
+// started, and their results are answered. It calls waits once, with the number of open tasks. It
+// does not wait for tasks that a pause holds up.
 func (o Operator) DrainTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) error {
 	var before []string
 	for told := false; ; {
@@ -34,11 +34,11 @@ func (o Operator) DrainTasks(ctx context.Context, match func(conversation string
 		if err := o.hub.Drain(ctx); err != nil {
 			return err
 		}
-		before = unfinished // an answer may have begun further tasks
+		before = unfinished // an answer may have started more tasks
 	}
 }
 
-// awaitTasks returns when no task is open, and whether one was.
+// awaitTasks returns once no task is open; waited reports whether one was.
 func (o Operator) awaitTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) (waited bool, err error) {
 	for {
 		open, err := o.openTasks(ctx, match)
@@ -55,8 +55,8 @@ func (o Operator) awaitTasks(ctx context.Context, match func(conversation string
 	}
 }
 
-// wakeUnfinished has the conversations look again that have something to do, such as results of
-// tasks that they do not know of yet. It returns their names.
+// wakeUnfinished wakes the matching conversations that have something left to do, such as task
+// results they have not seen yet. It returns their names.
 func (o Operator) wakeUnfinished(ctx context.Context, match func(conversation string) bool) ([]string, error) {
 	names, err := o.hub.o.Store.Unfinished(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (o Operator) wakeUnfinished(ctx context.Context, match func(conversation st
 	return names, nil
 }
 
-// openTasks are the open tasks of the conversations that match and are not paused.
+// openTasks returns the open tasks of the matching conversations that are not paused.
 func (o Operator) openTasks(ctx context.Context, match func(conversation string) bool) ([]memory.Task, error) {
 	open, err := o.hub.o.Store.OpenTasks(ctx)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"cairn/channel"
 )
 
-// BenchmarkTurn is a whole turn with an instant model, from delivery to the sent
-// reply, everything on disk.
+// BenchmarkTurn measures a whole turn with an instant model, from delivery to the sent reply, with
+// everything on disk.
 func BenchmarkTurn(b *testing.B) {
 	r := newRig(b, echo)
 	r.idle()
@@ -20,7 +20,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkDeliver is the acknowledgement of a message: a row on disk for good.
+// BenchmarkDeliver measures the acknowledgement of a message: a durable row on disk.
 func BenchmarkDeliver(b *testing.B) {
 	r := newRig(b, echo)
 	for b.Loop() {
@@ -29,8 +29,8 @@ func BenchmarkDeliver(b *testing.B) {
 	r.idle()
 }
 
-// BenchmarkIdleChannel is the memory an open channel takes that has had a turn and
-// is idle, goroutines included.
+// BenchmarkIdleChannel measures the memory of an open, idle channel that has had a turn, including
+// its goroutines.
 func BenchmarkIdleChannel(b *testing.B) {
 	r := newRig(b, echo)
 	r.idle()

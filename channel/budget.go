@@ -14,31 +14,31 @@ import (
 	"cairn/memory"
 )
 
-// What the bot may spend in a day and in a month, in the currency of the prices. Only
-// tokens are kept, so that a price that is corrected counts for what is spent already.
+// The bot's spending limits per day and per month, in the currency of the prices. Only tokens are
+// stored, so a corrected price also applies to what is already spent.
 
 // Money says what tokens cost, and how much may be spent.
 type Money struct {
-	Prices   prices.List // add to the built-in ones or correct them
+	Prices   prices.List // these extend or correct the built-in prices
 	PerDay   float64     // budget_per_day; 0: no limit
 	PerMonth float64     // budget_per_month; 0: no limit
 }
 
-// Budget is a limit and what of it is spent.
+// Budget is a limit and how much of it is spent.
 type Budget struct {
 	Setting string  `json:"setting"`
 	Period  string  `json:"period"` // 2026-11-22 or 2026-11
 	Limit   float64 `json:"limit"`
 	Spent   float64 `json:"spent"`
 
-	ends time.Time // of the period
+	ends time.Time // end of the period
 }
 
 const (
 	budgetPerDay   = "budget_per_day"
 	budgetPerMonth = "budget_per_month"
 
-	// nearlySpent is the part of a budget at which owners are warned.
+	// nearlySpent is the share of a budget at which owners are warned.
 	nearlySpent = 0.8
 )
 
@@ -59,7 +59,7 @@ func (b Budget) level() int {
 	return levelFree
 }
 
-// String is the budget in short: "0.81 of 1.00 today".
+// String returns the budget in short: "0.81 of 1.00 today".
 func (b Budget) String() string {
 	when := "today"
 	if b.Setting == budgetPerMonth {
@@ -68,24 +68,24 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s of %s %s", prices.Money(b.Spent), prices.Money(b.Limit), when)
 }
 
-// MonthStart is the first day of the month that a moment belongs to, as rows name it.
+// MonthStart returns the first day of now's month, in the form of the database rows.
 func MonthStart(now time.Time) string { return now.Local().Format("2006-01") + "-01" }
 
-// Budgets returns the budgets that are set, with used what the rows since MonthStart hold.
+// Budgets returns the budgets that are set; used holds the usage rows since MonthStart.
 func (m Money) Budgets(used []memory.Usage, now time.Time) []Budget {
 	return newBudgets(used).state(m, now)
 }
 
-// budgets are what was used in this day and in this month, in all conversations.
+// budgets tracks what was used today and this month, across all conversations.
 type budgets struct {
 	mu     sync.Mutex                          // guards everything below
 	used   map[string]map[string]prices.Tokens // by model, by period: 2026-11-22 or 2026-11
-	logged map[string]int                      // the highest level the log knows, by setting and period
-	warned map[string]bool                     // owners know, by setting and period
-	closed bool                                // a budget was spent at the last look
+	logged map[string]int                      // the highest level logged, by setting and period
+	warned map[string]bool                     // whether owners were warned, by setting and period
+	closed bool                                // a budget was spent at the last check
 }
 
-// newBudgets begins with what was used before, oldest first.
+// newBudgets starts with earlier usage, oldest first.
 func newBudgets(used []memory.Usage) *budgets {
 	b := &budgets{used: make(map[string]map[string]prices.Tokens), logged: make(map[string]int), warned: make(map[string]bool)}
 	for _, u := range used {
@@ -112,7 +112,7 @@ func (b *budgets) addLocked(day, model string, t prices.Tokens) {
 	}
 }
 
-// costLocked is what was spent in a period.
+// costLocked returns what was spent in a period.
 func (b *budgets) costLocked(period string, list prices.List) (sum float64) {
 	for model, tokens := range b.used[period] {
 		price, _ := list.Of(model)
@@ -128,7 +128,7 @@ func (b *budgets) add(now time.Time, model string, u llm.Usage) {
 	b.addLocked(memory.Day(now), model, prices.Tokens{Input: int64(u.Prompt), Cached: int64(u.Cached), Written: int64(u.Written), Output: int64(u.Completion)})
 }
 
-// state returns the budgets that are set.
+// state returns the budgets that are set, with what is spent.
 func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 	if m.PerDay <= 0 && m.PerMonth <= 0 {
 		return nil
@@ -149,8 +149,8 @@ func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 
 func (b Budget) key() string { return b.Setting + "-" + b.Period }
 
-// noteLevels notes the levels, and returns the budgets whose level is news, and whether one that
-// was spent is not any more.
+// noteLevels records the levels. It returns the budgets that reached a new level, and whether a
+// budget was spent before and none is now.
 func (b *budgets) noteLevels(all []Budget) (news []Budget, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,8 +168,8 @@ func (b *budgets) noteLevels(all []Budget) (news []Budget, open bool) {
 	return news, open
 }
 
-// claim reports whether owners are still to be warned of a budget; the caller does it, or
-// else gives the claim back with unclaim.
+// claim reports whether owners still need a warning about a budget; the caller then sends it, or
+// returns the claim with unclaim.
 func (b *budgets) claim(one Budget) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,8 +184,8 @@ func (b *budgets) unclaim(one Budget) {
 	delete(b.warned, one.key())
 }
 
-// checkBudgets returns the budget that is spent, the one that ends last if both are; the
-// log gets a line when a budget is nearly spent, spent, and available again.
+// checkBudgets returns the spent budget, or the one that ends last if both are spent. It logs when
+// a budget is nearly spent, spent, and available again.
 func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
 	all := h.budget.state(h.rules.Load().Money, now)
 	news, open := h.budget.noteLevels(all)
@@ -207,8 +207,7 @@ func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
 	return slices.MaxFunc(all, func(a, b Budget) int { return cmp.Compare(a.ends.Unix(), b.ends.Unix()) }), true
 }
 
-// checkPrice warns, once for each model, where a budget is set and nobody knows what the
-// model costs.
+// checkPrice warns, once per model, if a budget is set and the model's price is unknown.
 func (h *Hub) checkPrice(model string) {
 	m := h.rules.Load().Money
 	if m.PerDay <= 0 && m.PerMonth <= 0 {
@@ -219,7 +218,7 @@ func (h *Hub) checkPrice(model string) {
 	}
 }
 
-// afford returns why nothing may be spent now; nil: something may.
+// afford returns why no money may be spent now; nil if some may.
 func (h *Hub) afford(now time.Time) error {
 	if b, spent := h.checkBudgets(now); spent {
 		return &budgetError{b, now}
@@ -236,7 +235,7 @@ type budgetError struct {
 func (e *budgetError) Error() string { return e.budget.Setting + " is spent" }
 func (e *budgetError) Unwrap() error { return compactor.ErrSpent }
 
-// sentence is for people.
+// sentence returns the text for people.
 func (e *budgetError) sentence() string {
 	what, when := "for today", "in "+llm.InMinutes(e.budget.ends.Sub(e.now))+", when the next day begins"
 	if e.budget.Setting == budgetPerMonth {

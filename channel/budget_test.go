@@ -15,7 +15,7 @@ import (
 	"cairn/llm/prices"
 )
 
-// costs answers each request for so many tokens of input.
+// costs answers each request and counts this many input tokens for it.
 func costs(tokens int) func(context.Context, int, llm.Request) (llm.Response, error) {
 	return func(context.Context, int, llm.Request) (llm.Response, error) {
 		return billed(llmtest.Say("yes"), tokens, 0, 0, 0), nil
@@ -34,7 +34,7 @@ func (r *rig) ask(text string) string {
 	return text
 }
 
-// talk has people ask until there is something to summarize.
+// talk sends n messages, to give the summarizer something to summarize.
 func (r *rig) talk(n int) {
 	r.t.Helper()
 	for i := range n {
@@ -63,7 +63,7 @@ func TestABudgetStopsAnswersUntilTheNextDay(t *testing.T) {
 		r.restartCounting()
 		stopped("after a restart")
 		expect(t, "messages are kept", len(r.transcript()), 8)
-		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 3 { // nearly spent, spent; spent, by the next process
+		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 3 { // nearly spent, spent, and spent again in the next process
 			t.Errorf("%d warnings in %s", n, log.text.String())
 		}
 		time.Sleep(24 * time.Hour)
@@ -121,7 +121,7 @@ func TestEditsOfMoneyCountAtOnce(t *testing.T) {
 	}
 }
 
-// TestATurnThatSpendsTheBudgetAnswers: what it has cost is not thrown away.
+// TestATurnThatSpendsTheBudgetAnswers: an answer that is already paid for is not thrown away.
 func TestATurnThatSpendsTheBudgetAnswers(t *testing.T) {
 	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
@@ -134,7 +134,8 @@ func TestATurnThatSpendsTheBudgetAnswers(t *testing.T) {
 	}
 }
 
-// TestSummariesGoOnWithoutAModel where a budget is spent: by the worker's model alone.
+// TestSummariesGoOnWithoutAModel: when the budget is spent (here by the worker's model alone),
+// summaries are made without a model.
 func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
@@ -189,7 +190,7 @@ func TestAnOwnerIsWarnedOnce(t *testing.T) {
 		}
 		from("u1")
 		expect(t, "warnings of others", len(notices()), 0)
-		from("boss") // 120 %
+		from("boss") // 120%
 		r.restartCounting()
 		from("boss")
 		want := "(budget_per_day is spent: 120.00 of 100.00. I answer again from 2 January, 00:00 UTC on, or when it is raised.)"

@@ -9,27 +9,27 @@ import (
 	"cairn/llm"
 )
 
-// What models may cost: how often they are asked for a conversation in an hour, and for
-// a turn. Each attempt counts, also one that fails. It is kept in memory alone: a crash
-// loop cannot spend without end, for a turn is tried twice at most.
+// Limits on model calls: per conversation and hour, and per turn. Every attempt counts, including
+// failed ones. The counts are in memory only: a crash loop cannot spend without end, because a turn
+// is tried at most twice.
 
-// maxRequests is how often models are asked for one turn at most: maxCalls, and twice as
-// often again where servers fail.
+// maxRequests is the most model requests for one turn: maxCalls, plus twice that for retries when
+// servers fail.
 const maxRequests = 3 * maxCalls
 
-// turnsShare is the part of an hour's calls that is kept for turns: 1/4. Where the rest
-// is used up, summaries are made without a model, and made again later.
+// turnsShare is the share of an hour's calls reserved for turns: 1/4. Once the rest is used up,
+// summaries are made without a model, and made again later.
 const turnsShare = 4
 
-// callBudget knows the calls of each conversation in the last hour.
+// callBudget tracks each conversation's calls in the last hour.
 type callBudget struct {
 	mu      sync.Mutex      // guards everything below
 	calls   recent          // by conversation
-	reached map[string]bool // the limit is, and the log knows; by conversation
+	reached map[string]bool // the limit is reached and logged; by conversation
 }
 
-// spend counts a call if there were fewer than most in the last hour; else it returns how
-// long it takes until there were.
+// spend counts a call if there were fewer than most in the last hour; otherwise it returns how long
+// to wait.
 func (l *callBudget) spend(name string, most int, now time.Time) (wait time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,14 +41,14 @@ func (l *callBudget) spend(name string, most int, now time.Time) (wait time.Dura
 	return 0, true
 }
 
-// count is how many there were in the last hour.
+// count returns how many calls there were in the last hour.
 func (l *callBudget) count(name string, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.calls.within(time.Hour, name, now))
 }
 
-// noteReached notes whether the limit is reached and reports whether that is news.
+// noteReached records whether the limit is reached, and reports whether that changed.
 func (l *callBudget) noteReached(name string, reached bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,25 +62,25 @@ func (l *callBudget) noteReached(name string, reached bool) (news bool) {
 	return news
 }
 
-// spentError says that a conversation has had its calls of this hour.
+// spentError says that a conversation has used up its calls for this hour.
 type spentError struct{ wait time.Duration }
 
 func (e *spentError) Error() string { return "calls_per_hour is reached" }
 func (e *spentError) Unwrap() error { return compactor.ErrSpent }
 
-// sentence is for people.
+// sentence returns the text for people.
 func (e *spentError) sentence() string {
 	return fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(e.wait))
 }
 
-// callsLimit is how many calls there may be in an hour, and how many of them for
-// summaries; ok is false if there is no limit.
+// callsLimit returns how many calls an hour may have, and how many of them may be for summaries; ok
+// is false if there is no limit.
 func (c *conversation) callsLimit() (turns, summaries int, ok bool) {
 	turns = c.hub.rules.Load().CallsPerHour
 	return turns, turns - turns/turnsShare, turns > 0
 }
 
-// spendOn counts a call for a turn, or for a summary.
+// spendOn counts a call for a turn or for a summary.
 func (c *conversation) spendOn(turn bool) error {
 	if !turn {
 		if err := c.hub.afford(time.Now()); err != nil {
@@ -100,13 +100,13 @@ func (c *conversation) spendOn(turn bool) error {
 		c.reached(now)
 		return &spentError{wait}
 	}
-	if c.hub.calls.count(c.account(), now) < max(summaries/2, 2) && c.hub.calls.noteReached(c.account(), false) { // not as soon as one call has expired
+	if c.hub.calls.count(c.account(), now) < max(summaries/2, 2) && c.hub.calls.noteReached(c.account(), false) { // some slack, so that one expired call is not enough
 		c.log.Info("calls_available")
 	}
 	return nil
 }
 
-// reached tells the log, once per incident.
+// reached logs once per incident that the limit is reached.
 func (c *conversation) reached(now time.Time) {
 	if c.hub.calls.noteReached(c.account(), true) {
 		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
@@ -121,14 +121,14 @@ func (c *conversation) affordsSummary() bool {
 	if c.hub.afford(now) != nil {
 		return false
 	}
-	if !limited || c.hub.calls.count(c.account(), now) < summaries-min(3, summaries/4) { // room for more than the first call of it
+	if !limited || c.hub.calls.count(c.account(), now) < summaries-min(3, summaries/4) { // room for more than the first call of a summary
 		return true
 	}
 	c.reached(now)
 	return false
 }
 
-// callsWords says how many calls there were; "" where there is no limit.
+// callsWords describes how many calls there were; "" if there is no limit.
 func (c *conversation) callsWords() string {
 	most, _, limited := c.callsLimit()
 	if !limited {
@@ -137,7 +137,7 @@ func (c *conversation) callsWords() string {
 	return fmt.Sprintf("%d of %d in the last hour", c.hub.calls.count(c.account(), time.Now()), most)
 }
 
-// lastCall reports whether the next call of a turn is the last one there may be.
+// lastCall reports whether the next call of a turn is the last one allowed.
 func (c *conversation) lastCall() bool {
 	if c.hub.afford(time.Now()) != nil {
 		return true
@@ -146,13 +146,13 @@ func (c *conversation) lastCall() bool {
 	return limited && c.hub.calls.count(c.account(), time.Now()) >= most-1
 }
 
-// spending returns what a turn asks before each call.
+// spending returns the function called before each model call of a turn; its error stops the call.
 func (c *conversation) spending(made *int) func() error {
 	return func() error {
 		if *made >= maxRequests {
 			return llm.ErrTooManyCalls
 		}
-		if *made == 0 { // a turn that has started may end, without further tools: see lastCall
+		if *made == 0 { // a turn that has started may finish, but without more tools: see lastCall
 			if err := c.hub.afford(time.Now()); err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ import (
 	"cairn/llm/openai"
 )
 
-// journal is a log that a test may read.
+// journal is a log that tests can read.
 type journal struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
@@ -30,7 +30,7 @@ func (j *journal) Write(p []byte) (int, error) {
 	return j.text.Write(p)
 }
 
-// lines counts the lines of a level that hold some words.
+// lines counts the lines of a level that contain words.
 func (j *journal) lines(level slog.Level, words string) (n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -48,7 +48,7 @@ func (j *journal) count(words string) int {
 	return strings.Count(j.text.String(), words)
 }
 
-// logged has the rig write a log.
+// logged gives the rig a log that the test can read.
 func (r *rig) logged() *journal {
 	j := new(journal)
 	r.stop()
@@ -115,8 +115,9 @@ func TestTheLastCallOfAnHourAnswers(t *testing.T) {
 	}
 }
 
-// TestSummariesLeaveCallsForTurns: people are answered when summaries have had their
-// share, the extractive summarizer keeps the window, and a model repairs that later.
+// TestSummariesLeaveCallsForTurns: people still get answers when summaries have used up their
+// share; the extractive summarizer keeps the window in bounds, and a model repairs its summaries
+// later.
 func TestSummariesLeaveCallsForTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
@@ -147,7 +148,7 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 			t.Errorf("nothing was summarized without the model:\n%s", r.run("/context"))
 		}
 		expect(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
-		for range 4 { // what was repaired last is shown by the request after
+		for range 4 { // the last repair shows only in the next request
 			time.Sleep(2 * time.Hour)
 			r.say("how are you?", true)
 			r.idle()
@@ -161,8 +162,8 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 	})
 }
 
-// TestATurnIsBoundedByRequests: a server that fails all but the last attempt costs no
-// more than a turn may.
+// TestATurnIsBoundedByRequests: a server that fails every attempt but the last costs no more than a
+// turn may.
 func TestATurnIsBoundedByRequests(t *testing.T) {
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		if x.N%4 != 0 {

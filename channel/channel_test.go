@@ -119,7 +119,7 @@ func TestDeliverNeverWaitsForATurn(t *testing.T) {
 	})
 	r.say("one", true)
 	r.connector.until(t, "the first turn", func() bool { return len(r.connector.accepted) >= 1 })
-	for i := range 200 { // a blocked Deliver would hang here
+	for i := range 200 { // a Deliver that blocks would hang here
 		r.say(fmt.Sprint("more ", i), false)
 	}
 	close(release)
@@ -274,12 +274,12 @@ func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
 	}
 }
 
-// crash leaves the store as a kill would after a message was taken up.
+// crash leaves the store as if the process was killed after it took up a message.
 func crash(t *testing.T, r *rig) {
 	t.Helper()
 	conv := must(r.store.Conversation(t.Context(), place))(t)
 	m := r.inbound("are you there?", true)
-	m.Time = m.Time.Add(-48 * time.Hour) // what counts is when it arrived
+	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
 	must(conv.Inbox().Deliver(t.Context(), m))(t)
 	if taken, err := conv.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
 		t.Fatalf("took up %d, %v", len(taken), err)
@@ -315,7 +315,7 @@ func TestATurnHasTwoAttempts(t *testing.T) {
 	r := newRig(t, echo)
 	crash(t, r)
 	conv := must(r.store.Conversation(t.Context(), place))(t)
-	if _, err := conv.Turns().Retry(t.Context(), 1); err != nil { // the second attempt died too
+	if _, err := conv.Turns().Retry(t.Context(), 1); err != nil { // the second attempt crashed too
 		t.Fatal(err)
 	}
 	r.restart()
@@ -422,7 +422,7 @@ func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
 
 func TestEveryWriterIsSentOrCanceled(t *testing.T) {
 	r := newRig(t, echo)
-	r.connector.fails = 1 // the sender is at work, trying again, when the next reply is written
+	r.connector.fails = 1 // the sender is busy retrying when the next reply is written
 	for i := range 5 {
 		r.say(fmt.Sprint("message ", i), true)
 		r.connector.until(t, "the answer", func() bool { return r.connector.opened > i })
@@ -516,7 +516,7 @@ func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 		}
 	}
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 { // while the model writes, the outbox breaks
+		if n == 1 { // the outbox breaks while the model writes
 			rename("ALTER TABLE outbox RENAME TO elsewhere")
 		}
 		return echo(ctx, n, req)

@@ -1,4 +1,4 @@
-// What tests check again and again.
+// Checks that tests use again and again.
 
 package channel_test
 
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// must returns what a call returned, and ends the test if the call failed: must(f())(t).
+// must returns the result of a call, and ends the test if the call failed: must(f())(t).
 func must[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -32,7 +32,7 @@ func expect[T comparable](t testing.TB, what string, got, want T) {
 	}
 }
 
-// contains checks that a text has a part.
+// contains checks that a text contains part.
 func contains(t testing.TB, what, text, part string) {
 	t.Helper()
 	if !strings.Contains(text, part) {

@@ -14,8 +14,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// A platform that people write to while the bot comes and goes: in the end the
-// transcript is what the platform shows.
+// People write to a platform while the bot comes and goes: in the end the transcript matches what
+// the platform shows.
 func TestWhatThePlatformShowsIsWhatIsKept(t *testing.T) {
 	for seed := range int64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { comeAndGo(t, seed) })
@@ -68,7 +68,7 @@ func comeAndGo(t *testing.T, seed int64) {
 	}
 	for i := range 150 {
 		switch k := rnd.Intn(20); {
-		case k < 12: // say
+		case k < 12: // post
 			m := channel.Inbound{
 				ID: fmt.Sprintf("m%05d", i), AuthorID: fmt.Sprint(i % 3), Author: "Ada", Text: fmt.Sprintf("text %d", i),
 				Time: start.Add(time.Duration(i) * time.Millisecond), Addressed: rnd.Intn(3) == 0, Incomplete: rnd.Intn(3) == 0,
@@ -131,7 +131,7 @@ func comeAndGo(t *testing.T, seed int64) {
 	}
 	for _, m := range said {
 		n := have[m.Text]
-		if n == 0 && strings.HasPrefix(m.Text, "edited") { // an edit while away of what was known is not read
+		if n == 0 && strings.HasPrefix(m.Text, "edited") { // the bot does not read edits of known messages that were made while it was away
 			for text, k := range have {
 				if text == fmt.Sprintf("text %d", atoi(m.ID)) || strings.HasPrefix(text, "edited "+m.ID) {
 					n = k

@@ -15,21 +15,21 @@ import (
 	"cairn/memory"
 )
 
-// Command is something people tell the bot itself, not the model. Every connector
-// shows the commands in its own way.
+// Command is something people tell the bot itself, not the model. Every connector shows the
+// commands in its own way.
 type Command struct {
 	Name       string // without the slash: lower case letters
 	Help       string // at most 100 characters
 	Args       []Arg  // in order; all but the last are single words
-	Public     bool   // others may see the answer; else it is for the person who asked
-	Restricted bool   // only managers run it, unless the settings say otherwise
-	Guarded    bool   // only managers run it, whatever the settings say
-	Urgent     bool   // it acts at once, also where commands wait for the answers to what was said before
+	Public     bool   // others may see the answer; otherwise only the person who asked does
+	Restricted bool   // only managers may run it, unless the settings say otherwise
+	Guarded    bool   // only managers may run it, whatever the settings say
+	Urgent     bool   // it runs immediately, even where commands wait for earlier messages to be answered
 
 	opens   bool                   // it needs the engine, so it waits until the conversation is open
-	own     func(args string) bool // what anybody may do with it, whatever the settings say; nil: nothing
+	own     func(args string) bool // the uses that are open to everyone, whatever the settings say; nil: none
 	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
-	suggest func(ctx context.Context, h *Hub, records *memory.Conversation, typed string) ([]Choice, error) // of the argument that Suggests
+	suggest func(ctx context.Context, h *Hub, records *memory.Conversation, typed string) ([]Choice, error) // suggestions for the argument that Suggests
 }
 
 // Arg is one argument of a command.
@@ -37,11 +37,11 @@ type Arg struct {
 	Name     string // lower case letters
 	Help     string // at most 100 characters
 	Required bool
-	Number   bool // a whole number from 1 on
-	Suggests bool // Hub.Suggest knows what may be meant
+	Number   bool // a whole number, at least 1
+	Suggests bool // Hub.Suggest can complete it
 }
 
-// Usage is how /help shows the command: "compact [focus]".
+// Usage returns the command as /help shows it: "compact [focus]".
 func (c Command) Usage() string {
 	words := []string{c.Name}
 	for _, a := range c.Args {
@@ -54,7 +54,7 @@ func (c Command) Usage() string {
 	return strings.Join(words, " ")
 }
 
-// Commands are all commands, in the order /help shows them.
+// Commands lists all commands, in the order /help shows them.
 var Commands []Command
 
 func init() { // a literal would refer to itself through /help
@@ -159,18 +159,18 @@ func init() { // a literal would refer to itself through /help
 	}
 }
 
-// errPeople carries words for the person who asked: not a fault of the program.
+// errPeople carries a message for the person who asked; it is not a program error.
 type errPeople string
 
 func (e errPeople) Error() string { return string(e) }
 
-// errDenied carries words for somebody who lacks the rights; nobody else needs to read them.
+// errDenied carries a message for a person who lacks the rights; only that person needs to see it.
 type errDenied string
 
 func (e errDenied) Error() string { return string(e) }
 
-// Run runs line if it is a command, as "/context" or "/compact prices". The answer
-// is for the person who asked. handled is false if it is no command: then it is a message.
+// Run runs line if it is a command, such as "/context" or "/compact prices". The answer is for the
+// person who asked. handled is false if line is not a command but a message.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
 	command, args, ok := parseCommand(line)
 	if !ok {
@@ -207,7 +207,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	return answer, true, err
 }
 
-// restricted reports whether only managers run a command.
+// restricted reports whether only managers may run a command.
 func (h *Hub) restricted(c Command) bool {
 	restricted := h.rules.Load().Restricted
 	if c.Guarded {
@@ -219,7 +219,7 @@ func (h *Hub) restricted(c Command) bool {
 	return slices.Contains(restricted, c.Name)
 }
 
-// parseCommand takes a line apart. A word behind a slash that is no command is an
+// parseCommand splits a line into command and arguments. A slash followed by an unknown word is an
 // ordinary message: people write paths.
 func parseCommand(line string) (c Command, args string, ok bool) {
 	rest, slash := strings.CutPrefix(strings.TrimSpace(line), "/")
@@ -238,11 +238,10 @@ func parseCommand(line string) (c Command, args string, ok bool) {
 	return c, "", false
 }
 
-// otherNames are words people know from other programs, and the commands they mean.
+// otherNames maps words people know from other programs to our commands.
 var otherNames = map[string]string{"clear": "new", "reset": "new", "usage": "context", "tokens": "context", "history": "recall"}
 
-// FindCommand returns the command of a name, or an error that tells people which one
-// they may have meant.
+// FindCommand returns the command with a name, or an error that suggests which one was meant.
 func FindCommand(name string) (Command, error) {
 	if c, _, ok := parseCommand("/" + name); ok {
 		return c, nil
@@ -287,7 +286,7 @@ func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answe
 	return Answer{Text: c.spell(now.String()), Aligned: true}, nil
 }
 
-// maxChoices is how many choices Discord shows at most.
+// maxChoices is the most choices that Discord shows.
 const maxChoices = 25
 
 func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
@@ -309,7 +308,7 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	return Answer{Text: "There is nothing to stop."}, nil
 }
 
-// Words returns what an error says to people, if it is one for them.
+// Words returns the text of an error that is meant for people; ok is false for other errors.
 func Words(err error) (words string, ok bool) {
 	var denied errDenied
 	var people errPeople

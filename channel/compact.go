@@ -41,7 +41,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	return answer, nil
 }
 
-// compact asks the engine for a compaction, and returns whether it begins.
+// compact asks the engine for a compaction, and returns how it started.
 func (c *conversation) compact(ctx context.Context, w compactor.Requested) (began compactor.Event, err error) {
 	answer := make(chan compactor.Event, 1)
 	w.Began = func(began compactor.Event) { answer <- began }
@@ -57,7 +57,7 @@ func (c *conversation) compact(ctx context.Context, w compactor.Requested) (bega
 	}
 }
 
-// outcomeWords says how a compaction that somebody asked for has ended.
+// outcomeWords describes how a requested compaction ended.
 func (c *conversation) outcomeWords(began, e compactor.Event, focus string) string {
 	switch e.State {
 	case compactor.EventApplied:
@@ -73,8 +73,8 @@ func (c *conversation) outcomeWords(began, e compactor.Event, focus string) stri
 	return fmt.Sprintf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, e.Error)
 }
 
-// appliedWords says what was applied: what was written now, and what was ready before anybody
-// asked, which nobody could give this focus.
+// appliedWords describes what was applied: the summary written now, and those that were ready
+// before the request and so could not have this focus.
 func appliedWords(e compactor.Event, focus string) string {
 	tokens := fmt.Sprintf(": %d → %d tokens of %d.", e.BeforeTokens, e.AfterTokens, e.Window)
 	ready := slices.DeleteFunc(slices.Clone(e.Set), func(row compactor.Compaction) bool {
@@ -103,7 +103,7 @@ func appliedWords(e compactor.Event, focus string) string {
 	return text + " They were written before you asked: none of them was written with this focus."
 }
 
-// count is how many summaries of messages rows are, and of how many messages.
+// count returns how many of the rows summarize messages, and how many messages they cover.
 func count(rows []compactor.Compaction) (n, messages int) {
 	for _, row := range rows {
 		if row.Kind == compactor.Leaf {
@@ -120,8 +120,8 @@ func summaries(n int) string {
 	return fmt.Sprintf("%d summaries", n)
 }
 
-// runNew wants a new session. It begins behind what waits and what is being
-// answered: that was said before. Nobody waits for it.
+// runNew requests a new session. The session starts after the messages that are waiting or being
+// answered, since they came first. The command does not wait for it.
 func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	wanted, later, err := c.records.Compactions().WantSession(ctx)
 	switch {
@@ -145,7 +145,7 @@ func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	return Answer{Text: c.undoneWords(event)}, nil
 }
 
-// undo takes back what was applied last, and looks whether a level is reached then.
+// undo reverts the last compaction, then checks whether a level is reached.
 func (c *conversation) undo() (event compactor.Event, err error) {
 	var failed error
 	err = c.tryDo(func(e *compactor.Compactor) {
@@ -177,7 +177,7 @@ func kindWords(k compactor.Kind) string {
 	return "summary"
 }
 
-// runRecap summarizes for one person. It costs what a turn costs, so it counts as one.
+// runRecap writes a summary for one person. It costs as much as a turn, so it counts as one.
 func runRecap(ctx context.Context, c *conversation, who Person, focus string) (Answer, error) {
 	if ok, _ := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, []string{who.ID}, true, time.Now()); !ok {
 		return Answer{}, errPeople("One moment, please: you have asked me for a lot in this minute. Ask again in a minute.")
@@ -196,12 +196,12 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 }
 
 func (h *Hub) recap(ctx context.Context, name, focus string) (recap compactor.Recap, err error) {
-	c, err := h.use(ctx, name) // it may have left memory since it was asked
+	c, err := h.use(ctx, name) // the conversation may have been unloaded since the request
 	if err != nil {
 		return recap, err
 	}
 	defer h.release(c)
-	defer c.wake() // to write what it cost
+	defer c.wake() // to save the usage
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.ctx, cancel)()

@@ -14,8 +14,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// gated is a worker whose nth summary, from 1 on, waits for a place in the gate, and
-// whose even ones fail if that is wanted.
+// gated returns a worker whose summaries each wait for a value from gate: true lets the summary
+// succeed, false fails it. They are numbered from 1.
 func gated(gate chan bool) *llmtest.Model {
 	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
@@ -110,8 +110,8 @@ func TestACompactThatIsScheduledWhenTheProgramEnds(t *testing.T) {
 	contains(t, "in the end it says", answer.Then(t.Context()), "ask again")
 }
 
-// withReady is a rig in which summaries are ready that no level has asked for yet. What is
-// said behind them is spared if that is wanted.
+// withReady returns a rig with summaries that are ready before any level has asked for them. If
+// spared is set, the messages after them are kept.
 func withReady(t *testing.T, spared *atomic.Bool) *rig {
 	r := newRig(t, echo)
 	r.model.Tokens = 8000
@@ -134,7 +134,7 @@ func withReady(t *testing.T, spared *atomic.Bool) *rig {
 	return r
 }
 
-// ready are the summaries in a list of /context that wait.
+// ready returns the waiting summaries in the list of /context.
 func (r *rig) ready() (rows []compactor.Event) {
 	r.connector.note(func() {
 		for _, e := range r.connector.events {
@@ -146,8 +146,8 @@ func (r *rig) ready() (rows []compactor.Event) {
 	return rows
 }
 
-// What /compact tells is what happened: also of the summaries that were ready, which were
-// made without its focus; and /undo undoes and names all of it.
+// The answer to /compact describes what happened, including summaries that were ready and so made
+// without its focus; /undo reverts and names all of it.
 func TestACompactTellsWhatItApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := withReady(t, new(atomic.Bool))
@@ -175,7 +175,7 @@ func TestACompactTellsWhatItApplied(t *testing.T) {
 	})
 }
 
-// Where all that is old enough is ready, nothing is written with the focus, and people know.
+// If everything old enough is ready, nothing is written with the focus, and people are told.
 func TestACompactOfWhatIsReadyAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var spared atomic.Bool

@@ -1,4 +1,4 @@
-// Completing: before messages are taken up their connector looks up what the events left out.
+// Completing: before the bot takes up messages, their connector looks up what the events left out.
 
 package channel
 
@@ -16,7 +16,7 @@ const (
 	completeTimeout  = 20 * time.Second // for one message
 	completeAtOnce   = 8                // messages
 	completeAttempts = 2
-	completeStarts   = 2 // after which a message is given up: what it holds may kill the process
+	completeStarts   = 2 // then the bot gives up on a message: its content may kill the process
 )
 
 // complete has the connector fill in what the waiting messages lack.
@@ -41,9 +41,9 @@ func (c *conversation) complete(ctx context.Context) error {
 	}
 }
 
-// completedWaiting is completed for messages of the inbox. Each try is on disk before it is
-// made. A message that was tried before is tried alone: then the next start knows which one
-// killed the process.
+// completedWaiting is completed for messages of the inbox. Each try is on disk before it is made. A
+// message that was tried before is tried alone, so that the next start knows which one killed the
+// process.
 func (c *conversation) completedWaiting(ctx context.Context, waiting []Inbound) ([]Inbound, error) {
 	done := make([]Inbound, 0, len(waiting))
 	for len(waiting) > len(done) {
@@ -113,7 +113,7 @@ func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err error) {
 	completer, ok := c.connector.(Completer)
 	if !ok {
-		return m, nil // as it is: nobody knows more
+		return m, nil // unchanged: no one knows more
 	}
 	defer recoverConnector(&err)
 	return completer.Complete(ctx, c.name, m)

@@ -11,11 +11,11 @@ import (
 	"cairn/memory"
 )
 
-// TestWhatKilledTheProcessIsGivenUp: starts that were killed are those that left their tries.
+// TestWhatKilledTheProcessIsGivenUp: a killed start leaves its tries on disk.
 func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 	var mu sync.Mutex
 	var active int
-	var log []string // what was asked for, and what else was asked for meanwhile
+	var log []string // each request, and the other requests during it
 	p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 		mu.Lock()
 		if active++; active > 1 {
@@ -24,7 +24,7 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 			log = append(log, m.ID)
 		}
 		mu.Unlock()
-		time.Sleep(10 * time.Millisecond) // so that others, were there any, would meet it
+		time.Sleep(10 * time.Millisecond) // so that parallel requests, if any, would overlap with it
 		mu.Lock()
 		active--
 		mu.Unlock()
@@ -47,7 +47,7 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 	for _, m := range []channel.Inbound{bad, innocent, other} {
 		must(c.Inbox().Deliver(t.Context(), m))(t)
 	}
-	killed(bad, innocent, other) // all three at once, then the bad one alone
+	killed(bad, innocent, other) // all three together, then the bad one alone
 	killed(bad)
 	p.said = []channel.Inbound{missing("early", time.Hour, false), other}
 	r.on(p)

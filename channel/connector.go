@@ -12,10 +12,10 @@ import (
 // Inbound is a message as a connector hands it to the hub.
 type Inbound = memory.Inbound
 
-// ErrReplaced is why the hub takes no message while the database is not in its place.
+// ErrReplaced means that the hub accepts no messages while the database file is being replaced.
 var ErrReplaced = memory.ErrReplaced
 
-// Attachment is something that came with a message.
+// Attachment is a file or picture that came with a message.
 type Attachment = chat.Attachment
 
 // Piece is a part of a reply on its way out.
@@ -24,39 +24,40 @@ type Piece = memory.Piece
 // Patch is a layer of settings.
 type Patch = compactor.Patch
 
-// Event tells of one step of a compaction.
+// Event reports one step of a compaction.
 type Event = compactor.Event
 
-// Connector is a place where people talk: Discord, Slack, the terminal.
+// Connector is a platform where people talk: Discord, Slack, the terminal.
 type Connector interface {
 	// Name is the first part of its conversations' names: "terminal".
 	Name() string
-	// Split cuts a reply into pieces the platform takes, at least one.
+	// Split cuts a reply into pieces the platform accepts, at least one.
 	Split(text string) []string
-	// Reply opens the writer of one reply. to holds the platform ids of the
-	// messages it answers. It must not block.
+	// Reply opens the writer of one reply. to holds the platform ids of the messages it answers. It
+	// must not block.
 	Reply(conversation string, to []string) Writer
 }
 
-// Writer carries one reply to people. Its methods are called by one goroutine.
+// Writer delivers one reply to people. One goroutine calls its methods.
 type Writer interface {
-	// Show gets the whole text so far while the model still writes. It must not
-	// wait for the network: the newest text wins, older ones may be skipped.
+	// Show gets the whole text so far while the model is still writing. It must not wait for the
+	// network: the newest text wins, and older ones may be skipped.
 	Show(text string)
-	// Send delivers one piece for good and returns the platform's id of it. The
-	// pieces come in order. A piece that is marked Sending may have arrived before
-	// a crash, and must not be posted twice. An error means that it is worth trying
-	// again, unless errors.Is(err, ErrGone): then nothing can ever be said there.
+	// Send delivers one final piece and returns its platform id. The pieces come in order. A piece
+	// marked Sending may have arrived before a crash and must not be posted twice. An error means
+	// that a retry is worthwhile, unless errors.Is(err, ErrGone): then nothing can ever be posted
+	// there again.
 	Send(ctx context.Context, piece Piece) (id string, err error)
-	// Cancel takes back what was shown but will not be sent.
+	// Cancel removes what was shown but will not be sent.
 	Cancel()
 }
 
-// Observer is what a connector implements to learn what happens in its conversations.
-// The methods must not block.
+// Observer is implemented by connectors that follow what happens in their conversations. Its
+// methods must not block.
 type Observer interface {
-	// Accepted reports that a message is on disk, and its place, when it is taken up.
-	// If a turn before it takes long, it is called with seq 0 before, and again then.
+	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an
+	// earlier turn takes long, Accepted is first called with seq 0, and again when the place is
+	// known.
 	Accepted(conversation, id string, seq int64)
 	// Compaction reports every step of a compaction.
 	Compaction(conversation string, event Event)
@@ -64,50 +65,49 @@ type Observer interface {
 	Remembered(conversation string, id int64, kind, content string)
 }
 
-// UsageObserver is what a connector implements to learn what each request to a model took. It
-// must not block.
+// UsageObserver is implemented by connectors that follow what each model request used. It must not
+// block.
 type UsageObserver interface {
-	// Used reports a request to a model; kind is memory.ForTurn or memory.ForSummary.
+	// Used reports a model request; kind is memory.ForTurn or memory.ForSummary.
 	Used(conversation, kind, model string, e Expense)
 }
 
-// Completer is what a connector implements whose events lack something: names behind
-// ids, contents of files. It is asked by the conversation's goroutine, before a
-// message that says it is Incomplete gets its place.
+// Completer is implemented by connectors whose events lack something: names behind ids, contents of
+// files. The conversation's goroutine calls it before a message marked Incomplete gets its place.
 type Completer interface {
-	// Complete returns m with what could be found out. It may ask the platform, and
-	// ends when ctx does. What cannot be had stays as it is, described in words:
-	// the message is taken up all the same. An error means that it is worth trying
-	// again soon, with the same message.
+	// Complete returns m with whatever it could find out. It may ask the platform, and ends when
+	// ctx does. What it cannot get stays unchanged, described in words: the message is taken up
+	// anyway. An error means that a retry with the same message soon is worthwhile.
 	Complete(ctx context.Context, conversation string, m Inbound) (Inbound, error)
 }
 
-// Historian is what a connector implements that can read what was said while the bot
-// was away, or before it came.
+// Historian is implemented by connectors that can read the messages posted while the bot was away,
+// or before it joined.
 type Historian interface {
-	// History returns messages of a conversation, oldest first. An error for which
-	// errors.Is(err, ErrGone) holds is for good: nothing can be read there.
+	// History returns messages of a conversation, oldest first. An error for which errors.Is(err,
+	// ErrGone) holds is permanent: nothing can be read there.
 	History(ctx context.Context, conversation string, look Look) (Page, error)
 }
 
-// Look is what of a history is to be read.
+// Look says which part of a history to read.
 type Look struct {
-	After  string // the messages that follow this one; empty: the newest ones before Before
+	After  string // read the messages after this one; empty: the newest ones before Before
 	Before string
-	Missed string // of those after After, what follows this one was missed; the others are read again; empty: all were
-	Limit  int    // of messages
+	Missed string // of the messages after After, those after this one were missed and the others are read again; empty: all were missed
+	Limit  int    // the most messages to read
 }
 
 // Page is a part of a history.
 type Page struct {
-	// Said are messages in the form in which they would have been delivered. The bot's own,
-	// those of other programs that may not be heard, and commands are left out, but count.
+	// Said are the messages in the form in which they would have been delivered. The bot's own
+	// messages, those of other programs that may not be heard, and commands are left out, but
+	// count.
 	Said  []Inbound
-	There []string // the ids of all messages of the page; nil: not known
-	Gone  []string // of them those that were deleted, and left a trace because something hangs on them
-	Last  string   // the id to go on from
-	More  bool     // there is more to read behind Last
+	There []string // ids of all messages of the page; nil: unknown
+	Gone  []string // of There, the deleted messages that left a trace because something hangs on them
+	Last  string   // the id to continue from
+	More  bool     // there is more to read after Last
 }
 
-// ErrGone tells that a conversation is not there any more, or closed to the bot.
+// ErrGone means that a conversation no longer exists, or is closed to the bot.
 var ErrGone = errors.New("the conversation is gone or closed")

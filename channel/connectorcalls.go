@@ -8,19 +8,19 @@ import (
 	"cairn/memory"
 )
 
-// What connectors tell the hub beside new messages: edits, deletions, absences.
+// What connectors report to the hub besides new messages: edits, deletions, absences.
 
-// ErrRefused is returned for a message or command of somebody who is not heard
-// there. Nothing was stored.
+// ErrRefused is returned for a message or command of an author who is not heard there. Nothing was
+// stored.
 var ErrRefused = errors.New("not heard here")
 
-// Gap is a conversation that may have missed messages: those after one of which
-// the platform id is After; empty: nothing is known of it.
+// Gap is a conversation that may have missed messages: those after the message with the platform id
+// After; if After is empty, nothing is known of the conversation.
 type Gap = memory.Gap
 
-// Edit replaces the text of a message. It starts no turn; a message that waits is
-// answered in its new form. Of m the ID, Text, Attachments and Time, that of the
-// edit, count. What was never delivered is left alone.
+// Edit replaces the text of a message. It starts no turn; a message that still waits is answered in
+// its new form. Of m only ID, Text, Attachments and Time (of the edit) matter. An edit of a message
+// that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
 	return h.holdOr(ctx, memory.Delivery{Conversation: name, Edited: &m}, func() error { return h.edit(ctx, name, m) })
 }
@@ -48,7 +48,7 @@ func (c *conversation) edit(ctx context.Context, m Inbound) error {
 	return nil
 }
 
-// Delete takes messages away, by their platform ids, for good.
+// Delete permanently removes messages, by their platform ids.
 func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
 	return h.holdOr(ctx, memory.Delivery{Conversation: name, Deleted: ids}, func() error { return h.delete(ctx, name, ids) })
 }
@@ -75,20 +75,20 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// copiesGone has a conversation show what it found of another one's memories as it is
-// by now: deleted.
+// copiesGone has a conversation refresh messages that show another conversation's memories, now
+// deleted.
 func (h *Hub) copiesGone(name string, seqs []int64) {
 	if c, err := h.find(name, nil); err == nil && c != nil {
 		c.inbox.post(func() { c.deleted(seqs) })
-		if c.isTask() { // it may have ended with that; else it goes on with its next part
+		if c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
 			c.interrupt()
 		}
 		h.release(c)
 	}
 }
 
-// Asked reports whether a message, by its platform id, is known in a conversation and was
-// addressed to the bot by somebody.
+// Asked reports whether a message, by its platform id, is known in a conversation and was addressed
+// to the bot.
 func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
@@ -97,8 +97,8 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	return records.Inbox().Asked(ctx, id)
 }
 
-// SentAs returns the piece that was sent as a message of the platform, also by an earlier
-// process; ok is false if none was.
+// SentAs returns the piece that was sent as a platform message, also by an earlier process; ok is
+// false if none was.
 func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
@@ -110,8 +110,7 @@ func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, er
 	return p, err == nil, err
 }
 
-// stored returns the records of a conversation in which something was said before; nil if
-// nothing was.
+// stored returns the records of a conversation that has messages; nil if it has none.
 func (h *Hub) stored(ctx context.Context, name string) (*memory.Conversation, error) {
 	records, err := h.o.Store.Find(ctx, name)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -120,8 +119,7 @@ func (h *Hub) stored(ctx context.Context, name string) (*memory.Conversation, er
 	return records, err
 }
 
-// known is use for a conversation in which something was said before; nil if
-// nothing was.
+// known is use for a conversation that has messages; nil if it has none.
 func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {
 	if records, err := h.stored(ctx, name); records == nil {
 		return nil, err
@@ -129,22 +127,20 @@ func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {
 	return h.use(ctx, name)
 }
 
-// Away notes on disk that every conversation of a connector may have missed messages
-// from here on, and returns those that have a gap now. A connector calls it before it
-// delivers the first event of a new session, so that a crash cannot lose the gap.
-// earlier is for connectors to which messages may come without those before them: it names a
-// place before the newest one, where the gap begins then; before the first that is known
-// nothing was missed.
+// Away notes on disk that every conversation of a connector may miss messages from now on, and
+// returns those that have a gap now. A connector calls it before it delivers the first event of a
+// new session, so that a crash cannot lose the gap. earlier is for connectors that may deliver
+// messages without the ones before them: it names a place before the newest message where the gap
+// begins; nothing was missed before the first known message.
 func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]Gap, error) {
 	return h.o.Store.Away(ctx, connector, earlier)
 }
 
-// CatchUp has a conversation read its gap, in the order of the platform, before it
-// takes up anything else. after is where the gap of a conversation begins that has
-// none noted: the platform id of a message, or of where one would stand; empty
-// leaves it without one. It does not wait.
+// CatchUp has a conversation read its gap, in the platform's order, before it takes up anything
+// else. after is where the gap begins in a conversation that has none noted: the platform id of a
+// message, or of where one would be; empty adds no gap. CatchUp does not wait.
 func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
-	if after != "" { // before anybody looks
+	if after != "" { // before the conversation looks for its gap
 		records, err := h.o.Store.Conversation(ctx, name)
 		if err == nil {
 			err = records.Past().SetGap(ctx, after)
@@ -162,7 +158,7 @@ func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
 	return nil
 }
 
-// NothingMissed notes that a conversation has no gap after all.
+// NothingMissed records that a conversation has no gap after all.
 func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 	records, err := h.stored(ctx, name)
 	if records == nil {
@@ -175,8 +171,8 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 	return records.Past().CloseGap(ctx, after)
 }
 
-// Suggest returns what may be meant by the beginning of a command's argument, for
-// connectors that complete while people type; at most 25.
+// Suggest returns completions for the beginning of a command's argument, for connectors that
+// complete while people type; at most 25.
 func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
 	place := ParsePlace(name)
 	access := h.access(place)
@@ -194,14 +190,14 @@ func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typ
 	return cmd.suggest(ctx, h, records, typed)
 }
 
-// IsCommand reports whether a line is a command, which is not a message.
+// IsCommand reports whether a line is a command rather than a message.
 func IsCommand(line string) bool {
 	_, _, ok := parseCommand(line)
 	return ok
 }
 
-// Clip shortens a text to at most so many tokens, as the model will count them,
-// keeping both ends.
+// Clip shortens a text to at most this many tokens, as the model will count them, keeping both
+// ends.
 func Clip(text string, most int) string { return tokens.Clip(text, most) }
 
 // hears reports whether a message's author is heard in a conversation.
@@ -212,7 +208,7 @@ func (h *Hub) hears(name string, m Inbound) bool {
 
 // While the database is rewritten, what connectors report waits in a file, see memory.Store.Hold.
 
-// holdOr stores d in that file, or, if nothing is being rewritten, applies it.
+// holdOr stores d in that file or, if no rewrite is running, applies it.
 func (h *Hub) holdOr(ctx context.Context, d memory.Delivery, apply func() error) error {
 	kept, done, err := h.o.Store.Held().Hold(ctx, d)
 	defer done()
@@ -222,8 +218,8 @@ func (h *Hub) holdOr(ctx context.Context, d memory.Delivery, apply func() error)
 	return apply()
 }
 
-// applyHeld applies what was held. Messages of a connector that is closed now wait in the inbox
-// for a start with it.
+// applyHeld applies a held delivery. Messages of a connector that is now disabled wait in the inbox
+// until a start with that connector.
 func (h *Hub) applyHeld(ctx context.Context, d memory.Delivery) error {
 	if _, known := h.connectors[connectorOf(d.Conversation)]; !known {
 		records, err := h.o.Store.Conversation(ctx, d.Conversation)

@@ -17,8 +17,8 @@ import (
 	"cairn/prompts"
 )
 
-// The `context` tool: the model reads who it is and how full its window is, may ask for a
-// compaction, and finds out how Cairn works. It changes no setting.
+// The `context` tool lets the model read who it is and how full its window is, ask for a
+// compaction, and find out how Cairn works. It changes no setting.
 
 // wish is a call of the tool.
 type wish struct {
@@ -29,11 +29,11 @@ type wish struct {
 	Topic      string         `json:"topic"`
 }
 
-// mostSelf is how long the answer to op "self" may be, in tokens.
+// mostSelf limits the answer to op "self", in tokens.
 const mostSelf = 300
 
-// toolset is what the model may call: what the conversation remembers, `context`, and others,
-// the tools of other programs. The first request and every gauge count the same tools.
+// toolset returns the tools the model may call: the conversation's memory tools, `context`, and
+// others, the tools of other programs. The first request and every gauge count the same tools.
 func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx context.Context, w wish) (any, error), others []llm.Tool) []llm.Tool {
 	own := llm.Tool{
 		Name:        "context",
@@ -63,7 +63,7 @@ func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look 
 // lookAtWindow answers a call of the `context` tool.
 func (c *conversation) lookAtWindow(ctx context.Context, w wish) (any, error) {
 	switch w.Op {
-	case "self", "status": // the second is the name it had
+	case "self", "status": // "status" is its old name
 		return c.self(ctx)
 	case "compact":
 		settings := map[string]any{}
@@ -94,7 +94,7 @@ type self struct {
 	Model     string   `json:"model"`
 	Reasoning string   `json:"reasoning,omitempty"`
 	MaxOutput int      `json:"max_output_tokens"`
-	Used      int      `json:"used_tokens"` // the prompt of the next request and the reply's reserve
+	Used      int      `json:"used_tokens"` // prompt of the next request plus the reply's reserve
 	Max       int      `json:"max_tokens"`
 	UsedPct   float64  `json:"used_pct"`
 	Next      string   `json:"next"`
@@ -103,9 +103,9 @@ type self struct {
 	Failed    string   `json:"last_failure,omitempty"` // since the last compaction
 	Paused    string   `json:"paused,omitempty"`
 	Summaries int      `json:"summaries"` // in the <kept> block
-	Requests  int64    `json:"requests"`  // so far, those of summaries too
+	Requests  int64    `json:"requests"`  // so far, including those for summaries
 	Cost      float64  `json:"cost,omitempty"`
-	Policy    []string `json:"policy"` // what differs from what is built in, and where it is from
+	Policy    []string `json:"policy"` // differences from the built-in policy, and where each is set
 }
 
 func (c *conversation) self(ctx context.Context) (self, error) {
@@ -143,7 +143,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	return s, nil
 }
 
-// long reports whether the answer takes more than it may, but for a last line of the policy.
+// long reports whether the answer exceeds its limit, leaving room for a last line of the policy.
 func (s self) long() bool {
 	text, _ := json.Marshal(s)
 	return tokens.Estimate(string(text)) > mostSelf-15
@@ -168,7 +168,7 @@ func (c *conversation) requested(e compactor.Event) request {
 	}
 }
 
-// ToolNames are the names of the tools that every agent has.
+// ToolNames returns the names of the tools that every agent has.
 func ToolNames() (names []string) {
 	for _, tool := range (Agent{}).weighed() {
 		names = append(names, tool.Name)

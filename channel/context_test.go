@@ -16,8 +16,8 @@ import (
 	"cairn/prompts"
 )
 
-// calling is a model that makes calls, one a step, and then answers; results are
-// what it was told.
+// calling returns a model that makes calls, one per step, and then answers; results collects the
+// results it gets.
 func calling(results *[]string, calls ...any) func(context.Context, int, llm.Request) (llm.Response, error) {
 	step := 0
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -108,7 +108,7 @@ func TestWhatTheModelReadsOfItselfIsShort(t *testing.T) {
 	r := newRig(t, calling(&results, calls...))
 	r.agent.ID, r.agent.Provider, r.agent.Reasoning = strings.Repeat("marvin", 10), "api.example.com", "high"
 	r.agent.Origin = func(key string) string { return "config.toml:120" }
-	r.agent.Policy = func() compactor.Policy { // nothing is as it is built in
+	r.agent.Policy = func() compactor.Policy { // nothing is at its default
 		p := compactor.DefaultPolicy()
 		p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = 0.5, 0.7, 0.9
 		p.KeepFirst, p.KeepLastN, p.TargetPct, p.FailureLimit, p.MaxMemories = 3, 9, 44, 7, 3
@@ -280,7 +280,7 @@ func TestRecap(t *testing.T) {
 		}
 		return llmtest.Say("You talked about notes word by word."), nil
 	})
-	who := channel.Person{ID: "u1", Name: "Ada"} // no manager
+	who := channel.Person{ID: "u1", Name: "Ada"} // not a manager
 	recap := func() string {
 		t.Helper()
 		answer, handled, err := r.hub.Run(t.Context(), place, who, "/recap the prices")

@@ -12,9 +12,10 @@ import (
 	"cairn/memory"
 )
 
-// conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine
-// that runs what others post to the inbox, one event after the other. What takes long runs
-// in a child, at most one at a time besides summaries; it reaches the loop's fields by do.
+// conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that
+// runs what others post to the inbox, one event after the other. Long work runs in a child
+// goroutine, at most one at a time besides summaries; the child reaches the loop's fields through
+// do.
 type conversation struct {
 	hub       *Hub
 	name      string
@@ -23,51 +24,51 @@ type conversation struct {
 	log       *slog.Logger
 
 	users     int          // guarded by hub.mu
-	inbox     inbox        // safe for concurrent use, as what follows
+	inbox     inbox        // safe for concurrent use, like the next two
 	sender    sender       // of replies
 	usage     pendingUsage // of models
 	bots      botTurns
-	turn      atomic.Pointer[runningTurn] // nil: none runs
-	published                             // by the loop
+	turn      atomic.Pointer[runningTurn] // nil: no turn is running
+	published                             // written by the loop
 
-	// Of the loop alone.
-	service          // who answers; the zero value before the conversation was opened
+	// Only the loop uses these fields.
+	service          // who answers; zero until the conversation has been opened
 	runs     runs    // of the child
 	arrivals arrival // messages that wait or came last
 	edits    edits
-	news     *compactor.Event // the last compaction that people do not know of
+	news     *compactor.Event // the last compaction that people have not heard of
 
-	// Of the child alone.
+	// Only the child uses these fields.
 	backfill backfill
 	failures failures
-	taskLeft int // calls that the task may still make when a part begins; 0: not known
+	taskLeft int // calls the task may still make when a part begins; 0: unknown
 }
 
-// published is what any goroutine may read of the loop's.
+// published is the loop's state that any goroutine may read.
 type published struct {
 	gauge   atomic.Pointer[func() compactor.Gauge]
-	settled atomic.Pointer[settled] // language; nil before the conversation was opened
+	settled atomic.Pointer[settled] // language; nil until the conversation has been opened
 }
 
 // service is who answers. It is replaced as a whole, while no turn runs.
 type service struct {
 	agent   Agent
-	rules   *Rules               // of the time when the settings were read
+	rules   *Rules               // as of the last read of the settings
 	engine  *compactor.Compactor // only the loop uses it
 	policy  *policy
 	tools   []llm.Tool
 	window  *window
 	unfit   map[int64]bool // pictures the model refused, by file
-	inWords bool           // it refused how tools were used: that is sent as text
+	inWords bool           // the model refused the form of tool calls, so they are sent as text
 
 	headChanged bool // summaries replaced messages since the language was settled
 }
 
-// arrival is what the loop knows of messages that arrived.
+// arrival is what the loop knows about incoming messages.
 type arrival struct {
-	acks    map[string]*time.Timer     // of messages whose place the connector does not know yet, by id
-	awaited string                     // the newest message that somebody wants an answer to; "": none
-	newest  string                     // the newest one with a place; "": none since the conversation was opened
+	acks    map[string]*time.Timer     // timers for messages whose place the connector does not know yet, by id
+	awaited string                     // the newest message that waits for an answer; "": none
+	newest  string                     // the newest message with a place; "": none since the conversation was opened
 	own     map[string]compactor.Patch // settings of messages that wait for an answer, by id
 }
 
@@ -75,8 +76,8 @@ type arrival struct {
 type runningTurn struct {
 	seq  int64
 	stop context.CancelCauseFunc
-	step *observe.Step // nil: nobody observes it
-	lost bool          // something was deleted since it began; the loop's
+	step *observe.Step // nil: no one observes the turn
+	lost bool          // something was deleted since the turn began; only the loop uses it
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *memory.Conversation) *conversation {

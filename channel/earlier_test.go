@@ -21,7 +21,7 @@ func TestWhatWasSummarizedBeforeNewIsListed(t *testing.T) {
 		t.Errorf("/summaries says %q", list)
 	}
 	expect(t, "/expand says", strings.Count(r.run("/expand 2"), "\n#"), 20)
-	r.run("/new") // nothing was said: nothing changes
+	r.run("/new") // no messages yet, so nothing changes
 	r.idle()
 	expect(t, "/summaries says", r.run("/summaries"), list)
 }
@@ -54,6 +54,6 @@ func TestARecapTellsOfWhatStandsAboveTheSession(t *testing.T) {
 	if got := recap(place); got != "You keep a parrot." || !strings.Contains(asked, "Coco is a parrot, word by word.") {
 		t.Errorf("after /new it says %q of\n%s", got, asked)
 	}
-	r.run("/pause everywhere") // no model
+	r.run("/pause everywhere") // no model runs
 	contains(t, "in a thread, without a model, it says", recap(branch), "Coco")
 }

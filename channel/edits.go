@@ -10,28 +10,28 @@ import (
 	"cairn/memory"
 )
 
-// What people edit or delete is on disk at once; the loop brings it into the prompt, also
-// during a turn.
+// Edits and deletions are on disk immediately; the loop applies them to the prompt, even during a
+// turn.
 
-// edits is what the loop knows of edits and deletions.
+// edits is the loop's state of edits and deletions.
 type edits struct {
-	seqs []int64 // of messages that the disk did not let it read again yet
+	seqs []int64 // of messages that could not be read again from disk yet
 
-	// What people did while the connector reads history, which may have the messages as
-	// they were; nil: it reads none.
+	// Edits and deletions made while the connector reads history, which may still have the old
+	// messages; nil: no reading is under way.
 	during []func(context.Context) error
 }
 
-// changed shows messages again that people edited or deleted.
+// changed refreshes messages that people edited or deleted.
 func (c *conversation) changed(seqs ...int64) {
 	c.edits.seqs = append(c.edits.seqs, seqs...)
 	if c.engine == nil || c.refresh(c.hub.ctx) != nil {
-		c.runs.again = true // the child tries again, and reports why it cannot
+		c.runs.again = true // the child tries again, and reports why it fails
 	}
 }
 
-// deleted is changed for messages that were deleted. What the running turn has found of
-// them is shown as it was written, see written.
+// deleted is changed for deleted messages. What the running turn already found of them is shown as
+// written, see written.
 func (c *conversation) deleted(seqs []int64) {
 	if turn := c.turn.Load(); turn != nil {
 		turn.lost = true
@@ -39,14 +39,14 @@ func (c *conversation) deleted(seqs []int64) {
 	c.changed(seqs...)
 }
 
-// applyEdits shows what could not be read before.
+// applyEdits refreshes the messages that could not be read before.
 func (c *conversation) applyEdits(ctx context.Context) (err error) {
 	c.do(func(*compactor.Compactor) { err = c.refresh(ctx) })
 	return err
 }
 
-// refresh shows messages as they are on disk, and has summaries of them repaired, though
-// nobody may speak. With an error, those that are left are shown later. It is the loop's.
+// refresh shows messages as they are on disk and has summaries of them repaired, even if no one
+// writes again. After an error, the remaining messages are refreshed later. Only the loop calls it.
 func (c *conversation) refresh(ctx context.Context) error {
 	var edited []chat.Message
 	var gone []int64
@@ -71,7 +71,7 @@ func (c *conversation) refresh(ctx context.Context) error {
 	return failed
 }
 
-// parentChanged has a thread look again at what it has of its channel.
+// parentChanged has a thread read again what it shows of its channel.
 func (c *conversation) parentChanged() {
 	if c.engine != nil {
 		c.engine.Changed(nil, nil)
@@ -80,8 +80,8 @@ func (c *conversation) parentChanged() {
 	}
 }
 
-// reading starts or ends a time in which what people edit or delete may be missing from
-// what the connector is reading; it returns what they did since it was called last.
+// reading starts or ends a phase in which the connector's history may lack new edits and deletions;
+// it returns those made since the last call.
 func (c *conversation) reading(on bool) (during []func(context.Context) error) {
 	c.do(func(*compactor.Compactor) {
 		during, c.edits.during = c.edits.during, nil
@@ -92,8 +92,8 @@ func (c *conversation) reading(on bool) (during []func(context.Context) error) {
 	return during
 }
 
-// repeatAfterReading has an edit or deletion made once more if the connector is reading
-// history: what it read may be the message as it was.
+// repeatAfterReading has an edit or deletion repeated later if the connector is reading history:
+// what it read may be the old message.
 func (c *conversation) repeatAfterReading(again func(context.Context) error) {
 	c.inbox.post(func() {
 		if c.edits.during != nil {
@@ -102,7 +102,7 @@ func (c *conversation) repeatAfterReading(again func(context.Context) error) {
 	})
 }
 
-// repeatEdits makes them once more.
+// repeatEdits repeats them.
 func (c *conversation) repeatEdits(ctx context.Context) error {
 	var errs []error
 	for _, again := range c.reading(false) {
@@ -111,12 +111,12 @@ func (c *conversation) repeatEdits(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// threadsChanged has the open threads of a channel look again at what they have of it.
+// threadsChanged has the open threads of a channel read again what they show of it.
 func (h *Hub) threadsChanged(channel string) {
 	h.eachThread(channel, (*conversation).parentChanged)
 }
 
-// eachThread has the loop of each open thread of a channel run f.
+// eachThread runs f in the loop of each open thread of a channel.
 func (h *Hub) eachThread(channel string, f func(*conversation)) {
 	for _, c := range h.all() {
 		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {

@@ -12,9 +12,9 @@ import (
 	"cairn/memory"
 )
 
-// incidents are the conversations that cannot be read or written just now, as when the disk
-// takes nothing. The log has a warning for each cause, however many conversations it stops and
-// however often they try again; people hear of it once.
+// incidents are the conversations that cannot be read or written at the moment, for example because
+// the disk is full. The log gets one warning per cause, however many conversations it stops and
+// however often they retry; people hear of it once.
 type incidents struct {
 	mu   sync.Mutex           // guards open
 	open map[string]*incident // by conversation
@@ -23,7 +23,7 @@ type incidents struct {
 type incident struct {
 	since time.Time
 	told  bool   // people know
-	cause string // why the conversation is stuck; "": only what arrives could not be stored
+	cause string // why the conversation is stuck; "": only incoming messages could not be stored
 }
 
 func (all *incidents) ofLocked(conversation string) *incident {
@@ -36,7 +36,7 @@ func (all *incidents) ofLocked(conversation string) *incident {
 	return all.open[conversation]
 }
 
-// stuck notes that a conversation cannot go on, and reports whether the cause is new.
+// stuck records that a conversation cannot go on, and reports whether the cause is new.
 func (all *incidents) stuck(conversation string, err error) (isNew bool) {
 	cause := causeOf(err)
 	all.mu.Lock()
@@ -49,12 +49,12 @@ func (all *incidents) stuck(conversation string, err error) (isNew bool) {
 	return isNew
 }
 
-// graceTime is how long a database may fail before people hear of it: less is a lock or a
-// hiccup of the disk, and the answer follows anyway.
+// graceTime is how long a database may fail before people hear of it: a shorter failure is a lock
+// or a disk hiccup, and the answer follows anyway.
 const graceTime = 2 * time.Second
 
-// tell reports whether to tell people of a failure: at once, or where a retry may help when it
-// has lasted.
+// tell reports whether to tell people about a failure: immediately if atOnce is set, otherwise once
+// it has lasted, because a retry may help.
 func (all *incidents) tell(conversation string, err error, atOnce bool) (tell bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -65,7 +65,7 @@ func (all *incidents) tell(conversation string, err error, atOnce bool) (tell bo
 	return tell
 }
 
-// end notes that a conversation goes on, and reports whether it was the last that was stuck.
+// end records that a conversation goes on, and reports whether it was the last stuck one.
 func (all *incidents) end(conversation string) (last bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -83,15 +83,15 @@ func (all *incidents) countLocked() (n int) {
 	return n
 }
 
-// count is how many conversations are stuck.
+// count returns how many conversations are stuck.
 func (all *incidents) count() int {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.countLocked()
 }
 
-// causeOf is what lies at the bottom of an error, in its own words: without names of
-// conversations, which its wrappers add.
+// causeOf returns the root cause of an error in its own words, without the conversation names that
+// its wrappers add.
 func causeOf(err error) string {
 	for {
 		switch e := err.(type) {
@@ -110,8 +110,8 @@ func causeOf(err error) string {
 	}
 }
 
-// Undelivered tells the author of a message, once per incident, that Deliver failed. A
-// connector that goes on trying calls it after each failure.
+// Undelivered tells the author of a message, once per incident, that Deliver failed. A connector
+// that keeps retrying calls it after each failure.
 func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
 	if !m.Addressed || ctx.Err() != nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrClosed) || !h.incidents.tell(conversation, err, false) {
 		return
@@ -130,7 +130,7 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 
 const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I keep trying until then."
 
-// stalled tells the log, and the person who waits for an answer, once per incident, that the
+// stalled tells the log and the person who waits for an answer, once per incident, that the
 // conversation cannot be read or written.
 func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 	level := slog.LevelDebug
@@ -148,7 +148,7 @@ func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 	c.hub.say(ctx, c.name, "unwell", text, awaited)
 }
 
-// say sends a notice past the outbox, which may not be writable.
+// say sends a notice without the outbox, which may not be writable.
 func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...string) {
 	connector, ok := h.connectors[connectorOf(conversation)]
 	if !ok {
@@ -160,16 +160,16 @@ func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...stri
 	}
 }
 
-// failures is what the log and people know of turns that failed.
+// failures tracks what the log and people know about failed turns.
 type failures struct {
-	here    llm.Incident // turns fail here, for reasons of their own
+	here    llm.Incident // turns fail here, for reasons specific to this conversation
 	covered bool         // turns failed here while the model's server was down
 	told    bool         // people know that the last turn failed
 }
 
-// level is how to log that a turn failed: as a warning once per incident. Where the model's
-// server fails for everybody, all conversations are one incident; one in which it goes on
-// failing when it works for others is another.
+// level returns the log level for a failed turn: a warning once per incident. If the model's server
+// fails for everyone, all conversations share one incident; a conversation that keeps failing once
+// the server works for others is a separate incident.
 func (f *failures) level(err error, server *llm.Learnt) slog.Level {
 	switch {
 	case errors.Is(err, compactor.ErrSpent): // the budget has its own line
@@ -181,7 +181,7 @@ func (f *failures) level(err error, server *llm.Learnt) slog.Level {
 	return server.Down.Begin()
 }
 
-// end notes that a turn was answered, and reports whether that ends an incident.
+// end records that a turn was answered, and reports whether that ends an incident.
 func (f *failures) end(server *llm.Learnt) bool {
 	f.covered, f.told = false, false
 	here, there := f.here.End(), server.Down.End()

@@ -16,8 +16,8 @@ import (
 	"cairn/memory"
 )
 
-// TestAFloodInOneChannel: many people say much at once, all of it to the bot. Nothing
-// is lost or taken twice, each one's order is kept, and the answers are few.
+// TestAFloodInOneChannel: many people write a lot in parallel, all of it to the bot. Nothing is
+// lost or taken twice, each person's order is kept, and the answers are few.
 func TestAFloodInOneChannel(t *testing.T) {
 	const people, each, perMinute, window = 10, 50, 2, 8000
 	largest := 0
@@ -39,7 +39,7 @@ func TestAFloodInOneChannel(t *testing.T) {
 		all.Go(func() {
 			for i := range each {
 				m := channel.Inbound{ID: fmt.Sprintf("%d-%d", who, i), AuthorID: fmt.Sprint("p", who), Author: fmt.Sprint("Pat", who), Text: fmt.Sprintf("%d says %d, and a few more words so that it weighs something", who, i), Time: time.Now(), Addressed: true}
-				for range 1 + i%2 { // the platform repeats itself
+				for range 1 + i%2 { // the platform delivers messages again
 					if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
 						t.Error(err)
 					}
@@ -70,7 +70,7 @@ func TestAFloodInOneChannel(t *testing.T) {
 	if most := people * perMinute * minutes; answers == 0 || answers > most {
 		t.Errorf("%d answers in %d minutes, %d may be", answers, minutes, most)
 	}
-	if sent := len(r.connector.texts()); sent > answers+people*minutes { // and one notice a person and minute
+	if sent := len(r.connector.texts()); sent > answers+people*minutes { // plus one notice per person and minute
 		t.Errorf("%d answers and notices", sent)
 	}
 	if largest > window {
@@ -78,8 +78,8 @@ func TestAFloodInOneChannel(t *testing.T) {
 	}
 }
 
-// TestAFloodInManyChannels: each has its own, in order, while the model never answers in
-// one of them; and as many open as are talked in.
+// TestAFloodInManyChannels: each channel gets its own answers, in order, while the model never
+// answers in one of them; only the channels in use are open.
 func TestAFloodInManyChannels(t *testing.T) {
 	const channels, each = 40, 8
 	stuck := make(chan struct{})
@@ -136,8 +136,8 @@ func TestAFloodInManyChannels(t *testing.T) {
 	}
 }
 
-// TestMegabytes: what is far larger than the window is stored whole, shown clipped,
-// found, edited and deleted, and the conversation goes on.
+// TestMegabytes: messages far larger than the window are stored whole, shown clipped, found, edited
+// and deleted, and the conversation goes on.
 func TestMegabytes(t *testing.T) {
 	for what, text := range map[string]string{
 		"1 MB of words":          strings.Repeat("a few words that everybody knows, ", 30_000),
@@ -183,7 +183,7 @@ func TestMegabytes(t *testing.T) {
 	}
 }
 
-// numbered is so many different words.
+// numbered returns n different words.
 func numbered(n int) string {
 	var b strings.Builder
 	for i := range n {

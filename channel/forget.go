@@ -10,8 +10,8 @@ import (
 	"cairn/memory"
 )
 
-// What people want of what is kept of themselves: that it goes, or that no more comes.
-// They are known by the platform's id, never by a name.
+// What people want done with the data kept about them: to delete it, or to keep no more. They are
+// identified by the platform's id, never by name.
 
 // aboutMe reports whether the argument of /forget is about the person who asks.
 func aboutMe(args string) bool {
@@ -19,7 +19,7 @@ func aboutMe(args string) bool {
 	return strings.EqualFold(first, "me")
 }
 
-// runForgetMe says what would go, here or everywhere, and with a "yes" lets it go.
+// runForgetMe shows what would be deleted, here or everywhere; with a "yes" it deletes it.
 func runForgetMe(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	everywhere, yes := false, false
 	for _, word := range strings.Fields(args)[1:] {
@@ -63,7 +63,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	return c.erasing(ctx, where, c.hub.eraseAll(who.ID, names), waiting)
 }
 
-// erasing waits a moment for the end, and tells it later if it takes longer.
+// erasing waits a moment for the erasure to end, and reports the end later if it takes longer.
 func (c *conversation) erasing(ctx context.Context, where string, end *erasure, waiting int) (Answer, error) {
 	words := func() string {
 		if end.err != nil {
@@ -91,11 +91,11 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 	}, ctx.Err()
 }
 
-// awhile is how long a command waits for what it started, until its author hears that it
-// takes a while.
+// awhile is how long a command waits for what it started before it tells its author that it takes
+// longer.
 const awhile = 2 * time.Second
 
-// await reports whether something is done before the context ends or the hub closes.
+// await reports whether done closes before the context ends or the hub closes.
 func (c *conversation) await(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -106,7 +106,7 @@ func (c *conversation) await(ctx context.Context, done <-chan struct{}) bool {
 	return false
 }
 
-// tracesWords is how much it is.
+// tracesWords describes how much there is to delete.
 func tracesWords(messages, memories int) string {
 	return counted(messages, "message", "messages") + " and " + counted(memories, "memory", "memories")
 }
@@ -119,15 +119,15 @@ func counted(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// erasure is one on its way. What it counts is set before done is closed.
+// erasure is an erasure under way. Its counts are set before done is closed.
 type erasure struct {
 	done               chan struct{}
 	messages, memories int
 	err                error
 }
 
-// eraseAll takes somebody's traces in conversations away, in the background and in
-// small steps. What is left when the hub closes is gone on with at the next start.
+// eraseAll deletes a person's traces from conversations, in the background and in small steps. The
+// next start continues with what is left when the hub closes.
 func (h *Hub) eraseAll(author string, names []string) *erasure {
 	e := &erasure{done: make(chan struct{})}
 	h.mu.Lock()
@@ -151,7 +151,7 @@ func (h *Hub) eraseAll(author string, names []string) *erasure {
 	return e
 }
 
-// eraseRest is how long others may write between two steps.
+// eraseRest is the time between two steps in which others may write.
 const eraseRest = 5 * time.Millisecond
 
 func (h *Hub) erase(author, name string, e *erasure) error {
@@ -184,7 +184,7 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 	return h.ctx.Err()
 }
 
-// goOnForgetting takes up the erasures that an earlier process left.
+// goOnForgetting resumes the erasures that an earlier process left unfinished.
 func (h *Hub) goOnForgetting(ctx context.Context, match func(conversation string) bool) error {
 	due, err := h.o.Store.People().Erasures(ctx)
 	if err != nil {
@@ -198,7 +198,7 @@ func (h *Hub) goOnForgetting(ctx context.Context, match func(conversation string
 	return nil
 }
 
-// runOptOut keeps the person who asks out of memories, here and wherever their connector leads.
+// runOptOut keeps the person who asks out of memories, here and everywhere their connector reaches.
 func runOptOut(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	off := strings.EqualFold(args, "off")
 	switch {

@@ -14,7 +14,7 @@ import (
 	"cairn/memory"
 )
 
-// runAs runs a command as somebody who manages nothing, and waits for its end.
+// runAs runs a command as a person who manages nothing, and waits for its end.
 func (r *rig) runAs(id, name, where, line string) string {
 	r.t.Helper()
 	answer, handled, err := r.hub.Run(r.t.Context(), where, channel.Person{ID: id, Name: name}, line)
@@ -27,7 +27,7 @@ func (r *rig) runAs(id, name, where, line string) string {
 	return answer.String()
 }
 
-// sayAs delivers a message of somebody, unaddressed.
+// sayAs delivers an unaddressed message of a person.
 func (r *rig) sayAs(id, name, where, text string) {
 	r.t.Helper()
 	m := r.inbound(text, false)
@@ -41,10 +41,10 @@ func (r *rig) sayAs(id, name, where, text string) {
 func TestForgetMe(t *testing.T) {
 	const other = "test:server/other"
 	r := newRig(t, echo)
-	r.filed(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // no memories but those that are saved here
+	r.filed(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // only the memories saved here
 	for i := range 60 {
 		r.sayAs("u1", "Ada", place, fmt.Sprintf("I like parrots, number %d", i))
-		r.sayAs("u2", "Ada", place, fmt.Sprintf("I like tea, number %d", i)) // of one name
+		r.sayAs("u2", "Ada", place, fmt.Sprintf("I like tea, number %d", i)) // same name, different person
 	}
 	r.sayAs("u1", "Ada", other, "parrots here too")
 	if got := r.runAs("u1", "Ada", place, "/remember my parrot is called Coco"); !strings.Contains(got, "as memory 1") {
@@ -102,7 +102,7 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
 	c := must(r.store.Conversation(t.Context(), place))(t)
-	if _, err := r.store.People().Erase(t.Context(), "u1", c); err != nil { // and here the process dies
+	if _, err := r.store.People().Erase(t.Context(), "u1", c); err != nil { // the process dies at this point
 		t.Fatal(err)
 	}
 	r.restart()
@@ -117,7 +117,7 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 	equal(t, "the transcript", r.transcript(), []string{"user: tea"})
 }
 
-// Nobody waits: while thousands of messages go, others are answered.
+// No one waits: while thousands of messages are deleted, others get answers.
 func TestForgetMeHoldsUpNobody(t *testing.T) {
 	r := newRig(t, echo)
 	c := must(r.store.Conversation(t.Context(), place))(t)
@@ -195,8 +195,8 @@ func TestOptOut(t *testing.T) {
 	expect(t, "off again says", r.runAs("u1", "Ada", place, "/optout off"), "You had not opted out.")
 }
 
-// A search of the running turn that found what is deleted meanwhile is written, and
-// shown from then on, without it.
+// If the running turn has found a message that is then deleted, the search result is stored, and
+// shown from then on, without that message.
 func TestWhatTheRunningTurnFoundIsForgotten(t *testing.T) {
 	var r *rig
 	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {

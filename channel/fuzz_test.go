@@ -8,8 +8,8 @@ import (
 	"cairn/words/wordstest"
 )
 
-// FuzzCommand says any line, as somebody and as a manager: it is no command, or it is
-// answered in words, for people.
+// FuzzCommand sends any line, as an ordinary person and as a manager: it is not a command, or its
+// answer is text for people.
 func FuzzCommand(f *testing.F) {
 	for _, c := range channel.Commands {
 		for _, args := range []string{"", "1", "-1", "#9223372036854775808", "x", "1 2 3", "me everywhere", "compaction.keep_last_n 7", "pin 1", "kind:x page:0", "everywhere"} {

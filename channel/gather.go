@@ -12,34 +12,33 @@ import (
 	"cairn/memory"
 )
 
-// What a conversation asks its connector for before it takes messages up: what it
-// missed, what was said before it came, and what the events left out.
+// What a conversation asks its connector for before it takes up messages: what it missed, the
+// messages from before it joined, and what the events left out.
 
 const (
 	earlierMessages = 100             // read as context when the bot is first addressed
-	historyPage     = 100             // messages asked for at once
-	historyTimeout  = 2 * time.Minute // for one page, waiting for rate limits included
+	historyPage     = 100             // messages per request
+	historyTimeout  = 2 * time.Minute // for one page, including waits for rate limits
 	historyRetry    = 30 * time.Second
 )
 
-// backfill is what the child knows of reading what was missed.
+// backfill is the child's state of reading missed messages.
 type backfill struct {
-	pastDone bool         // what was said before the bot came has been read
-	pastRest time.Time    // until then it is left alone
-	gapRest  time.Time    // until then a gap that cannot be read is left alone
+	pastDone bool         // the messages from before the bot joined have been read
+	pastRest time.Time    // no reading of the past until then
+	gapRest  time.Time    // no retry of a gap that cannot be read until then
 	failing  llm.Incident // a gap cannot be read
 }
 
-// gather does so, and returns what there is to do then. Messages may be taken up as far
-// as the last one it knows of: what comes after the last look may be what to read before
-// was not looked for. What fails is logged and costs only what could not be had; a gap
-// that could not be read is tried again later.
+// gather gets all of that and returns what is due then. Messages may be taken up only as far as the
+// last one it knows of: it did not check what to read before later ones. Failures are logged and
+// cost only what could not be read; a gap that could not be read is retried later.
 func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 	due, err := c.records.Inbox().Due(ctx)
 	for err == nil {
 		historian, reads := c.connector.(Historian)
 		if reads = reads && (due.Gap || c.early()); !reads && !due.Incomplete {
-			return due, nil // nobody was asked, so nothing arrived since
+			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
 		if reads {
 			if err := c.fillGap(ctx, historian); err != nil {
@@ -60,17 +59,17 @@ func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 	return due, err
 }
 
-// fillGap reads what was said while the bot was away, and before that what people may
-// have changed of what is known.
+// fillGap reads the messages posted while the bot was away, and, before those, known messages that
+// people may have changed.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
-	var known []memory.Known // what is still to be compared
-	from := ""               // where that is read on
+	var known []memory.Known // known messages still to be compared
+	from := ""               // where that reading continues
 	for first := true; ; first = false {
 		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.backfill.gapRest) {
 			return err
 		}
-		if after == "" { // nothing was ever said here: there is no place to read on from
+		if after == "" { // the conversation never had a message, so there is no place to continue from
 			return c.records.Past().CloseGap(ctx, after)
 		}
 		if first {
@@ -84,7 +83,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		}
 		page, err := c.history(ctx, h, look)
 		if err == nil && page.More && (page.Last == "" || page.Last == look.After) {
-			err = errors.New("the connector says that there is more, and not where") // and would say so for ever
+			err = errors.New("the connector says that there is more, and not where") // otherwise this would loop forever
 		}
 		switch {
 		case errors.Is(err, ErrGone):
@@ -105,13 +104,13 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	}
 }
 
-// fill stores what a page has of what was missed, and what is changed of what is known.
+// fill stores the missed messages of a page, and the changes to known ones.
 func (c *conversation) fill(ctx context.Context, h Historian, known []memory.Known, look Look, page Page) error {
 	if err := c.review(ctx, h, known, look, page); err != nil {
 		return err
 	}
 	last, missed := page.Last, page.Said
-	if look.After != look.Missed { // it begins before what was missed
+	if look.After != look.Missed { // the page begins before the missed messages
 		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, look.Missed) })
 	}
 	if last == "" || look.After != look.Missed && !newer(last, look.Missed) {
@@ -123,7 +122,7 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []memory.Kno
 	return c.repeatEdits(ctx)
 }
 
-// rest puts the gap off for a while. The log has one warning.
+// rest postpones the gap for a while. The log gets one warning.
 func (c *conversation) rest(err error) {
 	c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
 	c.backfill.gapRest = time.Now().Add(historyRetry)
@@ -139,7 +138,7 @@ func (c *conversation) history(ctx context.Context, h Historian, look Look) (pag
 	return c.page(ctx, h, look)
 }
 
-// page is history, within a reading that has started.
+// page calls History, within a reading that has started.
 func (c *conversation) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
 	defer recoverConnector(&err)
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
@@ -147,13 +146,13 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (page P
 	return h.History(ctx, c.name, look)
 }
 
-// early reports whether what was said before the bot came may still be to be read.
+// early reports whether messages from before the bot joined may still have to be read.
 func (c *conversation) early() bool {
-	return !c.backfill.pastDone && c.next() <= historyPage && !time.Now().Before(c.backfill.pastRest) // else what was overheard since is more
+	return !c.backfill.pastDone && c.next() <= historyPage && !time.Now().Before(c.backfill.pastRest) // otherwise more has been overheard since
 }
 
-// readBack reads what was said before the bot was first addressed here, so that it
-// knows what people talk about.
+// readBack reads the messages from before the bot was first addressed here, so that it knows what
+// people are talking about.
 func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	if !c.early() {
 		return nil
@@ -169,7 +168,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
 		c.log.Warn("read_earlier_history_failed", "error", err)
-		c.backfill.pastRest = time.Now().Add(historyRetry) // then at the next message somebody addresses to the bot
+		c.backfill.pastRest = time.Now().Add(historyRetry) // retried at the next message addressed to the bot after that
 		return nil
 	}
 	past, late := c.unanswered(page.Said)
@@ -199,8 +198,8 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	return c.repeatEdits(ctx)
 }
 
-// unanswered parts what was said before at the first message that somebody may
-// still wait to have answered: an event may come late, and after others.
+// unanswered splits earlier messages at the first one that may still need an answer: an event may
+// arrive late, and after others.
 func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 	for i, m := range said {
 		if m.Addressed && !m.Bot && time.Since(m.Time) <= c.hub.o.CatchUp {
@@ -210,7 +209,7 @@ func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 	return said, nil
 }
 
-// admitted are the messages of the past that are heard, each with what becomes of it.
+// admitted returns the past messages that are heard, with the rules applied to each.
 func (c *conversation) admitted(said []Inbound) (heard []Inbound) {
 	for _, m := range said {
 		if m.ID == "" || !c.hub.hears(c.name, m) {
@@ -224,8 +223,7 @@ func (c *conversation) admitted(said []Inbound) (heard []Inbound) {
 	return heard
 }
 
-// fitting returns the newest messages that fit a burst, without those that are not
-// heard.
+// fitting returns the newest messages that fit a burst, without those that are not heard.
 func (c *conversation) fitting(said []Inbound) []Inbound {
 	budget := compactor.BurstBudget(c.window.last())
 	var fit []Inbound

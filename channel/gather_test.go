@@ -16,13 +16,13 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// platform is a connector that can look things up: what was said, and what came with it.
+// platform is a connector that can look things up: earlier messages and their attachments.
 type platform struct {
 	*connector
 	mu       sync.Mutex // guards everything below
 	said     []channel.Inbound
-	page     int   // messages of a page; 0: as many as are asked for
-	broken   error // what History answers
+	page     int   // messages per page; 0: as many as requested
+	broken   error // error returned by History
 	asked    []string
 	complete func(m channel.Inbound) (channel.Inbound, error)
 }
@@ -103,7 +103,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		r.stop()
 		r.start()
 		away(r)
-		deliver(r, live) // before anybody says that there is something to catch up with
+		deliver(r, live) // before anyone reports that there is something to catch up on
 		r.idle()
 		noError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
@@ -201,7 +201,7 @@ func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
 	var places []string
 	for i := range 100 {
 		places = append(places, fmt.Sprintf("test:server/quiet%d", i))
-		if _, _, err := r.hub.Run(t.Context(), places[i], channel.Person{}, "/context"); err != nil { // nobody says anything
+		if _, _, err := r.hub.Run(t.Context(), places[i], channel.Person{}, "/context"); err != nil { // no one writes a message
 			t.Fatal(err)
 		}
 	}
@@ -243,7 +243,7 @@ func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
 	call := past("now", "what were we saying?", 0, true)
 	p.said = append(p.said, call)
 	r := newRig(t, echo).on(p)
-	if _, err := r.hub.Deliver(t.Context(), place, p.said[149]); err != nil { // overheard before
+	if _, err := r.hub.Deliver(t.Context(), place, p.said[149]); err != nil { // overheard earlier
 		t.Fatal(err)
 	}
 	r.idle()
@@ -358,7 +358,7 @@ func TestEditsAndDeletions(t *testing.T) {
 		r.say("the code is 1234", true)
 		r.idle()
 		edit(r, "m1", "the code is 4711", time.Now())
-		edit(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older one comes late
+		edit(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
 		edit(r, "nobody", "was never said", time.Now())
 		equal(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
 		r.say("what is it?", true)
@@ -402,7 +402,7 @@ func TestEditsAndDeletions(t *testing.T) {
 			t.Errorf("the model saw\n%s", s)
 		}
 		m := past("m1", "the secret is swordfish", 0, true)
-		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil { // a repetition
+		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil { // a repeated delivery
 			t.Fatal(err)
 		}
 		r.idle()

@@ -17,42 +17,42 @@ type Context struct {
 	Channel  string  `json:"channel"`
 	Agent    string  `json:"agent"`
 	Model    string  `json:"model"`
-	Used     int     `json:"used_tokens"` // the prompt of the next request and the reply's reserve
-	Max      int     `json:"max_tokens"`  // the window
+	Used     int     `json:"used_tokens"` // prompt of the next request plus the reply's reserve
+	Max      int     `json:"max_tokens"`  // size of the window
 	UsedPct  float64 `json:"used_pct"`
 	Source   string  `json:"window_source"`
 	Parts    Parts   `json:"parts"`
 	Messages int     `json:"messages"`        // in the transcript
-	Verbatim int     `json:"verbatim"`        // of them, shown as they are
-	InPart   int     `json:"in_part"`         // of them, too long for the window: the model sees beginning and end
+	Verbatim int     `json:"verbatim"`        // how many of them are shown verbatim
+	InPart   int     `json:"in_part"`         // how many of them are too long for the window: the model sees the beginning and end
 	Next     string  `json:"next"`            // which level comes next, and where
 	Ready    string  `json:"ready"`           // summaries made ahead, not shown yet; empty: none
 	Stack    []Stone `json:"stack"`           // oldest first
-	Past     Past    `json:"past"`            // of the time before the session
-	Tasks    []Task  `json:"tasks,omitempty"` // those that are open
+	Past     Past    `json:"past"`            // from before the session
+	Tasks    []Task  `json:"tasks,omitempty"` // open tasks
 	Running  string  `json:"running,omitempty"`
 	Last     string  `json:"last,omitempty"`
 	Paused   string  `json:"paused,omitempty"`
-	Calls    string  `json:"calls,omitempty"` // of models in the last hour, where there is a limit; only the running bot knows
+	Calls    string  `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
 
 	Usage *Spending `json:"usage,omitempty"` // of models
 }
 
-// Parts are what used_tokens is made of, in tokens.
+// Parts breaks used_tokens down, in tokens.
 type Parts struct {
 	Frame    int `json:"system_and_tools"`
 	Head     int `json:"head"`     // first messages, the past and the stack
-	Verbatim int `json:"messages"` // as they were said
+	Verbatim int `json:"messages"` // messages shown verbatim
 	Reserve  int `json:"reserve"`  // kept free for the reply
 }
 
-// Past is what a conversation has of the time before its session.
+// Past is what a conversation keeps from before its session.
 type Past struct {
-	Tokens   int     `json:"tokens"`         // what of it is shown
+	Tokens   int     `json:"tokens"`         // of the part that is shown
 	Earlier  []Stone `json:"earlier"`        // rows of earlier sessions, oldest first
-	Channel  []Stone `json:"channel"`        // of a thread: copies of its channel's stack, oldest first
-	Root     string  `json:"root,omitempty"` // of a thread: the message it hangs on
-	Sessions int     `json:"sessions"`       // how many earlier sessions Earlier is of
+	Channel  []Stone `json:"channel"`        // in a thread: copies of its channel's stack, oldest first
+	Root     string  `json:"root,omitempty"` // in a thread: the message it hangs on
+	Sessions int     `json:"sessions"`       // how many earlier sessions Earlier covers
 }
 
 // Stone is one entry of the stack.
@@ -77,8 +77,8 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 	if err != nil {
 		return Context{}, err
 	}
-	tools := agent.toolset(records, memory.ToolOptions{}, nil, plain(others)) // only to be counted
-	p := &policy{file: agent.Policy, log: slog.New(slog.DiscardHandler)}      // the bot logs what does not fit
+	tools := agent.toolset(records, memory.ToolOptions{}, nil, plain(others)) // only counted, never called
+	p := &policy{file: agent.Policy, log: slog.New(slog.DiscardHandler)}      // the bot already logs what does not fit
 	if err := p.read(ctx, records); err != nil {
 		return Context{}, err
 	}
@@ -90,8 +90,8 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 	return newContext(ctx, engine.Reading()(), records, agent), nil
 }
 
-// Fill returns which model answers in a conversation, and how full its window is, in
-// per cent. It waits for the conversation to be opened.
+// Fill returns which model answers in a conversation, and how full its window is, in percent. It
+// waits until the conversation is open.
 func (o Operator) Fill(ctx context.Context, name string) (model string, percent float64, err error) {
 	c, err := o.hub.use(ctx, name)
 	if err != nil {
@@ -105,8 +105,8 @@ func (o Operator) Fill(ctx context.Context, name string) (model string, percent 
 	return agent.Model.Name(), usedPct((*c.gauge.Load())()), nil
 }
 
-// Fullest returns how full the fullest window of the open conversations is, as a share of it:
-// 0 if none is open, above 1 if one is overfull. It waits for nobody.
+// Fullest returns the fill of the fullest window among the open conversations, as a share: 0 if
+// none is open, above 1 if one is overfull. It does not wait.
 func (o Operator) Fullest() (share float64) {
 	o.hub.mu.Lock()
 	gauges := make([]*func() compactor.Gauge, 0, len(o.hub.open))
@@ -115,7 +115,7 @@ func (o Operator) Fullest() (share float64) {
 	}
 	o.hub.mu.Unlock()
 	for _, gauge := range gauges {
-		if gauge != nil { // else it is being opened
+		if gauge != nil { // otherwise it is still being opened
 			g := (*gauge)()
 			share = max(share, float64(g.Used)/float64(max(g.Window, 1)))
 		}
@@ -162,7 +162,7 @@ func runningWords(g compactor.Gauge) string {
 	return fmt.Sprintf("summarizing %d messages, #%d to #%d (%s)%s", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger, next)
 }
 
-// StoneOf is a summary as an entry of the stack.
+// StoneOf converts a summary to an entry of the stack.
 func StoneOf(s compactor.Compaction) Stone {
 	text := s.Text
 	if s.Kind == compactor.Placeholder {
@@ -192,7 +192,7 @@ func pastOf(g compactor.Past) Past {
 	return p
 }
 
-// nextLevel says which level comes next, and at how many tokens, as the engine has it.
+// nextLevel describes which level comes next, and at how many tokens, according to the engine.
 func nextLevel(g compactor.Gauge) string {
 	if g.NextAt == 0 {
 		return "emergency is reached"
@@ -212,7 +212,7 @@ func lastWords(e compactor.Event) string {
 	return ""
 }
 
-// gaugeWidth is how many characters the bar has.
+// gaugeWidth is the width of the bar in characters.
 const gaugeWidth = 40
 
 // String draws the gauge for people.

@@ -33,7 +33,7 @@ func TestContextSaysHowThingsStand(t *testing.T) {
 	r.says("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
 	close(release)
 	answer.Then(t.Context())
-	if err := r.hub.Drain(t.Context()); err != nil { // it was applied, and may not be over
+	if err := r.hub.Drain(t.Context()); err != nil { // it was applied, but may still be running
 		t.Fatal(err)
 	}
 	r.says("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them as they were said",

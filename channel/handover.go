@@ -18,16 +18,15 @@ import (
 	"cairn/prompts"
 )
 
-// Handing over: "@id question" has another agent answer that one question. It is
-// shown what the conversation's prompt has, and what it does on the way stays with
-// it: only its answer is kept.
+// Handover: "@id question" has another agent answer that one question. It sees what the
+// conversation's prompt contains, and its intermediate steps are dropped: only its answer is kept.
 
 const (
-	handoverCalls   = 8 // of the other agent's model, at most
+	handoverCalls   = 8 // to the other agent's model, at most
 	handoverRetries = 2 // with half of the briefing, if it was too long
 )
 
-// handoverTools are those with which another agent may look things up.
+// handoverTools are the tools with which another agent may look things up.
 var handoverTools = []string{"memory_search", "recall", "expand"}
 
 // handover is a question to another agent.
@@ -36,19 +35,19 @@ type handover struct {
 	question chat.Message
 }
 
-// name is what its answer begins with, for people and for the conversation's agent.
+// name is what the agent's answer begins with, for people and for the conversation's agent.
 func (h *handover) name() string { return h.agent.ID + ": " }
 
-// policyFor is the policy under which another agent answers here: its own, over it
-// what the layers of this conversation set.
+// policyFor returns the policy under which another agent answers here: its own, overridden by what
+// the layers of this conversation set.
 func (c *conversation) policyFor(other Agent) compactor.Policy {
 	here := compactor.Merge(c.agent.layers(), c.policy.set())
-	policy, _ := compactor.Spawn(here, other.layers(), nil).Fit(compactor.DefaultPolicy()) // what does not go together is left out
+	policy, _ := compactor.Spawn(here, other.layers(), nil).Fit(compactor.DefaultPolicy()) // settings that conflict are dropped
 	return policy
 }
 
-// handedOver tells whom the turn asks: the other agent that its newest addressed
-// message begins with; nil: the conversation's own.
+// handedOver returns the other agent that the turn's newest addressed message calls; nil if the
+// conversation's own agent answers.
 func (c *conversation) handedOver(ctx context.Context, turn memory.Turn) (*handover, error) {
 	if c.hub.o.Agents == nil {
 		return nil, nil
@@ -72,7 +71,7 @@ func (c *conversation) handedOver(ctx context.Context, turn memory.Turn) (*hando
 	return nil, nil
 }
 
-// callOf takes "@id question" apart. The id is empty if the text is none.
+// callOf splits "@id question". The id is empty if the text has another form.
 func callOf(text string) (id, question string) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@")
 	if !ok {
@@ -140,14 +139,14 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		},
 	}
 	resp, err = loop.Run(ctx)
-	resp.Message.Native = nil // the conversation's model is another
+	resp.Message.Native = nil // the conversation uses a different model
 	if text := strings.TrimSpace(resp.Message.Text); text != "" {
 		resp.Message.Text = h.name() + strings.TrimPrefix(text, h.name())
 	}
 	return resp, err
 }
 
-// learntFor is what is known of the model that answers a turn.
+// learntFor returns what is known about the model that answers a turn.
 func (c *conversation) learntFor(h *handover) *llm.Learnt {
 	if h != nil {
 		return llm.LearntOf(h.agent.Model, new(llm.Learnt))
@@ -155,7 +154,7 @@ func (c *conversation) learntFor(h *handover) *llm.Learnt {
 	return c.window.learnt()
 }
 
-// briefing is the one message the other agent gets.
+// briefing builds the one message the other agent gets.
 func (c *conversation) briefing(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
 	var write func() string
 	var err error
@@ -170,15 +169,15 @@ func (c *conversation) briefing(ctx context.Context, h *handover, tokens int, p 
 	return write() + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", time.Now().Local().Format("2006-01-02 15:04 MST")), nil
 }
 
-// lookups are the tools of another agent: it reads what this conversation
-// remembers, and adds nothing to it.
+// lookups returns the other agent's tools: it reads what this conversation remembers, and adds
+// nothing to it.
 func (c *conversation) lookups(window int, learnt *llm.Learnt) []llm.Tool {
 	if learnt.Facts().RefusesTools {
 		return nil
 	}
 	all := c.records.Tools(memory.ToolOptions{Turn: c.turnSeq, Budget: func() int { return window / searchShare }})
 	all = slices.DeleteFunc(all, func(t llm.Tool) bool { return !slices.Contains(handoverTools, t.Name) })
-	for i := range all { // its model may be somebody else's
+	for i := range all { // its model may belong to someone else
 		look := all[i].Run
 		all[i].Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			answer, err := look(ctx, arguments)

@@ -15,7 +15,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// withCritic adds an agent that may be asked by "@critic".
+// withCritic adds an agent that "@critic" calls.
 func (r *rig) withCritic(f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) (critic *llmtest.Model) {
 	r.t.Helper()
 	critic = &llmtest.Model{Label: "critical", Func: f}

@@ -15,8 +15,8 @@ import (
 	"cairn/memory"
 )
 
-// TestDeliveriesWhileTheDatabaseIsRewritten: somebody else holds the database's lock, so that
-// the rewriting goes on for as long as the test wants.
+// TestDeliveriesWhileTheDatabaseIsRewritten: another connection holds the database's lock, so that
+// the rewrite takes as long as the test wants.
 func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	r := newRig(t, echo)
 	r.say("before", true)

@@ -1,5 +1,5 @@
-// Package channel holds the conversations: one goroutine owns each of them, takes
-// up what the connectors delivered, has the model answer, and sends the replies.
+// Package channel runs the conversations: one goroutine owns each conversation, takes up what the
+// connectors delivered, has the model answer, and sends the replies.
 package channel
 
 import (
@@ -16,41 +16,43 @@ import (
 	"cairn/memory"
 )
 
-// Options is what a hub works with.
+// Options configures a hub.
 type Options struct {
 	Store      Store
-	Agent      func(conversation string) Agent // who answers in it
-	Agents     func(id string) (Agent, bool)   // who may be asked by "@id question"; nil: nobody
+	Agent      func(conversation string) Agent // the agent that answers there
+	Agents     func(id string) (Agent, bool)   // agents that "@id question" may call; nil: none
 	Connectors []Connector
 	Rules      Rules         // who may do what; Renew changes them
-	CatchUp    time.Duration // unanswered messages younger than this are answered after a start; 0: DefaultCatchUp
-	Workers    int           // how many compactions may run at once; 0: DefaultWorkers
-	Idle       time.Duration // after so much silence a conversation leaves memory; 0: DefaultIdle
+	CatchUp    time.Duration // after a start, unanswered messages younger than this are answered; 0: DefaultCatchUp
+	Workers    int           // the most compactions that run at the same time; 0: DefaultWorkers
+	Idle       time.Duration // an idle conversation leaves memory after this long; 0: DefaultIdle
 	Log        *slog.Logger  // nil: slog.Default()
 
-	// Used is what models were used for since MonthStart, before this hub: budgets count it.
+	// Used is the model usage since MonthStart, before this hub started; budgets count it.
 	Used []memory.Usage
 
 	// Hooks into the compactions of all conversations: see compactor.Options.
 	Before func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error)
 	After  func(conversation string, e Event)
 
-	// Remembered is told about each new memory; it must not block. nil: nobody is.
+	// Remembered is called for each new memory; it must not block. nil: not called.
 	Remembered func(conversation string, id int64, kind, content string)
 
-	// Asked is told when a call of a tool waits to be allowed in a conversation, and when it does
-	// no more; it must not block. nil: nobody is.
+	// Asked is called when a tool call starts to wait for permission in a conversation, and when it
+	// stops waiting; it must not block. nil: not called.
 	Asked func(conversation string)
 
-	// Replied is told each reply that is stored, which answers messages by their platform ids;
-	// failure: a sentence about a failure, not the model's words. It must not block. nil: nobody is.
+	// Replied is called for each stored reply. to holds the platform ids of the messages it
+	// answers; failure marks a sentence about a failure rather than the model's words. It must not
+	// block. nil: not called.
 	Replied func(conversation string, to []string, text string, failure bool)
 
-	// Task is told when a task begins, comes on and ends; it must not block. nil: nobody is.
+	// Task is called when a task begins, makes progress or ends; it must not block. nil: not
+	// called.
 	Task func(memory.Task)
 
-	Observer observe.Observer   // told about turns, requests, tools and compactions; nil: nobody is
-	Counted  func(memory.Usage) // told what each request to a model used, by kind and model; must not block; nil: nobody is
+	Observer observe.Observer   // observes turns, requests, tools and compactions; nil: no observer
+	Counted  func(memory.Usage) // called with what each model request used, by kind and model; must not block; nil: not called
 }
 
 // Defaults of the options.
@@ -60,33 +62,32 @@ const (
 	DefaultIdle    = 10 * time.Minute
 )
 
-// Hub knows every conversation and wakes the one a message is for. It is safe for
-// concurrent use.
+// Hub knows every conversation and wakes the one a message is for. It is safe for concurrent use.
 type Hub struct {
 	o          Options
 	connectors map[string]Connector
 	rules      atomic.Pointer[Rules]
 	slots      chan struct{}
-	ctx        context.Context // of everything the hub started
+	ctx        context.Context // context of everything the hub started
 	cancel     context.CancelFunc
 	owners     sync.WaitGroup
 	turns      limiter
 	calls      callBudget
 	approvals  approvals
-	openTasks  atomic.Int64 // that are looked after: no fewer than there are
+	openTasks  atomic.Int64 // tasks being watched: at least as many as are open
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics
-	hints      once // people who know that they may not talk here
+	hints      once // people who were told that they may not talk here
 
-	unpriced once // models without a price, which the log knows
+	unpriced once // models without a price that were already logged
 
 	mu     sync.Mutex // guards closed, open, and the users of each conversation
 	closed bool
 	open   map[string]*conversation
 }
 
-// ErrClosed is returned when the hub is closing. Nothing was taken.
+// ErrClosed is returned when the hub is closing. Nothing was accepted.
 var ErrClosed = errors.New("the bot is shutting down")
 
 // ErrNoConnector is returned for a conversation whose connector is not open in this process.
@@ -121,9 +122,9 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Renew has other rules hold from now on, and every conversation take up, before its
-// next turn, what Options.Agent says by now. One in which a summary is being written
-// keeps its agent until that was applied.
+// Renew replaces the rules, and has every conversation adopt, before its next turn, what
+// Options.Agent returns by then. A conversation whose summary is being written keeps its agent
+// until the summary is applied.
 func (h *Hub) Renew(rules Rules) {
 	h.rules.Store(&rules)
 	for _, c := range h.all() {
@@ -132,20 +133,20 @@ func (h *Hub) Renew(rules Rules) {
 	}
 }
 
-// Deliver takes a message. When it returns without error the message is on disk
-// and may be acknowledged; it never waits for the conversation. ErrRefused: its
-// author is not heard there, and nothing was stored.
+// Deliver accepts a message. When it returns without error, the message is on disk and may be
+// acknowledged; it never waits for the conversation. ErrRefused means that the author is not heard
+// there, and that nothing was stored.
 func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt memory.Receipt, err error) {
 	receipts, err := h.take(ctx, name, []Inbound{m})
-	if len(receipts) > 0 { // else it is held
+	if len(receipts) > 0 { // otherwise it is held
 		receipt = receipts[0]
 	}
 	return receipt, err
 }
 
-// DeliverAll takes several messages of a conversation at once, in order; those of
-// people who are not heard there are left out. Either all others are on disk then,
-// or, with an error, none is. A burst is so taken with one wait for the disk.
+// DeliverAll accepts several messages of a conversation together, in order, without those of people
+// who are not heard there. Either all others are on disk afterwards or, on error, none is. So a
+// burst waits for the disk only once.
 func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) error {
 	_, err := h.take(ctx, name, messages)
 	if errors.Is(err, ErrRefused) {
@@ -154,7 +155,7 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 	return err
 }
 
-// take stores the messages that are heard; ErrRefused: none is.
+// take stores the messages that are heard; ErrRefused if none is.
 func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receipts []memory.Receipt, err error) {
 	var heard []Inbound
 	for _, m := range messages {
@@ -193,8 +194,8 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]m
 	return receipts, nil
 }
 
-// Recover takes up what an earlier process left behind in the conversations that
-// match: messages in the inbox, unanswered turns, unsent replies.
+// Recover takes up what an earlier process left in the conversations that match: messages in the
+// inbox, unanswered turns, unsent replies.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
 	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err
@@ -220,16 +221,16 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 	return h.goOnForgetting(ctx, match)
 }
 
-// serves reports whether the connector of a conversation, or of the one above a task, is open,
-// and the conversation of people matches.
+// serves reports whether the connector of a conversation (for a task: of the one above it) is open,
+// and whether match accepts the people's conversation.
 func (h *Hub) serves(name string, match func(conversation string) bool) bool {
 	root, _ := memory.RootOf(name)
 	_, known := h.connectors[connectorOf(root)]
 	return known && match(root)
 }
 
-// Idle returns when everything delivered to the conversation so far has been
-// taken up and answered, and its replies were sent.
+// Idle returns once everything delivered to the conversation so far has been taken up and answered,
+// and its replies have been sent.
 func (h *Hub) Idle(ctx context.Context, name string) error {
 	c, err := h.use(ctx, name)
 	if err != nil {
@@ -239,8 +240,8 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 	return c.waitIdle(ctx)
 }
 
-// Drain returns when all turns, replies and running workers have ended. Tasks are not waited
-// for: the next start goes on with them.
+// Drain returns once all turns, replies and running workers have ended. It does not wait for tasks:
+// the next start continues them.
 func (h *Hub) Drain(ctx context.Context) error {
 	for _, c := range h.all() {
 		var err error
@@ -258,8 +259,8 @@ func (h *Hub) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Close cancels what still runs and waits for it. What was accepted is on disk; a
-// turn that was cut short is taken up again at the next start.
+// Close cancels what still runs and waits for it. Accepted messages are on disk; the next start
+// resumes a turn that was cut short.
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -269,7 +270,7 @@ func (h *Hub) Close() error {
 	return nil
 }
 
-// use returns a conversation, opened if need be, that stays open until release.
+// use returns a conversation, opened if necessary, that stays open until release.
 func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	connector, known := h.connectors[connectorOf(name)]
 	if !known {
@@ -285,8 +286,8 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	return h.find(name, newConversation(h, name, connector, records))
 }
 
-// absent stands for the connector of a conversation that the operator works on while its
-// connector is not open in this process. Nobody is answered there, so no method is called.
+// absent replaces the connector of a conversation that the operator works on while its connector is
+// not open in this process. The bot answers no one there, so no method is called.
 type absent struct{ Connector }
 
 // closed reports whether the conversation's connector is not open.
@@ -295,8 +296,8 @@ func (c *conversation) closed() bool {
 	return closed
 }
 
-// find returns the open conversation of that name. If there is none, fresh, when
-// not nil, becomes it.
+// find returns the open conversation with that name. If there is none, it registers fresh, unless
+// that is nil.
 func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -332,7 +333,7 @@ func (h *Hub) all() []*conversation {
 	return all
 }
 
-// forget takes a conversation out of memory if nobody uses it and nothing woke it.
+// forget removes a conversation from memory if no one uses it and nothing woke it.
 func (h *Hub) forget(c *conversation) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

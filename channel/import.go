@@ -10,10 +10,10 @@ import (
 	"cairn/compactor"
 )
 
-// Import teaches a conversation its past, in the order given, without answering
-// it. It compacts as it goes and waits for the summaries, so that nothing is
-// truncated. Messages whose ids are known are skipped. It returns how many were
-// new; memory.ErrLive means that people have talked to the bot there.
+// Import feeds a conversation its past, in the given order, without answering it. It compacts along
+// the way and waits for the summaries, so that nothing is truncated. Messages with known ids are
+// skipped. It returns how many were new; memory.ErrLive means that people have already talked to
+// the bot there.
 func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, error], progress func(done int)) (imported int, err error) {
 	connector, known := h.connectors[connectorOf(name)]
 	if !known {
@@ -47,7 +47,7 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	return in.imported, c.summarized(ctx)
 }
 
-// summarized waits, in place of the loop, until nothing is being summarized.
+// summarized does the loop's work until no summary is being written.
 func (c *conversation) summarized(ctx context.Context) error {
 	for c.engine.Busy() {
 		select {
@@ -60,19 +60,19 @@ func (c *conversation) summarized(ctx context.Context) error {
 	return nil
 }
 
-// ends ends what is being summarized.
+// ends cancels the summaries that are being written.
 func (c *conversation) ends() {
 	c.engine.Close()
 	_ = c.summarized(context.Background())
 }
 
-// importer gives the messages to the engine.
+// importer feeds the messages to the engine.
 type importer struct {
 	c        *conversation
 	feed     compactor.Feed[Inbound]
 	progress func(done int)
 	done     int // messages read
-	imported int // of them new
+	imported int // how many of them are new
 }
 
 func newImporter(ctx context.Context, c *conversation, progress func(done int)) *importer {
@@ -102,8 +102,8 @@ func (in *importer) add(m Inbound) error {
 	return err
 }
 
-// settle waits until nothing is due, also through the pauses after a failure: there
-// is nobody here who must not wait, and truncating would lose sight of the past.
+// settle waits until nothing is due, including the pauses after a failure: no one is kept waiting
+// here, and truncating would hide the past.
 func (in *importer) settle(ctx context.Context) error {
 	for {
 		in.c.engine.Check(ctx)

@@ -14,7 +14,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// learner is a scripted model that remembers what is learnt, as real ones do.
+// learner is a scripted model that remembers what it has learned, as real ones do.
 type learner struct {
 	*llmtest.Model
 	learnt llm.Learnt
@@ -22,7 +22,7 @@ type learner struct {
 
 func (l *learner) Learnt() *llm.Learnt { return &l.learnt }
 
-// outage is a rig whose model fails as fails says, in the conversation that a request names.
+// outage returns a rig whose model fails as fails says, for the conversation that a request names.
 func outage(t *testing.T, fails func(conversation string) error) (r *rig, log *journal, ask func(conversation string)) {
 	r = newRig(t, nil)
 	r.stop()
@@ -92,7 +92,7 @@ func TestAnOutageIsOneIncidentOfAllConversations(t *testing.T) {
 func TestAConversationThatAloneFailsIsAnIncidentOfItsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure  error
-		warnings int // one of the server at first, where it could be the server
+		warnings int // including a first one for the server, if the failure could be its fault
 	}{
 		"a request that is refused": {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, 1},
 		"what is no provider's":     {errors.New("something else"), 1},

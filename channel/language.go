@@ -15,32 +15,32 @@ import (
 	"cairn/words"
 )
 
-// The language of a conversation: that of the prompts which its models get, and of the bot's own
-// sentences. Models answer in the language of the question whatever it is.
+// The language of a conversation: of the prompts its models get, and of the bot's own sentences.
+// Models answer in the language of the question in any case.
 
-// Languages are the values of the setting; the first one asks the messages.
+// Languages are the values of the setting; the first one detects the language from the messages.
 var Languages = append([]string{autoLanguage}, prompts.Languages...)
 
 const (
 	autoLanguage = "auto"
 
-	// DefaultLanguage is the setting where nobody says otherwise.
+	// DefaultLanguage applies when no setting says otherwise.
 	DefaultLanguage = prompts.English
 )
 
 const (
-	sampleMessages = 50  // that tell the language at most
-	sampleTokens   = 200 // of each: one long text that somebody pasted must not decide
+	sampleMessages = 50  // the most messages used to detect the language
+	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
 
 // settled is the language of a conversation.
 type settled struct {
 	code string // one of prompts.Languages
-	told bool   // it stays until summaries replace messages; else the next messages may tell it
+	told bool   // the language stays until summaries replace messages; otherwise the next messages may determine it
 }
 
-// language returns the code of the language in which the bot speaks here, one of
-// prompts.Languages. Any goroutine may ask.
+// language returns the code of the language in which the bot speaks here, one of prompts.Languages.
+// Any goroutine may call it.
 func (c *conversation) language() string {
 	if s := c.settled.Load(); s != nil {
 		return s.code
@@ -49,7 +49,7 @@ func (c *conversation) language() string {
 	return supported(agent.Language)
 }
 
-// supported returns code if there are prompts in that language, else the default.
+// supported returns code if there are prompts in that language, otherwise the default.
 func supported(code string) string {
 	if slices.Contains(prompts.Languages, code) {
 		return code
@@ -57,11 +57,11 @@ func supported(code string) string {
 	return DefaultLanguage
 }
 
-// languageIn returns the language that a setting means in a conversation. What is on disk alone
-// decides it, so that a restart finds the same: with "auto" the language of the messages that
-// summaries cover, the newest of them, and before there are any that of the first messages, as
-// soon as they tell it. So it can only change when summaries replace messages, which the
-// provider's prompt cache does not survive anyway.
+// languageIn returns the language that a setting means in a conversation. Only data on disk decides
+// it, so that a restart gets the same result: with "auto", the newest of the messages that
+// summaries cover, or, before any summary, the first messages, as soon as their language is clear.
+// So the language can only change when summaries replace messages, and then the provider's prompt
+// cache is invalid anyway.
 func languageIn(ctx context.Context, records *memory.Conversation, setting string) (settled, error) {
 	if setting != autoLanguage {
 		return settled{supported(setting), true}, nil
@@ -93,17 +93,17 @@ func languageIn(ctx context.Context, records *memory.Conversation, setting strin
 	return settled{DefaultLanguage, len(said) == sampleMessages}, nil
 }
 
-// spokenIn returns the agent with the language that it has in a conversation.
+// spokenIn returns the agent with the language it uses in a conversation.
 func (a Agent) spokenIn(ctx context.Context, records *memory.Conversation) (Agent, error) {
 	var err error
 	a.speaks, err = languageIn(ctx, records, a.Language)
 	return a, err
 }
 
-// language is the code of the language in which the agent's models are asked.
+// language returns the code of the language of the agent's prompts.
 func (a Agent) language() string { return cmp.Or(a.speaks.code, supported(a.Language)) }
 
-// textsOf are the texts of people among messages, long ones in part.
+// textsOf returns the texts of people among the messages, long ones shortened.
 func textsOf(messages []chat.Message) (texts []string) {
 	for _, m := range messages {
 		if m.Role == llm.RoleUser && m.Text != "" {
@@ -113,7 +113,7 @@ func textsOf(messages []chat.Message) (texts []string) {
 	return texts
 }
 
-// inheritedTexts are what a thread has of the channel above it.
+// inheritedTexts returns the texts that a thread inherits from the channel above it.
 func inheritedTexts(in compactor.Inheritance) (texts []string) {
 	if in.Root != nil {
 		texts = textsOf([]chat.Message{*in.Root})
@@ -126,9 +126,9 @@ func inheritedTexts(in compactor.Inheritance) (texts []string) {
 	return texts
 }
 
-// settleLanguage opens the conversation again if its messages tell by now that it is in another
-// language: before its first answers, and after summaries have replaced messages. It belongs to
-// the child, between turns.
+// settleLanguage reopens the conversation if its messages now show that it is in another language:
+// before its first answers, and after summaries have replaced messages. Only the child calls it,
+// between turns.
 func (c *conversation) settleLanguage(ctx context.Context) error {
 	was, due := c.settled.Load(), false
 	c.do(func(*compactor.Compactor) { due = c.headChanged })

@@ -13,7 +13,7 @@ import (
 	"cairn/prompts"
 )
 
-// talks are what is said in each language, and a summary of it.
+// talks holds a conversation in each language, and a summary of it.
 var talks = map[string]struct {
 	said    []string
 	summary string
@@ -69,7 +69,7 @@ var talks = map[string]struct {
 	},
 }
 
-// summarizing is a worker that hands in the summary of a talk.
+// summarizing returns a worker that submits the summary of a talk.
 func (r *rig) summarizing(language string) *llmtest.Model {
 	return r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call(fmt.Sprint("s", n), "summarize", map[string]string{"summary": talks[language].summary})), nil
@@ -84,7 +84,7 @@ func (r *rig) converse(language string) {
 	}
 }
 
-// compacted has what was said summarized, and returns the bot's next request.
+// compacted has the messages summarized, and returns the bot's next request.
 func (r *rig) compacted() llm.Request {
 	r.t.Helper()
 	answer := r.press("/compact")
@@ -139,7 +139,7 @@ func TestAConversationIsKeptInItsLanguage(t *testing.T) {
 	}
 }
 
-// languages are those in which the bot was told what to do, request by request.
+// languages returns the language of the bot's prompt in each request.
 func (r *rig) languages() (all []string) {
 	r.t.Helper()
 	for _, req := range r.model.Requests() {
@@ -258,7 +258,7 @@ func TestOtherAgentsAndToolsHaveTheLanguageOfTheConversation(t *testing.T) {
 	}
 }
 
-// Whoever talks German to the bot gets its own words in German too.
+// People who write German to the bot get its own sentences in German too.
 func TestTheBotsOwnWordsAreInTheLanguage(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401}
@@ -271,7 +271,7 @@ func TestTheBotsOwnWordsAreInTheLanguage(t *testing.T) {
 	contains(t, "a failure", r.connector.sent[0].Text, "Der Server des Modells lehnt meinen Schlüssel ab")
 	help := r.run("/help")
 	contains(t, "/help", help, "ältere Nachrichten jetzt zusammenfassen")
-	contains(t, "/help", help, "\n/stop  ") // commands are written in English
+	contains(t, "/help", help, "\n/stop  ") // commands stay in English
 	contains(t, "/compact", r.run("/compact"), "Es wurde nicht zusammengefasst: es gibt nichts, was alt genug wäre")
 	contains(t, "/pause", r.run("/pause"), "Ich schweige hier bis /resume.")
 	contains(t, "/tasks", r.run("/tasks"), "Es gibt keine Aufgaben.")

@@ -12,8 +12,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// counting is a scripted model that counts what it is sent and remembers what is
-// learnt about it.
+// counting is a scripted model that counts the tokens it is sent and remembers what is learned
+// about it.
 type counting struct {
 	*llmtest.Model
 	page *llm.Learnt
@@ -21,7 +21,7 @@ type counting struct {
 
 func (c counting) Learnt() *llm.Learnt { return c.page }
 
-// used is what /context says.
+// used returns the number that /context shows.
 func (r *rig) used() (tokens int) {
 	r.t.Helper()
 	_, line, _ := strings.Cut(r.run("/context"), "\nused")
@@ -38,7 +38,7 @@ func counted(text string, prompt int) llm.Response {
 }
 
 func TestTheGaugeShowsWhatTheProviderCounted(t *testing.T) {
-	prompt := 0 // as the provider counts it; 0: it does not
+	prompt := 0 // the provider's count; 0: it does not count
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return counted("ok", prompt), nil })
 	r.say("hello", true)
 	r.idle()
@@ -46,7 +46,7 @@ func TestTheGaugeShowsWhatTheProviderCounted(t *testing.T) {
 	prompt = estimated * 11 / 10
 	r.say("hello again", true)
 	r.idle()
-	// The reserve of 500 and the answer, without the block that came with the question.
+	// The reserve of 500 and the answer, without the context block of the question.
 	if used, want := r.used(), prompt+500; used < want-60 || used > want+20 {
 		t.Errorf("%d tokens used, the prompt was counted at %d", used, prompt)
 	}
@@ -67,13 +67,13 @@ func TestACountOfARequestWithoutToolsIsNotThatOfTheNext(t *testing.T) {
 	}
 }
 
-// A worker that asks at the same time may learn of a refusal before the turn does.
+// A worker that runs in parallel may learn of a refusal before the turn does.
 func TestARefusalOfToolsThatAWorkerHasLearntMeanwhileFailsNoTurn(t *testing.T) {
 	page := new(llm.Notebook).Page("tiny@here")
 	r := newRig(t, nil)
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
-			page.NoTools() // as the worker does
+			page.NoTools() // like the worker
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
 		}
 		return echo(ctx, n, req)
@@ -143,7 +143,7 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 }
 
 func TestAnOverflowThatTellsBothNumbersTeachesBoth(t *testing.T) {
-	const window, size = 12_000, 2 // real tokens for one estimated
+	const window, size = 12_000, 2 // real tokens per estimated token
 	r := newRig(t, nil)
 	var page llm.Learnt
 	overflows := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/yuin/goldmark"
 )
 
-// A Markdown client counts the items of an ordered list by itself, from the first
-// number on: "7. … 5. …" is shown as 7 and 8, and /forget 8 hits something else.
+// A Markdown client renumbers ordered lists from their first number: "7. … 5. …" is shown as 7 and
+// 8, and /forget 8 hits another memory.
 func TestNumbersOfListsSurviveMarkdown(t *testing.T) {
 	r := newRig(t, echo)
 	for _, text := range []string{"the hotel is booked", "the hotel has a garden", "the train leaves at nine", "the hotel is in Bergen"} {

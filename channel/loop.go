@@ -12,17 +12,17 @@ import (
 
 // The loop of a conversation: it runs what others post, and starts the child that works.
 
-// retryDelay is how long a conversation waits before it tries again what the disk refused.
+// retryDelay is how long a conversation waits before it retries what the disk refused.
 const retryDelay = 5 * time.Second
 
-// inbox holds what others want the loop to run, in order. Nobody waits to post.
+// inbox queues what others want the loop to run, in order. Posting never blocks.
 type inbox struct {
-	signal chan struct{} // room for one: "look into it"
+	signal chan struct{} // buffered, capacity 1: "check the inbox"
 	ended  chan struct{} // closed when the loop has ended
 
 	mu     sync.Mutex // guards events
 	events []func()
-	spare  []func() // what was run last, to be filled again; the loop's
+	spare  []func() // the slice of the last run, for reuse; only the loop uses it
 }
 
 func (in *inbox) post(event func()) {
@@ -31,11 +31,11 @@ func (in *inbox) post(event func()) {
 	in.mu.Unlock()
 	select {
 	case in.signal <- struct{}{}:
-	default: // the loop will look anyway
+	default: // the loop will check anyway
 	}
 }
 
-// run runs what was posted, each by guard.
+// run runs the posted events, each through guard.
 func (in *inbox) run(guard func(event func())) {
 	in.mu.Lock()
 	events := in.events
@@ -48,18 +48,18 @@ func (in *inbox) run(guard func(event func())) {
 	in.spare = events
 }
 
-// runs is what the loop knows of the child that works.
+// runs is the loop's state of the child that works.
 type runs struct {
 	working bool
-	again   bool          // there may be more to do than the child knows
+	again   bool          // there may be more work than the child knows of
 	err     error         // of the last try, which will be repeated; nil: it succeeded
 	panics  int           // since the child last succeeded
-	broken  bool          // something panicked: the engine is loaded again once the child has ended
-	waiters []func() bool // asked after each step, until they return true
+	broken  bool          // something panicked: the engine is reloaded once the child has ended
+	waiters []func() bool // called after each step, until they return true
 }
 
-// own runs the conversation until the hub closes, or until nothing happened for
-// long and it leaves memory.
+// own runs the conversation until the hub closes, or until it has been idle for long and leaves
+// memory.
 func (c *conversation) own() {
 	defer c.flushLast()
 	defer close(c.inbox.ended)
@@ -114,8 +114,8 @@ func (c *conversation) own() {
 	}
 }
 
-// shown publishes what there is, and returns when the engine wants to go on by itself; zero:
-// it does not.
+// shown publishes the current state, and returns when the engine wants to continue on its own; zero
+// if it does not.
 func (c *conversation) shown() (wake time.Time) {
 	if c.engine != nil && !c.runs.broken {
 		c.guard(func() {
@@ -126,7 +126,7 @@ func (c *conversation) shown() (wake time.Time) {
 	return wake
 }
 
-// goWork starts the child that works; worked gets what it ended with.
+// goWork starts the child that works; worked receives its result.
 func (c *conversation) goWork(worked chan<- error) {
 	c.runs.again, c.runs.working = false, true
 	awaited, resume := c.arrivals.awaited, c.engine == nil || c.runs.err != nil
@@ -161,25 +161,25 @@ func (c *conversation) quiet() bool {
 		!c.busy() && (c.engine == nil || c.engine.Wake().IsZero())
 }
 
-// publish shows everybody how full the window is.
+// publish makes the fill of the window visible to all goroutines.
 func (c *conversation) publish() {
 	if c.engine == nil {
-		return // what a discarded engine still ends
+		return // leftover work of a discarded engine
 	}
 	gauge := c.engine.Reading()
 	c.gauge.Store(&gauge)
 }
 
-// wake has the child look again.
+// wake has the child check for work again.
 func (c *conversation) wake() { c.inbox.post(func() { c.runs.again = true }) }
 
-// start runs slow work of the engine in a child, see compactor.Options.
+// start runs slow work of the engine in a child goroutine, see compactor.Options.
 func (c *conversation) start(slow func() (finish func())) {
 	go func() { c.inbox.post(slow()) }()
 }
 
-// tryDo has the loop run f and waits until it has, or for the end of the loop. It must not be
-// called by the loop itself, and f must not wait.
+// tryDo has the loop run f and waits until it has, or until the loop ends. The loop itself must not
+// call it, and f must not wait.
 func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
 	panicked := true
 	done := make(chan struct{})
@@ -194,7 +194,7 @@ func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
 		return ErrClosed
 	}
 	if panicked {
-		panic(errPanicked) // the caller cannot go on
+		panic(errPanicked) // the caller cannot continue
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (c *conversation) do(f func(e *compactor.Compactor)) {
 	}
 }
 
-// ask is do for a value.
+// ask is do with a return value.
 func ask[T any](c *conversation, f func(e *compactor.Compactor) T) (v T) {
 	c.do(func(e *compactor.Compactor) { v = f(e) })
 	return v
@@ -220,7 +220,7 @@ func (c *conversation) next() int64 {
 	return ask(c, func(e *compactor.Compactor) int64 { return e.History().Next() })
 }
 
-// until returns when done, which the loop asks after each of its steps, is true or an error.
+// until returns once done, which the loop calls after each of its steps, returns true or an error.
 func (c *conversation) until(ctx context.Context, done func() (bool, error)) error {
 	result := make(chan error, 1)
 	c.inbox.post(func() {
@@ -242,8 +242,8 @@ func (c *conversation) until(ctx context.Context, done func() (bool, error)) err
 	}
 }
 
-// waitIdle returns when all that was asked so far is done and sent, or with the
-// error for which it cannot be done now. What is on disk is tried again all the same.
+// waitIdle returns once everything requested so far is done and sent, or with the error that
+// prevents it now. What is on disk is still retried.
 func (c *conversation) waitIdle(ctx context.Context) error {
 	return c.until(ctx, func() (bool, error) {
 		if !c.done() {
@@ -253,7 +253,7 @@ func (c *conversation) waitIdle(ctx context.Context) error {
 	})
 }
 
-// drain returns when no summary is being written any more.
+// drain returns once no summary is being written.
 func (c *conversation) drain(ctx context.Context) error {
 	c.inbox.post(func() {
 		if c.engine != nil {
@@ -263,7 +263,7 @@ func (c *conversation) drain(ctx context.Context) error {
 	return c.until(ctx, func() (bool, error) { return !c.busy(), nil })
 }
 
-// current returns who answers, when the conversation is open.
+// current returns the agent that answers, once the conversation is open.
 func (c *conversation) current(ctx context.Context) (agent Agent, err error) {
 	err = c.until(ctx, func() (bool, error) {
 		if c.engine == nil {

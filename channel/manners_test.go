@@ -29,7 +29,7 @@ func TestTheLimitIsSilentWhilePaused(t *testing.T) {
 func TestTheNoticeOfALimitIsNotATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 1})
-		for range 7 { // one every fifty seconds: every second one is within the limit
+		for range 7 { // one every fifty seconds: every other one is within the limit
 			r.say("hello", true)
 			r.idle()
 			time.Sleep(50 * time.Second)
@@ -53,7 +53,7 @@ func TestWhoIsAddressedIsToldOfTheLimit(t *testing.T) {
 	r := newRig(t, echo).with(rules)
 	r.say("talk", false)
 	r.idle()
-	r.say("more talk", false) // over the limit, nobody asked
+	r.say("more talk", false) // over the limit, and not addressed to the bot
 	r.idle()
 	r.say("bot, help me", true)
 	r.idle()
@@ -71,7 +71,7 @@ func TestSuggestionsOfARestrictedCommand(t *testing.T) {
 
 func TestNobodyOwnsEverythingByADirectMessage(t *testing.T) {
 	r := newRig(t, echo)
-	// A connector calls everybody a manager of their own direct messages.
+	// A connector reports everyone as a manager of their own direct messages.
 	answer, _, err := r.hub.Run(t.Context(), "test:@me/7", channel.Person{ID: "stranger", Manager: true}, "/pause everywhere")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestNobodyOwnsEverythingByADirectMessage(t *testing.T) {
 func TestABotsRepeatedMessageCountsOnce(t *testing.T) {
 	r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
 	m := channel.Inbound{ID: "1", AuthorID: "b1", Author: "Bot", Text: "hello", Time: time.Now(), Addressed: true, Bot: true}
-	for range 4 { // Slack sends it again
+	for range 4 { // Slack delivers it again
 		r.hand(m)
 	}
 	r.idle()
@@ -144,7 +144,7 @@ func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
 		}
 		return llmtest.Say(fmt.Sprintf("answer %d in words", n)), nil
 	})
-	r.connector.slow = time.Hour // nothing gets out
+	r.connector.slow = time.Hour // no reply gets out
 	r.say("one", true)
 	r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
 	r.settles(200 * time.Millisecond)

@@ -16,8 +16,8 @@ import (
 	"cairn/memory"
 )
 
-// The places of the matrix, and who may read each. Every place has a key, which
-// everybody may ask for, and a secret, which was said there under that key.
+// The places of the matrix, and who may read each. Every place has a key, which anyone may ask for,
+// and a secret, which was posted there under that key.
 var matrix = map[string]channel.Audience{
 	"test:1/pub":       channel.ServerWide,
 	"test:1/pub/open":  channel.ServerWide,
@@ -40,7 +40,7 @@ func secretOf(place string) string { return "secret" + strings.TrimPrefix(keyOf(
 
 var keys, secrets = regexp.MustCompile(`key\w+`), regexp.MustCompile(`secret[\w]+z`)
 
-// mayKnow is what may be known where, beside what was said there.
+// mayKnow returns which secrets each place may know besides its own.
 func mayKnow(shared bool) map[string][]string {
 	know := map[string][]string{
 		"test:1/pub":       {"test:1/pub/open"},
@@ -57,15 +57,14 @@ func mayKnow(shared bool) map[string][]string {
 	return know
 }
 
-// newMatrix is a rig in which something was said, summarized, remembered and pinned in
-// every place.
+// newMatrix returns a rig where every place has messages, summaries, memories and pins.
 func newMatrix(t *testing.T, shared bool) *rig {
 	r := newRig(t, nil)
 	r.model.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) == 0 || req.Tools[len(req.Tools)-1].Name != "summarize" {
 			return llmtest.Say("ok"), nil
 		}
-		// The worker saves and tells what it was given.
+		// The worker saves and reports what it was given.
 		material := req.Messages[1].Text
 		if len(req.Tools) > 1 && len(req.Messages) == 2 {
 			key, secret := keys.FindString(material), secrets.FindString(material)
@@ -83,7 +82,7 @@ func newMatrix(t *testing.T, shared bool) *rig {
 		for i := range 8 {
 			text := fmt.Sprintf("it is %s: the door of %s opens %s, as was said %d times and more, with many other words", where, keyOf(where), secretOf(where), i)
 			noError(t, r.deliver(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }))
-			r.settled(where) // a turn each
+			r.settled(where) // one turn each
 		}
 		r.as(boss, where, "/pin 3")
 		r.as(ada, where, "/remember the window of "+keyOf(where)+" shows "+secretOf(where))
@@ -95,7 +94,7 @@ func newMatrix(t *testing.T, shared bool) *rig {
 	return r
 }
 
-// attacks are arguments for every command, and words for every search.
+// attacks returns arguments for every command, and texts for every search.
 func attacks() []string {
 	all := []string{
 		"", "0", "-1", "4294967297", "9223372036854775808", "1 -1", "2 999999", "#3",
@@ -110,7 +109,7 @@ func attacks() []string {
 	return all
 }
 
-// numbers are those of all memories and all compactions there are.
+// numbers returns the numbers of all memories and all compactions.
 func numbers() (all []string) {
 	for n := range 2*len(matrixPlaces) + 2 {
 		all = append(all, fmt.Sprint(n+1))
@@ -118,19 +117,19 @@ func numbers() (all []string) {
 	return all
 }
 
-// TestNothingOfOnePlaceIsReportedInAnother: whatever somebody, or a model that obeys them,
-// asks for in one place, it has nothing of another but what docs/memories.md says is shared: by every
-// command there is, every tool, every suggestion, and every request of a model.
+// TestNothingOfOnePlaceIsReportedInAnother: no matter what a person, or a model that obeys them,
+// asks for in one place, they get nothing from another except what docs/memories.md says is shared.
+// This covers every command, every tool, every suggestion, and every model request.
 func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
 	mallory := channel.Person{ID: "u66", Name: "Mallory"}
-	for shared, from := range map[bool][]string{ // a place of each sort: it takes its time
+	for shared, from := range map[bool][]string{ // one place of each kind, because it is slow
 		false: {"test:1/pub", "test:1/pub/shut", "test:2/pub", "test:@me/7"}, true: {"test:1/other", "test:1/priv", "test:@me/8"},
 	} {
 		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
 			t.Parallel()
 			r := newMatrix(t, shared)
 			know := mayKnow(shared)
-			for _, where := range matrixPlaces { // what is shared is: else nothing would be tried below
+			for _, where := range matrixPlaces { // what is shared must show up: otherwise the checks below would prove nothing
 				shown := r.as(mallory, where, "/memories").String()
 				for _, place := range append(know[where], where) {
 					if !strings.Contains(shown, secretOf(place)) {
@@ -176,10 +175,10 @@ func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
 	}
 }
 
-// elsewhere is what is kept in mind in all places but one, and what is paused.
+// elsewhere returns what all other places remember and have set, and what is paused.
 func (r *rig) elsewhere(where string) string {
 	r.t.Helper()
-	if err := r.hub.Drain(r.t.Context()); err != nil { // what still runs has its own effect
+	if err := r.hub.Drain(r.t.Context()); err != nil { // running work has effects of its own
 		r.t.Fatal(err)
 	}
 	all, _, err := r.store.Memories().List(r.t.Context(), memory.Filter{State: "all"})
@@ -202,7 +201,7 @@ func (r *rig) elsewhere(where string) string {
 			r.t.Fatal(err)
 		}
 		overrides, err := conv.Settings().Set(r.t.Context())
-		overrides = slices.DeleteFunc(overrides, func(o memory.Override) bool { return o.Above }) // a thread has its channel's
+		overrides = slices.DeleteFunc(overrides, func(o memory.Override) bool { return o.Above }) // a thread has its channel's settings
 		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides, err))
 	}
 	pauses, err := r.store.Pauses().List(r.t.Context())
@@ -210,18 +209,17 @@ func (r *rig) elsewhere(where string) string {
 	return strings.Join(append(lines, fmt.Sprint(pauses, err)), "\n")
 }
 
-// tryCommands runs every command there is, with every argument it may have, and looks
-// for what completes it.
+// tryCommands runs every command with every argument it may have, and checks its suggestions too.
 func (r *rig) tryCommands(where string, who channel.Person, look func(what, text string)) {
 	r.t.Helper()
 	for _, c := range channel.Commands {
 		tries := attacks()
 		switch {
 		case who.Manager && !c.Restricted && !c.Guarded && c.Name != "memories":
-			continue // they may no more than others, but forget what is theirs
+			continue // they have the same rights as others, but may delete their own data
 		case len(c.Args) == 0:
 			tries = tries[:1]
-		case slices.Contains([]string{"remember", "optout", "pause", "resume", "settings", "compact", "recap"}, c.Name): // they look for nothing
+		case slices.Contains([]string{"remember", "optout", "pause", "resume", "settings", "compact", "recap"}, c.Name): // these look nothing up
 			tries = []string{"", "1", "everywhere", "default", "off", "server: x", keyOf("test:@me/7"), "compaction.notify message"}
 		case c.Args[0].Number || c.Name == "forget":
 			tries = append(tries, numbers()...)

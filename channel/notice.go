@@ -13,23 +13,23 @@ import (
 	"cairn/memory"
 )
 
-// What people see of a compaction where nobody shows them every step.
+// What people see of a compaction if no one shows them every step.
 
-// Reactor is what a connector implements that can put a reaction on a message.
+// Reactor is implemented by connectors that can put a reaction on a message.
 type Reactor interface {
-	// React puts a reaction on a message, by its platform id, so that people see that older ones
+	// React puts a reaction on a message, by its platform id, to show people that older messages
 	// were summarized. It may ask the platform, and ends when ctx does.
 	React(ctx context.Context, conversation, id string) error
 }
 
-// reactTimeout bounds the wait for a reaction: it may be left out.
+// reactTimeout limits the wait for a reaction, which is optional.
 const reactTimeout = time.Minute
 
-// happened tells everybody of a step of a compaction. notify is what people want to
-// know of it. It must not block.
+// happened reports a step of a compaction to everyone concerned. notify is the setting of what
+// people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
-		c.wake() // to write what it cost
+		c.wake() // to save the usage
 	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
@@ -43,7 +43,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	}
 }
 
-// announce tells people of a compaction that made room.
+// announce tells people about a compaction that made room.
 func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest string) {
 	if c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
 		return
@@ -72,7 +72,7 @@ func (c *conversation) react(reactor Reactor, id string) {
 	}
 }
 
-// appliedLine is an applied compaction in one short line.
+// appliedLine describes an applied compaction in one short line.
 func appliedLine(e compactor.Event) string {
 	if e.Kind == compactor.Placeholder {
 		return fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
@@ -84,13 +84,13 @@ func appliedLine(e compactor.Event) string {
 	return fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messages)
 }
 
-// noticePrefixes begin the ids of what is posted beside answers: a word of the bot's own
-// that answers nothing and means no failure.
+// noticePrefixes start the ids of what is posted besides answers: the bot's own notices, which
+// answer nothing and report no failure.
 var noticePrefixes = []string{shortenedPrefix, approvalPrefix, "landing-", "budget-"}
 
 const shortenedPrefix = "shortened-"
 
-// notify posts a notice: it is marked as no words of the assistant, and the id keeps it from
+// notify posts a notice: it is marked as not being the assistant's words, and its id keeps it from
 // being posted twice.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
 	err := c.records.Outbox().Post(ctx, memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true})
@@ -100,15 +100,15 @@ func (c *conversation) notify(ctx context.Context, id, text string) error {
 	return err
 }
 
-// IsNotice reports whether a piece is a notice: neither an answer nor a failure of one.
+// IsNotice reports whether a piece is a notice: neither an answer nor the failure of one.
 func IsNotice(p Piece) bool {
 	return slices.ContainsFunc(noticePrefixes, func(prefix string) bool { return strings.HasPrefix(p.Reply, prefix) })
 }
 
-// notifyShortened posts a notice for each message of a turn that is too long for the
-// model's window: its author must not take the answer for one to all of it. It refers to no
-// message: a connector looks for what refers to a question to find what it has already shown
-// of the answer.
+// notifyShortened posts a notice for each message of a turn that is too long for the model's
+// window: its author must not assume that the answer covers all of it. The notice refers to no
+// message: a connector looks for what refers to a question to find what it has already shown of the
+// answer.
 func (c *conversation) notifyShortened(ctx context.Context, turn memory.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
 		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), c.translated(shortenedLine(m))); err != nil {
@@ -125,8 +125,8 @@ func shortenedLine(s compactor.Shortened) string {
 	return fmt.Sprintf("(Your message is too long for the model's window: it sees %s of %d characters. Everything is stored.)", shown, s.All)
 }
 
-// warnOwner warns an owner who has just been answered that a budget is nearly spent: once
-// in its period, in one conversation, also if the bot was restarted since.
+// warnOwner warns an owner who has just been answered that a budget is nearly spent: once per
+// period, in one conversation, even across restarts.
 func (c *conversation) warnOwner(ctx context.Context, turn memory.Turn) {
 	for _, b := range c.hub.budget.state(c.hub.rules.Load().Money, time.Now()) {
 		if b.level() == levelFree || !c.hub.budget.claim(b) {
@@ -146,7 +146,7 @@ func (c *conversation) warnOwner(ctx context.Context, turn memory.Turn) {
 }
 
 func (c *conversation) postWarning(ctx context.Context, b Budget) error {
-	id := "budget-" + b.key() // of the reply: by it a later process knows
+	id := "budget-" + b.key() // of the reply; a later process recognizes it by this id
 	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
 		return err
 	}
@@ -159,8 +159,8 @@ func (c *conversation) postWarning(ctx context.Context, b Budget) error {
 	return c.notify(ctx, id, text)
 }
 
-// askedByOwner reports whether an owner asked for a turn. A connector without rules, as the
-// terminal, is used by owners alone.
+// askedByOwner reports whether an owner asked for a turn. Only owners use a connector without
+// rules, such as the terminal.
 func (c *conversation) askedByOwner(ctx context.Context, turn memory.Turn) (bool, error) {
 	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]
 	if !ruled {

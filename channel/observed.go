@@ -11,7 +11,7 @@ import (
 	"cairn/memory"
 )
 
-// What observers are told about a conversation: its turns, and what was applied in it.
+// What observers hear about a conversation: its turns, and the summaries applied in it.
 
 // The outcomes of a turn that returns without an error.
 var (
@@ -39,8 +39,8 @@ func (c *conversation) observed(step *observe.Step, turn memory.Turn, err error)
 	step.End()
 }
 
-// observeApplied tells about summaries that were applied, once for all that were applied in
-// one step: as an event of the turn that runs, or else of a step of its own.
+// observeApplied reports applied summaries, once for all those applied in one step: as an event of
+// the running turn, or otherwise as a step of its own.
 func (c *conversation) observeApplied(e compactor.Event) {
 	if e.State != compactor.EventApplied || len(e.Set) > 0 && e.Set[0].ID != e.ID {
 		return
@@ -58,7 +58,7 @@ func (c *conversation) observeApplied(e compactor.Event) {
 	step.End()
 }
 
-// FailureClass sorts failed turns and requests into few classes, one of FailureClasses.
+// FailureClass sorts failed turns and requests into a few classes, listed by FailureClasses.
 func FailureClass(err error) string {
 	var budget *budgetError
 	switch {
@@ -81,7 +81,7 @@ func FailureClass(err error) string {
 
 func classOf(kind llm.Kind) string { return strings.ReplaceAll(string(kind), " ", "_") }
 
-// FailureClasses are all that FailureClass returns.
+// FailureClasses returns every class that FailureClass may return.
 func FailureClasses() []string {
 	all := []string{"budget", "calls_per_hour", "too_large", "interrupted", "no_answer"}
 	for _, kind := range llm.Kinds {

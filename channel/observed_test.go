@@ -16,7 +16,7 @@ import (
 	"cairn/llm"
 )
 
-// stepLog notes how steps end, and what happens in them.
+// stepLog records how steps end, and what happens in them.
 type stepLog struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -44,7 +44,8 @@ func (w *stepLog) note(line string) {
 	w.lines = append(w.lines, line)
 }
 
-// The model server that refuses everybody is one incident, what fails here alone another: each is one warning.
+// A model server that refuses everyone is one incident, a failure in this conversation alone is
+// another: each gets one warning.
 func TestEachTurnIsObservedAndEachFailureLogged(t *testing.T) {
 	var w stepLog
 	var log journal
@@ -91,7 +92,7 @@ func TestWhatIsAppliedInATurnIsAnEventOfIt(t *testing.T) {
 		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)), true)
 		r.idle()
 	}
-	at := slices.IndexFunc(w.lines, func(line string) bool { // what was prepared, or what makes room now
+	at := slices.IndexFunc(w.lines, func(line string) bool { // the prepared summary, or the one that makes room now
 		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
 	})
 	if at < 0 || !slices.Contains(w.lines[at:], "turn answered") {

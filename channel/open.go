@@ -11,10 +11,10 @@ import (
 	"cairn/memory"
 )
 
-// How a conversation is opened, and opened again when the settings have changed.
+// How a conversation is opened, and reopened when the settings have changed.
 
-// load opens the conversation with whom it has to answer now. It does so again when the
-// settings have changed, if nothing is being summarized; opened reports whether it did.
+// load opens the conversation with its current agent. It reopens it when the settings have changed,
+// unless a summary is being written; opened reports whether it did.
 func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 	open, err := c.opening(ctx)
 	if err != nil {
@@ -28,8 +28,8 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 	return opened && err == nil, err
 }
 
-// opening returns what opens the conversation with the settings of now, which is the loop's
-// to do.
+// opening returns a function that opens the conversation with the current settings; the loop must
+// run it.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
 	s := service{rules: c.hub.rules.Load()}
 	if s.agent, err = c.hub.agentOf(ctx, c.records); err != nil {
@@ -70,7 +70,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}, nil
 }
 
-// engineOptions is what ties the engine to the conversation.
+// engineOptions returns the options that connect the engine to the conversation.
 func (c *conversation) engineOptions(p *policy) compactor.Options {
 	o := compactor.Options{
 		Slots: c.hub.slots, Log: c.log, Policy: p.get, Start: c.start,
@@ -101,9 +101,9 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 // outdated reports whether the settings changed since the conversation was opened.
 func (c *conversation) outdated() bool { return c.rules != c.hub.rules.Load() }
 
-// renew has somebody else answer, if the settings say so by now. It is called between
-// turns, when what is on disk is all there is. A summary that is being written is waited for:
-// it ends with the settings it was started with, and wakes the conversation.
+// renew switches to the agent that the settings now name. It is called between turns, when
+// everything is on disk. While a summary is being written, the switch is postponed: the summary ends
+// with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	if !ask(c, func(*compactor.Compactor) bool { return c.outdated() }) {
 		return nil
@@ -115,21 +115,21 @@ func (c *conversation) renew(ctx context.Context) error {
 	return err
 }
 
-// policy is what a conversation is compacted by: what the settings file says, and over
-// it what people set with /settings.
+// policy is what a conversation is compacted by: the settings file, overridden by what people set
+// with /settings.
 type policy struct {
 	file func() compactor.Policy
 	log  *slog.Logger
 
 	mu     sync.Mutex // guards everything below
 	own    compactor.Patch
-	turn   compactor.Patch  // over own: what the messages of the running turn brought
-	below  compactor.Policy // what the file said when now was made of it
+	turn   compactor.Patch  // overrides own: settings from the messages of the running turn
+	below  compactor.Policy // the file's policy when now was computed
 	now    compactor.Policy
-	merged bool // now is made of own and below
+	merged bool // now is computed from own and below
 }
 
-// get is the policy that holds now. It is asked at each check.
+// get returns the current policy. It is called at each check.
 func (p *policy) get() compactor.Policy {
 	file := p.file()
 	p.mu.Lock()
@@ -140,13 +140,13 @@ func (p *policy) get() compactor.Policy {
 	}
 	now := p.now
 	p.mu.Unlock()
-	for _, e := range left { // once for each edit of either
+	for _, e := range left { // once for each change of either
 		p.log.Warn("channel_setting_ignored", "problem", e.Error())
 	}
 	return now
 }
 
-// ofTurn puts settings over what people set.
+// ofTurn puts the settings of a turn above those people set.
 func (p *policy) ofTurn(own compactor.Patch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,14 +155,14 @@ func (p *policy) ofTurn(own compactor.Patch) {
 	}
 }
 
-// set is what people set with /settings.
+// set returns what people set with /settings.
 func (p *policy) set() compactor.Patch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.own
 }
 
-// read has what is stored take effect.
+// read loads the stored settings and applies them.
 func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
 	set, err := records.Settings().Set(ctx)
 	if err != nil {
@@ -174,8 +174,8 @@ func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
 	return nil
 }
 
-// settingsChanged has what /settings changed take effect, and looks at once whether a
-// level is reached by now. It is the loop's.
+// settingsChanged applies what /settings changed, and immediately checks whether a level is now
+// reached. Only the loop calls it.
 func (c *conversation) settingsChanged() {
 	if c.engine == nil {
 		return // it reads them when it is opened

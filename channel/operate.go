@@ -14,18 +14,18 @@ import (
 	"cairn/memory"
 )
 
-// Operator is what whoever runs the bot sees and does from outside of any conversation. It asks for
-// no rights: its caller owns the bot.
+// Operator is what the person who runs the bot sees and does from outside any conversation. It
+// checks no rights: its caller owns the bot.
 type Operator struct{ hub *Hub }
 
 // Operator returns the operator's side of the hub.
 func (h *Hub) Operator() Operator { return Operator{h} }
 
-// Glance is what an open conversation does, and how full it is.
+// Glance shows what an open conversation is doing, and how full it is.
 type Glance struct {
-	Used, Window int  // tokens; used with the reply's reserve
-	Answering    bool // a turn runs
-	Summarizing  bool // a compaction runs
+	Used, Window int  // tokens; Used includes the reply's reserve
+	Answering    bool // a turn is running
+	Summarizing  bool // a compaction is running
 }
 
 // Glance looks at an open conversation; ok is false if it is not open. It does not block.
@@ -36,15 +36,15 @@ func (o Operator) Glance(name string) (g Glance, ok bool) {
 	}
 	defer o.hub.release(c)
 	gauge := c.gauge.Load()
-	if gauge == nil { // it is being opened
+	if gauge == nil { // it is still being opened
 		return g, false
 	}
 	now := (*gauge)()
 	return Glance{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil}, true
 }
 
-// Gauge returns what /context shows, without what models were used for: of an open conversation
-// as it is now, of another one as it is stored. ErrNotFound: there is no such conversation.
+// Gauge returns what /context shows, without model usage: the live state of an open conversation,
+// or the stored state of another one. ErrNotFound means that there is no such conversation.
 func (o Operator) Gauge(ctx context.Context, name string) (Context, error) {
 	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
@@ -89,8 +89,8 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	return s, err
 }
 
-// Compact asks for a compaction of a conversation, which keeps what focus asks for; with lies
-// over its policy. What it returns says whether one begins.
+// Compact requests a compaction of a conversation that keeps what focus asks for; with overrides
+// its policy. The result shows whether a compaction starts.
 func (o Operator) Compact(ctx context.Context, name, focus string, with compactor.Patch) (began Event, err error) {
 	err = o.onEngine(ctx, name, func(c *conversation) error {
 		answer := make(chan compactor.Event, 1)
@@ -111,7 +111,7 @@ func (o Operator) Compact(ctx context.Context, name, focus string, with compacto
 	return began, err
 }
 
-// Undo takes back what was applied last.
+// Undo reverts the last compaction.
 func (o Operator) Undo(ctx context.Context, name string) (undone Event, err error) {
 	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
 		undone, err = c.undo()
@@ -120,7 +120,7 @@ func (o Operator) Undo(ctx context.Context, name string) (undone Event, err erro
 	return undone, err
 }
 
-// onEngine runs do with a conversation, opened if need be, also where its connector is not.
+// onEngine runs do with a conversation, opened if necessary, even if its connector is not open.
 func (o Operator) onEngine(ctx context.Context, name string, do func(c *conversation) error) error {
 	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
@@ -141,8 +141,8 @@ func (o Operator) onEngine(ctx context.Context, name string, do func(c *conversa
 	return do(c)
 }
 
-// StartSession wants a new session, like /new. wanted is false if nothing was said since the last
-// beginning; later: it begins when what was said before is answered.
+// StartSession requests a new session, like /new. wanted is false if there are no messages since
+// the last session began; later means that the session starts once earlier messages are answered.
 func (o Operator) StartSession(ctx context.Context, name string) (wanted, later bool, err error) {
 	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
 		wanted, later, err = c.records.Compactions().WantSession(ctx)
@@ -154,18 +154,18 @@ func (o Operator) StartSession(ctx context.Context, name string) (wanted, later 
 	return wanted, later, err
 }
 
-// AgentID is the id of who answers in a conversation, of a task's the one above it.
+// AgentID returns the id of the agent of a conversation; for a task, of the conversation above it.
 func (o Operator) AgentID(conversation string) string {
 	root, _ := memory.RootOf(conversation)
 	return o.hub.o.Agent(root).ID
 }
 
-// Agent returns who answers in a conversation.
+// Agent returns the agent that answers in a conversation.
 func (o Operator) Agent(ctx context.Context, records *memory.Conversation) (Agent, error) {
 	return o.hub.agentOf(ctx, records)
 }
 
-// Pause has a conversation, or with "" the whole bot, call no model until Resume.
+// Pause stops a conversation, or with "" the whole bot, from calling any model until Resume.
 func (o Operator) Pause(ctx context.Context, name, by string) error {
 	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by); err != nil {
 		return err
@@ -190,17 +190,17 @@ func (o Operator) Paused(ctx context.Context, name string) (here, all bool, err 
 	return slices.Contains(scopes, name), slices.Contains(scopes, everywhere), err
 }
 
-// Setting is one value by which a conversation is compacted.
+// Setting is one value that controls how a conversation is compacted.
 type Setting struct {
 	Key      string `json:"key"`
 	Value    any    `json:"value"`
-	Origin   string `json:"origin"`   // where it is from: "built in", "config.toml:12", "set here by Ada"
-	Here     bool   `json:"set_here"` // it is set for this conversation, and null takes that back
-	Settable bool   `json:"settable"` // false: only the settings file has it
+	Origin   string `json:"origin"`   // where it is set: "built in", "config.toml:12", "set here by Ada"
+	Here     bool   `json:"set_here"` // it is set for this conversation, and null removes it
+	Settable bool   `json:"settable"` // false: only the settings file may set it
 }
 
-// Settings returns by which values a conversation is compacted, and why those set here that do
-// not go with the settings file are left out.
+// Settings returns the values a conversation is compacted by, and why values set here that conflict
+// with the settings file are ignored.
 func (o Operator) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
 	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
@@ -227,7 +227,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 		s := Setting{Key: key, Value: values[key], Origin: shown.origin(key), Here: set && !o.Above, Settable: !slices.Contains(fileOnly, key)}
 		switch {
 		case key == "prepare_threshold":
-			s.Value = shown.policy.Prepare() // a share of the window, where background_threshold is one
+			s.Value = shown.policy.Prepare() // as a share of the window, like background_threshold
 		case key == "prompt_file" && s.Value != "":
 			s.Value = filepath.Base(shown.policy.PromptFile)
 		}
@@ -239,8 +239,8 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 	return all, left, nil
 }
 
-// Set sets values for a conversation, or takes those back that are nil: all of them or, if they
-// do not make a valid policy, none.
+// Set sets values for a conversation, and removes those that are nil: all of them or, if the result
+// is no valid policy, none.
 func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by string) error {
 	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"cairn/memory"
 )
 
-// What becomes of a turn: the answer, the part of it until somebody stopped it, or
-// words on why there is none; written first, sent then.
+// The outcome of a turn is the answer, the part of it that was written when someone stopped it, or
+// a sentence on why there is none. It is first written to disk, then sent.
 
-// empty reports whether an answer says nothing to people who wait for one.
+// empty reports whether an answer has nothing for people who wait for one.
 func (r *reply) empty(resp llm.Response) bool {
 	silent := r.turn.Optional && strings.Contains(resp.Message.Text, noReply)
 	return len(r.said) == 0 && !silent && spoken(resp.Message.Text, false) == ""
 }
 
-// answered is the outcome of a turn that has its answer, with next the seq of the answer.
+// answered returns the outcome of a turn that has its answer; next is the seq of the answer.
 func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
 	text := spoken(resp.Message.Text, false)
 	if text == "" {
-		if len(r.said) == 0 { // nothing to add, where nobody asked
+		if len(r.said) == 0 { // nothing to add, and no one asked
 			return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages}
 		}
 	} else {
@@ -37,7 +37,7 @@ func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
 	return r.outcome(replyID(next), r.text(), false)
 }
 
-// stopped is the outcome of a turn somebody stopped: what people saw was said.
+// stopped returns the outcome of a turn that someone stopped: what people saw counts as the answer.
 func (r *reply) stopped(next int64) memory.Outcome {
 	partial := spoken(r.current.String(), true)
 	r.current.Reset()
@@ -51,7 +51,7 @@ func (r *reply) stopped(next int64) memory.Outcome {
 	return r.outcome(replyID(next), r.text(), false)
 }
 
-// last adds the row that ends the turn. It bears the id under which the reply goes out.
+// last adds the row that ends the turn. It carries the id under which the reply goes out.
 func (r *reply) last(m llm.Message, seq int64) {
 	row := rowOf(m, seq, r.turn.Seq)
 	row.ID = replyID(seq)
@@ -60,21 +60,21 @@ func (r *reply) last(m llm.Message, seq int64) {
 
 func replyID(seq int64) string { return fmt.Sprintf("reply-%d", seq) }
 
-// failed is the outcome of a turn that came to nothing. The sentence is for
-// people and is never stored as the assistant's words.
+// failed returns the outcome of a turn that produced no answer. The sentence is for people and is
+// never stored as the assistant's words.
 func (r *reply) failed(sentence string) memory.Outcome {
 	return r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), sentence, true)
 }
 
-// failedPrefix begins the ids of the sentences that close turns which failed.
+// failedPrefix starts the ids of the sentences that close failed turns.
 const failedPrefix = "notice-"
 
 func (r *reply) outcome(id, text string, failure bool) memory.Outcome {
 	return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}, Failure: failure}
 }
 
-// finish writes the outcome and hands the reply to the sender. If the disk
-// refuses, nothing is sent: the turn stays open and is tried again later.
+// finish writes the outcome and hands the reply to the sender. If the disk refuses, nothing is
+// sent: the turn stays open and is retried later.
 func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) error {
 	text := ""
 	if o.Reply != "" {
@@ -86,7 +86,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	if o.Reply == "" || o.Failure {
 		r.writer.Cancel()
 	} else {
-		c.sender.keep(o.Reply, r.writer) // before the row is there for a sender to find
+		c.sender.keep(o.Reply, r.writer) // before a sender can find the row
 	}
 	c.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
@@ -117,7 +117,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	return nil
 }
 
-// written brings into the history what became of the outcome on disk. It is the loop's.
+// written updates the history with the outcome as it is on disk. Only the loop calls it.
 func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcome, contextStored bool, err error) {
 	history := e.History()
 	if !contextStored {
@@ -125,7 +125,7 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcom
 	}
 	if err != nil {
 		history.Truncate(r.first)
-		if errors.Is(err, memory.ErrNotFound) { // what was asked has been deleted, which closed the turn
+		if errors.Is(err, memory.ErrNotFound) { // the question was deleted, which closed the turn
 			history.Answered()
 		}
 		return
@@ -133,19 +133,19 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcom
 	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
 		history.Append(o.Messages[n-1])
 	}
-	if o.Context.Text != "" && !contextStored { // the head is another one on disk, or what it quotes is gone
+	if o.Context.Text != "" && !contextStored { // the head differs on disk, or what it quotes is gone
 		e.Changed(nil, nil)
 	}
 	history.Answered()
-	if turn := c.turn.Load(); turn != nil && turn.lost { // the disk has the answer without what it repeats of that
+	if turn := c.turn.Load(); turn != nil && turn.lost { // on disk the answer lacks what it repeats of the deleted text
 		for _, m := range o.Messages {
 			c.changed(m.Seq)
 		}
 	}
 }
 
-// write writes an outcome, several times if need be, and returns what memory.Conversation's
-// Answer does. What it took of the usage is put back if it was not written.
+// write writes an outcome, several times if necessary, and returns what memory.Conversation's
+// Answer returns. If the write fails, the usage it took is put back.
 func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []memory.Piece, contextStored bool, err error) {
 	for try := range finishTries {
 		if try > 0 {
@@ -153,7 +153,7 @@ func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []me
 		}
 		posted, contextStored, err = c.records.Turns().Answer(ctx, o)
 		if errors.Is(err, memory.ErrNotFound) && try > 0 {
-			return nil, false, err // the try before may have been written after all: nothing is to count twice
+			return nil, false, err // the earlier try may have been written after all, and usage must not count twice
 		}
 		if err == nil || errors.Is(err, memory.ErrNotFound) {
 			break
@@ -165,8 +165,8 @@ func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []me
 	return posted, contextStored, err
 }
 
-// unwritten tells people, once per incident, that an answer is held back because it
-// cannot be written.
+// unwritten tells people, once per incident, that an answer is held back because it cannot be
+// written.
 func (c *conversation) unwritten(to []string, err error) {
 	if !c.hub.incidents.tell(c.name, err, true) {
 		return
@@ -186,8 +186,8 @@ var (
 	errInterrupted = errors.New("the turn was interrupted again and again")
 )
 
-// sentence is what people read about a failure: what happened and what to do,
-// and nothing internal.
+// sentence returns what people read about a failure: what happened and what to do, and nothing
+// internal.
 func sentence(err error) string {
 	var spent *spentError
 	var budget *budgetError
@@ -209,16 +209,16 @@ func sentence(err error) string {
 	return "Something went wrong while I was answering. Your message is saved; ask again."
 }
 
-// noReply is what the model answers when it has nothing to add where nobody
-// addressed the bot. It never reaches people.
+// noReply is the model's answer when it has nothing to add and no one addressed the bot. People
+// never see it.
 const noReply = "NO_REPLY"
 
-// mayBeSilent is the line of the turn context that lets the model pass over a turn. The
-// system prompt explains it.
+// mayBeSilent is the line of the turn context that lets the model skip a turn. The system prompt
+// explains it.
 const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + noReply
 
-// spoken is what people may see of a text: lines that say NO_REPLY are left out,
-// and while the model still writes, so is a last line that may become one.
+// spoken returns what people may see of a text: it drops NO_REPLY lines and, while the model is
+// still writing, a last line that may become one.
 func spoken(text string, writing bool) string {
 	at := strings.LastIndexByte(text, '\n') + 1
 	last := strings.TrimSpace(text[at:])

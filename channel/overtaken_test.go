@@ -9,8 +9,8 @@ import (
 	"cairn/channel"
 )
 
-// overtaken is a rig whose hub, once armed, has f happen between the owner's look at
-// what it may have missed and its taking up.
+// overtaken returns a rig whose hub, once armed, runs f after the owner has checked what it may
+// have missed, and before it takes up messages.
 func overtaken(t *testing.T, p *reader, f func(r *rig)) (r *rig, armed *atomic.Bool) {
 	r, armed = newRig(t, echo), new(atomic.Bool)
 	r.agent.Model = &looked{r.model, func() {

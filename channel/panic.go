@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// What a conversation does about a bug in its own code.
+// How a conversation handles a bug in its own code.
 
-// guard runs what the loop has to do. What panics ends neither the loop nor the program: the
-// conversation is loaded again from what is stored.
+// guard runs a step of the loop. A panic ends neither the loop nor the program: the conversation is
+// reloaded from storage.
 func (c *conversation) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -20,7 +20,7 @@ func (c *conversation) guard(f func()) {
 	f()
 }
 
-// panicked notes a panic, on the loop; deferred calls of recover see the stack of it.
+// panicked records a panic, on the loop; called from a deferred recover, it still sees the stack.
 func (c *conversation) panicked(p any) {
 	c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
 	c.runs.broken = true
@@ -30,7 +30,7 @@ func (c *conversation) panicked(p any) {
 	}
 }
 
-// discard has the child load the conversation again.
+// discard has the child reload the conversation.
 func (c *conversation) discard() {
 	c.runs.broken, c.runs.again, c.engine = false, false, nil
 	c.runs.err = errPanicked
@@ -38,7 +38,7 @@ func (c *conversation) discard() {
 
 var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")
 
-// delay is how long a failed try waits to be repeated: longer from panic to panic.
+// delay returns how long to wait before a retry: longer with each panic.
 func (r *runs) delay() time.Duration { return retryDelay << min(max(r.panics-1, 0), 6) }
 
 // workGuarded is work; a panic becomes an error.

@@ -9,10 +9,10 @@ import (
 	"cairn/memory"
 )
 
-// The kill switch: while a conversation, or everything, is paused, what is said is
-// kept as context, and no model is called.
+// The kill switch: while a conversation or the whole bot is paused, messages are kept as context,
+// and no model is called.
 
-// everywhere is the scope of a pause of everything.
+// everywhere is the scope of a pause of the whole bot.
 const everywhere = ""
 
 func (c *conversation) paused(ctx context.Context) bool {
@@ -28,12 +28,12 @@ func (c *conversation) paused(ctx context.Context) bool {
 type switched struct {
 	llm.Model
 	c   *conversation
-	own llm.Learnt // of a model that remembers nothing itself
+	own llm.Learnt // for a model that keeps no record itself
 }
 
 var errPaused = errors.New("the bot is paused")
 
-// Learnt is what is known of the model itself.
+// Learnt returns what is known about the model itself.
 func (s *switched) Learnt() *llm.Learnt { return llm.LearntOf(s.Model, &s.own) }
 
 func (s *switched) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
@@ -76,7 +76,7 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 	return Answer{Text: "I answer again."}, nil
 }
 
-// resume ends a pause. The tasks that it held up go on at once.
+// resume ends a pause. The tasks it held up continue immediately.
 func (h *Hub) resume(ctx context.Context, scope string) error {
 	if err := h.o.Store.Pauses().Resume(ctx, scope); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (h *Hub) resume(ctx context.Context, scope string) error {
 	return nil
 }
 
-// scope is what somebody wants paused.
+// scope returns the scope that a person wants to pause.
 func (c *conversation) scope(who Person, where string) (string, error) {
 	switch where {
 	case "":

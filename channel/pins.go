@@ -14,11 +14,11 @@ import (
 	"cairn/memory"
 )
 
-// maxPins is how many messages a conversation may have pinned: each is read with the
-// head, also while pin_budget has no room for it.
+// maxPins is the most messages a conversation may have pinned: each is read with the head, even
+// while pin_budget has no room for it.
 const maxPins = 100
 
-// numberOf reads a number as people write it, "12" or "#12".
+// numberOf parses a number the way people write it, "12" or "#12".
 func numberOf(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(strings.TrimPrefix(text, "#"), 10, 64)
 	return n, err == nil && n > 0
@@ -61,8 +61,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	return Answer{Text: answer}, nil
 }
 
-// pinnable finds the message that is to be pinned: one by its number, or the
-// newest that a person said.
+// pinnable finds the message to pin: by its number, or the newest message of a person.
 func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Message, err error) {
 	missing := errPeople("Nobody has said anything here yet that could be pinned.")
 	if which == "" {
@@ -84,13 +83,13 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Messa
 	return m, err
 }
 
-// pinCosts is what pins cost, and what they may.
+// pinCosts returns what the pins cost, and their budget.
 func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost, budget int) {
 	budget = (*c.gauge.Load())().PinBudget
 	return compactor.PinCosts(pins, budget), budget
 }
 
-// repinned shows the pins as they are now.
+// repinned refreshes the pins in the prompt.
 func (c *conversation) repinned() error {
 	return c.tryDo(func(e *compactor.Compactor) {
 		e.Changed(nil, nil)
@@ -141,7 +140,7 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 // maxExcerpt is how much of a message a list shows, in characters.
 const maxExcerpt = 120
 
-// excerpt is a message in one short line.
+// excerpt shortens a message to one line.
 func excerpt(m chat.Message) string {
 	line := []rune(strings.Join(strings.Fields(messageLine(m)), " "))
 	if len(line) > maxExcerpt {

@@ -6,15 +6,15 @@ import (
 	"cairn/memory"
 )
 
-// Place is a conversation's name taken apart: connector:server/channel[/thread].
+// Place holds the parts of a conversation's name: connector:server/channel[/thread].
 type Place struct {
 	Connector, Server, Channel, Thread string
 }
 
-// DirectServer takes the place of the server of direct messages that belong to none.
+// DirectServer replaces the server in the names of direct messages that belong to none.
 const DirectServer = "@me"
 
-// ParsePlace takes a conversation's name apart. What is missing is empty.
+// ParsePlace splits a conversation's name. Missing parts are empty.
 func ParsePlace(conversation string) Place {
 	connector, rest, _ := strings.Cut(conversation, ":")
 	p := Place{Connector: connector}
@@ -23,8 +23,8 @@ func ParsePlace(conversation string) Place {
 	return p
 }
 
-// Label is what people call a place: "#general · Cozy Corner", "plans in #general · Cozy
-// Corner". What is not known is left out; empty if nothing is.
+// Label returns what people call a place: "#general · Cozy Corner", "plans in #general · Cozy
+// Corner". Unknown parts are left out; empty if all are unknown.
 func Label(thread, channel, server string) string {
 	if channel != "" {
 		channel = "#" + channel
@@ -39,7 +39,7 @@ func Label(thread, channel, server string) string {
 	return label + server
 }
 
-// String puts the name together again.
+// String joins the parts to the name.
 func (p Place) String() string {
 	name := p.Connector + ":" + p.Server
 	if p.Channel != "" {
@@ -51,21 +51,21 @@ func (p Place) String() string {
 	return name
 }
 
-// Direct reports whether it is a conversation with one person alone. Slack's direct
-// messages belong to a server; their channels are known by the letter D.
+// Direct reports whether the place is a conversation with one person alone. Slack's direct messages
+// belong to a server; the letter D identifies their channels.
 func (p Place) Direct() bool {
 	return p.Server == DirectServer || p.Connector == "slack" && strings.HasPrefix(p.Channel, "D")
 }
 
-// Audience is who may read a place, beside those who are in it. A connector that does not
-// know leaves it empty.
+// Audience is who may read a place, besides its members. A connector that does not know leaves it
+// empty.
 type Audience = memory.Audience
 
 // The audiences.
 const (
 	Members     = memory.Members     // a private channel or thread, a direct message
-	ChannelWide = memory.ChannelWide // a thread: all who may read its channel
-	ServerWide  = memory.ServerWide  // a public channel, and its public threads
+	ChannelWide = memory.ChannelWide // a thread: everyone who may read its channel
+	ServerWide  = memory.ServerWide  // a public channel and its public threads
 )
 
 func connectorOf(conversation string) string {

@@ -13,7 +13,7 @@ import (
 
 func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
 	poisoned := func(m llm.Message) bool { return len(m.Calls) > 0 || m.Role == llm.RoleTool || len(m.Native) > 0 }
-	var moved, down bool // the conversation has another model; which takes nothing at all
+	var moved, down bool // moved: the conversation has another model; down: that model accepts nothing at all
 	refused := 0
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1].Text
@@ -44,7 +44,7 @@ func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
 	all := r.model.Requests()
 	contains(t, "what the model is sent", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)
 
-	// What is refused in words too is not asked again, and the next turn tries it as it was.
+	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
 	down = true
 	asked := len(r.model.Requests())
 	r.say("hello?", true)

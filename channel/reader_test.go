@@ -70,7 +70,7 @@ func TestHistoryThatDoesNotGoOn(t *testing.T) {
 		if before == "" {
 			asked.Add(1)
 		}
-		return nil, after, before == "", nil // more, always behind the same
+		return nil, after, before == "", nil // always more, from the same message
 	}
 	r.hand(past("1", "one", time.Minute, false))
 	r.idle()
@@ -103,7 +103,7 @@ func TestASecondAbsenceWhileTheFirstIsRead(t *testing.T) {
 			return nil, "", false, nil
 		}
 		calls++
-		if calls == 1 { // the connection is lost once more, and a message of the next session comes
+		if calls == 1 { // the connection is lost again, and a message of the next session arrives
 			r.away()
 			r.hand(past("4", "four", 0, false))
 			return []channel.Inbound{past("2", "two", 3*time.Minute, false)}, "2", false, nil
@@ -147,7 +147,7 @@ func TestAMessageReadBackAndThenDelivered(t *testing.T) {
 	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 		return []channel.Inbound{past("1", "bot, what is up?", time.Second, true)}, "", false, nil
 	}
-	r.hand(past("2", "bot, hello", 0, true)) // overtook the first: events may be sent again, in any order
+	r.hand(past("2", "bot, hello", 0, true)) // it overtook the first: events may be redelivered in any order
 	r.idle()
 	r.hand(past("1", "bot, what is up?", time.Second, true))
 	r.idle()
@@ -165,7 +165,7 @@ func TestEditsWhileHistoryIsRead(t *testing.T) {
 					return nil, "", false, nil
 				}
 				said := []channel.Inbound{past("2", "the secret is swordfish", time.Minute, false), past("3", "tyop", time.Minute, false)}
-				// The page was read; its author takes it back before it is stored.
+				// The page was read; its author deletes the message before it is stored.
 				if err := errors.Join(r.hub.Delete(t.Context(), place, "2"),
 					r.hub.Edit(t.Context(), place, channel.Inbound{ID: "3", Text: "typo", Time: time.Now()})); err != nil {
 					t.Error(err)
@@ -190,7 +190,7 @@ func TestEditsWhileHistoryIsRead(t *testing.T) {
 	}
 }
 
-// looked is a model that does something when its window is looked at.
+// looked is a model that runs a function when its window is looked up.
 type looked struct {
 	*llmtest.Model
 	do func()

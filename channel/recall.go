@@ -17,24 +17,23 @@ import (
 )
 
 const (
-	// recalledEach is how many memories, and how many messages, are at most behind a
-	// message unasked. The model has tools to look for more.
+	// recalledEach is the most memories, and the most messages, recalled automatically for a
+	// message. The model has tools to look for more.
 	recalledEach = 5
 
-	// recalledClip is the most tokens of one message, and recalledPassage the most
-	// characters: the part that matched tells whether the rest is worth a call of recall.
+	// recalledClip is the most tokens of one message, and recalledPassage the most characters: the
+	// part that matched shows whether the rest is worth a call of recall.
 	recalledClip    = 80
 	recalledPassage = 300
 
-	// recalledShare is the most of the window that recall takes unasked, as one part of
-	// so many.
+	// recalledShare limits automatic recall to this fraction of the window: 1/20.
 	recalledShare = 20
 )
 
-// recalled is what the conversation remembers that may help with a turn: lines of
-// quoted data for the turn context, within a budget of tokens. It has two parts,
-// memories and messages, each the best first. What the model sees anyway, in a message
-// or in an earlier turn context, is left out. A failure costs only the help.
+// recalled returns what the conversation remembers that may help with a turn: lines of quoted data
+// for the turn context, within a budget of tokens. It has two parts, memories and messages, each
+// with the best first. It leaves out what the model already sees, in a message or in an earlier
+// turn context. A failure costs only the help.
 func (c *conversation) recalled(ctx context.Context, turn memory.Turn, budget int) (made compactor.Context) {
 	if budget <= 0 {
 		return made
@@ -49,7 +48,7 @@ func (c *conversation) recalled(ctx context.Context, turn memory.Turn, budget in
 	c.notRecalled(ctx, err)
 	messages, err := c.messageLines(ctx, asked, who, turn.Seq, seen)
 	c.notRecalled(ctx, err)
-	// Memories are the better help for their tokens, but not all of it.
+	// Memories help more per token, but may not take the whole budget.
 	first, left := fitting("memories that may matter here, as data:\n", memories, budget*2/3)
 	second, _ := fitting("earlier messages that may matter here, as data:\n", messages, budget*1/3+left)
 	for _, l := range first {
@@ -63,15 +62,15 @@ func (c *conversation) recalled(ctx context.Context, turn memory.Turn, budget in
 	return made
 }
 
-// recalledLine is a line that was recalled, of a memory or a message.
+// recalledLine is a recalled line, of a memory or a message.
 type recalledLine struct {
 	of   int64
 	text string
 }
 
-// visible is what the model sees already.
+// visible is what the model already sees.
 type visible struct {
-	shows              func(seq int64) bool // a message, word for word
+	shows              func(seq int64) bool // reports whether a message is shown word for word
 	messages, memories map[int64]bool       // quoted in earlier turn contexts
 }
 
@@ -85,12 +84,12 @@ func (c *conversation) visible() (v visible) {
 
 func (v visible) message(seq int64) bool { return v.messages[seq] || v.shows(seq) }
 
-// memory reports whether a memory is visible, or all that it came from.
+// memory reports whether a memory, or everything it came from, is visible.
 func (v visible) memory(id int64, sources []int64) bool {
 	return v.memories[id] || len(sources) > 0 && !slices.ContainsFunc(sources, func(seq int64) bool { return !v.shows(seq) })
 }
 
-// askedIn is what the bot was asked in a turn, and who asked last.
+// askedIn returns what people asked the bot in a turn, and who asked last.
 func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who string, err error) {
 	page, err := c.records.Transcript().Page(ctx, turn.Seq, 50)
 	if err != nil {
@@ -110,7 +109,7 @@ func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who
 func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen visible) (lines []recalledLine, err error) {
 	found, _, err := c.records.Memories().List(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
 	for _, m := range found {
-		if m.Conversation != c.name { // the numbers of its messages mean something there alone
+		if m.Conversation != c.name { // message numbers are meaningful only in their own conversation
 			m.Sources = nil
 		}
 		if seen.memory(m.ID, m.Sources) {
@@ -126,7 +125,7 @@ func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen 
 }
 
 func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64, seen visible) (lines []recalledLine, err error) {
-	// Some of what is found is in the prompt.
+	// Some of the results are already in the prompt.
 	found, err := c.records.Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
 	for _, m := range found {
 		if len(lines) == recalledEach {
@@ -145,8 +144,8 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 	return lines, err
 }
 
-// fitting is as many of the lines, the best first, as the budget allows, the first of
-// them with title before it, and what it leaves of the budget.
+// fitting returns as many of the lines, best first, as the budget allows, with title before the
+// first, and what is left of the budget.
 func fitting(title string, lines []recalledLine, budget int) (fit []recalledLine, left int) {
 	left = budget - tokens.Estimate(title)
 	for _, line := range lines {
@@ -167,19 +166,19 @@ func fitting(title string, lines []recalledLine, budget int) (fit []recalledLine
 }
 
 func (c *conversation) notRecalled(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil { // else the turn is being stopped
+	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
 		c.log.Warn("recall_failed", "error", err)
 	}
 }
 
 const (
-	recallMemories = 5   // how many memories /recall shows at most
-	recallMessages = 20  // and how many messages
-	recallPassage  = 500 // and characters of one of them, and of a file
+	recallMemories = 5   // the most memories /recall shows
+	recallMessages = 20  // the most messages
+	recallPassage  = 500 // the most characters of each, and of a file
 )
 
-// runRecall answers a person from what is stored, without a model: memories first,
-// then messages, each the best first and with its number.
+// runRecall answers a person from stored data, without a model: memories first, then messages, each
+// with the best first and with its number.
 func runRecall(ctx context.Context, c *conversation, who Person, question string) (Answer, error) {
 	if question == "" {
 		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))
@@ -213,9 +212,9 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	return answer, nil
 }
 
-// turnContext is what the model is shown behind the newest message of a turn: the
-// time, how full the window is, and what was recalled. It is stored with the turn, so
-// it is small. A question to another agent has none: that agent is not shown the view.
+// turnContext returns what the model sees after the newest message of a turn: the time, how full
+// the window is, and what was recalled. It is stored with the turn, so it is small. A question to
+// another agent has none: that agent does not see the view.
 func (c *conversation) turnContext(ctx context.Context, turn memory.Turn, other *handover) compactor.Context {
 	if other != nil {
 		return compactor.Context{}
@@ -232,7 +231,7 @@ func (c *conversation) turnContext(ctx context.Context, turn memory.Turn, other 
 
 func percent(used, window int) int { return used * 100 / max(window, 1) }
 
-// cacheKey names a conversation to a provider's prompt cache, without telling its name.
+// cacheKey identifies a conversation to a provider's prompt cache without revealing its name.
 func cacheKey(conversation string) string {
 	sum := sha256.Sum256([]byte("cairn:" + conversation))
 	return hex.EncodeToString(sum[:16])

@@ -13,7 +13,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// now is the newest turn context of a request.
+// now returns the newest turn context of a request.
 func now(req llm.Request) string {
 	text := req.Messages[len(req.Messages)-1].Text
 	at := strings.LastIndex(text, "\n<now>\n")
@@ -23,8 +23,8 @@ func now(req llm.Request) string {
 	return text[at:]
 }
 
-// reminded is a conversation in which a fact has left the window, and the newest
-// turn context of every request that was made in it.
+// reminded returns a conversation in which a fact has left the window; blocks returns the newest
+// turn context of each request made in it.
 func reminded(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
 	t.Helper()
 	var all []string

@@ -13,9 +13,9 @@ import (
 	"cairn/memory"
 )
 
-// What people do with memories: see them, add to them, have them forgotten.
+// What people do with memories: list them, add to them, have them forgotten.
 
-// memoriesShown is how many memories a list has at most; page:2 is the list behind it.
+// memoriesShown is the most memories in a list; page:2 is the next list.
 const memoriesShown = 200
 
 func runMemories(ctx context.Context, c *conversation, who Person, query string) (Answer, error) {
@@ -77,8 +77,8 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	return answer, nil
 }
 
-// decide does what /memories can do beside showing: "pin 12", "unpin 12", "restore 12".
-// done is false for all else, which are words to look for.
+// decide handles the forms of /memories that change something: "pin 12", "unpin 12", "restore 12".
+// done is false for any other query, which is a search.
 func (c *conversation) decide(ctx context.Context, who Person, query string) (answer Answer, done bool, err error) {
 	what, number, _ := strings.Cut(query, " ")
 	id, ok := numberOf(strings.TrimSpace(number))
@@ -113,7 +113,7 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 	return Answer{Text: fmt.Sprintf("Memory %d is pinned no longer.", id)}, true, nil
 }
 
-// theirs returns a memory of this conversation about which somebody may decide.
+// theirs returns a memory of this conversation that a person may decide about.
 func (c *conversation) theirs(ctx context.Context, who Person, id int64) (memory.Memory, error) {
 	m, err := c.records.Memories().Recalled(ctx, id)
 	switch {
@@ -129,13 +129,13 @@ func (c *conversation) theirs(ctx context.Context, who Person, id int64) (memory
 	return m, nil
 }
 
-// mayDecide reports whether somebody may have a memory forgotten: who said it, whom it
-// is about, and managers.
+// mayDecide reports whether a person may have a memory forgotten: the one who wrote it, the one it
+// is about, and managers may.
 func (c *conversation) mayDecide(who Person, m memory.Memory) bool {
 	return who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
 }
 
-// forServer begins what is to be remembered for a whole server.
+// forServer starts a text to remember for a whole server.
 const forServer = "server:"
 
 func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
@@ -184,7 +184,7 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d.%s", s.ID, where)}, nil
 }
 
-// choicesShown is how many memories are offered where words fit several.
+// choicesShown is how many memories are offered if several match.
 const choicesShown = 10
 
 func runForget(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
@@ -216,8 +216,8 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		id, m.Content, id, id)}, nil
 }
 
-// named finds the memories of this conversation that have all of the words; of those
-// the ones about which somebody may decide, if there are any.
+// named finds the memories of this conversation that contain all the words; if the person may
+// decide about some of them, only those.
 func (c *conversation) named(ctx context.Context, who Person, words string) ([]memory.Memory, error) {
 	all, err := c.records.Memories().Named(ctx, words)
 	if err != nil {
@@ -235,7 +235,7 @@ func (c *conversation) named(ctx context.Context, who Person, words string) ([]m
 	if len(theirs) > 0 {
 		return theirs, nil
 	}
-	return all[:1], nil // whose it is will be said
+	return all[:1], nil // the caller reports whose it is
 }
 
 // several asks which of several memories is meant.
@@ -250,12 +250,12 @@ func (c *conversation) several(named []memory.Memory) Answer {
 	return answer
 }
 
-// suggestMemories offers memories whose number or words begin as typed.
+// suggestMemories offers memories whose number or words begin with what was typed.
 func suggestMemories(ctx context.Context, _ *Hub, records *memory.Conversation, typed string) ([]Choice, error) {
 	query := typed
-	var started []memory.Memory // has words that begin as typed
+	var started []memory.Memory // has words that begin with what was typed
 	if _, err := strconv.Atoi(typed); err == nil {
-		query = "" // the newest ones, to look for the number among
+		query = "" // search for the number among the newest ones
 	} else if started, err = records.Memories().Completed(ctx, typed, maxChoices); err != nil {
 		return nil, err
 	}

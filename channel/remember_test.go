@@ -10,7 +10,7 @@ import (
 	"cairn/memory"
 )
 
-// as runs a line for somebody in a place.
+// as runs a line for a person in a place.
 func (r *rig) as(who channel.Person, place, line string) channel.Answer {
 	r.t.Helper()
 	answer, handled, err := r.hub.Run(r.t.Context(), place, who, line)
@@ -23,7 +23,7 @@ func (r *rig) as(who channel.Person, place, line string) channel.Answer {
 var (
 	ada  = channel.Person{ID: "u1", Name: "Ada"}
 	bo   = channel.Person{ID: "u2", Name: "Bo"}
-	fake = channel.Person{ID: "u3", Name: "Ada"} // who calls herself so
+	fake = channel.Person{ID: "u3", Name: "Ada"} // who uses Ada's name
 	boss = channel.Person{ID: "u9", Name: "Boss", Manager: true}
 )
 
@@ -162,7 +162,7 @@ func TestMemoriesAreListed(t *testing.T) {
 			t.Errorf("%d items below %q", len(got.Items), got.Text)
 		}
 		expect(t, "the result", r.as(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
-		if got := r.as(bo, place, "/memories row page:-1").Items; len(got) == 0 { // words like any
+		if got := r.as(bo, place, "/memories row page:-1").Items; len(got) == 0 { // ordinary search words
 			t.Errorf("%d items", len(got))
 		}
 	})

@@ -27,7 +27,7 @@ func TestARenewalChangesTheLimitOfRecapsToo(t *testing.T) {
 	}
 }
 
-// What is applied while a conversation is opened again is seen by the one that is opened.
+// A compaction applied while a conversation is being reopened is visible once it is open again.
 func TestACompactionDuringARenewalIsNotMissed(t *testing.T) {
 	r := newRig(t, echo)
 	var renewing atomic.Bool
@@ -85,8 +85,8 @@ func TestARenewalCutsNoRecapShort(t *testing.T) {
 	expect(t, "it says", <-recap, "You talked about notes word by word.")
 }
 
-// opening is a model that runs opened while a conversation is opened with it: when it
-// was looked at, and somebody asks what is known of it.
+// opening is a model that runs opened while a conversation is opened with it: after its window was
+// looked up, when its learned facts are requested.
 type opening struct {
 	*llmtest.Model
 	learnt llm.Learnt
@@ -108,7 +108,7 @@ func (o *opening) Learnt() *llm.Learnt {
 	return &o.learnt
 }
 
-// a request in the moment in which a conversation is opened again waits for the one that is opened.
+// A request made while a conversation is being reopened waits until it is open again.
 func TestARequestDuringARenewalIsGranted(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Func: summing}

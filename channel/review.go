@@ -10,26 +10,26 @@ import (
 	"cairn/memory"
 )
 
-// What people edited or deleted while the bot was away: a gap is read from a little before
-// its begin on, and what the platform has there is compared with what is stored.
+// What people edited or deleted while the bot was away: a gap is read from a little before its
+// start, and what the platform has there is compared with what is stored.
 
 const (
 	reviewMessages = historyPage / 2    // before the gap, so that there is room for what was missed
-	reviewBack     = 7 * 24 * time.Hour // older ones may be gone because the platform keeps no more
-	reviewAge      = time.Minute        // since they were stored: a history may lack what was said just now
+	reviewBack     = 7 * 24 * time.Hour // older ones may be gone because the platform no longer keeps them
+	reviewAge      = time.Minute        // since they were stored: a history may lack the newest messages
 )
 
-// newer compares ids as the platforms count them.
+// newer compares ids in the platforms' order.
 func newer(a, b string) bool { return compareIDs(a, b) > 0 }
 
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// isPlatformID reports whether an id is one that a platform counts up: what was imported may
-// have others, which no history has.
+// isPlatformID reports whether an id is one that a platform counts up: imported messages may have
+// other ids, which no history has.
 func isPlatformID(id string) bool { return id != "" && strings.Trim(id, "0123456789.") == "" }
 
-// idBefore is the id right before another one, as the platforms count them: what is read
-// after it begins with the other.
+// idBefore returns the id right before another one, in the platforms' order: reading after it
+// starts with the other.
 func idBefore(id string) string {
 	digits := []byte(id)
 	for i := len(digits) - 1; i >= 0; i-- {
@@ -45,8 +45,7 @@ func idBefore(id string) string {
 	return id // nothing is before it
 }
 
-// reviewable returns the messages to compare with a history, and the id after which they
-// are read.
+// reviewable returns the messages to compare with a history, and the id after which to read them.
 func (c *conversation) reviewable(ctx context.Context, after string) (known []memory.Known, from string, err error) {
 	now := time.Now()
 	recent, err := c.records.Memories().Recent(ctx, now.Add(-reviewBack), now.Add(-reviewAge), reviewMessages)
@@ -65,7 +64,7 @@ func (c *conversation) reviewable(ctx context.Context, after string) (known []me
 	return known, from, nil
 }
 
-// review brings into the conversation what a page of its history has otherwise.
+// review applies to the conversation what differs on a page of its history.
 func (c *conversation) review(ctx context.Context, h Historian, known []memory.Known, look Look, page Page) error {
 	var edited []Inbound
 	for _, m := range page.Said {
@@ -88,9 +87,9 @@ func (c *conversation) review(ctx context.Context, h Historian, known []memory.K
 	return c.delete(ctx, gone)
 }
 
-// missing returns the ids of those messages that the page would have if they were there:
-// those up to its last one, and those behind that if a second look finds nothing there. A
-// server may give fewer messages than it is asked for.
+// missing returns the ids of known messages that the page lacks although it would have them if they
+// still existed: those up to its last message, and those after it if a second look finds nothing
+// there. A server may return fewer messages than requested.
 func (c *conversation) missing(ctx context.Context, h Historian, known []memory.Known, look Look, page Page) (gone []string) {
 	if page.There == nil {
 		return nil

@@ -15,9 +15,9 @@ import (
 type archive struct {
 	*connector
 	said  []channel.Inbound
-	most  int  // messages of a page, whatever is asked for; 0: no bound
-	blind bool // it says of no page what is there
-	wrong bool // it answers with an empty page
+	most  int  // messages per page, whatever is requested; 0: no limit
+	blind bool // it never reports which messages a page has
+	wrong bool // it returns an empty page
 }
 
 func (a *archive) History(_ context.Context, _ string, look channel.Look) (p channel.Page, err error) {
@@ -61,7 +61,7 @@ func (a *archive) remove(ids ...string) {
 	a.said = slices.DeleteFunc(a.said, func(m channel.Inbound) bool { return slices.Contains(ids, m.ID) })
 }
 
-// archived has n messages said, "message 1" and so on, an hour before the bot is away.
+// archived sends n messages, "message 1" and so on, an hour before the bot goes away.
 func archived(t *testing.T, n int) (r *rig, a *archive) {
 	t.Helper()
 	a = &archive{}
@@ -80,7 +80,7 @@ func archived(t *testing.T, n int) (r *rig, a *archive) {
 	return r, a
 }
 
-// back ends an absence: what was missed is read.
+// back ends an absence: the bot reads what it missed.
 func (r *rig) back() {
 	r.t.Helper()
 	r.restart()
@@ -191,7 +191,7 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, a := archived(t, 80)
 			a.most = 20
-			a.remove("1040") // of the newest 50 they are the first 40 that are shown
+			a.remove("1040") // of the newest 50, these are the first 40 that are shown
 			r.back()
 			if got := r.transcript(); len(got) != 79 || slices.Contains(got, "user: message 40") {
 				t.Errorf("%d messages are left of 80: %q", len(got), got)
@@ -205,7 +205,7 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 			r.stop()
 			r.start()
 			conv := must(r.store.Conversation(t.Context(), place))(t)
-			if _, err := conv.Inbox().Deliver(t.Context(), past("1004", "never mind", 0, true)); err != nil { // and then it dies
+			if _, err := conv.Inbox().Deliver(t.Context(), past("1004", "never mind", 0, true)); err != nil { // and then the process dies
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Minute)

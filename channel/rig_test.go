@@ -21,27 +21,27 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
+	time.Local = time.UTC // the program's default: rendered text must not depend on the machine
 	goleak.VerifyTestMain(m)
 }
 
-// connector is a connector that writes down what reaches it.
+// connector is a connector that records what reaches it.
 type connector struct {
 	mu       sync.Mutex // guards everything below
 	shown    []string
 	sent     []channel.Piece
-	opened   int // writers
+	opened   int // number of writers opened
 	canceled int
 	accepted []string
 	events   []compactor.Event
 	memories []string
-	fails    int // so many sends fail first
-	gone     int // so many sends fail for good first
+	fails    int // number of sends that fail first
+	gone     int // number of sends that first fail permanently
 	refuses  func(channel.Piece) bool
-	tried    []string      // what was refused
-	slow     time.Duration // each send takes so long
+	tried    []string      // pieces that were refused
+	slow     time.Duration // how long each send takes
 	changed  chan struct{}
-	panics   atomic.Int32 // so many calls of Accepted panic first
+	panics   atomic.Int32 // number of calls of Accepted that panic first
 }
 
 func newConnector() *connector { return &connector{changed: make(chan struct{})} }
@@ -84,7 +84,7 @@ func (d *connector) Remembered(_ string, _ int64, _, content string) {
 	d.note(func() { d.memories = append(d.memories, content) })
 }
 
-// until waits until ok, asked under the lock, is true.
+// until waits until ok, called under the lock, returns true.
 func (d *connector) until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -103,7 +103,7 @@ func (d *connector) until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// taken counts the messages that were taken up. It is asked under the lock.
+// taken counts the messages that were taken up. It is called under the lock.
 func (d *connector) taken() (n int) {
 	for _, a := range d.accepted {
 		if !strings.HasSuffix(a, "=0") {
@@ -169,7 +169,7 @@ type rig struct {
 	hub       *channel.Hub
 	opts      channel.Options
 	n         int
-	wrap      func(channel.Store) channel.Store // nil: the hub has the store itself
+	wrap      func(channel.Store) channel.Store // nil: the hub uses the store itself
 }
 
 func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) *rig {
@@ -250,7 +250,7 @@ func (r *rig) run(line string) string {
 	return answer.String()
 }
 
-// transcript is what is stored, as "role: text" lines.
+// transcript returns the stored messages as "role: text" lines.
 func (r *rig) transcript() []string {
 	r.t.Helper()
 	conv := must(r.store.Conversation(r.t.Context(), place))(r.t)

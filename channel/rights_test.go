@@ -10,8 +10,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestWhoMayRunWhat tries every command there is, however it is written, as everybody
-// there is. That a memory or a summary calls somebody the owner gives them nothing.
+// TestWhoMayRunWhat tries every command, in every spelling, as every kind of person. A memory or
+// summary that calls someone the owner gives them no rights.
 func TestWhoMayRunWhat(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -70,7 +70,7 @@ func TestWhoMayRunWhat(t *testing.T) {
 	}
 }
 
-// TestWhatCostsOrReadsIsTheFilesAlone: a manager of a place is not who runs the bot.
+// TestWhatCostsOrReadsIsTheFilesAlone: a manager of a place is not the person who runs the bot.
 func TestWhatCostsOrReadsIsTheFilesAlone(t *testing.T) {
 	r := newRig(t, echo)
 	shown := r.run("/settings")

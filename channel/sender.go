@@ -11,24 +11,24 @@ import (
 	"cairn/memory"
 )
 
-// sender is the one outbound goroutine of a conversation. It lives while the
-// outbox holds something, so that a slow connector delays no turn.
+// sender is the one outbound goroutine of a conversation. It lives while the outbox holds
+// something, so that a slow connector delays no turn.
 type sender struct {
 	c    *conversation
-	last int64 // row of the newest piece that was dealt with; its goroutine's alone
+	last int64 // row of the newest piece it has dealt with; only its goroutine uses it
 
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	look    bool           // the outbox may hold more than what is handed on
-	handed  []memory.Piece // of the outbox, to be sent next
+	look    bool           // the outbox may hold more than what was handed over
+	handed  []memory.Piece // pieces of the outbox to send next
 }
 
-// mostHanded is how many pieces wait in memory, so that nobody reads them back; of more
-// the outbox knows.
+// mostHanded is how many pieces wait in memory, which saves reading them back; beyond that, they
+// are only in the outbox.
 const mostHanded = 32
 
-// keep hands the sender the writer in which a reply was shown, to finish it there.
+// keep gives the sender the writer in which a reply was shown, to finish it there.
 func (s *sender) keep(reply string, w Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *sender) drop(reply string) {
 	delete(s.writers, reply)
 }
 
-// start makes the sender look into the outbox.
+// start makes the sender check the outbox.
 func (s *sender) start(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *sender) start(ctx context.Context) {
 	s.runLocked(ctx)
 }
 
-// send hands the sender what has just been put into the outbox.
+// send hands the sender what was just put into the outbox.
 func (s *sender) send(ctx context.Context, pieces []memory.Piece) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *sender) send(ctx context.Context, pieces []memory.Piece) {
 
 func (s *sender) runLocked(ctx context.Context) {
 	if s.look {
-		s.handed = nil // it finds them
+		s.handed = nil // it finds them in the outbox
 	}
 	if s.running || !s.look && len(s.handed) == 0 {
 		return
@@ -70,7 +70,7 @@ func (s *sender) runLocked(ctx context.Context) {
 	s.running = true
 	s.c.hub.owners.Go(func() {
 		s.run(ctx)
-		s.c.inbox.post(func() {}) // for those who wait until everything is sent
+		s.c.inbox.post(func() {}) // wakes those who wait until everything is sent
 	})
 }
 
@@ -113,12 +113,12 @@ func (s *sender) more(ctx context.Context) bool {
 	return false
 }
 
-// sendAll sends what waits, in order. What fails stays and stops what is behind it; the
-// next try looks into the outbox.
+// sendAll sends what waits, in order. A piece that fails stays and blocks those after it; the next
+// try checks the outbox.
 func (s *sender) sendAll(ctx context.Context) error {
 	pieces, err := s.next(ctx)
 	for _, piece := range pieces {
-		if piece.Row <= s.last { // handed on, and found in the outbox too
+		if piece.Row <= s.last { // handed over, and also found in the outbox
 			continue
 		}
 		if err = s.sendOne(ctx, piece); err != nil {
@@ -134,7 +134,7 @@ func (s *sender) sendAll(ctx context.Context) error {
 	return err
 }
 
-// next takes what is to be sent next, from the outbox if it holds more than was handed on.
+// next returns what to send next, from the outbox if it holds more than was handed over.
 func (s *sender) next(ctx context.Context) ([]memory.Piece, error) {
 	s.mu.Lock()
 	handed, look := s.handed, s.look
@@ -146,8 +146,8 @@ func (s *sender) next(ctx context.Context) ([]memory.Piece, error) {
 	return handed, nil
 }
 
-// sendOne marks a piece before it hands it to the connector, so that after a crash it is
-// known that it may have arrived.
+// sendOne marks a piece before it hands it to the connector, so that after a crash it is known that
+// the piece may have arrived.
 func (s *sender) sendOne(ctx context.Context, piece memory.Piece) error {
 	s.mu.Lock()
 	w := s.writers[piece.Reply]
@@ -182,13 +182,13 @@ func (s *sender) idle() bool {
 	return !s.running
 }
 
-// What a platform refuses again and again must not hold up what waits behind it.
+// A piece that a platform keeps refusing must not hold up what waits after it.
 
-// mostRefusals is how often a piece is tried. The pauses between them make about 18
-// minutes, so that most outages of a platform end before.
+// mostRefusals is how often a piece is tried. The pauses in between add up to about 18 minutes, so
+// that most platform outages end first.
 const mostRefusals = 8
 
-// refusedError is a refusal of a piece that will be tried again.
+// refusedError is a refusal of a piece that will be retried.
 type refusedError struct {
 	times int
 	err   error
@@ -197,7 +197,7 @@ type refusedError struct {
 func (e *refusedError) Error() string { return fmt.Sprintf("refused %d times: %v", e.times, e.err) }
 func (e *refusedError) Unwrap() error { return e.err }
 
-// pause is the wait before the next try.
+// pause returns the wait before the next try.
 func (e *refusedError) pause() time.Duration {
 	pause := time.Second
 	for range min(e.times, mostRefusals) - 1 {
@@ -206,8 +206,8 @@ func (e *refusedError) pause() time.Duration {
 	return pause
 }
 
-// failed decides what happens to a piece that could not be sent: with an error it is
-// tried again, else it was dropped. While the connector has no connection nothing was
+// failed decides what happens to a piece that could not be sent: if it returns an error, the piece
+// is retried; otherwise it was dropped. While the connector has no connection nothing counts as
 // refused, and the piece waits.
 func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) error {
 	if errors.Is(failed, ErrGone) {
@@ -232,8 +232,9 @@ func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) e
 	return s.dropPiece(ctx, piece, failed)
 }
 
-// tellUnsent posts one sentence about a piece that is about to be dropped; of a sentence
-// about a failure none. It is posted before the drop: a crash between them changes nothing.
+// tellUnsent posts one sentence about a piece that is about to be dropped, unless the piece is
+// itself a sentence about a failure. It posts before the drop, so that a crash in between changes
+// nothing.
 func (s *sender) tellUnsent(ctx context.Context, piece memory.Piece, id, why string) error {
 	if piece.Failure {
 		return nil

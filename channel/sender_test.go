@@ -11,8 +11,8 @@ import (
 	"cairn/channel"
 )
 
-// Many replies wait behind one that takes long, some of them in memory and some only on
-// disk; whatever happens to the first, each goes out once, and in order.
+// Many replies wait behind a slow one, some of them in memory and some only on disk; whatever
+// happens to the first, each goes out once, and in order.
 func TestRepliesBehindASlowOneGoOutOnceAndInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 	})
 }
 
-// offline is a connector that says it has no connection.
+// offline is a connector that reports that it has no connection.
 type offline struct{ *connector }
 
 func (offline) Connected() bool { return false }

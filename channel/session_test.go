@@ -15,7 +15,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// asked is the last request of the model as one text.
+// asked returns the last model request as one text.
 func (r *rig) asked() string {
 	r.t.Helper()
 	all := r.model.Requests()
@@ -112,7 +112,7 @@ func TestNewDuringATurn(t *testing.T) {
 	}
 }
 
-// lastAsked is the last word of what somebody said last.
+// lastAsked returns the last word of the last message of a person.
 func lastAsked(req llm.Request) string {
 	text := req.Messages[len(req.Messages)-1].Text
 	at := strings.LastIndex(text, "] ")
@@ -122,7 +122,7 @@ func lastAsked(req llm.Request) string {
 
 const branch = place + "/m1" // a thread on the first message
 
-// summedUp makes a channel with summaries in it.
+// summedUp returns a channel with summaries in it.
 func summedUp(t *testing.T) *rig {
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -146,7 +146,7 @@ func summedUp(t *testing.T) *rig {
 	return r
 }
 
-// inThread has somebody say something in a thread, and waits for the answer.
+// inThread posts a message in a thread, and waits for the answer.
 func (r *rig) inThread(text string) {
 	r.t.Helper()
 	noError(r.t, r.deliver(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
@@ -195,7 +195,7 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 		if strings.Contains(again, "message-1 of") || strings.Contains(again, "hangs on") || strings.Contains(again, "Coco") {
 			t.Errorf("it still shows\n%s", again)
 		}
-		for tries := 0; !strings.Contains(r.asked(), "message-2 of"); tries++ { // what fills the placeholder reaches it, too
+		for tries := 0; !strings.Contains(r.asked(), "message-2 of"); tries++ { // the summary that replaces the placeholder reaches the thread too
 			if tries == 50 {
 				t.Fatalf("it never shows what is left of the summary:\n%s", r.asked())
 			}

@@ -11,20 +11,20 @@ import (
 	"cairn/memory"
 )
 
-// /settings: how this conversation is compacted, and why so.
+// /settings: how this conversation is compacted, and why.
 
 const (
 	settingsTable = "compaction." // before each key, as in the file
-	takeBack      = "default"     // for a value: what lies below holds again
+	takeBack      = "default"     // as a value: restores what applies below this layer
 	maxValue      = 1000          // characters of a value
 )
 
-// fileOnly are the settings that cost the owner's money or read the owner's files: the
-// settings file alone has them.
+// fileOnly are the settings that cost the owner's money or read the owner's files: only the
+// settings file may set them.
 var fileOnly = []string{"model", "worker_reasoning", "prompt_file"}
 
-// harmless are the settings that cannot cost anything. In a direct message everybody
-// is trusted with the place: there a stranger may set these and no others.
+// harmless are the settings that cannot cost anything. In a direct message everyone has management
+// rights: there a stranger may set these and no others.
 var harmless = []string{"notify", "focus"}
 
 func runSettings(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
@@ -69,8 +69,8 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	return answer, nil
 }
 
-// override sets a value for the conversation or takes it back, if all that is set
-// then makes a valid policy; else nothing is changed.
+// override sets a value for the conversation or removes it, if the resulting settings make a valid
+// policy; otherwise nothing changes.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
 	to := &value
 	if value == takeBack {
@@ -88,8 +88,8 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 	return err
 }
 
-// override sets values for a conversation or takes them back, if all that is set then makes a
-// valid policy; else nothing is changed.
+// override sets values for a conversation or removes them, if the resulting settings make a valid
+// policy; otherwise nothing changes.
 func override(ctx context.Context, records *memory.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
 		if slices.Contains(fileOnly, key) {
@@ -104,7 +104,7 @@ func override(ctx context.Context, records *memory.Conversation, file compactor.
 		for key := range values {
 			delete(others, key)
 		}
-		_, left := others.Fit(file) // these do not count just now, and shall not stand in the way
+		_, left := others.Fit(file) // these are ignored at the moment, and must not block the change
 		for _, e := range left {
 			delete(others, e.Key)
 		}
@@ -121,7 +121,7 @@ func override(ctx context.Context, records *memory.Conversation, file compactor.
 	})
 }
 
-// shownSettings is a conversation's policy, and where its values are from.
+// shownSettings is a conversation's policy, and where its values are set.
 type shownSettings struct {
 	agent  Agent
 	policy compactor.Policy
@@ -145,7 +145,7 @@ func effective(ctx context.Context, records *memory.Conversation, agent Agent) (
 	return s, nil
 }
 
-// line is a setting as people read it: "compaction.keep_first = 0 (set here by Ada)".
+// line formats a setting for people: "compaction.keep_first = 0 (set here by Ada)".
 func (s shownSettings) line(key string) string {
 	value, origin := s.policy.Value(key), s.origin(key)
 	switch key {
@@ -154,7 +154,7 @@ func (s shownSettings) line(key string) string {
 			value = fmt.Sprintf("%.4g", s.policy.Prepare())
 		}
 	case "prompt_file":
-		if value != "" { // where it lies concerns nobody in a chat
+		if value != "" { // its location is not for people in a chat
 			value = filepath.Base(value)
 		}
 		value = fmt.Sprintf("%q", value)
@@ -164,7 +164,7 @@ func (s shownSettings) line(key string) string {
 	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, origin)
 }
 
-// origin says where a value is from.
+// origin describes where a value is set.
 func (s shownSettings) origin(key string) string {
 	if key == "prepare_threshold" && s.policy.PrepareThreshold < 0 {
 		return "follows background_threshold"
@@ -186,11 +186,11 @@ func (s shownSettings) origin(key string) string {
 	return origin
 }
 
-// mostNoted is how many messages with settings of their own may wait in a conversation; those of
-// others are not heeded.
+// mostNoted is how many messages with their own settings may wait in a conversation; the settings
+// of further ones are ignored.
 const mostNoted = 100
 
-// noteSettings notes the settings that messages bring, before their turn can begin.
+// noteSettings records the settings that messages bring, before their turn can begin.
 func (c *conversation) noteSettings(messages []Inbound) {
 	for _, m := range messages {
 		if len(m.Compaction) == 0 || !m.Addressed {
@@ -204,8 +204,8 @@ func (c *conversation) noteSettings(messages []Inbound) {
 	}
 }
 
-// dropSettings forgets the settings of messages that no turn will answer any more: they were not stored, or
-// were taken up before. nil receipts: none was stored.
+// dropSettings forgets the settings of messages that no turn will answer any more: they were not
+// stored, or were taken up earlier. nil receipts: none was stored.
 func (c *conversation) dropSettings(messages []Inbound, receipts []memory.Receipt) {
 	for i, m := range messages {
 		if receipts == nil || !receipts[i].Fresh && receipts[i].Seq > 0 {
@@ -214,8 +214,8 @@ func (c *conversation) dropSettings(messages []Inbound, receipts []memory.Receip
 	}
 }
 
-// useSettings has the settings that the messages with these ids brought hold, for the turn that
-// answers them and the check that follows it; nil: none hold.
+// useSettings applies the settings that came with the messages with these ids, for the turn that
+// answers them and the check after it; nil ids: none apply.
 func (c *conversation) useSettings(ids []string) {
 	c.do(func(*compactor.Compactor) {
 		var own []compactor.Patch
@@ -227,7 +227,7 @@ func (c *conversation) useSettings(ids []string) {
 	})
 }
 
-// suggestSettings offers the keys that hold what was typed.
+// suggestSettings offers the keys that contain what was typed.
 func suggestSettings(_ context.Context, _ *Hub, _ *memory.Conversation, typed string) ([]Choice, error) {
 	var choices []Choice
 	for _, key := range compactor.Keys() {

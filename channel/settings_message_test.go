@@ -8,8 +8,8 @@ import (
 	"cairn/compactor"
 )
 
-// sayWith says something to the bot, with settings for the turn that answers it, and returns how
-// many compactions were applied since the beginning.
+// sayWith sends a message to the bot, with settings for the turn that answers it, and returns how
+// many compactions have been applied since the start.
 func (r *rig) sayWith(text string, settings channel.Patch) (applied int) {
 	r.t.Helper()
 	m := r.inbound(text, true)

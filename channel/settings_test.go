@@ -18,7 +18,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// filed makes the rig's policy what a settings file says, which a test may edit.
+// filed sets the rig's policy as a settings file would; the test may edit it.
 func (r *rig) filed(edit func(*compactor.Policy)) {
 	p := compactor.DefaultPolicy()
 	edit(&p)
@@ -98,7 +98,7 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 	}
 }
 
-// fileOnly are the settings that only the settings file has.
+// fileOnly reports whether only the settings file may set a key.
 func fileOnly(key string) bool {
 	return key == "model" || key == "worker_reasoning" || key == "prompt_file"
 }
@@ -138,8 +138,8 @@ func TestSettingsAreForManagers(t *testing.T) {
 	}
 }
 
-// In a direct message everybody is trusted with the place. What costs money is for
-// those whom the settings name all the same.
+// In a direct message everyone has management rights. Settings that cost money still belong to the
+// people named in the settings file.
 func TestAStrangerInADirectMessageSetsNothingThatCosts(t *testing.T) {
 	r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
 	run := func(where, id, line string) string {
@@ -175,7 +175,7 @@ func TestAStrangerInADirectMessageSetsNothingThatCosts(t *testing.T) {
 	}
 }
 
-// One conversation is told to compact early; it does at once, the other does not.
+// One conversation is set to compact early and does so immediately; the other does not.
 func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
@@ -378,7 +378,7 @@ func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
 	equal(t, "said", r.connector.texts(), []string{"answer 1", "the second"})
 }
 
-// silentConnector shows nothing of a compaction by itself, as a platform's connector does.
+// silentConnector shows nothing of a compaction itself, like the connector of a platform.
 type silentConnector struct {
 	inner *connector
 	mu    sync.Mutex // guards marked
@@ -391,7 +391,7 @@ func (d *silentConnector) Reply(conversation string, to []string) channel.Writer
 	return d.inner.Reply(conversation, to)
 }
 
-// reactingConnector can put marks on messages.
+// reactingConnector can put reactions on messages.
 type reactingConnector struct{ silentConnector }
 
 func (d *reactingConnector) React(_ context.Context, conversation, id string) error {
@@ -413,10 +413,10 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 		tokens int
 		marks  int
 		notice string
-		fails  bool // the worker does
+		fails  bool // the worker fails
 	}{
 		{notify: "off"},
-		{notify: "off", tokens: 3000}, // an emergency, as silent
+		{notify: "off", tokens: 3000}, // an emergency, equally silent
 		{notify: "message", notice: "(I summarized 16 older messages. Nothing is lost.)"},
 		{notify: "message", tokens: 3000, notice: "older messages aside to make room"},
 		{notify: "reaction", marks: 1},
@@ -459,7 +459,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			for range 2 { // the second waits for what the first brought about
+			for range 2 { // the second waits for the effects of the first
 				noError(t, r.hub.Drain(ctx))
 			}
 			mu.Lock()

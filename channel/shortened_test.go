@@ -13,7 +13,7 @@ import (
 )
 
 func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
-	var seen string // what the model saw of the message
+	var seen string // the message as the model saw it
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		for _, m := range req.Messages {
 			if strings.Contains(m.Text, "left out …]") {

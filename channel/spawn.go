@@ -19,38 +19,39 @@ import (
 	"cairn/memory"
 )
 
-// How tasks begin: by the model's tools spawn and parallel_spawn, or by /ask; and where people
-// and the model see them.
+// How tasks start: by the model's tools spawn and parallel_spawn, or by /ask; and where people and
+// the model see them.
 
-// Task is what a sub-agent has to do, and what became of it.
+// Task is a job for a sub-agent, and its outcome.
 type Task = memory.Task
 
-// TaskObserver is what a connector implements to learn what becomes of tasks. It must not block.
+// TaskObserver is implemented by connectors that follow tasks. It must not block.
 type TaskObserver interface {
-	// Task reports a task that begins, comes on or ends; conversation is that of people.
+	// Task reports a task that begins, makes progress or ends; conversation is the people's
+	// conversation.
 	Task(conversation string, t Task)
 }
 
 const (
 	briefingMessages = 20   // of the parent, at most
-	briefingTokens   = 1500 // of them
-	mostOfTask       = 2000 // tokens of what is to be done
+	briefingTokens   = 1500 // of these messages
+	mostOfTask       = 2000 // the most tokens of a task's text
 )
 
-// spawning is what a call of spawn asks for.
+// spawning is the argument of a call of spawn.
 type spawning struct {
 	Agent      string         `json:"agent"`
 	Task       string         `json:"task"`
 	Compaction map[string]any `json:"compaction"`
 }
 
-// spawnTools are the tools that give tasks to the agents with these ids. c is nil where they are
-// weighed and not run.
+// spawnTools returns the tools that give tasks to the agents with these ids. c is nil if the tools
+// are only measured, not run.
 func spawnTools(ids []string, c *conversation) []llm.Tool {
 	if len(ids) == 0 {
 		return nil
 	}
-	enum, _ := json.Marshal(ids) // strings can be written
+	enum, _ := json.Marshal(ids) // strings can always be marshaled
 	one := `{"type":"object","properties":{"agent":{"type":"string","enum":` + string(enum) + `},"task":{"type":"string","description":"all it must know: it sees only this and the newest messages"},"compaction":{"type":"object","description":"settings of its compaction, by key"}},"required":["agent","task"]}`
 	return []llm.Tool{
 		{
@@ -88,8 +89,8 @@ func strictly(arguments json.RawMessage, into any) error {
 	return strict.Decode(into)
 }
 
-// spawnAll begins tasks for the model, all or, if one of them is wrong, none. What it returns is
-// for the model, its error too.
+// spawnAll starts tasks for the model: all or, if one of them is wrong, none. Its result and its
+// error are for the model.
 func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, error) {
 	if len(all) == 0 {
 		return "", errors.New("tasks is empty: name at least one")
@@ -131,10 +132,10 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 	return string(text), err
 }
 
-// parent is what tasks need to know of the conversation that begins them.
+// parent is what tasks need to know about the conversation that starts them.
 type parent struct {
 	spawn  []string
-	layers compactor.Patch // what is set of its policy
+	layers compactor.Patch // the set layers of its policy
 	next   int64           // the seq of its next message
 }
 
@@ -145,8 +146,8 @@ func (c *conversation) asParent() (p parent, err error) {
 	return p, err
 }
 
-// newTask checks what was asked for and writes what the sub-agent is told. sources are the
-// messages that the task itself was made from.
+// newTask checks the request and writes the sub-agent's instructions. sources are the messages that
+// the task itself comes from.
 func (c *conversation) newTask(ctx context.Context, p parent, s spawning, sources []chat.Message) (n memory.NewTask, err error) {
 	if !slices.Contains(p.spawn, s.Agent) {
 		return n, errPeople(fmt.Sprintf("There is no agent %q to give tasks to. There are: %s.", s.Agent, strings.Join(p.spawn, ", ")))
@@ -175,8 +176,8 @@ func (c *conversation) newTask(ctx context.Context, p parent, s spawning, source
 	}, nil
 }
 
-// briefingOf is what a sub-agent is told of the conversation, and of which messages it is: the
-// newest that fit, without secrets.
+// briefingOf returns what a sub-agent reads of the conversation, and the messages it comes from:
+// the newest that fit, with secrets masked.
 func briefingOf(said []chat.Message) (text string, of []int64) {
 	said = slices.DeleteFunc(said, func(m chat.Message) bool {
 		return m.Text == "" || m.Role != llm.RoleUser && m.Role != llm.RoleAssistant
@@ -197,8 +198,8 @@ func briefingOf(said []chat.Message) (text string, of []int64) {
 	return "\n\n<briefing>\n" + secrets.Mask(summarize.PlainText(items)) + "\n</briefing>", of
 }
 
-// PatchOf reads settings that count for one task, one message or one compaction, as JSON has
-// them. Those that only the settings file may have, and values that can never be, are refused.
+// PatchOf reads settings that apply to one task, one message or one compaction, in JSON form. It
+// refuses settings that only the settings file may have, and values that are never valid.
 func PatchOf(settings map[string]any) (compactor.Patch, error) {
 	patch := compactor.Patch{}
 	for key, value := range settings {
@@ -218,7 +219,7 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 	}
 	alone, wrong := patch.Over(compactor.DefaultPolicy())
 	for _, e := range alone.Validate() {
-		if _, ours := patch[e.Key]; ours && !strings.Contains(e.Want, "_threshold") { // against the other settings in force it may be
+		if _, ours := patch[e.Key]; ours && !strings.Contains(e.Want, "_threshold") { // with the other settings in force it may be valid
 			wrong = append(wrong, e)
 		}
 	}
@@ -228,7 +229,7 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 	return patch, nil
 }
 
-// begin begins a task and has it run.
+// begin starts a task and has it run.
 func (c *conversation) begin(ctx context.Context, n memory.NewTask) (memory.Task, error) {
 	t, err := c.records.Tasks().Begin(ctx, n)
 	if errors.Is(err, memory.ErrTooManyTasks) {
@@ -245,7 +246,7 @@ func (c *conversation) begin(ctx context.Context, n memory.NewTask) (memory.Task
 
 // addTasks adds the open tasks to a turn context.
 func (c *conversation) addTasks(ctx context.Context, made *compactor.Context) {
-	if c.hub.openTasks.Load() == 0 { // a turn need not look
+	if c.hub.openTasks.Load() == 0 { // no need for the turn to check
 		return
 	}
 	open, err := c.records.Tasks().Open(ctx)
@@ -258,8 +259,8 @@ func (c *conversation) addTasks(ctx context.Context, made *compactor.Context) {
 	}
 }
 
-// openTasks is what a summary of messages must say of tasks that were begun in them and are open.
-// It names them by number: what they are about would outlast the deletion of what was said.
+// openTasks returns what a summary must say about tasks that were started in its messages and are
+// still open. It names them by number: their subject would outlast the deletion of the messages.
 func (c *conversation) openTasks(ctx context.Context, from, to int64) (string, error) {
 	open, err := c.records.Tasks().Open(ctx)
 	var lines []string

@@ -12,7 +12,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// paired fails unless each result stands behind its call, and each call has one.
+// paired fails unless each result follows its call, and each call has one.
 func paired(t *testing.T, messages []llm.Message) {
 	t.Helper()
 	open := make(map[string]bool)
@@ -36,8 +36,8 @@ func paired(t *testing.T, messages []llm.Message) {
 	}
 }
 
-// The last words of a turn may reach a level: they are sent once, the turn is over,
-// and what is summarized is no message to anybody.
+// The end of a turn's answer may reach a level: it is sent once, the turn is over, and no
+// summary is posted.
 func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 8000
@@ -78,8 +78,8 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 	expect(t, "how often the long answer was sent", long, 1)
 }
 
-// An overflow between two steps of a turn has the same request made again, and no tool
-// run twice; that another step overflowed before does not count.
+// After an overflow between two steps of a turn, the same request is repeated and no tool runs
+// twice; an earlier overflow in another step does not count.
 func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
 	r := newRig(t, nil)
 	overflows := 0
@@ -122,7 +122,7 @@ func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
 	expect(t, "how often the question stands in the transcript", asked, 1)
 }
 
-// What people say about overflows is none.
+// A message about an overflow is not an overflow.
 func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
 	r := newRig(t, nil)
 	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
@@ -138,7 +138,7 @@ func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
 	r.says("/context", "of 128000 tokens")
 }
 
-// A turn that was stopped with a call open is summarized like any other.
+// A turn that was stopped during an open call is summarized like any other.
 func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 	r := newRig(t, nil)
 	r.agent.Worker = &llmtest.Model{Func: summing}
@@ -179,7 +179,7 @@ func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 	}
 }
 
-// More than the window holds is shown as such, and the bar stays as long as it is.
+// An overfull window is shown as such, and the bar keeps its length.
 func TestAGaugeThatIsOverSaysSo(t *testing.T) {
 	c := channel.Context{Used: 5000, Max: 4000, UsedPct: 125}
 	first, _, _ := strings.Cut(c.String(), "\n")

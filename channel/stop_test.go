@@ -11,7 +11,7 @@ import (
 	"cairn/memory"
 )
 
-// stoppingStore runs f when it is asked for pauses, which a turn does when it begins.
+// stoppingStore runs f when pauses are queried, which a turn does when it starts.
 type stoppingStore struct {
 	channel.Store
 	f func()
@@ -25,7 +25,7 @@ func (s *stoppingStore) Pauses() memory.Pauses {
 	return s.Store.Pauses()
 }
 
-// The turn is not begun once more, as after a failure of the disk.
+// The turn is not started again, as it would be after a disk failure.
 func TestATurnThatIsStoppedAtItsBeginningIsStopped(t *testing.T) {
 	r := newRig(t, echo)
 	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })

@@ -67,7 +67,7 @@ func TestAConversationThatPanicsIsLoadedAgain(t *testing.T) {
 			r.connector.panics.Store(1)
 			r.say(text, true)
 			synctest.Wait()
-			noError(t, r.deliver("test:server/other", text, addressed)) // nobody else waits
+			noError(t, r.deliver("test:server/other", text, addressed)) // no one else waits
 			r.settled("test:server/other")
 			time.Sleep(time.Minute)
 			r.idle()

@@ -10,9 +10,9 @@ import (
 	"cairn/memory"
 )
 
-// What may be meant by the beginning of an argument: agents, tasks, tools and questions.
+// Completions of arguments: agents, tasks, tools and questions.
 
-// choose offers those of all that have what was typed in their label, at most 25.
+// choose offers the choices whose label contains what was typed, at most 25.
 func choose(typed string, all []Choice) []Choice {
 	kept := slices.DeleteFunc(all, func(c Choice) bool { return !strings.Contains(strings.ToLower(c.Label), strings.ToLower(typed)) })
 	return kept[:min(len(kept), maxChoices)]
@@ -20,7 +20,7 @@ func choose(typed string, all []Choice) []Choice {
 
 // suggestAgents offers the agents that may be given tasks.
 func suggestAgents(ctx context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
-	if strings.ContainsAny(typed, " \t\n") { // the agent is named, what is to be done follows
+	if strings.ContainsAny(typed, " \t\n") { // the agent is already named; the task text follows
 		return nil, nil
 	}
 	agent, err := h.agentOf(ctx, records)
@@ -51,7 +51,7 @@ func suggestTools(ctx context.Context, h *Hub, records *memory.Conversation, typ
 	return choose(typed, all), err
 }
 
-// suggestApprovals offers the codes of the calls that wait for an answer.
+// suggestApprovals offers the codes of the calls that wait for permission.
 func suggestApprovals(_ context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
 	for _, a := range h.approvals.all(records.Name()) {
 		all = append(all, Choice{Label: fmt.Sprintf("%s: %s", a.Code, a.Tool), Value: a.Code})

@@ -36,7 +36,7 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	return answer, nil
 }
 
-// summaryLine is a compaction in one line for people, numbered like MemoryLine.
+// summaryLine describes a compaction in one line for people, numbered like MemoryLine.
 func (c *conversation) summaryLine(row compactor.Compaction) string {
 	by := string(row.By)
 	if row.Model != "" {
@@ -50,7 +50,7 @@ func (c *conversation) summaryLine(row compactor.Compaction) string {
 		row.ID, row.Kind, row.Level, row.From, row.To, days(row.FromTime, row.ToTime), row.Messages, row.Tokens, by, expand)
 }
 
-// days is a range of days, or the one it is.
+// days formats a range of days, or a single day.
 func days(from, to time.Time) string {
 	first, last := from.Local().Format(time.DateOnly), to.Local().Format(time.DateOnly)
 	if first == last {
@@ -59,7 +59,7 @@ func days(from, to time.Time) string {
 	return first + " to " + last
 }
 
-// expandShown is how many messages /expand shows at most.
+// expandShown is the most messages that /expand shows.
 const expandShown = 200
 
 func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Answer, error) {
@@ -92,8 +92,8 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	return answer, nil
 }
 
-// MemoryLine is a memory in one line for people. The number is in parentheses: "7." would
-// begin an ordered list in Markdown, which clients number again by themselves.
+// MemoryLine formats a memory in one line for people. The number is in parentheses: "7." would
+// start an ordered list in Markdown, which clients renumber.
 func MemoryLine(m memory.Memory) string {
 	var notes []string
 	if m.Speaker != "" {
@@ -114,11 +114,11 @@ func MemoryLine(m memory.Memory) string {
 	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, m.Kind, oneLine(m.Content), strings.Join(notes, ", "))
 }
 
-// oneLine is text without line ends, so that nobody can write further items of a list.
+// oneLine joins the lines of a text, so that no one can fake further items of a list.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// messageLine is a message for people, whole. What goes on in further lines is
-// indented, so that nobody can write lines that look like other people's.
+// messageLine formats a whole message for people. It indents all lines but the first, so that no
+// one can fake lines of other people.
 func messageLine(m chat.Message) string {
 	who := cmp.Or(oneLine(m.Author), string(m.Role))
 	if m.Role == llm.RoleTool {
@@ -135,8 +135,7 @@ func messageLine(m chat.Message) string {
 	return fmt.Sprintf("#%d %s %s: %s", m.Seq, m.Time.Local().Format("2006-01-02 15:04"), who, text)
 }
 
-// lineBreaks indents what stands behind anything that somebody's screen may take for
-// the end of a line.
+// lineBreaks adds an indent after anything that a screen may treat as the end of a line.
 var lineBreaks = func() *strings.Replacer {
 	const next = "\n    "
 	return strings.NewReplacer("\r\n", next, "\n", next, "\r", next, "\v", next, "\f", next, "\u0085", next, "\u2028", next, "\u2029", next)

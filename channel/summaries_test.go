@@ -18,7 +18,7 @@ func TestSummariesAfterANewBeginning(t *testing.T) {
 	}
 }
 
-// Nobody can write a line that looks like somebody else's.
+// No one can write a line that looks like another person's.
 func TestLinesCannotBeForgedInAList(t *testing.T) {
 	r := withWorker(t, echo, 0)
 	breaks := []string{"\n", "\r\n", "\r", "\u2028", "\u2029", "\u0085", "\v", "\f"}

@@ -11,22 +11,22 @@ import (
 	"cairn/llm"
 )
 
-// What a turn asks the model, and what is done about a request that failed.
+// What a turn asks the model, and how it handles a failed request.
 
-// talk is what converse keeps between one request and the next.
+// talk is the state that converse keeps between requests.
 type talk struct {
 	*conversation
 	r          *reply
 	overflows  int
-	completion int            // tokens of the last answer, its reasoning included; 0: not counted
-	sent       []llm.Message  // by the last request
-	pictures   map[int64]bool // that it showed
-	reasoned   bool           // a request was refused for want of earlier reasoning
+	completion int            // tokens of the last answer, including its reasoning; 0: not counted
+	sent       []llm.Message  // the messages of the last request
+	pictures   map[int64]bool // the pictures it showed
+	reasoned   bool           // a request was refused because earlier reasoning was missing
 	asUsual    bool           // it had the tools that requests usually have
 	tooled     bool           // it had tools
 }
 
-// request makes the next one.
+// request builds the next request.
 func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	if t.partDone(left) {
 		return llm.Request{}, errPart
@@ -37,7 +37,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	}
 	var prompt compactor.Prompt
 	var err error
-	t.do(func(e *compactor.Compactor) { prompt, err = e.Request(t.hub.ctx) }) // what it writes must not hang on /stop
+	t.do(func(e *compactor.Compactor) { prompt, err = e.Request(t.hub.ctx) }) // /stop must not cancel what it writes
 	messages := prompt.Messages
 	t.pictures = t.illustrated(messages)
 	facts := t.window.learnt().Facts()
@@ -55,7 +55,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.lastCall() || t.isTask() && t.callsLeft(left) == 1
-	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt
+	t.asUsual = (!last || noTools) && !t.inWords // otherwise the count is for a different prompt
 	if last || noTools {
 		req.Tools = nil
 	}
@@ -63,9 +63,9 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	return req, err
 }
 
-// retry reports whether a request that failed is worth another, and makes it possible.
+// retry reports whether a failed request is worth repeating, and prepares the next one.
 func (t *talk) retry(_ context.Context, err error) bool {
-	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it before
+	if llm.RefusesTools(err) && t.tooled { // a worker may have learned it earlier
 		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
 			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", t.agent.Model.Name())
 			learnt.NoTools()
@@ -78,7 +78,7 @@ func (t *talk) retry(_ context.Context, err error) bool {
 		return true
 	}
 	if llm.WantsReasoning(err) && !t.reasoned {
-		t.reasoned = true // the model has learnt it: the next request has what there is
+		t.reasoned = true // the model has learned it: the next request includes the reasoning that is available
 		t.r.current.Reset()
 		return true
 	}
@@ -90,7 +90,7 @@ func (t *talk) retry(_ context.Context, err error) bool {
 	}
 	t.overflows++
 	t.r.current.Reset()
-	t.window.look(t.hub.ctx) // the model has learnt from it
+	t.window.look(t.hub.ctx) // the model has learned from the error
 	return ask(t.conversation, func(e *compactor.Compactor) bool {
 		if t.asUsual {
 			e.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
@@ -99,14 +99,14 @@ func (t *talk) retry(_ context.Context, err error) bool {
 	})
 }
 
-// refusedAsItStands reports whether a server understood a request and will not take it.
+// refusedAsItStands reports whether a server understood a request but does not accept it.
 func refusedAsItStands(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// tellInWords has a request that was refused made once more, with the use of tools sent
-// as text from now on, if it held any; if that was not it, they stand as before.
+// tellInWords prepares a refused request to be repeated with its tool calls and results as text
+// from now on, if it contained any; if that was not the cause, they stay as before.
 func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool {
 	_, tooled := llm.InWords(sent)
 	if c.inWords = tooled; tooled {
@@ -116,8 +116,8 @@ func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool
 	return tooled
 }
 
-// illustrated loads the pictures that a request shows, and tells which. What
-// cannot be loaded, or would be refused, stays described in words.
+// illustrated loads the pictures that a request shows, and returns which. Pictures that cannot be
+// loaded, or would be refused, stay described in words.
 func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool) {
 	shown, blind := make(map[int64]bool), c.window.learnt().Facts().RefusesImages
 	for i, m := range messages {
@@ -143,8 +143,8 @@ func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool
 	return shown
 }
 
-// refused has pictures described from now on: all of them, if the model takes none,
-// or those it was shown, if it could not take these.
+// refused has pictures described in words from now on: all of them if the model accepts none, or
+// those it was shown if it could not accept these.
 func (c *conversation) refused(shown map[int64]bool, err error) {
 	if llm.TakesNoImages(err) {
 		c.log.Info("model_without_images", "effect", "images are described in words", "model", c.agent.Model.Name())
@@ -158,7 +158,7 @@ func (c *conversation) refused(shown map[int64]bool, err error) {
 	maps.Copy(c.unfit, shown)
 }
 
-// blindfolded is a message without pictures that nobody will look at.
+// blindfolded returns a message without its picture data if the model accepts no pictures.
 func (c *conversation) blindfolded(m Inbound) Inbound {
 	if !c.window.learnt().Facts().RefusesImages {
 		return m

@@ -9,7 +9,7 @@ import (
 	"cairn/memory"
 )
 
-// tasks is the connector of tasks: what is answered there goes to the conversation above.
+// tasks is the connector of tasks: their answers go to the conversation above.
 type tasks struct{ hub *Hub }
 
 var (
@@ -32,7 +32,8 @@ type taskWriter struct {
 func (taskWriter) Show(string) {}
 func (taskWriter) Cancel()     {}
 
-// Send ends the task with its answer, unless tasks of its own are open: then it waits for them.
+// Send ends the task with its answer, unless the task has open tasks of its own: then it waits for
+// them.
 func (w taskWriter) Send(ctx context.Context, piece Piece) (id string, err error) {
 	records, err := w.hub.o.Store.Find(ctx, w.conversation)
 	if err != nil {

@@ -13,25 +13,25 @@ import (
 	"cairn/prompts"
 )
 
-// Tasks of sub-agents. A task is a conversation of its own, run by the same loop: its inbox has
-// what is to be done, its compactor keeps it inside its window, and its connector delivers the
-// answer to the conversation that began it. It works in parts: a turn ends after a few calls, so
-// that what was done is on disk and may be summarized, and the next one goes on.
+// Tasks of sub-agents. A task is a separate conversation, run by the same loop: its inbox holds the
+// job, its compactor keeps it inside its window, and its connector delivers the answer to the
+// conversation that started it. It works in parts: a turn ends after a few calls, so that the work
+// is on disk and may be summarized, and the next turn continues.
 
-// What a task may take where its agent says nothing.
+// The limits of a task if its agent sets none.
 const (
 	DefaultTaskCalls = 100
 	DefaultTaskTime  = 30 * time.Minute
 )
 
 const (
-	maxTaskDepth  = 3 // of tasks that begin tasks
+	maxTaskDepth  = 3 // depth of tasks that start tasks
 	maxOpenTasks  = 4 // below one conversation of people
-	partCalls     = 8 // of the model, in one part of a task
-	partShare     = 8 // of the window: what a part may add to it, 1/8
+	partCalls     = 8 // model calls in one part of a task
+	partShare     = 8 // of the window: a part may add at most 1/8 to it
 	rowsOfCall    = 50
-	taskLook      = time.Minute // how often an open task is looked at
-	taskTextShown = 60          // tokens of a task in a turn context
+	taskLook      = time.Minute // how often an open task is checked
+	taskTextShown = 60          // tokens of a task's text in a turn context
 )
 
 // errPart ends a part of a task.
@@ -40,14 +40,15 @@ var errPart = errors.New("this part of the task is done")
 // isTask reports whether the conversation is a task of a sub-agent.
 func (c *conversation) isTask() bool { return connectorOf(c.name) == memory.TaskConnector }
 
-// account is the conversation whose limits count what is asked here: of a task the one of
-// people above it.
+// account returns the conversation whose limits count the calls made here: for a task, the people's
+// conversation above it.
 func (c *conversation) account() string {
 	root, _ := memory.RootOf(c.name)
 	return root
 }
 
-// stale is when a message must have come to be answered. A task has a time limit of its own.
+// stale returns the time before which a message is too old to be answered. A task has a separate
+// time limit.
 func (c *conversation) stale() time.Time {
 	if c.isTask() {
 		return time.Time{}
@@ -78,8 +79,8 @@ func (c *conversation) taskEnded(ctx context.Context) bool {
 	return true
 }
 
-// partDone reports whether a part of a task has made enough calls, or filled enough of the
-// window, to end.
+// partDone reports whether a part of a task has made enough calls, or filled enough of the window,
+// to end.
 func (t *talk) partDone(left int) bool {
 	if !t.isTask() || len(t.r.messages) == 0 {
 		return false
@@ -91,7 +92,7 @@ func (t *talk) partDone(left int) bool {
 	return maxCalls-left >= partCalls || cost >= t.window.last()/partShare || t.callsLeft(left) <= 0
 }
 
-// callsLeft is how many calls a task may still make; in the last one its model must answer.
+// callsLeft returns how many calls a task may still make; in the last one its model must answer.
 func (t *talk) callsLeft(left int) int {
 	n := t.taskLeft
 	if n == 0 {
@@ -100,7 +101,7 @@ func (t *talk) callsLeft(left int) int {
 	return n - (maxCalls - left)
 }
 
-// finishPart writes what a part of a task did. It has no answer.
+// finishPart writes the work of a part of a task, which has no answer.
 func (c *conversation) finishPart(ctx context.Context, r *reply) error {
 	err := c.finish(ctx, r, memory.Outcome{Turn: r.turn.Seq, Messages: r.messages})
 	if t, failed := c.records.Tasks().Self(ctx); err == nil && failed == nil {
@@ -109,8 +110,8 @@ func (c *conversation) finishPart(ctx context.Context, r *reply) error {
 	return err
 }
 
-// continueTask has an open task go on where nothing waits: more reports whether it does. Without
-// calls left it expires.
+// continueTask starts the next part of an open task if nothing waits; more reports whether it did.
+// A task with no calls left expires.
 func (c *conversation) continueTask(ctx context.Context) (more bool, err error) {
 	if !c.isTask() || !c.sender.idle() || c.paused(ctx) {
 		return false, nil
@@ -119,7 +120,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 	if err != nil || t.State != memory.TaskOpen || t.Messages == 0 {
 		return false, err
 	}
-	if below, err := c.records.Tasks().Open(ctx); err != nil || len(below) > 0 { // their results go on with it
+	if below, err := c.records.Tasks().Open(ctx); err != nil || len(below) > 0 { // their results will continue it
 		return false, err
 	}
 	calls, err := c.records.Tasks().Calls(ctx)
@@ -148,7 +149,7 @@ func (a Agent) taskTime() time.Duration {
 	return DefaultTaskTime
 }
 
-// endTask ends a task without a result, and tells the conversation that began it why.
+// endTask ends a task without a result, and reports why to the conversation that started it.
 func (h *Hub) endTask(ctx context.Context, records *memory.Conversation, state memory.TaskState, why string) error {
 	t, err := records.Tasks().Self(ctx)
 	if err != nil {
@@ -158,9 +159,10 @@ func (h *Hub) endTask(ctx context.Context, records *memory.Conversation, state m
 	return h.closeTask(ctx, records, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, taskTextShown)))
 }
 
-// closeTask ends a task with a report, which makes a turn of the conversation that began it.
+// closeTask ends a task with a report, which starts a turn in the conversation that started the
+// task.
 func (h *Hub) closeTask(ctx context.Context, records *memory.Conversation, state memory.TaskState, report string) error {
-	ctx = context.WithoutCancel(ctx) // it may be of a turn that ends with the task
+	ctx = context.WithoutCancel(ctx) // ctx may belong to a turn that ends with the task
 	t, err := records.Tasks().Self(ctx)
 	if err != nil {
 		return err
@@ -183,7 +185,7 @@ func (h *Hub) closeTask(ctx context.Context, records *memory.Conversation, state
 	return nil
 }
 
-// interruptBelow stops the turns of a task and of those that it began.
+// interruptBelow stops the turns of a task and of the tasks it started.
 func (h *Hub) interruptBelow(name string) {
 	for _, c := range h.all() {
 		for above := c.name; connectorOf(above) == memory.TaskConnector; above = memory.ParentOf(above) {
@@ -195,7 +197,7 @@ func (h *Hub) interruptBelow(name string) {
 	}
 }
 
-// watchTasks goes on with the open tasks that an earlier process left.
+// watchTasks continues the open tasks that an earlier process left.
 func (h *Hub) watchTasks(ctx context.Context, match func(conversation string) bool) error {
 	open, err := h.o.Store.OpenTasks(ctx)
 	if err != nil {
@@ -209,8 +211,8 @@ func (h *Hub) watchTasks(ctx context.Context, match func(conversation string) bo
 	return nil
 }
 
-// watchTask looks after an open task until it ends: it wakes it, so that it goes on after a
-// pause or a restart, and ends it when its time is over.
+// watchTask watches an open task until it ends: it wakes it, so that it continues after a pause or
+// a restart, and ends it when its time is up.
 func (h *Hub) watchTask(t memory.Task) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -227,7 +229,7 @@ func (h *Hub) watchTask(t memory.Task) {
 	})
 }
 
-// lookAfter waits, and then looks at a task; more reports whether it is still open.
+// lookAfter waits, then checks a task; more reports whether it is still open.
 func (h *Hub) lookAfter(t memory.Task, ends time.Time, wait time.Duration) (more bool) {
 	select {
 	case <-time.After(max(wait, 0)):
@@ -252,7 +254,7 @@ func (h *Hub) lookAfter(t memory.Task, ends time.Time, wait time.Duration) (more
 	return true
 }
 
-// tellTask tells observers about a task.
+// tellTask reports a task to observers.
 func (h *Hub) tellTask(t memory.Task) {
 	root, _ := memory.RootOf(t.Conversation)
 	if o, ok := h.connectors[connectorOf(root)].(TaskObserver); ok {

@@ -14,7 +14,7 @@ import (
 	"cairn/memory"
 )
 
-// steps calls a tool so often, with a number for each call, and then says that it is done.
+// steps makes n tool calls, with a number for each, and then says that it is done.
 func steps(n int, before func(ctx context.Context, n int)) script {
 	var made atomic.Int64
 	return func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -101,7 +101,7 @@ func TestAPauseHoldsTasks(t *testing.T) {
 	}
 	all := func(string) bool { return true }
 	noError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("a task is waited for that a pause holds up") }))
-	r.run("/resume everywhere") // it goes on at once, not when it is looked after next
+	r.run("/resume everywhere") // it continues immediately, not at the next check
 	told := 0
 	noError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
 	if task := r.task(1); told != 1 || task.State != memory.TaskDone {
@@ -110,7 +110,7 @@ func TestAPauseHoldsTasks(t *testing.T) {
 	r.sent("[Result of task 1")
 }
 
-// A result that is being answered is waited for, though no task is open any more.
+// Drain waits for the answer to a result, even if no task is open any more.
 func TestDrainingTasksWaitsForTheAnswerToTheLastResult(t *testing.T) {
 	r := newRig(t, spawns(nil))
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("I counted.")}}})

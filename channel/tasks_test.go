@@ -16,7 +16,7 @@ import (
 
 type script func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 
-// withTasks gives the agent of the rig others to give tasks to, by id.
+// withTasks gives the rig's agent others to give tasks to, by id.
 func (r *rig) withTasks(others map[string]channel.Agent) {
 	r.t.Helper()
 	r.agent.ID = "cairn"
@@ -36,7 +36,7 @@ func (r *rig) withTasks(others map[string]channel.Agent) {
 	r.start()
 }
 
-// task is what became of the nth task of the rig's place.
+// task returns the state of the nth task of the rig's place.
 func (r *rig) task(n int) memory.Task {
 	r.t.Helper()
 	all := r.tasks()
@@ -77,7 +77,7 @@ func (r *rig) sent(text string) {
 
 func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1].Text }
 
-// spawns begins a task when it is asked for one, and repeats the results it gets.
+// spawns starts a task when asked for one, and repeats the results it gets.
 func spawns(arguments map[string]any) script {
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1]

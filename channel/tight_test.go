@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the log warns of and what /context shows count the same tools.
+// The log's warning and /context count the same tools.
 func TestATightWindowIsMeasuredWithAllTools(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 1000

@@ -10,34 +10,34 @@ import (
 	"cairn/memory"
 )
 
-// Tools of other programs: which of them a conversation has.
+// Tools of other programs, and which of them a conversation has.
 
-// Tool is a tool of another program. What it answers is data of strangers.
+// Tool is a tool of another program. Its results are data from strangers.
 type Tool struct {
 	llm.Tool
-	Server  string // the id of where it comes from
-	Approve string // ApproveFirst or ApproveAlways; else nobody is asked
+	Server  string // the id of the server that provides it
+	Approve string // ApproveFirst or ApproveAlways; any other value: no question
 }
 
 // ToolServer is a program with tools.
 type ToolServer struct {
 	ID      string
-	Tools   []string // that may be called, by the names models know
+	Tools   []string // tools that may be called, by the names the models know
 	Problem string   // why it cannot be reached; "": it can
 }
 
-// Toolbox has the tools that conversations may be given. Its methods must not wait.
+// Toolbox has the tools that conversations may be given. Its methods must not block.
 type Toolbox interface {
 	Servers() []ToolServer
 	// Tools returns the tools of some servers, as far as they are known.
 	Tools(servers []string) []Tool
 }
 
-// maxAdded is how many servers a conversation may be given by /tools.
+// maxAdded is the most servers that /tools may add to a conversation.
 const maxAdded = 20
 
-// otherTools are the tools of other programs that the agent has in a conversation: those of its
-// settings, and those that /tools added. nil records: of no conversation.
+// otherTools returns the tools of other programs that the agent has in a conversation: those of its
+// settings, and those that /tools added. nil records means no particular conversation.
 func (a Agent) otherTools(ctx context.Context, records *memory.Conversation) (all []Tool, err error) {
 	if a.Toolbox == nil {
 		return nil, nil
@@ -51,7 +51,7 @@ func (a Agent) otherTools(ctx context.Context, records *memory.Conversation) (al
 	return a.Toolbox.Tools(slices.Concat(a.ToolServers, rules.Added)), nil
 }
 
-// plain returns tools that ask nobody.
+// plain returns the tools without approval.
 func plain(tools []Tool) (all []llm.Tool) {
 	for _, tool := range tools {
 		all = append(all, tool.Tool)
@@ -59,9 +59,10 @@ func plain(tools []Tool) (all []llm.Tool) {
 	return all
 }
 
-// weighed is what the agent's model may call anywhere, to be weighed and not run.
+// weighed returns the tools that the agent's model may call in any conversation, only to measure
+// them, not to run them.
 func (a Agent) weighed() []llm.Tool {
-	others, _ := a.otherTools(context.Background(), nil) // reads nothing
+	others, _ := a.otherTools(context.Background(), nil) // reads nothing, so it cannot fail
 	return a.toolset(new(memory.Conversation), memory.ToolOptions{}, nil, append(plain(others), spawnTools(a.Spawn, nil)...))
 }
 
@@ -109,7 +110,7 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 	return answer, nil
 }
 
-// changeTools adds a server to the conversation's, or removes one.
+// changeTools adds a server to the conversation's servers, or removes one.
 func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person, verb, id string) error {
 	rules, err := c.records.Settings().Tools(ctx)
 	if err != nil {
@@ -121,7 +122,7 @@ func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person,
 	case verb == "add" && !known:
 		return errPeople(fmt.Sprintf("There are no tools named %q. ", id) + c.spell("/tools lists them."))
 	case verb == "add" && (added >= 0 || slices.Contains(agent.ToolServers, id)):
-		return nil // it has them
+		return nil // it already has them
 	case verb == "add" && len(rules.Added) >= maxAdded:
 		return errPeople(fmt.Sprintf("At most %d can be added to a conversation.", maxAdded))
 	case verb == "add":
@@ -144,5 +145,5 @@ func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person,
 	return nil
 }
 
-// reread has the conversation opened again before its next turn. It is the loop's.
+// reread has the conversation reopened before its next turn. Only the loop calls it.
 func (c *conversation) reread() { c.rules, c.runs.again = nil, true }

@@ -12,22 +12,22 @@ import (
 	"cairn/prompts"
 )
 
-// What the bot says by itself, in the language of the conversation. The code speaks English; a
-// sentence is looked up when it goes out. sentences/ has a file for each language: the English
-// sentences, with verbs where something is filled in, and what they are there; "command: compact" is
-// what Discord calls /compact. What is not in the file is said in English.
+// The bot's own sentences, in the language of the conversation. The code has them in English; a
+// sentence is translated when it goes out. sentences/ has a file for each language, which maps the
+// English sentences, with verbs for the values filled in, to their translations; "command: compact"
+// is Discord's name for /compact. A sentence that is not in the file stays English.
 
 //go:embed sentences/*.json
 var sentenceFiles embed.FS
 
 // translation is a sentence in another language.
 type translation struct {
-	english *regexp.Regexp // of a sentence with verbs; nil: it has none
+	english *regexp.Regexp // matches a sentence with verbs; nil: it has none
 	text    string
 }
 
-// translations are the sentences of a language: those without verbs by their English text, and the
-// others in turn.
+// translations are the sentences of a language: those without verbs by their English text, and a
+// list of the others.
 type translations struct {
 	whole    map[string]string
 	patterns []translation
@@ -35,8 +35,8 @@ type translations struct {
 
 var verb = regexp.MustCompile(`%[dqs]`)
 
-// readTranslations reads the files once, when somebody needs them. All of them are in the program,
-// or it does not speak.
+// readTranslations reads the files once, on first use. They are embedded in the program; a broken
+// file is a panic.
 var readTranslations = sync.OnceValue(func() map[string]translations {
 	all := map[string]translations{}
 	for _, language := range prompts.Languages {
@@ -66,8 +66,8 @@ var readTranslations = sync.OnceValue(func() map[string]translations {
 	return all
 })
 
-// Translated is an English sentence of the bot's own in a language, one of Languages; what is
-// filled in may be a sentence itself. A sentence that nobody translated stays English.
+// Translated translates one of the bot's English sentences into a language, one of Languages; the
+// values filled in may be sentences too. A sentence without a translation stays English.
 func Translated(language, text string) string {
 	t, known := readTranslations()[language]
 	if !known || text == "" {
@@ -90,7 +90,7 @@ func Translated(language, text string) string {
 	return text
 }
 
-// languageOf is the language of a conversation that may not be open.
+// languageOf returns the language of a conversation that may not be open.
 func (h *Hub) languageOf(name string) string {
 	h.mu.Lock()
 	c := h.open[name]
@@ -101,11 +101,11 @@ func (h *Hub) languageOf(name string) string {
 	return supported(h.o.Agent(name).Language)
 }
 
-// translated is a sentence in the language of the conversation.
+// translated translates a sentence into the language of the conversation.
 func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
 
-// translatedFormat is the format of a sentence in the language of the conversation, for what its
-// English format is filled with. Verbs become those that take what they are given.
+// translatedFormat translates the format of a sentence into the language of the conversation, given
+// the args of the English format. Its verbs are adapted to the args they receive.
 func (c *conversation) translatedFormat(format string, args []any) string {
 	there, ok := readTranslations()[c.language()].whole[format]
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"cairn/prompts"
 )
 
-// verbOf finds the verbs of a translation, which may be numbered.
+// verbOf matches the verbs of a translation, which may be numbered.
 var verbOf = regexp.MustCompile(`%(?:\[\d\])?[dqs]`)
 
 func TestEachSentenceIsTranslatedIntoEachLanguage(t *testing.T) {
@@ -42,7 +42,7 @@ func TestEachSentenceIsTranslatedIntoEachLanguage(t *testing.T) {
 	}
 }
 
-// What is translated is what the code says, letter by letter.
+// Every translated sentence occurs in the code, letter by letter.
 func TestEachTranslatedSentenceIsSaid(t *testing.T) {
 	var source strings.Builder
 	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go"} {
@@ -68,7 +68,7 @@ func TestEachTranslatedSentenceIsSaid(t *testing.T) {
 		case command:
 			sentence = `Name: "` + name + `"`
 		case strings.HasPrefix(sentence, "No compaction was started: "), strings.HasPrefix(sentence, "Nothing was undone: "), strings.HasPrefix(sentence, "Summing up "), strings.HasPrefix(sentence, "Summed up "):
-			sentence, _, _ = strings.Cut(sentence, ": ") // put together of parts
+			sentence, _, _ = strings.Cut(sentence, ": ") // assembled from parts
 			sentence, _, _ = strings.Cut(sentence, ". Go on")
 		case strings.Contains(sentence, "the call of"):
 			sentence = "%s the call of %s with %s."

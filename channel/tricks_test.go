@@ -18,15 +18,15 @@ import (
 	"cairn/words/wordstest"
 )
 
-// TestTricksGoThroughAConversation: everything that is hard to store, count, cut or show
-// is said by somebody of that name, answered, found, kept in mind, summarized without a
-// model and with one, and is the same after a restart.
+// TestTricksGoThroughAConversation: texts that are hard to store, count, cut or show are sent by a
+// person with such a name, answered, found, remembered, summarized with and without a model, and
+// unchanged after a restart.
 func TestTricksGoThroughAConversation(t *testing.T) {
 	var log bytes.Buffer
 	r := newRig(t, nil)
 	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1].Text
-		if n%3 == 0 { // an answer as hard as what was said
+		if n%3 == 0 { // an answer as hard as the message
 			return llmtest.Say(last[max(0, len(last)-700):]), nil
 		}
 		return llmtest.Say(fmt.Sprint("answer ", n)), nil

@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	maxCalls    = 16 // of the model in one turn; in the last no tool is offered
+	maxCalls    = 16 // model calls in one turn; the last offers no tools
 	maxAttempts = 2  // of a turn; then a plain sentence closes it
-	finishTries = 3  // to write an answer to disk
+	finishTries = 3  // tries to write an answer to disk
 )
 
-// errStopped is the cause with which somebody's /stop cancels a turn.
+// errStopped is the cause with which /stop cancels a turn.
 var errStopped = errors.New("stopped by /stop")
 
-// reply is one answer in the making.
+// reply is one answer in progress.
 type reply struct {
 	turn     memory.Turn
-	first    int64 // seq of the first row the bot and its tools add
+	first    int64 // seq of the first row that the bot and its tools add
 	writer   Writer
-	messages []chat.Message  // what bot and tools said, in order
-	said     []string        // the texts people see, one for each call of the model
+	messages []chat.Message  // messages of the bot and its tools, in order
+	said     []string        // the texts people see, one per model call
 	current  strings.Builder // the text of the running call
-	shown    int             // bytes of it when it was shown last
-	spend    func() error    // asked before each call of a model
+	shown    int             // bytes of the text when it was last shown
+	spend    func() error    // called before each model call; an error stops the call
 	learnt   *llm.Learnt     // of the model that answers
 }
 
-// text is all that people see of the reply so far.
+// text returns everything that people see of the reply so far.
 func (r *reply) text() string {
 	said := r.said
 	if current := strings.TrimSpace(r.current.String()); current != "" {
@@ -47,8 +47,8 @@ func (r *reply) text() string {
 	return strings.Join(said, "\n\n")
 }
 
-// answer runs a turn: the model and its tools until there is a reply, then one
-// transaction that writes everything, then the reply goes out.
+// answer runs a turn: the model and its tools until there is a reply, then one transaction that
+// writes everything, then the reply goes out.
 func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error) {
 	ctx, step := observe.Begin(ctx, observe.Turn)
 	defer func() { c.observed(step, turn, err) }()
@@ -56,7 +56,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error)
 	defer cancel(nil)
 	c.turn.Store(&runningTurn{seq: turn.Seq, stop: cancel, step: step})
 	defer c.turn.Store(nil)
-	if c.paused(c.hub.ctx) || c.taskEnded(ctx) { // as below: /stop ends the turn, and is no failure of the disk
+	if c.paused(c.hub.ctx) || c.taskEnded(ctx) { // as below: /stop ends the turn, and is not a disk failure
 		return c.pass(c.hub.ctx, turn)
 	}
 	c.useSettings(turn.To)
@@ -113,12 +113,12 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error)
 	}
 }
 
-// giveUp closes a turn that failed with a sentence that says why.
+// giveUp closes a failed turn with a sentence that says why.
 func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step, failed error) error {
 	step.Fail(failed)
 	c.hub.metrics.failure()
 	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed", append(llm.LogAttrs(failed), "turn", r.turn.Seq)...)
-	if r.turn.Optional && c.failures.told { // nobody asked for an answer, and people know already
+	if r.turn.Optional && c.failures.told { // no one asked for an answer, and people already know
 		c.truncate(r.first)
 		r.writer.Cancel()
 		return c.pass(ctx, r.turn)
@@ -127,7 +127,8 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 	return c.finish(ctx, r, r.failed(c.spell(sentence(failed))))
 }
 
-// tryAgain forgets what a failed attempt added. gone: the question was deleted, which closed the turn.
+// tryAgain discards what a failed attempt added. gone: the question was deleted, which closed the
+// turn.
 func (c *conversation) tryAgain(r *reply, turn *memory.Turn) (gone bool, err error) {
 	r.writer.Cancel()
 	c.truncate(r.first)
@@ -139,7 +140,7 @@ func (c *conversation) tryAgain(r *reply, turn *memory.Turn) (gone bool, err err
 	return false, err
 }
 
-// pass closes a turn without an answer: it is context.
+// pass closes a turn without an answer: its messages are only context.
 func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
 	err := c.records.Turns().Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
 	if err != nil && !errors.Is(err, memory.ErrNotFound) { // deleted, which closed it
@@ -152,13 +153,13 @@ func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
 	return nil
 }
 
-// truncate forgets what was added of a turn that begins again.
+// truncate drops what was added in a turn that starts again.
 func (c *conversation) truncate(first int64) {
 	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
 }
 
-// putOff closes a turn of people who have had their share of this minute, and tells
-// them so, once.
+// putOff closes a turn of people who have used up their turns for this minute, and tells them so,
+// once.
 func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) error {
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
@@ -168,7 +169,7 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 
-// respond lets the agent answer, or the other one that is asked.
+// respond has the agent answer, or the other agent that was called.
 func (c *conversation) respond(ctx context.Context, r *reply, other *handover) (llm.Response, error) {
 	if other != nil {
 		return c.handOver(ctx, r, other)
@@ -184,7 +185,7 @@ func (c *conversation) recoverTurn(r *reply, err *error) {
 	}
 }
 
-// converse lets the model answer, with tools.
+// converse has the model answer, with tools.
 func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
 	defer c.recoverTurn(r, &err)
 	t := talk{conversation: c, r: r}
@@ -215,10 +216,10 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 	return loop.Run(ctx)
 }
 
-// show has people see what there is of the reply. Nothing is shown before the
-// replies ahead of this one have been sent, or people would see them in another order.
+// show displays the reply so far. It shows nothing before the replies ahead of this one have been
+// sent: otherwise people would see them out of order.
 //
-// To show a text costs its length, so a long one is shown in larger steps.
+// Showing a text costs time in proportion to its length, so a long one is shown in larger steps.
 func (c *conversation) show(r *reply) {
 	n := r.current.Len()
 	if n > r.shown && n-r.shown < n/256 {
@@ -230,8 +231,8 @@ func (c *conversation) show(r *reply) {
 	}
 }
 
-// add appends what the model or a tool said to the turn. completion is what the
-// provider counted for it; 0: it did not.
+// add appends a message of the model or a tool to the turn. completion is the provider's token
+// count for it; 0: unknown.
 func (c *conversation) add(r *reply, m llm.Message, completion int) {
 	c.do(func(e *compactor.Compactor) {
 		row := rowOf(m, e.History().Next(), r.turn.Seq)
@@ -252,9 +253,9 @@ func rowOf(m llm.Message, seq, turn int64) chat.Message {
 	return row
 }
 
-// storable is what of a turn's messages is written: their reasoning only where the
-// provider demands it with the calls of later requests too, and which calls have lost it. It is
-// the loop's.
+// storable returns the turn's messages in the form that is stored: with reasoning only if the
+// provider also demands it with the calls of later requests, and with a mark on calls that have
+// lost it. Only the loop calls it.
 func (c *conversation) storable(messages []chat.Message) []chat.Message {
 	wanted := c.window.learnt().Facts().WantsReasoning
 	for i := range messages {
@@ -266,7 +267,7 @@ func (c *conversation) storable(messages []chat.Message) []chat.Message {
 	return messages
 }
 
-// turnSeq is the turn that runs; 0: none.
+// turnSeq returns the seq of the running turn; 0: none.
 func (c *conversation) turnSeq() int64 {
 	if turn := c.turn.Load(); turn != nil {
 		return turn.seq

@@ -16,7 +16,7 @@ func summing(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": fmt.Sprintf("They talked word by word, says summary %d.", n)})), nil
 }
 
-// withWorker is a rig in which the worker summarizes well, and so much was said.
+// withWorker returns a rig whose worker summarizes well, with this many turns already held.
 func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Response, error), turns int) *rig {
 	r := newRig(t, f)
 	r.agent.Worker = &llmtest.Model{Func: summing}
@@ -29,7 +29,7 @@ func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Res
 	return r
 }
 
-// compact runs /compact and waits until its summary was applied.
+// compact runs /compact and waits until its summary is applied.
 func (r *rig) compact() {
 	r.t.Helper()
 	answer, _, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/compact")
@@ -41,7 +41,7 @@ func (r *rig) compact() {
 	}
 }
 
-// says fails unless the answer to a command has each of want in it.
+// says fails unless the answer to a command contains each of want.
 func (r *rig) says(line string, want ...string) string {
 	r.t.Helper()
 	answer := r.run(line)
@@ -53,7 +53,7 @@ func (r *rig) says(line string, want ...string) string {
 	return answer
 }
 
-// view is what the model is sent next.
+// view returns what the model gets next.
 func (r *rig) view() string {
 	r.t.Helper()
 	r.say("and now?", true)
@@ -106,7 +106,7 @@ func TestUndoInTheMiddleOfAnAnswer(t *testing.T) {
 	slow = true
 	r.say("what was that?", true)
 	<-asked
-	r.says("/undo", "Taken back") // at once
+	r.says("/undo", "Taken back") // immediately
 	close(release)
 	r.idle()
 }

@@ -14,17 +14,17 @@ import (
 	"cairn/memory"
 )
 
-// What models were used for is counted in memory and written with the next answer, or by
-// itself when the conversation is quiet and when it closes. So it costs a turn nothing,
-// and a crash loses the last numbers at most.
+// Model usage is counted in memory and written with the next answer, or separately when the
+// conversation becomes quiet or closes. So it costs a turn nothing, and a crash loses at most the
+// latest numbers.
 
-// pendingUsage is what models were used for and the database does not know yet.
+// pendingUsage is model usage that the database does not have yet.
 type pendingUsage struct {
 	mu  sync.Mutex // guards all
 	all []memory.Usage
 }
 
-// entryLocked is the entry of a day, a kind and a model.
+// entryLocked returns the entry of a day, a kind and a model.
 func (p *pendingUsage) entryLocked(day, kind, model string) *memory.Usage {
 	for i := range p.all {
 		if u := &p.all[i]; u.Day == day && u.Kind == kind && u.Model == model {
@@ -41,7 +41,7 @@ func (p *pendingUsage) add(day, kind, model string, one llm.Usage) {
 	p.entryLocked(day, kind, model).Add(one)
 }
 
-// take returns what is to be written now. If that fails, it must be put back.
+// take returns what is to be written now. If the write fails, the caller must put it back.
 func (p *pendingUsage) take() []memory.Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *pendingUsage) putBack(all []memory.Usage) {
 	}
 }
 
-// count notes one request to a model. It does not block.
+// count records one model request. It does not block.
 func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
 	c.usage.add(memory.Day(now), kind, model, u)
@@ -77,19 +77,19 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 	c.hub.checkPrice(model)
 }
 
-// flushUsage writes what no answer took with it.
+// flushUsage writes what no answer has written.
 func (c *conversation) flushUsage(ctx context.Context) {
 	all := c.usage.take()
 	if len(all) == 0 {
 		return
 	}
 	if err := c.records.Turns().AddUsage(ctx, all); err != nil {
-		c.usage.putBack(all) // the next answer takes it
+		c.usage.putBack(all) // the next answer writes it
 		c.log.Debug("save_usage_failed", "error", err)
 	}
 }
 
-// flushTimeout bounds the last write of a conversation that closes.
+// flushTimeout limits the last write of a conversation that closes.
 const flushTimeout = 5 * time.Second
 
 func (c *conversation) flushLast() {
@@ -98,20 +98,20 @@ func (c *conversation) flushLast() {
 	c.flushUsage(ctx)
 }
 
-// Stats are the numbers of a hub. What is counted is counted from its start on.
+// Stats are the numbers of a hub. Counters start with the hub.
 type Stats struct {
 	Open  int // conversations in memory
-	Stuck int // of them, those that cannot go on just now, as when the disk refuses
+	Stuck int // how many of them cannot go on at the moment, for example because the disk refuses writes
 
-	Refused int   // conversations whose next reply could not be sent and is tried again
+	Refused int   // conversations whose next reply could not be sent and is being retried
 	Dropped int64 // pieces of replies that were given up
 
-	Turns   int64 // that were answered
-	Failed  int64 // that came to a sentence on why there is no answer
-	Failing int64 // of them, those since the last answer
+	Turns   int64 // turns that were answered
+	Failed  int64 // turns that ended with a sentence on why there is no answer
+	Failing int64 // how many of them failed since the last answer
 }
 
-// metrics counts for Stats.
+// metrics holds the counters for Stats.
 type metrics struct {
 	turns, failed, failing atomic.Int64
 	refused, dropped       atomic.Int64
@@ -127,7 +127,7 @@ func (t *metrics) failure() {
 	t.failing.Add(1)
 }
 
-// Stats returns the numbers of now.
+// Stats returns the current numbers.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
 	open := len(h.open)
@@ -139,7 +139,7 @@ func (h *Hub) Stats() Stats {
 	}
 }
 
-// Expense is what requests to models took, and what that costs.
+// Expense is what model requests used, and what that costs.
 type Expense struct {
 	Requests int64   `json:"requests"`
 	Input    int64   `json:"input_tokens"`
@@ -149,7 +149,7 @@ type Expense struct {
 	Cost     float64 `json:"cost"`
 }
 
-// Add adds usage. priced is false if nobody knows what the model costs: then it counts 0.
+// Add adds usage. priced is false if the model's price is unknown: then it counts as 0.
 func (e *Expense) Add(u memory.Usage, list prices.List) (priced bool) {
 	e.Requests += u.Requests
 	e.Input += u.Input
@@ -161,7 +161,7 @@ func (e *Expense) Add(u memory.Usage, list prices.List) (priced bool) {
 	return priced
 }
 
-// String is the expense in words.
+// String describes the expense in words.
 func (e Expense) String() string {
 	return fmt.Sprintf("%d requests, %d tokens in (%d cached, %d written), %d out: %s", e.Requests, e.Input, e.Cached, e.Written, e.Output, prices.Money(e.Cost))
 }
@@ -170,15 +170,15 @@ func (e Expense) String() string {
 type Spending struct {
 	Today       Expense  `json:"today"`
 	Total       Expense  `json:"total"`
-	Summaries   Expense  `json:"summaries"`    // of Total
-	SavedTokens int64    `json:"saved_tokens"` // that summaries kept out of the requests of turns, about
-	Saved       float64  `json:"saved"`        // what these cost as cached input of the model that answers now
+	Summaries   Expense  `json:"summaries"`    // part of Total
+	SavedTokens int64    `json:"saved_tokens"` // tokens that summaries kept out of the requests of turns, approximately
+	Saved       float64  `json:"saved"`        // what these would cost as cached input of the current model
 	Budgets     []Budget `json:"budgets"`      // of the whole bot; those that are set
-	NoPrice     []string `json:"no_price"`     // models that count 0, because nobody knows what they cost
+	NoPrice     []string `json:"no_price"`     // models that count as 0 because their price is unknown
 }
 
-// ReadSpending reads what a conversation's models were used for; model is the one that
-// answers in it.
+// ReadSpending reads what a conversation's models were used for; model is the one that answers in
+// it.
 func ReadSpending(ctx context.Context, records *memory.Conversation, model string, m Money) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {

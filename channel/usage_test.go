@@ -18,16 +18,16 @@ import (
 	"cairn/memory"
 )
 
-// billed is an answer of a model with what a server counts.
+// billed is a model's answer with a server's token counts.
 func billed(resp llm.Response, prompt, cached, written, output int) llm.Response {
 	resp.Usage = llm.Usage{Prompt: prompt, Cached: cached, Written: written, Completion: output}
 	return resp
 }
 
-// priced is 1 for a token of input: 1 000 000 for a million.
+// priced charges 1 per input token: 1,000,000 per million.
 var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Output: 0}, "worker": {Input: 1e6, Cached: 1e5, Write: 2e6}}
 
-// usageRows are the stored rows, as "day kind model requests input cached written output".
+// usageRows returns the stored rows as "day kind model requests input cached written output".
 func (r *rig) usageRows() (rows []string) {
 	r.t.Helper()
 	all := must(r.store.Usage(r.t.Context(), ""))(r.t)
@@ -37,7 +37,7 @@ func (r *rig) usageRows() (rows []string) {
 	return rows
 }
 
-// recap is what /recap says in the end.
+// recap returns the final answer of /recap.
 func (r *rig) recap() string {
 	r.t.Helper()
 	answer, _, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/recap")
@@ -47,7 +47,7 @@ func (r *rig) recap() string {
 	return answer.Then(r.t.Context())
 }
 
-// restartCounting starts the bot again, as the program does: with what was used before.
+// restartCounting restarts the bot as the program does: with the earlier usage.
 func (r *rig) restartCounting() {
 	r.t.Helper()
 	used := must(r.store.Usage(r.t.Context(), channel.MonthStart(time.Now())))(r.t)
@@ -55,7 +55,7 @@ func (r *rig) restartCounting() {
 	r.restart()
 }
 
-// in has the test run in a time zone.
+// in runs the test in a time zone.
 func in(t *testing.T, zone string) {
 	t.Helper()
 	there := must(time.LoadLocation(zone))(t)
@@ -70,7 +70,7 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 			switch n {
 			case 1:
 				return billed(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 100, 10, 5, 3), nil
-			case 2: // billed, and no answer
+			case 2: // billed, without an answer
 				return billed(llm.Response{}, 200, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
 			}
 			return billed(llmtest.Say("here"), 300, 100, 0, 4), nil
@@ -163,8 +163,8 @@ func TestUsageOfAnotherAgentIsItsModels(t *testing.T) {
 	}
 }
 
-// TestUsageOfSummariesIsStored: also of recaps and of requests that failed, and without
-// another turn.
+// TestUsageOfSummariesIsStored: this includes recaps and failed requests, and needs no further
+// turn.
 func TestUsageOfSummariesIsStored(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
@@ -200,7 +200,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 
 func TestDaysEndInTheTimeZone(t *testing.T) {
 	in(t, "America/New_York")
-	synctest.Test(t, func(t *testing.T) { // it is midnight in UTC, and seven in the evening in New York
+	synctest.Test(t, func(t *testing.T) { // midnight in UTC, seven in the evening in New York
 		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 			return billed(llmtest.Say("yes"), 10, 0, 0, 1), nil
 		}).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 20}})
@@ -240,7 +240,7 @@ func TestContextShowsSpending(t *testing.T) {
 		}
 	}
 	shows("today     1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
-	// An edit of the prices counts at once, and for what was spent before.
+	// A change of the prices counts immediately, including for earlier usage.
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
 	shows("in all    1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
 	if said := r.run("/context"); strings.Contains(said, "no price") {
@@ -248,7 +248,7 @@ func TestContextShowsSpending(t *testing.T) {
 	}
 }
 
-// TestUsageOfAnAnswerThatIsHeldBack is neither lost nor counted twice.
+// TestUsageOfAnAnswerThatIsHeldBack: the usage is neither lost nor counted twice.
 func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *rig

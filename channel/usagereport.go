@@ -9,7 +9,7 @@ import (
 	"cairn/memory"
 )
 
-// UsageKeys are what rows can be made by.
+// UsageKeys are the keys by which a report can group its rows.
 var UsageKeys = []string{"day", "conversation", "model"}
 
 // UsageReport is what `cairn usage` shows.
@@ -21,7 +21,7 @@ type UsageReport struct {
 	NoPrice []string   `json:"no_price"` // models that count as 0
 }
 
-// UsageRow is what was used on a day, in a conversation or of a model.
+// UsageRow is the usage of a day, a conversation or a model.
 type UsageRow struct {
 	Key string `json:"-"` // a day, a conversation or a model
 	by  string
@@ -38,7 +38,7 @@ func (r UsageRow) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte(`{"`+r.by+`":`), key, []byte(","), text[1:]), err
 }
 
-// Expenses are what requests took, and of them those of summaries.
+// Expenses are the expense of all requests, and the part of it for summaries.
 type Expenses struct {
 	Expense
 	Summaries Expense `json:"summaries"`
@@ -51,7 +51,7 @@ func (e *Expenses) add(u memory.Usage, list prices.List) (priced bool) {
 	return e.Add(u, list)
 }
 
-// NewUsageReport adds usage up by one of UsageKeys; since is the day from which on it is.
+// NewUsageReport adds up usage by one of UsageKeys; since is the first day it covers.
 func NewUsageReport(used []memory.Usage, since, by string, list prices.List) UsageReport {
 	r := UsageReport{Since: since, By: by, Rows: []UsageRow{}, NoPrice: []string{}}
 	at := map[string]int{}
@@ -66,7 +66,7 @@ func NewUsageReport(used []memory.Usage, since, by string, list prices.List) Usa
 			r.NoPrice = append(r.NoPrice, u.Model)
 		}
 	}
-	if by != "day" { // days are in order, of others the most expensive stand first
+	if by != "day" { // days are in order; otherwise the most expensive come first
 		slices.SortStableFunc(r.Rows, func(a, b UsageRow) int {
 			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Input, a.Input), cmp.Compare(a.Key, b.Key))
 		})

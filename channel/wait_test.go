@@ -13,8 +13,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// Sixty turns with replies of 30 ms and summaries of 5 s, by a clock that stands
-// still while anybody computes: a turn that takes longer than its reply has waited.
+// Sixty turns with replies of 30 ms and summaries of 5 s, on a clock that stands still while code
+// runs: a turn that takes longer than its reply has waited.
 func TestNoTurnWaitsForACompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const reply, summary = 30 * time.Millisecond, 5 * time.Second
@@ -60,7 +60,7 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 	})
 }
 
-// running reports whether the last thing heard of a worker is that it started.
+// running reports whether the last worker event is a start.
 func (r *rig) running() (running bool) {
 	r.connector.mu.Lock()
 	defer r.connector.mu.Unlock()

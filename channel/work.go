@@ -10,14 +10,14 @@ import (
 	"cairn/memory"
 )
 
-// What a conversation does with messages that arrived: the child that works takes them up
-// and answers them.
+// How a conversation handles messages that arrived: the child that works takes them up and answers
+// them.
 
-// searchShare is the share of the window one search may answer with: 1/16.
+// searchShare limits the result of one search to this fraction of the window: 1/16.
 const searchShare = 16
 
-// work opens the conversation if need be, resumes a turn that was not finished, and does
-// what there is to do until nothing waits.
+// work opens the conversation if necessary, resumes an unfinished turn, and works until nothing
+// waits.
 func (c *conversation) work(ctx context.Context, resume bool) error {
 	opens := c.engine == nil
 	if opens {
@@ -40,7 +40,7 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		}
 	}
 	if opens {
-		c.check() // what an earlier process could not summarize is repaired in silence
+		c.check() // silently repairs what an earlier process could not summarize
 	}
 	for ctx.Err() == nil {
 		more, err := c.step(ctx)
@@ -54,7 +54,7 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 	return ctx.Err()
 }
 
-// workClosed is work where the connector is not open: what arrived waits for it.
+// workClosed is work for a connector that is not open: what arrived waits for it.
 func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 	if opened {
 		c.check()
@@ -66,8 +66,8 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 	return err
 }
 
-// step takes up what waits, and answers it if anybody asked. Where nothing waits it
-// starts a new session if somebody wants one.
+// step takes up what waits, and answers it if anyone asked. If nothing waits, it starts a requested
+// session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	outdated := false
 	var made *compactor.Event
@@ -101,7 +101,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if len(burst) == 0 {
 		return c.continueTask(ctx)
 	}
-	// What comes after the look wakes the loop, which starts the child again.
+	// What arrives after this check wakes the loop, which starts the child again.
 	more = len(burst) < due.Waiting || due.Session
 	c.do(func(*compactor.Compactor) {
 		c.append(burst)
@@ -118,7 +118,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.check()
 		return more, nil
 	}
-	if c.isTask() { // of nobody's share of this minute, and it may have to go on
+	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, turn)
 	}
 	if ok, tell := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
@@ -127,7 +127,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	return more, c.answer(ctx, turn)
 }
 
-// dequeue takes messages up that wait; nothing is written where none does.
+// dequeue takes up waiting messages; if none wait, it writes nothing.
 func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]chat.Message, error) {
 	if due.Last == 0 {
 		return nil, nil
@@ -136,8 +136,8 @@ func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]chat.Mess
 	return c.records.Inbox().TakeUp(ctx, due.Last, c.window.burst(), c.stale())
 }
 
-// append shows messages that are on disk. A thread looks at what it inherited: it did so
-// with its first message. It is the loop's.
+// append shows messages that are on disk. A thread inherits with its first message, so the engine
+// then looks at what was inherited. Only the loop calls it.
 func (c *conversation) append(messages []chat.Message) {
 	c.engine.History().Append(messages...)
 	c.engine.History().Stored()
@@ -146,8 +146,7 @@ func (c *conversation) append(messages []chat.Message) {
 	}
 }
 
-// startSession starts a new session if somebody wants one and all that was said before is
-// dealt with.
+// startSession starts a requested session once all earlier messages are dealt with.
 func (c *conversation) startSession(ctx context.Context) (started bool, err error) {
 	due, err := c.records.Compactions().SessionDue(ctx)
 	if err != nil || !due {
@@ -160,7 +159,7 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 	return err == nil, err
 }
 
-// turnOf returns the turn that was taken up, and who wants it; none if nobody does.
+// turnOf returns the turn that was taken up, and who wants it; none if no one does.
 func turnOf(burst []chat.Message) (turn memory.Turn, authors []string) {
 	turn.Attempts, turn.Optional = 1, true
 	for _, m := range burst {
@@ -177,8 +176,8 @@ func turnOf(burst []chat.Message) (turn memory.Turn, authors []string) {
 	return turn, authors
 }
 
-// resume takes up a turn that was started and not finished, by an earlier process or
-// because the disk refused the answer. What is too old is left as context.
+// resume takes up a turn that was started and not finished, by an earlier process or because the
+// disk refused the answer. A turn that is too old stays as context.
 func (c *conversation) resume(ctx context.Context) error {
 	for {
 		turn, found, err := c.records.Turns().Unanswered(ctx)
@@ -200,12 +199,12 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
-// ackDelay is how long a message may wait to be taken up until the connector hears
-// that it is on disk, at least.
+// ackDelay is how long, at least, a message may wait to be taken up before the connector hears that
+// it is on disk.
 const ackDelay = time.Second
 
-// arrived sees to messages that are on disk. The connector learns their place, and before
-// that, if they wait behind a long turn, that they are there.
+// arrived handles messages that are on disk. The connector learns their place or, if they wait
+// behind a long turn, first that they are on disk.
 func (c *conversation) arrived(messages []Inbound, receipts []memory.Receipt) {
 	c.runs.again = true
 	c.dropSettings(messages, receipts)

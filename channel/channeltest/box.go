@@ -1,5 +1,5 @@
-// Package channeltest has doubles for tests of conversations: tools of another program. It
-// imports channel, llm and llm/llmtest.
+// Package channeltest has test doubles for conversations: the tools of another program. It imports
+// channel, llm and llm/llmtest.
 package channeltest
 
 import (
@@ -14,9 +14,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// Box is a toolbox with one server, calc, whose tool calc_add notes what it is called with.
+// Box is a toolbox with one server, calc, whose tool calc_add records its arguments.
 type Box struct {
-	Approve string // when people are asked
+	Approve string // when people are asked: an Approve value of channel.Tool
 	About   string // the tool's description
 
 	mu     sync.Mutex // guards called
@@ -28,7 +28,7 @@ func (b *Box) Servers() []channel.ToolServer {
 	return []channel.ToolServer{{ID: "calc", Tools: []string{"calc_add"}}}
 }
 
-// Tools returns calc_add, if it is asked for.
+// Tools returns calc_add, if calc is among servers.
 func (b *Box) Tools(servers []string) []channel.Tool {
 	if !slices.Contains(servers, "calc") {
 		return nil
@@ -51,7 +51,7 @@ func (b *Box) Called() []string {
 	return slices.Clone(b.called)
 }
 
-// Add is a model that calls calc_add when it is asked to add, and repeats what that answered.
+// Add is a model that calls calc_add when asked to add, and repeats the result.
 func Add(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	last := req.Messages[len(req.Messages)-1]
 	if last.Role == llm.RoleTool {
