@@ -1,0 +1,82 @@
+// Registry: the conversations that are in memory, and who uses them.
+
+package channel
+
+import (
+	"context"
+	"fmt"
+)
+
+// use returns a conversation, opened if necessary, that stays open until release.
+func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
+	connector, known := h.connectors[connectorOf(name)]
+	if !known {
+		return nil, fmt.Errorf("%w for %q", ErrNoConnector, name)
+	}
+	if c, err := h.find(name, nil); c != nil || err != nil {
+		return c, err
+	}
+	records, err := h.o.Store.Conversation(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return h.find(name, newConversation(h, name, connector, records))
+}
+
+// absent replaces the connector of a conversation that the operator works on while its connector is
+// not open in this process. The bot answers no one there, so no method is called.
+type absent struct{ Connector }
+
+// closed reports whether the conversation's connector is not open.
+func (c *conversation) closed() bool {
+	_, closed := c.connector.(absent)
+	return closed
+}
+
+// find returns the open conversation with that name. If there is none, it registers fresh, unless
+// that is nil.
+func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	c := h.open[name]
+	if c == nil && fresh != nil {
+		c = fresh
+		h.open[name] = c
+		h.owners.Go(c.own)
+	}
+	if c != nil {
+		c.users++
+	}
+	return c, nil
+}
+
+func (h *Hub) release(c *conversation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c.users--
+}
+
+func (h *Hub) all() []*conversation {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []*conversation
+	for _, c := range h.open {
+		c.users++
+		all = append(all, c)
+	}
+	return all
+}
+
+// forget removes a conversation from memory if no one uses it and nothing woke it.
+func (h *Hub) forget(c *conversation) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.users > 0 || len(c.inbox.signal) > 0 {
+		return false
+	}
+	delete(h.open, c.name)
+	return true
+}

@@ -1,0 +1,191 @@
+// Storing what a job made: the summary and the memories, in one transaction.
+
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/compactor"
+	"cairn/compactor/summarize"
+	"cairn/transcript"
+)
+
+// Store writes the summary and the memories and makes the row prepared, in one transaction. It
+// returns the memories that are new. A worker saves only from messages that no worker has saved
+// from before, the extractive summarizer only from those nothing was saved from: Store silently
+// drops other drafts. Extractive memories of messages that a worker has now read give way to the
+// worker's. If a message of the span was edited or deleted since the job started, a summary over
+// it was undone, or something the worker read beside it was deleted, Store writes nothing and
+// makes the row stale.
+func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []summarize.MemoryDraft, err error) {
+	c := j.conversation
+	err = c.store.update(ctx, func(tx *transaction) error {
+		fresh = nil
+		if stale, err := j.stale(tx, summary.Beside); err != nil || stale {
+			return errors.Join(err, c.setState(tx, j.row.ID, compactor.Stale))
+		}
+		extractive := j.ofExtractive(tx, summary.Memories)
+		extracted := ""
+		switch {
+		case j.row.By == compactor.ByWorker && j.offered && (len(j.drafts) > 0 || len(extractive) == 0):
+			extracted = byWorker
+		case len(extractive) > 0:
+			extracted = byExtractive
+		}
+		sources, err := toJSON(summary.Sources)
+		if err != nil {
+			return err
+		}
+		err = changed(tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), extracted = ?, refused = ?, ended_at = ?
+			WHERE id = ? AND state = 'running'`, sources, summary.Text, summary.Tokens, summary.Model, extracted, j.refused, now(), j.row.ID)
+		if err != nil {
+			return fmt.Errorf("make it prepared: %w", err)
+		}
+		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
+			if err := j.relieve(tx); err != nil {
+				return err
+			}
+		}
+		for _, d := range slices.Concat(j.drafts, extractive) {
+			id, err := j.save(tx, d)
+			if err != nil {
+				return err
+			}
+			if id != 0 {
+				saved := d.asDraft()
+				saved.ID = id
+				fresh = append(fresh, saved)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, j.fail("store the summary", err)
+	}
+	return fresh, nil
+}
+
+// stale reports whether what the job read has changed: its span (the row is then stale already),
+// something beside it that was deleted since, or a row that has left the view. The summary may
+// repeat that.
+func (j *job) stale(tx *transaction, beside summarize.Beside) (stale bool, err error) {
+	stale, err = exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", j.row.ID)
+	if err != nil || stale {
+		return stale, err
+	}
+	for _, seq := range beside.Messages {
+		low, high := j.conversation.rows(seq, seq)
+		err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL)", low, high).Scan(&stale)
+		if err != nil || stale {
+			return stale, err
+		}
+	}
+	for i, id := range slices.Concat(beside.Rows, j.row.Children) {
+		err = tx.QueryRow("SELECT state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder' FROM compactions WHERE id = ?", i < len(beside.Rows), id).Scan(&stale)
+		if err != nil || stale {
+			return stale, err
+		}
+	}
+	return false, nil
+}
+
+// ofExtractive checks the drafts of the extractive summarizer and skips invalid ones.
+func (j *job) ofExtractive(tx *transaction, memories []summarize.MemoryDraft) []draft {
+	var kept []draft
+	for _, m := range memories {
+		d := draft{MemoryDraft: m, by: byExtractive}
+		if _, err := j.conversation.check(tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
+			j.refused++
+			continue
+		}
+		kept = append(kept, d)
+	}
+	return kept
+}
+
+// wasRead reports whether memories were saved from message ?3 with another row than ?2: by a
+// worker, or, if ?4, by either summarizer.
+const wasRead = `SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
+	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4))`
+
+// save writes one draft with those of its messages that it may be saved from. It returns the
+// memory's ID if the memory is new, else 0.
+func (j *job) save(tx *transaction, d draft) (id int64, err error) {
+	c := j.conversation
+	var unread []source
+	for _, s := range d.sources {
+		var read bool
+		err := tx.QueryRow(wasRead, c.id, j.row.ID, s.seq, d.by == byExtractive).Scan(&read)
+		if err != nil {
+			return 0, err
+		}
+		if !read {
+			unread = append(unread, s)
+		}
+	}
+	if len(unread) == 0 {
+		return 0, nil
+	}
+	if d.compaction = j.row.ID; d.by != byExtractive { // an extractive draft quotes all of them
+		d.sources = unread
+	}
+	var out *OptedOutError
+	if err := c.stands(tx, &d); errors.As(err, &out) || errors.Is(err, errUnsaid) { // since the worker saved it
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	s, err := c.save(tx, d)
+	if !s.Fresh {
+		return 0, err
+	}
+	return s.ID, err
+}
+
+// relieve retires the extractive summarizer's memories of messages that a worker has now read, if
+// workers have read all of their messages.
+func (j *job) relieve(tx *transaction) error {
+	read, err := j.read(tx)
+	if err != nil {
+		return err
+	}
+	c := j.conversation
+	for _, s := range read {
+		low, high := c.rows(s.From, s.To)
+		_, err := tx.Exec(retire, c.id, low, high)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all
+// memories of the conversation.
+const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'extractive' AND state = 'active' AND NOT pinned
+	AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
+	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
+		SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'
+		AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`
+
+// read returns the spans whose messages the worker read: for a rollup those of the children that
+// it repairs, because of the others it read only the text.
+func (j *job) read(tx *transaction) ([]transcript.Span, error) {
+	if j.row.Kind != compactor.Rollup {
+		return []transcript.Span{j.row.Span}, nil
+	}
+	var spans []transcript.Span
+	for _, id := range j.row.Children {
+		child, err := j.conversation.compaction(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if child.NeedsRepair() {
+			spans = append(spans, transcript.Span{From: max(child.From, j.row.From), To: min(child.To, j.row.To)})
+		}
+	}
+	return spans, nil
+}
