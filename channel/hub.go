@@ -269,4 +269,3 @@ func (h *Hub) Close() error {
 	h.owners.Wait()
 	return nil
 }
-
