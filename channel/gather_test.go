@@ -78,19 +78,21 @@ func past(id, text string, age time.Duration, addressed bool) channel.Inbound {
 
 func texts(lines []string) string { return strings.Join(lines, " | ") }
 
+func deliverTo(r *rig, m channel.Inbound) {
+	r.t.Helper()
+	must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
+}
+
+func comeBack(r *rig) {
+	r.t.Helper()
+	gaps, err := r.hub.Away(r.t.Context(), "test", nil)
+	if err != nil || len(gaps) != 1 || gaps[0] != (channel.Gap{Conversation: place, After: "1", Newest: "1"}) {
+		r.t.Fatalf("%+v, %v", gaps, err)
+	}
+}
+
 func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	first, live := past("1", "one", 9*time.Minute, false), past("9", "nine", 0, true)
-	deliver := func(r *rig, m channel.Inbound) {
-		t.Helper()
-		must(r.hub.Deliver(t.Context(), place, m))(t)
-	}
-	away := func(r *rig) {
-		t.Helper()
-		gaps, err := r.hub.Away(t.Context(), "test", nil)
-		if err != nil || len(gaps) != 1 || gaps[0] != (channel.Gap{Conversation: place, After: "1", Newest: "1"}) {
-			t.Fatalf("%+v, %v", gaps, err)
-		}
-	}
 	missed := []channel.Inbound{
 		first, past("2", "two", 8*time.Minute, true), past("3", "three", 7*time.Minute, false),
 		past("4", "four", 6*time.Minute, true), past("5", "five", 5*time.Minute, false), live,
@@ -98,12 +100,12 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	t.Run("in the platform's order, each once", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
 		r := newRig(t, echo).on(p)
-		deliver(r, first)
+		deliverTo(r, first)
 		r.idle()
 		r.stop()
 		r.start()
-		away(r)
-		deliver(r, live) // before anyone reports that there is something to catch up on
+		comeBack(r)
+		deliverTo(r, live) // before anyone reports that there is something to catch up on
 		r.idle()
 		noError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
@@ -115,15 +117,15 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	t.Run("after a crash in between it goes on", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
 		r := newRig(t, echo).on(p)
-		deliver(r, first)
+		deliverTo(r, first)
 		r.idle()
-		away(r)
+		comeBack(r)
 		r.stop() // nothing was read
 		r.start()
 		if gaps, err := r.hub.Away(t.Context(), "test", nil); err != nil || gaps[0].After != "1" {
 			t.Fatalf("%+v, %v", gaps, err)
 		}
-		deliver(r, live)
+		deliverTo(r, live)
 		r.idle()
 		if got := texts(r.transcript()); !strings.HasPrefix(got, "user: one | user: two | user: three | user: four | user: five | user: nine") {
 			t.Errorf("the transcript is %s", got)
@@ -132,21 +134,29 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	t.Run("what is too old is context", func(t *testing.T) {
 		old := []channel.Inbound{first, past("2", "two", 3*time.Hour, true), past("3", "three", 2*time.Hour, false)}
 		r := newRig(t, echo).on(&platform{said: old})
-		deliver(r, first)
+		deliverTo(r, first)
 		r.idle()
-		away(r)
+		comeBack(r)
 		noError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three"})
 		equal(t, "sent", r.connector.texts(), nil)
 	})
+}
+
+func TestGapsThatCannotBeRead(t *testing.T) {
+	first, live := past("1", "one", 9*time.Minute, false), past("9", "nine", 0, true)
+	missed := []channel.Inbound{
+		first, past("2", "two", 8*time.Minute, true), past("3", "three", 7*time.Minute, false),
+		past("4", "four", 6*time.Minute, true), past("5", "five", 5*time.Minute, false), live,
+	}
 	t.Run("a gap that cannot be read now holds nobody up, and stays", func(t *testing.T) {
 		p := &platform{said: missed, broken: errors.New("the platform is down")}
 		r := newRig(t, echo).on(p)
-		deliver(r, first)
+		deliverTo(r, first)
 		r.idle()
-		away(r)
-		deliver(r, live)
+		comeBack(r)
+		deliverTo(r, live)
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: one", "user: nine", "assistant: answer 1"})
 		p.mu.Lock()
@@ -163,13 +173,13 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	t.Run("one that can never be read is closed", func(t *testing.T) {
 		p := &platform{broken: fmt.Errorf("history: %w", channel.ErrGone)}
 		r := newRig(t, echo).on(p)
-		deliver(r, first)
+		deliverTo(r, first)
 		r.idle()
-		away(r)
-		deliver(r, live)
+		comeBack(r)
+		deliverTo(r, live)
 		r.idle()
 		n := len(p.asked)
-		deliver(r, past("10", "ten", 0, false))
+		deliverTo(r, past("10", "ten", 0, false))
 		r.idle()
 		if len(p.asked) != n {
 			t.Errorf("asked again: %q", p.asked)
@@ -178,11 +188,11 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	t.Run("where nothing was missed nothing is read", func(t *testing.T) {
 		p := &platform{said: missed}
 		r := newRig(t, echo).on(p)
-		deliver(r, first)
+		deliverTo(r, first)
 		r.idle()
-		away(r)
+		comeBack(r)
 		noError(t, r.hub.NothingMissed(t.Context(), place))
-		deliver(r, past("6", "six", 0, false))
+		deliverTo(r, past("6", "six", 0, false))
 		r.idle()
 		if len(p.asked) != 0 {
 			t.Errorf("asked %q", p.asked)
@@ -340,36 +350,38 @@ func TestCompletion(t *testing.T) {
 	})
 }
 
-func TestEditsAndDeletions(t *testing.T) {
-	edit := func(r *rig, id, text string, at time.Time) {
-		r.t.Helper()
-		noError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: id, Text: text, Time: at}))
-		r.idle()
+func editAt(r *rig, id, text string, at time.Time) {
+	r.t.Helper()
+	noError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: id, Text: text, Time: at}))
+	r.idle()
+}
+
+func lastSeen(r *rig, n int) string {
+	var b strings.Builder
+	for _, m := range r.model.Requests()[n].Messages {
+		b.WriteString(m.Text + "\n")
 	}
-	seen := func(r *rig, n int) string {
-		var b strings.Builder
-		for _, m := range r.model.Requests()[n].Messages {
-			b.WriteString(m.Text + "\n")
-		}
-		return b.String()
-	}
+	return b.String()
+}
+
+func TestEdits(t *testing.T) {
 	t.Run("an edit starts no turn, and the model sees the new text", func(t *testing.T) {
 		r := newRig(t, echo)
 		r.say("the code is 1234", true)
 		r.idle()
-		edit(r, "m1", "the code is 4711", time.Now())
-		edit(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
-		edit(r, "nobody", "was never said", time.Now())
+		editAt(r, "m1", "the code is 4711", time.Now())
+		editAt(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
+		editAt(r, "nobody", "was never said", time.Now())
 		equal(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
 		r.say("what is it?", true)
 		r.idle()
-		if s := seen(r, 1); !strings.Contains(s, "4711") || strings.Contains(s, "1234") {
+		if s := lastSeen(r, 1); !strings.Contains(s, "4711") || strings.Contains(s, "1234") {
 			t.Errorf("the model saw\n%s", s)
 		}
 		r.restart()
 		r.say("once more?", true)
 		r.idle()
-		if a, b := seen(r, 1), seen(r, 2); !strings.HasPrefix(strings.SplitN(b, "<now>", 2)[0], strings.SplitN(a, "<now>", 2)[0]) {
+		if a, b := lastSeen(r, 1), lastSeen(r, 2); !strings.HasPrefix(strings.SplitN(b, "<now>", 2)[0], strings.SplitN(a, "<now>", 2)[0]) {
 			t.Errorf("a restart renders other bytes:\n%s\n%s", a, b)
 		}
 	})
@@ -389,6 +401,9 @@ func TestEditsAndDeletions(t *testing.T) {
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
 	})
+}
+
+func TestDeletions(t *testing.T) {
 	t.Run("a deleted message is gone for the model, and stays gone", func(t *testing.T) {
 		r := newRig(t, echo)
 		r.say("the secret is swordfish", false)
@@ -398,7 +413,7 @@ func TestEditsAndDeletions(t *testing.T) {
 		r.idle()
 		r.say("what is it?", true)
 		r.idle()
-		if s := seen(r, 1); strings.Contains(s, "swordfish") {
+		if s := lastSeen(r, 1); strings.Contains(s, "swordfish") {
 			t.Errorf("the model saw\n%s", s)
 		}
 		m := past("m1", "the secret is swordfish", 0, true)

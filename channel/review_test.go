@@ -89,94 +89,96 @@ func (r *rig) back() {
 	r.idle()
 }
 
+var changesWhileAway = map[string]struct {
+	n      int
+	change func(r *rig, a *archive)
+	want   []string
+}{
+	"edits and deletions, and what was missed comes too": {
+		5, func(_ *rig, a *archive) {
+			a.edit("1002", "message 2, corrected")
+			a.remove("1003")
+			a.said = append(a.said, past("1009", "missed", 0, false))
+		},
+		[]string{"user: message 1", "user: message 2, corrected", "user: message 4", "user: message 5", "user: missed"},
+	},
+	"the last message": {
+		3, func(_ *rig, a *archive) { a.remove("1003") },
+		[]string{"user: message 1", "user: message 2"},
+	},
+	"the oldest message": {
+		3, func(_ *rig, a *archive) { a.remove("1001") },
+		[]string{"user: message 2", "user: message 3"},
+	},
+	"the only message": {
+		1, func(_ *rig, a *archive) { a.remove("1001") },
+		nil,
+	},
+	"what is behind more of the bot's own messages than a page has": {
+		1, func(r *rig, a *archive) {
+			for i := range 250 {
+				a.said = append(a.said, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
+			}
+			for _, id := range []string{"3001", "3002", "3003"} {
+				m := past(id, "message "+id, 0, false)
+				a.said = append(a.said, m)
+				r.hand(m)
+			}
+			r.idle()
+			time.Sleep(time.Hour)
+			a.remove("3001", "3003")
+			a.edit("3002", "corrected")
+			a.said = append(a.said, past("3009", "missed", 0, false))
+		},
+		[]string{"user: message 1", "user: corrected", "user: missed"},
+	},
+	"nothing, where nothing was changed": {
+		3, func(*rig, *archive) {},
+		[]string{"user: message 1", "user: message 2", "user: message 3"},
+	},
+	"nothing that an older edit says": {
+		3, func(r *rig, a *archive) {
+			a.edit("1002", "old")
+			time.Sleep(time.Minute)
+			noError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1002", Text: "newest", Time: time.Now()}))
+		},
+		[]string{"user: message 1", "user: newest", "user: message 3"},
+	},
+	"nothing older that was never heard": {
+		3, func(_ *rig, a *archive) {
+			a.said = slices.Insert(a.said, 2, channel.Inbound{ID: "1002.5", AuthorID: "u9", Author: "Eve", Text: "unheard", Time: time.Now()})
+			a.said[2].ID = "1002"
+			a.said = slices.Delete(a.said, 1, 2)
+		},
+		[]string{"user: message 1", "user: message 2", "user: message 3"},
+	},
+	"nothing where the page is empty": {
+		3, func(_ *rig, a *archive) { a.wrong = true },
+		[]string{"user: message 1", "user: message 2", "user: message 3"},
+	},
+	"nothing where it is not known what is on the page": {
+		3, func(_ *rig, a *archive) { a.remove("1002"); a.blind = true },
+		[]string{"user: message 1", "user: message 2", "user: message 3"},
+	},
+	"nothing that was stored just now": {
+		2, func(r *rig, a *archive) {
+			r.hand(past("1005", "just now", 0, false)) // the history does not have it yet
+			r.idle()
+		},
+		[]string{"user: message 1", "user: message 2", "user: just now"},
+	},
+	"nothing that has an id of another kind": {
+		2, func(r *rig, a *archive) {
+			r.hand(past("import-abc", "from elsewhere", 0, false))
+			r.idle()
+			time.Sleep(time.Hour)
+		},
+		[]string{"user: message 1", "user: message 2", "user: from elsewhere"},
+	},
+}
+
 func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
-	for name, c := range map[string]struct {
-		n      int
-		change func(r *rig, a *archive)
-		want   []string
-	}{
-		"edits and deletions, and what was missed comes too": {
-			5, func(_ *rig, a *archive) {
-				a.edit("1002", "message 2, corrected")
-				a.remove("1003")
-				a.said = append(a.said, past("1009", "missed", 0, false))
-			},
-			[]string{"user: message 1", "user: message 2, corrected", "user: message 4", "user: message 5", "user: missed"},
-		},
-		"the last message": {
-			3, func(_ *rig, a *archive) { a.remove("1003") },
-			[]string{"user: message 1", "user: message 2"},
-		},
-		"the oldest message": {
-			3, func(_ *rig, a *archive) { a.remove("1001") },
-			[]string{"user: message 2", "user: message 3"},
-		},
-		"the only message": {
-			1, func(_ *rig, a *archive) { a.remove("1001") },
-			nil,
-		},
-		"what is behind more of the bot's own messages than a page has": {
-			1, func(r *rig, a *archive) {
-				for i := range 250 {
-					a.said = append(a.said, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
-				}
-				for _, id := range []string{"3001", "3002", "3003"} {
-					m := past(id, "message "+id, 0, false)
-					a.said = append(a.said, m)
-					r.hand(m)
-				}
-				r.idle()
-				time.Sleep(time.Hour)
-				a.remove("3001", "3003")
-				a.edit("3002", "corrected")
-				a.said = append(a.said, past("3009", "missed", 0, false))
-			},
-			[]string{"user: message 1", "user: corrected", "user: missed"},
-		},
-		"nothing, where nothing was changed": {
-			3, func(*rig, *archive) {},
-			[]string{"user: message 1", "user: message 2", "user: message 3"},
-		},
-		"nothing that an older edit says": {
-			3, func(r *rig, a *archive) {
-				a.edit("1002", "old")
-				time.Sleep(time.Minute)
-				noError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1002", Text: "newest", Time: time.Now()}))
-			},
-			[]string{"user: message 1", "user: newest", "user: message 3"},
-		},
-		"nothing older that was never heard": {
-			3, func(_ *rig, a *archive) {
-				a.said = slices.Insert(a.said, 2, channel.Inbound{ID: "1002.5", AuthorID: "u9", Author: "Eve", Text: "unheard", Time: time.Now()})
-				a.said[2].ID = "1002"
-				a.said = slices.Delete(a.said, 1, 2)
-			},
-			[]string{"user: message 1", "user: message 2", "user: message 3"},
-		},
-		"nothing where the page is empty": {
-			3, func(_ *rig, a *archive) { a.wrong = true },
-			[]string{"user: message 1", "user: message 2", "user: message 3"},
-		},
-		"nothing where it is not known what is on the page": {
-			3, func(_ *rig, a *archive) { a.remove("1002"); a.blind = true },
-			[]string{"user: message 1", "user: message 2", "user: message 3"},
-		},
-		"nothing that was stored just now": {
-			2, func(r *rig, a *archive) {
-				r.hand(past("1005", "just now", 0, false)) // the history does not have it yet
-				r.idle()
-			},
-			[]string{"user: message 1", "user: message 2", "user: just now"},
-		},
-		"nothing that has an id of another kind": {
-			2, func(r *rig, a *archive) {
-				r.hand(past("import-abc", "from elsewhere", 0, false))
-				r.idle()
-				time.Sleep(time.Hour)
-			},
-			[]string{"user: message 1", "user: message 2", "user: from elsewhere"},
-		},
-	} {
+	for name, c := range changesWhileAway {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, a := archived(t, c.n)

@@ -407,22 +407,24 @@ func (d *reactingConnector) marked() []string {
 	return append([]string{}, d.marks...)
 }
 
+var appliedCompactions = []struct {
+	notify string
+	tokens int
+	marks  int
+	notice string
+	fails  bool // the worker fails
+}{
+	{notify: "off"},
+	{notify: "off", tokens: 3000}, // an emergency, equally silent
+	{notify: "message", notice: "(I summarized 16 older messages. Nothing is lost.)"},
+	{notify: "message", tokens: 3000, notice: "older messages aside to make room"},
+	{notify: "reaction", marks: 1},
+	{notify: "message", fails: true},
+	{notify: "reaction", fails: true},
+}
+
 func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
-	for _, test := range []struct {
-		notify string
-		tokens int
-		marks  int
-		notice string
-		fails  bool // the worker fails
-	}{
-		{notify: "off"},
-		{notify: "off", tokens: 3000}, // an emergency, equally silent
-		{notify: "message", notice: "(I summarized 16 older messages. Nothing is lost.)"},
-		{notify: "message", tokens: 3000, notice: "older messages aside to make room"},
-		{notify: "reaction", marks: 1},
-		{notify: "message", fails: true},
-		{notify: "reaction", fails: true},
-	} {
+	for _, test := range appliedCompactions {
 		t.Run(fmt.Sprintf("%s, window %d", test.notify, test.tokens)+map[bool]string{true: ", it fails"}[test.fails], func(t *testing.T) {
 			r := newRig(t, echo)
 			connector := &reactingConnector{silentConnector{inner: r.connector}}

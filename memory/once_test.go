@@ -26,18 +26,19 @@ func repair(t *testing.T, c *Conversation, by compactor.By, from, to int64, cont
 	applyRows(t, c, j.ID())
 }
 
+func wantContents(t *testing.T, c *Conversation, want ...string) {
+	t.Helper()
+	check.EqualAll(t, "the result", contents(t, c), want)
+}
+
 func TestMemoriesAreSavedOnce(t *testing.T) {
-	is := func(t *testing.T, c *Conversation, want ...string) {
-		t.Helper()
-		check.EqualAll(t, "the result", contents(t, c), want)
-	}
 	t.Run("the extractive's memories give way to a worker's", func(t *testing.T) {
 		c := imported(t, 9)
 		repair(t, c, extractive, 1, 5, "rough one", 2)
 		repair(t, c, extractive, 6, 9, "rough two", 7)
-		is(t, c, "fact: rough one", "fact: rough two")
+		wantContents(t, c, "fact: rough one", "fact: rough two")
 		repair(t, c, worker, 1, 5, "fine one", 2)
-		is(t, c, "fact: rough two", "fact: fine one")
+		wantContents(t, c, "fact: rough two", "fact: fine one")
 		if replaced, n, err := c.store.Memories().List(ctx, Filter{State: "replaced"}); err != nil || n != 1 || replaced[0].Content != "rough one" {
 			t.Errorf("%+v, %v", replaced, err)
 		}
@@ -47,9 +48,9 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		repair(t, c, extractive, 1, 5, "rough", 2)
 		repair(t, c, extractive, 6, 9, "rough", 7)
 		repair(t, c, worker, 1, 5, "fine one", 2)
-		is(t, c, "fact: rough", "fact: fine one")
+		wantContents(t, c, "fact: rough", "fact: fine one")
 		repair(t, c, worker, 6, 9, "fine two", 7)
-		is(t, c, "fact: fine one", "fact: fine two")
+		wantContents(t, c, "fact: fine one", "fact: fine two")
 	})
 	t.Run("a worker saves nothing from what a worker has read, whatever became of that row", func(t *testing.T) {
 		c := imported(t, 9)
@@ -58,7 +59,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		check.Must(lost.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		run(t, c.store, "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
 		repair(t, c, worker, 1, 7, "second", 2)
-		is(t, c, "fact: first")
+		wantContents(t, c, "fact: first")
 		j := begin(t, c, leaf, worker, 4, 9)
 		if _, err := call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [2]}`); err == nil {
 			t.Error("message 2 is outside of the span")
@@ -67,7 +68,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 			t.Error(err)
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		is(t, c, "fact: first", "fact: third")
+		wantContents(t, c, "fact: first", "fact: third")
 		if m, _, _ := c.store.Memories().Get(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
 			t.Errorf("it comes from %v", m.Sources)
 		}
@@ -78,8 +79,11 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		j.Tools(20)
 		check.NoError(t, j.Fail(ctx, "cut off"))
 		repair(t, c, worker, 1, 5, "second try", 2)
-		is(t, c, "fact: second try")
+		wantContents(t, c, "fact: second try")
 	})
+}
+
+func TestWhichSummarizerSavesMemories(t *testing.T) {
 	t.Run("the extractive saves only where nobody did, and skips what does not pass", func(t *testing.T) {
 		c := imported(t, 9)
 		repair(t, c, worker, 1, 3, "fine", 1)
@@ -94,7 +98,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		if err != nil || len(fresh) != 1 || fresh[0].Content != "good" {
 			t.Errorf("%+v, %v", fresh, err)
 		}
-		is(t, c, "fact: fine", "fact: good")
+		wantContents(t, c, "fact: fine", "fact: good")
 	})
 	t.Run("a worker without tools leaves the extractive's memories to a later worker", func(t *testing.T) {
 		c := imported(t, 9)
@@ -103,7 +107,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
 		}}))(t)
-		is(t, c, "fact: rough")
+		wantContents(t, c, "fact: rough")
 		if m, _, _ := c.store.Memories().Get(ctx, 1); m.By != "extractive" {
 			t.Errorf("saved by %s", m.By)
 		}
@@ -112,13 +116,13 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		fold := begin(t, c, rollup, worker, 1, 9, peek(t, c).Head.Stack[0].ID, peek(t, c).Head.Stack[1].ID)
 		check.Must(call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`))(t)
 		check.Must(fold.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		is(t, c, "fact: rough", "fact: fine two") // the fold has read the first child's text, and the second's messages
+		wantContents(t, c, "fact: rough", "fact: fine two") // the fold has read the first child's text, and the second's messages
 	})
 	t.Run("the same fact twice is one row, confirmed by new messages only", func(t *testing.T) {
 		c := imported(t, 9)
 		repair(t, c, worker, 1, 3, "Ann likes tea.", 2)
 		repair(t, c, worker, 4, 6, "ann LIKES téa", 5)
-		is(t, c, "fact: Ann likes tea.")
+		wantContents(t, c, "fact: Ann likes tea.")
 		if m, _, _ := c.store.Memories().Get(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
 			t.Errorf("%+v", m)
 		}

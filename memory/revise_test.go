@@ -161,6 +161,9 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Errorf("it is repaired from %s, %v", shape(children), err)
 		}
 	})
+}
+
+func TestRowsWithoutADeletedMessage(t *testing.T) {
 	t.Run("a placeholder holds one message less", func(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 9)

@@ -46,6 +46,9 @@ func TestOpen(t *testing.T) {
 		find(t, openStore(t, dir), "terminal:general")
 		check.Must(os.Stat(filepath.Join(dir, databaseName)))(t)
 	})
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
 	t.Run("what cannot be opened is said plainly", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		broken, folder, newer := t.TempDir(), t.TempDir(), t.TempDir()

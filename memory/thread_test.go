@@ -10,31 +10,34 @@ import (
 	"cairn/internal/check"
 )
 
+func inThread(n int, addressed bool) Inbound {
+	m := said(n, "hello")
+	m.Thread, m.Addressed = true, addressed
+	return m
+}
+
+func receive(t *testing.T, c *Conversation, m Inbound) Receipt {
+	t.Helper()
+	r := check.Must(c.Inbox().Deliver(ctx, m))(t)
+	return r
+}
+
+func wantFollowing(t *testing.T, c *Conversation, want bool) {
+	t.Helper()
+	if on, err := c.Settings().Following(ctx); on != want || err != nil {
+		t.Errorf("following: %v, %v", on, err)
+	}
+}
+
 func TestThreads(t *testing.T) {
-	inThread := func(n int, addressed bool) Inbound {
-		m := said(n, "hello")
-		m.Thread, m.Addressed = true, addressed
-		return m
-	}
-	receive := func(t *testing.T, c *Conversation, m Inbound) Receipt {
-		t.Helper()
-		r := check.Must(c.Inbox().Deliver(ctx, m))(t)
-		return r
-	}
-	follows := func(t *testing.T, c *Conversation, want bool) {
-		t.Helper()
-		if on, err := c.Settings().Following(ctx); on != want || err != nil {
-			t.Errorf("following: %v, %v", on, err)
-		}
-	}
 	t.Run("once somebody addressed the bot in a thread, all that is said there is addressed to it", func(t *testing.T) {
 		c := newConversation(t)
 		if r := receive(t, c, inThread(1, false)); r.Addressed {
 			t.Error("before anybody addressed it")
 		}
-		follows(t, c, false)
+		wantFollowing(t, c, false)
 		receive(t, c, inThread(2, true))
-		follows(t, c, true)
+		wantFollowing(t, c, true)
 		for n, m := range []Inbound{inThread(3, false), inThread(4, false)} {
 			m.Addressed, m.Optional = n == 1, n == 1 // also where the bot considers every message
 			if r := receive(t, c, m); !r.Addressed || !r.Fresh {
@@ -57,7 +60,7 @@ func TestThreads(t *testing.T) {
 		m = inThread(2, true)
 		m.Thread = false
 		receive(t, c, m)
-		follows(t, c, false)
+		wantFollowing(t, c, false)
 	})
 	t.Run("outside of threads nothing is addressed by itself", func(t *testing.T) {
 		c := newConversation(t)
@@ -66,6 +69,9 @@ func TestThreads(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
+}
+
+func TestFollowingEndsAndBegins(t *testing.T) {
 	t.Run("told to stop, it answers on only when addressed again, and no repetition counts as that", func(t *testing.T) {
 		c := newConversation(t)
 		receive(t, c, inThread(1, true))
@@ -77,12 +83,12 @@ func TestThreads(t *testing.T) {
 		if r := receive(t, c, inThread(1, true)); r.Seq != 1 || !r.Addressed {
 			t.Errorf("a repetition afterwards: %+v", r)
 		}
-		follows(t, c, false)
+		wantFollowing(t, c, false)
 		if r := receive(t, c, inThread(2, false)); r.Addressed {
 			t.Errorf("%+v", r)
 		}
 		receive(t, c, inThread(3, true))
-		follows(t, c, true)
+		wantFollowing(t, c, true)
 	})
 	t.Run("a mention that comes behind the plain message makes it follow", func(t *testing.T) {
 		c := newConversation(t)
@@ -90,12 +96,12 @@ func TestThreads(t *testing.T) {
 		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
 			t.Errorf("%+v", r)
 		}
-		follows(t, c, true)
+		wantFollowing(t, c, true)
 	})
 	t.Run("one thread is not another", func(t *testing.T) {
 		c := newConversation(t)
 		receive(t, c, inThread(1, true))
-		follows(t, find(t, c.store, "terminal:other"), false)
+		wantFollowing(t, find(t, c.store, "terminal:other"), false)
 	})
 }
 

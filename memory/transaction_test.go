@@ -10,63 +10,67 @@ import (
 	"cairn/internal/check"
 )
 
-func TestATransactionIsWholeOrNothing(t *testing.T) {
-	insert := func(tx *transaction, name string) error {
-		_, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, 0)", name)
+var errBroken = errors.New("broken")
+
+func insertConversation(tx *transaction, name string) error {
+	_, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, 0)", name)
+	return err
+}
+
+var transactions = map[string]struct {
+	do   func(tx *transaction, end context.CancelFunc) error
+	want string // of the error; "": the transaction commits
+}{
+	"that ends well": {func(*transaction, context.CancelFunc) error { return nil }, ""},
+	"that fails":     {func(*transaction, context.CancelFunc) error { return errBroken }, "broken"},
+	"that breaks":    {func(*transaction, context.CancelFunc) error { panic(errBroken) }, "broken"},
+	"whose statement fails": {func(tx *transaction, _ context.CancelFunc) error {
+		_, err := tx.Exec("INSERT INTO nowhere VALUES (1)")
 		return err
-	}
-	broken := errors.New("broken")
-	for name, test := range map[string]struct {
-		do   func(tx *transaction, end context.CancelFunc) error
-		want string // of the error; "": the transaction commits
-	}{
-		"that ends well": {func(*transaction, context.CancelFunc) error { return nil }, ""},
-		"that fails":     {func(*transaction, context.CancelFunc) error { return broken }, "broken"},
-		"that breaks":    {func(*transaction, context.CancelFunc) error { panic(broken) }, "broken"},
-		"whose statement fails": {func(tx *transaction, _ context.CancelFunc) error {
-			_, err := tx.Exec("INSERT INTO nowhere VALUES (1)")
+	}, "no such table"},
+	"that is no longer wanted": {func(_ *transaction, end context.CancelFunc) error {
+		end()
+		return nil
+	}, "context canceled"},
+	"that is no longer wanted, and writes": {func(tx *transaction, end context.CancelFunc) error {
+		end()
+		if insertConversation(tx, "late") == nil {
+			return errors.New("a statement ran")
+		}
+		return nil
+	}, "context canceled"},
+	"that is no longer wanted, and reads": {func(tx *transaction, end context.CancelFunc) error {
+		end()
+		var n int
+		if err := tx.QueryRow("SELECT 1").Scan(&n); !errors.Is(err, context.Canceled) {
+			return errors.New("a query ran")
+		}
+		return each(tx, func(*sql.Rows) error { return nil }, "SELECT 1")
+	}, "context canceled"},
+	"that SQLite will not commit": {func(tx *transaction, _ context.CancelFunc) error {
+		if _, err := tx.Exec("PRAGMA defer_foreign_keys = ON"); err != nil {
 			return err
-		}, "no such table"},
-		"that is no longer wanted": {func(_ *transaction, end context.CancelFunc) error {
-			end()
-			return nil
-		}, "context canceled"},
-		"that is no longer wanted, and writes": {func(tx *transaction, end context.CancelFunc) error {
-			end()
-			if insert(tx, "late") == nil {
-				return errors.New("a statement ran")
-			}
-			return nil
-		}, "context canceled"},
-		"that is no longer wanted, and reads": {func(tx *transaction, end context.CancelFunc) error {
-			end()
-			var n int
-			if err := tx.QueryRow("SELECT 1").Scan(&n); !errors.Is(err, context.Canceled) {
-				return errors.New("a query ran")
-			}
-			return each(tx, func(*sql.Rows) error { return nil }, "SELECT 1")
-		}, "context canceled"},
-		"that SQLite will not commit": {func(tx *transaction, _ context.CancelFunc) error {
-			if _, err := tx.Exec("PRAGMA defer_foreign_keys = ON"); err != nil {
+		}
+		_, err := tx.Exec("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (99, 0, 0)")
+		return err
+	}, "FOREIGN KEY"},
+	"that SQLite has taken back itself": {func(tx *transaction, _ context.CancelFunc) error {
+		_, err := tx.Exec("INSERT OR ROLLBACK INTO conversations (name, created_at) VALUES ('x', 0)")
+		return err
+	}, "UNIQUE"},
+	"in which a query stands open while others run": {func(tx *transaction, _ context.CancelFunc) error {
+		return each(tx, func(rows *sql.Rows) error {
+			var id int64
+			if err := rows.Scan(&id); err != nil {
 				return err
 			}
-			_, err := tx.Exec("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (99, 0, 0)")
-			return err
-		}, "FOREIGN KEY"},
-		"that SQLite has taken back itself": {func(tx *transaction, _ context.CancelFunc) error {
-			_, err := tx.Exec("INSERT OR ROLLBACK INTO conversations (name, created_at) VALUES ('x', 0)")
-			return err
-		}, "UNIQUE"},
-		"in which a query stands open while others run": {func(tx *transaction, _ context.CancelFunc) error {
-			return each(tx, func(rows *sql.Rows) error {
-				var id int64
-				if err := rows.Scan(&id); err != nil {
-					return err
-				}
-				return tx.QueryRow("SELECT id FROM conversations WHERE id = ?", id).Scan(&id)
-			}, "SELECT id FROM conversations")
-		}, ""},
-	} {
+			return tx.QueryRow("SELECT id FROM conversations WHERE id = ?", id).Scan(&id)
+		}, "SELECT id FROM conversations")
+	}, ""},
+}
+
+func TestATransactionIsWholeOrNothing(t *testing.T) {
+	for name, test := range transactions {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, t.TempDir())
 			limited, end := context.WithCancel(ctx)
@@ -78,7 +82,7 @@ func TestATransactionIsWholeOrNothing(t *testing.T) {
 					}
 				}()
 				return s.update(limited, func(tx *transaction) error {
-					return errors.Join(insert(tx, "x"), test.do(tx, end))
+					return errors.Join(insertConversation(tx, "x"), test.do(tx, end))
 				})
 			}()
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
@@ -86,10 +90,10 @@ func TestATransactionIsWholeOrNothing(t *testing.T) {
 			}
 			check.Equal(t, "there", len(check.Must(s.Known(ctx))(t)) == 1, test.want == "")
 			// The connection is as good as before.
-			if err := s.update(ctx, func(tx *transaction) error { return insert(tx, "y") }); err != nil {
+			if err := s.update(ctx, func(tx *transaction) error { return insertConversation(tx, "y") }); err != nil {
 				t.Error(err)
 			}
-			if err := s.view(ctx, func(tx *transaction) error { return insert(tx, "z") }); err == nil {
+			if err := s.view(ctx, func(tx *transaction) error { return insertConversation(tx, "z") }); err == nil {
 				t.Error("who only looks has written")
 			}
 		})

@@ -11,26 +11,28 @@ import (
 	"cairn/llm"
 )
 
+func asked(t *testing.T) (*Conversation, int64) {
+	c := newConversation(t)
+	m := said(1, "what time is it?")
+	m.Addressed = true
+	return c, deliver(t, c, m)[0].Turn
+}
+
+func fullAnswer(turn int64) Outcome {
+	return Outcome{
+		Turn: turn, Reply: "r1", To: []string{"m1"}, Pieces: []string{"half past", " nine"},
+		Messages: []chat.Message{
+			{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c1", Name: "clock", Arguments: "{"}}, Native: []byte(`{"a": 1}`), Time: day, Tokens: 9},
+			{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "c1", Tool: "clock", Text: "9:30", Time: day, Tokens: 8},
+			{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "half past nine", Time: day, Tokens: 7},
+		},
+	}
+}
+
 func TestTurns(t *testing.T) {
-	ask := func(t *testing.T) (*Conversation, int64) {
-		c := newConversation(t)
-		m := said(1, "what time is it?")
-		m.Addressed = true
-		return c, deliver(t, c, m)[0].Turn
-	}
-	answer := func(turn int64) Outcome {
-		return Outcome{
-			Turn: turn, Reply: "r1", To: []string{"m1"}, Pieces: []string{"half past", " nine"},
-			Messages: []chat.Message{
-				{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c1", Name: "clock", Arguments: "{"}}, Native: []byte(`{"a": 1}`), Time: day, Tokens: 9},
-				{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "c1", Tool: "clock", Text: "9:30", Time: day, Tokens: 8},
-				{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "half past nine", Time: day, Tokens: 7},
-			},
-		}
-	}
 	t.Run("an answer, its tools and its pieces are written together, and read back as they were", func(t *testing.T) {
-		c, turn := ask(t)
-		o := answer(turn)
+		c, turn := asked(t)
+		o := fullAnswer(turn)
 		check.NoError(t, c.Turns().Finish(ctx, o))
 		state := load(t, c)
 		if state.Open != 0 || state.Next != 5 || !reflect.DeepEqual(state.Messages[1:], o.Messages) {
@@ -49,24 +51,27 @@ func TestTurns(t *testing.T) {
 		}
 	})
 	t.Run("a turn is finished once, and nothing is half written", func(t *testing.T) {
-		c, turn := ask(t)
-		bad := answer(turn)
+		c, turn := asked(t)
+		bad := fullAnswer(turn)
 		bad.Messages[2].Seq = turn // taken
 		before := dump(t, c.store)
 		if err := c.Turns().Finish(ctx, bad); err == nil {
 			t.Error("a taken seq: no error")
 		}
-		bad = answer(turn)
+		bad = fullAnswer(turn)
 		bad.Messages[1].Role = llm.RoleUser
 		if err := c.Turns().Finish(ctx, bad); err == nil {
 			t.Error("a person's message: no error")
 		}
 		check.Equal(t, "a refused outcome changed something", dump(t, c.store), before)
-		check.NoError(t, c.Turns().Finish(ctx, answer(turn)))
-		check.Error(t, c.Turns().Finish(ctx, answer(turn)), ErrNotFound)
+		check.NoError(t, c.Turns().Finish(ctx, fullAnswer(turn)))
+		check.Error(t, c.Turns().Finish(ctx, fullAnswer(turn)), ErrNotFound)
 	})
+}
+
+func TestRetriesAndUnsentPieces(t *testing.T) {
 	t.Run("a retry counts, and a failure closes the turn without words of the assistant", func(t *testing.T) {
-		c, turn := ask(t)
+		c, turn := asked(t)
 		if n, err := c.Turns().Retry(ctx, turn); n != 2 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
@@ -78,8 +83,8 @@ func TestTurns(t *testing.T) {
 		}
 	})
 	t.Run("a piece is unsent until it is sent, and no other conversation can mark it", func(t *testing.T) {
-		c, turn := ask(t)
-		check.NoError(t, c.Turns().Finish(ctx, answer(turn)))
+		c, turn := asked(t)
+		check.NoError(t, c.Turns().Finish(ctx, fullAnswer(turn)))
 		other := find(t, c.store, "terminal:other")
 		check.Error(t, other.Outbox().Sent(ctx, 1, "p"), ErrNotFound)
 		check.NoError(t, c.Outbox().Sending(ctx, 1))

@@ -116,6 +116,13 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		undo(t, c) // what was applied since
 		check.Equal(t, "the result", latest(t, c).Why, transcript.ErrNothingApplied.Error())
 	})
+}
+
+func TestUpgradeKeepsWhatWasPending(t *testing.T) {
+	dir := t.TempDir()
+	leaveFirstVersion(t, dir)
+	s := openStore(t, dir)
+	c := find(t, s, "terminal:general")
 	t.Run("pieces keep their order, their rows and their states", func(t *testing.T) {
 		pieces, err := c.Outbox().Unsent(ctx)
 		want := []Piece{

@@ -7,17 +7,18 @@ import (
 	"cairn/transcript"
 )
 
-func TestUndo(t *testing.T) {
-	undone := func(t *testing.T, c *conversation) {
-		t.Helper()
-		if err := c.undo(); err != nil {
-			t.Fatal(err)
-		}
+func wantUndone(t *testing.T, c *conversation) {
+	t.Helper()
+	if err := c.undo(); err != nil {
+		t.Fatal(err)
 	}
+}
+
+func TestUndo(t *testing.T) {
 	t.Run("what a summary hid is verbatim again, and spared", func(t *testing.T) {
 		c := said(t, 4)
 		id := c.summarize(job{from: 1, to: 2})
-		undone(t, c)
+		wantUndone(t, c)
 		c.wants("1", "2", "3", "4")
 		c.status(id, transcript.Undone)
 		if c.s.Spared != (transcript.Span{From: 1, To: 2}) {
@@ -28,9 +29,9 @@ func TestUndo(t *testing.T) {
 		c := said(t, 6)
 		c.summarize(job{from: 1, to: 2})
 		c.summarize(job{from: 3, to: 4})
-		undone(t, c)
+		wantUndone(t, c)
 		c.wants("leaf 1-2", "3", "4", "5", "6")
-		undone(t, c)
+		wantUndone(t, c)
 		c.wants("1", "2", "3", "4", "5", "6")
 		if err := c.undo(); !errors.Is(err, transcript.ErrNothingApplied) {
 			t.Error(err)
@@ -40,14 +41,14 @@ func TestUndo(t *testing.T) {
 		c := said(t, 6)
 		a, b := c.summarize(job{from: 1, to: 2}), c.summarize(job{from: 3, to: 4})
 		c.summarize(job{from: 1, to: 4, children: []int64{a, b}})
-		undone(t, c)
+		wantUndone(t, c)
 		c.wants("leaf 1-2", "leaf 3-4", "5", "6")
 	})
 	t.Run("a set with its own rollup is undone whole", func(t *testing.T) {
 		c := said(t, 6)
 		a, b := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
 		c.cover(a, b, c.prepare(job{from: 1, to: 4, children: []int64{a, b}}))
-		undone(t, c)
+		wantUndone(t, c)
 		c.wants("1", "2", "3", "4", "5", "6")
 		c.status(a, transcript.Undone)
 	})
@@ -55,23 +56,26 @@ func TestUndo(t *testing.T) {
 		c := said(t, 8)
 		c.truncate(6)
 		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
-		undone(t, c)
+		wantUndone(t, c)
 		c.wants("placeholder 1-6", "7", "8")
 	})
 	t.Run("cleared results are as they were", func(t *testing.T) {
 		c := said(t, 4)
 		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
 		c.apply(change)
-		undone(t, c)
+		wantUndone(t, c)
 		if c.s.ClearedTo != 0 {
 			t.Errorf("cleared to %d", c.s.ClearedTo)
 		}
 	})
+}
+
+func TestUndoIsRefused(t *testing.T) {
 	t.Run("what is prepared of its messages is stale, and newer ones wait", func(t *testing.T) {
 		c := said(t, 8)
 		c.summarize(job{from: 1, to: 2, by: transcript.Extractive})
 		repair, next := c.prepare(job{from: 1, to: 2, trigger: transcript.OnRepair}), c.prepare(job{from: 3, to: 4})
-		undone(t, c)
+		wantUndone(t, c)
 		c.status(repair, transcript.Stale)
 		if _, wait := c.cover(next); len(wait) != 1 {
 			t.Errorf("%v wait", wait)
