@@ -65,6 +65,9 @@ func TestPlain(t *testing.T) {
 			t.Errorf("output %q, errors %q", s.out, s.err)
 		}
 	})
+}
+
+func TestPlainEnds(t *testing.T) {
 	t.Run("a line of 1 MB is taken whole, one that is too long is refused in words", func(t *testing.T) {
 		long := strings.Repeat("word ", 200_000)
 		s := talk(t, Options{}, long+"\n"+strings.Repeat("x", maxLine+1)+"\nafter\n", func(context.Context, int, llm.Request) (llm.Response, error) {

@@ -92,6 +92,9 @@ func TestProtocol(t *testing.T) {
 			t.Errorf("got %q", accepted)
 		}
 	})
+}
+
+func TestProtocolRepetitions(t *testing.T) {
 	t.Run("a repeated id is told its place again and not taken twice", func(t *testing.T) {
 		line := `{"text":"once","id":"a1"}` + "\n"
 		s := talk(t, asJSON, line+`{"text":"/context"}`+"\n"+line, echo)
@@ -139,6 +142,9 @@ func TestProtocol(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"a","id":"1"}`+"\n"+`{"channel":"b","text":"a","id":"1"}`+"\n", echo)
 		check.Equal(t, "replies", len(s.of(t, "reply")), 2)
 	})
+}
+
+func TestProtocolFailures(t *testing.T) {
 	t.Run("who is not mentioned is heard and not answered, unless alone with the bot", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"a","id":"1","mention":false}
 {"text":"/context"}
