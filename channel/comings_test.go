@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,114 +23,145 @@ func TestWhatThePlatformShowsIsWhatIsKept(t *testing.T) {
 	}
 }
 
+// chatter is a platform whose people write, edit and delete, connected to the bot or not.
+type chatter struct {
+	*rig
+	rnd       *rand.Rand
+	start     time.Time
+	connected bool
+
+	mu   sync.Mutex        // guards said
+	said []channel.Inbound // what the platform shows
+}
+
 func comeAndGo(t *testing.T, seed int64) {
-	rnd := rand.New(rand.NewSource(seed))
-	var mu sync.Mutex
-	var said []channel.Inbound
 	p := &reader{}
-	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+	c := &chatter{rnd: rand.New(rand.NewSource(seed)), start: time.Now(), connected: true}
+	c.rig = newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		time.Sleep(time.Millisecond)
 		return llmtest.Say(fmt.Sprint("answer ", n)), nil
 	}).reads(p)
-	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		var page []channel.Inbound
-		for _, m := range said {
-			if before != "" && m.ID < before || before == "" && m.ID > after {
-				page = append(page, m)
-			}
-		}
-		if before != "" {
-			return page[max(0, len(page)-100):], "", false, nil
-		}
-		more := len(page) > 3
-		last := ""
-		if more {
-			page = page[:3]
-		}
-		if len(page) > 0 {
-			last = page[len(page)-1].ID
-		}
-		return append([]channel.Inbound(nil), page...), last, more, nil
-	}
+	p.history = c.history
 	p.complete = func(_ context.Context, m channel.Inbound) (channel.Inbound, error) {
 		time.Sleep(500 * time.Microsecond)
 		m.Author = "Ada Full"
 		return m, nil
 	}
-	start, ctx := time.Now(), t.Context()
-	connected := true
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	for i := range 150 {
-		switch k := rnd.Intn(20); {
-		case k < 12: // post
-			m := channel.Inbound{
-				ID: fmt.Sprintf("m%05d", i), AuthorID: fmt.Sprint(i % 3), Author: "Ada", Text: fmt.Sprintf("text %d", i),
-				Time: start.Add(time.Duration(i) * time.Millisecond), Addressed: rnd.Intn(3) == 0, Incomplete: rnd.Intn(3) == 0,
-			}
-			mu.Lock()
-			said = append(said, m)
-			mu.Unlock()
-			if connected {
-				_, err := r.hub.Deliver(ctx, place, m)
-				check(err)
-			}
-		case k < 15: // edit
-			mu.Lock()
-			if len(said) == 0 {
-				mu.Unlock()
-				continue
-			}
-			j := len(said) - 1 - rnd.Intn(min(len(said), 5))
-			said[j].Text = fmt.Sprintf("edited %s %d", said[j].ID, i)
-			m := said[j]
-			mu.Unlock()
-			if connected {
-				m.Time = start.Add(time.Hour + time.Duration(i)*time.Millisecond)
-				check(r.hub.Edit(ctx, place, m))
-			}
-		case k < 17 && connected: // delete
-			mu.Lock()
-			if len(said) == 0 {
-				mu.Unlock()
-				continue
-			}
-			j := len(said) - 1 - rnd.Intn(min(len(said), 5))
-			id := said[j].ID
-			said = append(said[:j:j], said[j+1:]...)
-			mu.Unlock()
-			check(r.hub.Delete(ctx, place, id))
+		switch k := c.rnd.Intn(20); {
+		case k < 12:
+			c.post(i)
+		case k < 15:
+			c.edit(i)
+		case k < 17:
+			c.remove()
+		case k == 17 && c.connected:
+			c.connected = false
 		case k == 17:
-			if !connected {
-				_, err := r.hub.Away(ctx, "test", nil)
-				check(err)
-				check(r.hub.CatchUp(ctx, place, "m"))
-				connected = true
-			} else {
-				connected = false
-			}
+			c.comeBack()
 		case k == 18:
-			time.Sleep(time.Duration(rnd.Intn(4000)) * time.Microsecond)
+			time.Sleep(time.Duration(c.rnd.Intn(4000)) * time.Microsecond)
 		}
 	}
-	_, err := r.hub.Away(ctx, "test", nil)
-	check(err)
-	check(r.hub.CatchUp(ctx, place, "m"))
-	r.idle()
-	r.idle()
+	c.comeBack()
+	c.idle()
+	c.idle()
+	c.wantEachOnce()
+	c.wantEachAnswered()
+}
+
+// history serves the platform's messages: three to a page after one, a hundred before one.
+func (c *chatter) history(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var page []channel.Inbound
+	for _, m := range c.said {
+		if before != "" && m.ID < before || before == "" && m.ID > after {
+			page = append(page, m)
+		}
+	}
+	if before != "" {
+		return page[max(0, len(page)-100):], "", false, nil
+	}
+	more := len(page) > 3
+	last := ""
+	if more {
+		page = page[:3]
+	}
+	if len(page) > 0 {
+		last = page[len(page)-1].ID
+	}
+	return slices.Clone(page), last, more, nil
+}
+
+func (c *chatter) post(i int) {
+	m := channel.Inbound{
+		ID: fmt.Sprintf("m%05d", i), AuthorID: fmt.Sprint(i % 3), Author: "Ada", Text: fmt.Sprintf("text %d", i),
+		Time: c.start.Add(time.Duration(i) * time.Millisecond), Addressed: c.rnd.Intn(3) == 0, Incomplete: c.rnd.Intn(3) == 0,
+	}
+	c.mu.Lock()
+	c.said = append(c.said, m)
+	c.mu.Unlock()
+	if c.connected {
+		must(c.hub.Deliver(c.t.Context(), place, m))(c.t)
+	}
+}
+
+// recent returns the index of one of the five newest messages; ok is false if there is none.
+func (c *chatter) recent() (at int, ok bool) {
+	if len(c.said) == 0 {
+		return 0, false
+	}
+	return len(c.said) - 1 - c.rnd.Intn(min(len(c.said), 5)), true
+}
+
+func (c *chatter) edit(i int) {
+	c.mu.Lock()
+	at, ok := c.recent()
+	if !ok {
+		c.mu.Unlock()
+		return
+	}
+	c.said[at].Text = fmt.Sprintf("edited %s %d", c.said[at].ID, i)
+	m := c.said[at]
+	c.mu.Unlock()
+	if c.connected {
+		m.Time = c.start.Add(time.Hour + time.Duration(i)*time.Millisecond)
+		noError(c.t, c.hub.Edit(c.t.Context(), place, m))
+	}
+}
+
+// remove deletes a message while the bot is connected: it never hears of other deletions.
+func (c *chatter) remove() {
+	if !c.connected {
+		return
+	}
+	c.mu.Lock()
+	at, ok := c.recent()
+	if !ok {
+		c.mu.Unlock()
+		return
+	}
+	id := c.said[at].ID
+	c.said = append(c.said[:at:at], c.said[at+1:]...)
+	c.mu.Unlock()
+	noError(c.t, c.hub.Delete(c.t.Context(), place, id))
+}
+
+func (c *chatter) comeBack() {
+	must(c.hub.Away(c.t.Context(), "test", nil))(c.t)
+	noError(c.t, c.hub.CatchUp(c.t.Context(), place, "m"))
+	c.connected = true
+}
+
+func (c *chatter) wantEachOnce() {
 	have := map[string]int{}
-	for _, line := range r.transcript() {
+	for _, line := range c.transcript() {
 		if text, ok := strings.CutPrefix(line, "user: "); ok {
 			have[text]++
 		}
 	}
-	for _, m := range said {
+	for _, m := range c.said {
 		n := have[m.Text]
 		if n == 0 && strings.HasPrefix(m.Text, "edited") { // the bot does not read edits of known messages that were made while it was away
 			for text, k := range have {
@@ -139,27 +171,30 @@ func comeAndGo(t *testing.T, seed int64) {
 			}
 		}
 		if n != 1 {
-			t.Errorf("%s %q stands %d times", m.ID, m.Text, n)
+			c.t.Errorf("%s %q is there %d times", m.ID, m.Text, n)
 		}
 		delete(have, m.Text)
 	}
-	asked := map[string]bool{}
-	r.connector.mu.Lock()
-	defer r.connector.mu.Unlock()
-	for _, piece := range r.connector.sent {
+}
+
+func (c *chatter) wantEachAnswered() {
+	answered := map[string]bool{}
+	c.connector.mu.Lock()
+	defer c.connector.mu.Unlock()
+	for _, piece := range c.connector.sent {
 		for _, id := range piece.To {
-			if asked[id] {
-				t.Errorf("%s is answered twice", id)
+			if answered[id] {
+				c.t.Errorf("%s is answered twice", id)
 			}
-			asked[id] = true
+			answered[id] = true
 			if strings.Contains(piece.Text, "disk") {
-				t.Errorf("told: %s", piece.Text)
+				c.t.Errorf("sent: %s", piece.Text)
 			}
 		}
 	}
-	for _, m := range said {
-		if m.Addressed && !asked[m.ID] {
-			t.Errorf("%s is never answered", m.ID)
+	for _, m := range c.said {
+		if m.Addressed && !answered[m.ID] {
+			c.t.Errorf("%s is never answered", m.ID)
 		}
 	}
 }

@@ -78,39 +78,41 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error)
 			return c.finish(ctx, r, r.failed(c.spell(sentence(errInterrupted))))
 		}
 		resp, err := c.respond(ctx, r, other)
-		if err != nil && c.hub.ctx.Err() != nil { // shutting down: the turn waits for the next start
-			r.writer.Cancel()
-			return c.hub.ctx.Err()
-		}
 		if err == nil && r.empty(resp) {
 			err = errEmpty
 		}
-		if err == nil {
-			c.hub.metrics.answered()
-			step.Add(answered)
-			if c.failures.end(learnt) {
-				c.log.Info("turns_recovered")
-			}
-			return c.finish(ctx, r, r.answered(c.next(), resp))
-		}
-		if c.isTask() && (errors.Is(err, errPart) || errors.Is(context.Cause(ctx), errStopped)) {
+		switch {
+		case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
+			r.writer.Cancel()
+			return c.hub.ctx.Err()
+		case err == nil:
+			return c.succeed(ctx, r, step, resp)
+		case c.isTask() && (errors.Is(err, errPart) || errors.Is(context.Cause(ctx), errStopped)):
 			step.Add(answered)
 			return c.finishPart(ctx, r)
-		}
-		if errors.Is(context.Cause(ctx), errStopped) {
+		case errors.Is(context.Cause(ctx), errStopped):
 			step.Add(stopped)
 			return c.finish(ctx, r, r.stopped(c.next()))
 		}
 		var provider *llm.Error
-		if errors.As(err, &provider) && provider.Passes() && turn.Attempts < maxAttempts {
-			c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
-			if gone, err := c.tryAgain(r, &turn); gone || err != nil {
-				return err
-			}
-			continue
+		if !errors.As(err, &provider) || !provider.Passes() || turn.Attempts >= maxAttempts {
+			return c.giveUp(ctx, r, step, err)
 		}
-		return c.giveUp(ctx, r, step, err)
+		c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
+		if gone, err := c.tryAgain(r, &turn); gone || err != nil {
+			return err
+		}
 	}
+}
+
+// succeed closes a turn with the model's answer.
+func (c *conversation) succeed(ctx context.Context, r *reply, step *observe.Step, resp llm.Response) error {
+	c.hub.metrics.answered()
+	step.Add(answered)
+	if c.failures.end(r.learnt) {
+		c.log.Info("turns_recovered")
+	}
+	return c.finish(ctx, r, r.answered(c.next(), resp))
 }
 
 // giveUp closes a failed turn with a sentence that says why.
