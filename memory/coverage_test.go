@@ -13,274 +13,307 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// The whole life of a conversation in random order: whatever is begun, stored,
-// applied, hidden, edited, deleted or lost in a crash, each message is always in
-// exactly one place, or gone, and each row tells how many it holds.
+// coverage is a conversation to which everything happens in random order: whatever is started,
+// stored, applied, hidden, edited, deleted or lost in a crash, each message is always in exactly
+// one place, or deleted, and each row knows how many it covers.
+type coverage struct {
+	t   *testing.T
+	dir string
+	s   *Store
+	c   *Conversation
+
+	arrived, edits int
+	taken          int64
+	gone           map[int64]bool // deleted messages
+	memories       *savings
+	jobs, prepared []*coverageJob
+	appliedSets    []compactor.State // the states before those that an undo goes back to
+}
+
+// coverageJob is a compaction on its way.
+type coverageJob struct {
+	compactor.Job
+	from, to int64
+	touched  bool // one of its messages has changed since it started
+	undone   bool // something was undone since
+	children []int64
+	drafts   map[string]int64 // what it will save, of a worker's
+}
+
 func TestCoverage(t *testing.T) {
-	dir := t.TempDir()
-	s, err := Open(ctx, Options{Dir: dir})
-	if err != nil {
+	all := coverage{t: t, dir: t.TempDir()}
+	var err error
+	if all.s, err = Open(ctx, Options{Dir: all.dir}); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { s.Close() }()
+	defer func() { all.s.Close() }()
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		c := find(t, s, fmt.Sprintf("terminal:%d", round))
-		arrived, taken := 0, int64(0)
-		edits, gone := 0, make(map[int64]bool) // what was deleted
-		type work struct {
-			compactor.Job
-			from, to int64
-			touched  bool // one of its messages has changed since it was begun
-			undone   bool // something was undone since
-			children []int64
-			drafts   map[string]int64 // what it will save, of a worker's
-		}
-		memories := newSavings()
-		var jobs, prepared []*work
-		var appliedSets []compactor.State // the states before those that an undo goes back to
-		between := func(name string) (from, to int64) {
-			a, b := rapid.Int64Range(1, taken).Draw(rt, name+" from"), rapid.Int64Range(1, taken).Draw(rt, name+" to")
-			return min(a, b), max(a, b)
-		}
-		touch := func(n int64, changed bool) {
-			over := func(w *work) bool { return changed && w.from <= n && n <= w.to }
-			for _, j := range jobs {
-				j.touched = j.touched || over(j)
-			}
-			prepared = slices.DeleteFunc(prepared, over)
-		}
-		start := func(w work, by compactor.By) {
-			if by == worker {
-				w.drafts = make(map[string]int64)
-				if w.Tools(20); !gone[w.to] {
-					w.drafts[memories.draft(rt, w, w.to)] = w.to
-				}
-			}
-			jobs = append(jobs, &w)
-		}
-		preparedIDs := func() (list []int64) {
-			for _, w := range prepared {
-				list = append(list, w.ID())
-			}
-			slices.Sort(list)
-			return list
-		}
-		store := func(rt *rapid.T) {
-			if len(jobs) == 0 {
-				return
-			}
-			j := jobs[len(jobs)-1]
-			jobs = jobs[:len(jobs)-1]
-			for _, child := range j.children { // what it folds has left the view meanwhile
-				j.touched = j.touched || number(t, c.store, "SELECT state NOT IN ('prepared', 'applied', 'rolled_up') FROM compactions WHERE id = ?", child) == 1
-			}
-			fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
-			if err != nil {
-				rt.Fatal(err)
-			}
-			if !j.touched {
-				prepared = append(prepared, j)
-			}
-			var want []string
-			if j.drafts != nil && !j.touched {
-				want = memories.store(j.from, j.to, j.drafts)
-			}
-			if len(fresh) != len(want) {
-				rt.Fatalf("new memories are %v, should be %v", fresh, want)
-			}
-		}
-		applyRows := func(rt *rapid.T) {
-			before := peek(rt, c)
-			cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
-			if len(prepared) == 0 {
-				cleared = 0 // by itself it would be a change of its own
-			}
-			mustApply := len(prepared) == 1 && prepared[0].children != nil && !prepared[0].undone && tiled(before, prepared[0].from, prepared[0].to, prepared[0].children)
-			rows := preparedIDs()
-			if _, applied := applyAndClear(rt, c, cleared, rows...); mustApply && applied[0].State != compactor.Applied {
-				rt.Fatalf("the fold of %d to %d is %s, and stands in the place of %s", prepared[0].from, prepared[0].to, applied[0].State, shape(before.Head.Stack))
-			}
-			after := peek(rt, c)
-			prepared = slices.DeleteFunc(prepared, func(w *work) bool { return !slices.Contains(ids(after.Prepared), w.ID()) })
-			if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) { // what was applied before the session with it, or by itself, is not undone
-				appliedSets = append(appliedSets, before)
-			} else if reflect.DeepEqual(after.Head.Earlier, before.Head.Earlier) && after.Head.Version != before.Head.Version {
-				rt.Fatalf("nothing applied, and the head has changed from %+v to %+v", before.Head, after.Head)
-			}
-		}
+		m := &coverage{t: t, dir: all.dir, s: all.s, gone: make(map[int64]bool), memories: newSavings()}
+		m.c = find(t, m.s, fmt.Sprintf("terminal:%d", round))
+		defer func() { all.s = m.s }()
 		rt.Repeat(map[string]func(*rapid.T){
-			"deliver": func(rt *rapid.T) {
-				for range rapid.IntRange(1, 5).Draw(rt, "messages") {
-					arrived++
-					deliverOnly(t, c, said(arrived, "text"))
-				}
-			},
-			"deliver again": func(rt *rapid.T) {
-				if arrived == 0 {
-					return
-				}
-				n := rapid.IntRange(1, arrived).Draw(rt, "message")
-				if r, err := c.Inbox().Deliver(ctx, said(n, "text")); err != nil || r.Fresh {
-					rt.Fatalf("message %d came again: %+v, %v", n, r, err)
-				}
-			},
-			"take up": func(rt *rapid.T) {
-				some, err := c.Inbox().TakeUp(ctx, All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
-				if err != nil {
-					rt.Fatal(err)
-				}
-				taken += int64(len(some))
-			},
-			"begin": func(rt *rapid.T) {
-				if taken == 0 {
-					return
-				}
-				from, to := between("span")
-				by := rapid.SampledFrom([]compactor.By{worker, extractive}).Draw(rt, "by")
-				start(work{Job: begin(t, c, leaf, by, from, to), from: from, to: to}, by)
-			},
-			"begin a fold": func(rt *rapid.T) {
-				stack := load(t, c).Head.Stack
-				jobs = nil // load has failed what was running
-				if len(stack) < 2 {
-					return
-				}
-				first := rapid.IntRange(0, len(stack)-2).Draw(rt, "first")
-				children := stack[first : first+2]
-				by := rapid.SampledFrom([]compactor.By{worker, extractive}).Draw(rt, "by")
-				from, to := children[0].From, children[1].To
-				start(work{Job: begin(t, c, rollup, by, from, to, ids(children)...), from: from, to: to, children: ids(children)}, by)
-				if len(prepared) == 0 && rapid.Bool().Draw(rt, "at once") {
-					store(rt)
-					applyRows(rt)
-				}
-			},
-			"store": store,
-			"apply": applyRows,
-			"undo": func(rt *rapid.T) {
-				l := latest(rt, c)
-				if l.Why != "" {
-					if len(appliedSets) > 0 {
-						rt.Fatalf("undo of %+v", l)
-					}
-					return
-				}
-				undo(rt, c)
-				for _, w := range slices.Concat(jobs, prepared) {
-					w.undone = true
-				}
-				for _, j := range jobs { // it would hide again what people want to see
-					j.touched = j.touched || slices.ContainsFunc(l.Rows, func(row compactor.Compaction) bool { return row.From <= j.to && j.from <= row.To })
-				}
-				prepared = slices.DeleteFunc(prepared, func(w *work) bool { // they would hide it again
-					return slices.ContainsFunc(l.Rows, func(row compactor.Compaction) bool { return row.From <= w.to && w.from <= row.To })
-				})
-				if len(appliedSets) == 0 {
-					return
-				}
-				was, is := appliedSets[len(appliedSets)-1], peek(rt, c)
-				appliedSets = appliedSets[:len(appliedSets)-1]
-				if !reflect.DeepEqual(is.Head.Stack, was.Head.Stack) || is.Head.ClearedTo != was.Head.ClearedTo ||
-					len(is.Messages) < len(was.Messages) || len(was.Messages) > 0 && !reflect.DeepEqual(is.Messages[:len(was.Messages)], was.Messages) {
-					rt.Fatalf("before the compaction\n%+v\nafter it was undone\n%+v", was, is)
-				}
-			},
-			"emergency": func(rt *rapid.T) {
-				verbatim := load(t, c).Messages
-				jobs = nil
-				if len(verbatim) == 0 {
-					return
-				}
-				n := 1 // neighbours, from the oldest on
-				for n < len(verbatim) && verbatim[n].Seq == verbatim[n-1].Seq+1 {
-					n++
-				}
-				n = rapid.IntRange(1, n).Draw(rt, "messages")
-				hide(t, c, verbatim[0].Seq, verbatim[n-1].Seq)
-				appliedSets = nil
-			},
-			"new": func(rt *rapid.T) {
-				if rapid.IntRange(0, 2).Draw(rt, "rarely") > 0 {
-					return
-				}
-				start := peek(t, c).Head.Start
-				head, started := startSession(rt, c)
-				left := 0
-				for n := start; n <= taken; n++ {
-					if !gone[n] {
-						left++
-					}
-				}
-				if started != (left > 0) || started && head.Start != taken+1 {
-					rt.Fatalf("a new session: %v, at %d, with %d messages in the one before", started, head.Start, left)
-				}
-				if started {
-					appliedSets = nil
-				}
-			},
-			"edit": func(rt *rapid.T) {
-				if taken == 0 {
-					return
-				}
-				n := rapid.Int64Range(1, taken).Draw(rt, "message")
-				edits++
-				m := said(int(n), fmt.Sprint("text ", edits))
-				m.Time = m.Time.AddDate(0, 0, edits)
-				if seq, changed, err := c.Transcript().Edit(ctx, m); err != nil || changed == gone[n] || changed && seq != n {
-					rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, gone[n])
-				}
-				appliedSets = nil
-				touch(n, !gone[n])
-			},
-			"delete": func(rt *rapid.T) {
-				if taken == 0 {
-					return
-				}
-				n := rapid.Int64Range(1, taken).Draw(rt, "message")
-				if deleted := remove(rt, c, int(n)); (len(deleted) == 1) == gone[n] {
-					rt.Fatalf("deleted are %v, before: %v", deleted, gone)
-				}
-				touch(n, !gone[n])
-				gone[n], appliedSets = true, nil
-				memories.forget(n)
-			},
-			"crash": func(rt *rapid.T) {
-				if rapid.IntRange(0, 4).Draw(rt, "rarely") > 0 {
-					return
-				}
-				state := load(t, c)
-				if err := s.Close(); err != nil {
-					rt.Fatal(err)
-				}
-				if s, err = Open(ctx, Options{Dir: dir}); err != nil {
-					rt.Fatal(err)
-				}
-				c, jobs = find(t, s, c.Name()), nil
-				if again := load(t, c); !reflect.DeepEqual(state, again) {
-					rt.Fatalf("before: %+v\nafter: %+v", state, again)
-				}
-			},
-			"": func(rt *rapid.T) {
-				state := peek(t, c)
-				left, covered := int(taken)-len(gone), 0
-				for _, row := range active(state.Head) {
-					covered += row.Messages
-				}
-				counts, err := c.Transcript().Counts(ctx)
-				if err != nil || counts.Messages != left || counts.Waiting != arrived-int(taken) {
-					rt.Fatalf("%d arrived, %d taken up, counted %+v, %v", arrived, taken, counts, err)
-				}
-				if covered+len(state.Messages) != left {
-					rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), left, shape(state.Head.Stack))
-				}
-				if !slices.Equal(ids(state.Prepared), preparedIDs()) {
-					rt.Fatalf("prepared are %v, not %v", state.Prepared, prepared)
-				}
-				memories.check(rt, c)
-			},
+			"deliver": m.deliver, "deliver again": m.deliverAgain, "take up": m.takeUp, "begin": m.begin,
+			"begin a fold": m.beginFold, "store": m.store, "apply": m.apply, "undo": m.undo, "emergency": m.emergency,
+			"new": m.newSession, "edit": m.edit, "delete": m.remove, "crash": m.crash, "": m.check,
 		})
-		checkCoverage(rt, c)
+		checkCoverage(rt, m.c)
 	})
+}
+
+func (m *coverage) between(rt *rapid.T, name string) (from, to int64) {
+	a, b := rapid.Int64Range(1, m.taken).Draw(rt, name+" from"), rapid.Int64Range(1, m.taken).Draw(rt, name+" to")
+	return min(a, b), max(a, b)
+}
+
+func (m *coverage) touch(n int64, changed bool) {
+	over := func(w *coverageJob) bool { return changed && w.from <= n && n <= w.to }
+	for _, j := range m.jobs {
+		j.touched = j.touched || over(j)
+	}
+	m.prepared = slices.DeleteFunc(m.prepared, over)
+}
+
+func (m *coverage) start(rt *rapid.T, w coverageJob, by compactor.By) {
+	if by == worker {
+		w.drafts = make(map[string]int64)
+		if w.Tools(20); !m.gone[w.to] {
+			w.drafts[m.memories.draft(rt, w, w.to)] = w.to
+		}
+	}
+	m.jobs = append(m.jobs, &w)
+}
+
+func (m *coverage) preparedIDs() (list []int64) {
+	for _, w := range m.prepared {
+		list = append(list, w.ID())
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (m *coverage) deliver(rt *rapid.T) {
+	for range rapid.IntRange(1, 5).Draw(rt, "messages") {
+		m.arrived++
+		deliverOnly(m.t, m.c, said(m.arrived, "text"))
+	}
+}
+
+func (m *coverage) deliverAgain(rt *rapid.T) {
+	if m.arrived == 0 {
+		return
+	}
+	n := rapid.IntRange(1, m.arrived).Draw(rt, "message")
+	if r, err := m.c.Inbox().Deliver(ctx, said(n, "text")); err != nil || r.Fresh {
+		rt.Fatalf("message %d came again: %+v, %v", n, r, err)
+	}
+}
+
+func (m *coverage) takeUp(rt *rapid.T) {
+	some, err := m.c.Inbox().TakeUp(ctx, All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	m.taken += int64(len(some))
+}
+
+func (m *coverage) begin(rt *rapid.T) {
+	if m.taken == 0 {
+		return
+	}
+	from, to := m.between(rt, "span")
+	by := rapid.SampledFrom([]compactor.By{worker, extractive}).Draw(rt, "by")
+	m.start(rt, coverageJob{Job: begin(m.t, m.c, leaf, by, from, to), from: from, to: to}, by)
+}
+
+func (m *coverage) beginFold(rt *rapid.T) {
+	stack := load(m.t, m.c).Head.Stack
+	m.jobs = nil // load has failed what was running
+	if len(stack) < 2 {
+		return
+	}
+	first := rapid.IntRange(0, len(stack)-2).Draw(rt, "first")
+	children := stack[first : first+2]
+	by := rapid.SampledFrom([]compactor.By{worker, extractive}).Draw(rt, "by")
+	from, to := children[0].From, children[1].To
+	m.start(rt, coverageJob{Job: begin(m.t, m.c, rollup, by, from, to, ids(children)...), from: from, to: to, children: ids(children)}, by)
+	if len(m.prepared) == 0 && rapid.Bool().Draw(rt, "at once") {
+		m.store(rt)
+		m.apply(rt)
+	}
+}
+
+func (m *coverage) store(rt *rapid.T) {
+	if len(m.jobs) == 0 {
+		return
+	}
+	j := m.jobs[len(m.jobs)-1]
+	m.jobs = m.jobs[:len(m.jobs)-1]
+	for _, child := range j.children { // a child may have left the view since it started
+		j.touched = j.touched || number(m.t, m.c.store, "SELECT state NOT IN ('prepared', 'applied', 'rolled_up') FROM compactions WHERE id = ?", child) == 1
+	}
+	fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if !j.touched {
+		m.prepared = append(m.prepared, j)
+	}
+	var want []string
+	if j.drafts != nil && !j.touched {
+		want = m.memories.store(j.from, j.to, j.drafts)
+	}
+	if len(fresh) != len(want) {
+		rt.Fatalf("new memories are %v, should be %v", fresh, want)
+	}
+}
+
+func (m *coverage) apply(rt *rapid.T) {
+	before := peek(rt, m.c)
+	cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
+	if len(m.prepared) == 0 {
+		cleared = 0 // by itself it would be a change of its own
+	}
+	mustApply := len(m.prepared) == 1 && m.prepared[0].children != nil && !m.prepared[0].undone && tiled(before, m.prepared[0].from, m.prepared[0].to, m.prepared[0].children)
+	rows := m.preparedIDs()
+	if _, applied := applyAndClear(rt, m.c, cleared, rows...); mustApply && applied[0].State != compactor.Applied {
+		rt.Fatalf("the fold of %d to %d is %s, and should replace %s", m.prepared[0].from, m.prepared[0].to, applied[0].State, shape(before.Head.Stack))
+	}
+	after := peek(rt, m.c)
+	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { return !slices.Contains(ids(after.Prepared), w.ID()) })
+	if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) { // what was applied before the session with it, or by itself, is not undone
+		m.appliedSets = append(m.appliedSets, before)
+	} else if reflect.DeepEqual(after.Head.Earlier, before.Head.Earlier) && after.Head.Version != before.Head.Version {
+		rt.Fatalf("nothing applied, and the head has changed from %+v to %+v", before.Head, after.Head)
+	}
+}
+
+func (m *coverage) undo(rt *rapid.T) {
+	l := latest(rt, m.c)
+	if l.Why != "" {
+		if len(m.appliedSets) > 0 {
+			rt.Fatalf("undo of %+v", l)
+		}
+		return
+	}
+	undo(rt, m.c)
+	for _, w := range slices.Concat(m.jobs, m.prepared) {
+		w.undone = true
+	}
+	for _, j := range m.jobs { // it would hide again what people want to see
+		j.touched = j.touched || slices.ContainsFunc(l.Rows, func(row compactor.Compaction) bool { return row.From <= j.to && j.from <= row.To })
+	}
+	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { // they would hide it again
+		return slices.ContainsFunc(l.Rows, func(row compactor.Compaction) bool { return row.From <= w.to && w.from <= row.To })
+	})
+	if len(m.appliedSets) == 0 {
+		return
+	}
+	was, is := m.appliedSets[len(m.appliedSets)-1], peek(rt, m.c)
+	m.appliedSets = m.appliedSets[:len(m.appliedSets)-1]
+	if !reflect.DeepEqual(is.Head.Stack, was.Head.Stack) || is.Head.ClearedTo != was.Head.ClearedTo ||
+		len(is.Messages) < len(was.Messages) || len(was.Messages) > 0 && !reflect.DeepEqual(is.Messages[:len(was.Messages)], was.Messages) {
+		rt.Fatalf("before the compaction\n%+v\nafter it was undone\n%+v", was, is)
+	}
+}
+
+func (m *coverage) emergency(rt *rapid.T) {
+	verbatim := load(m.t, m.c).Messages
+	m.jobs = nil
+	if len(verbatim) == 0 {
+		return
+	}
+	n := 1 // neighbours, from the oldest on
+	for n < len(verbatim) && verbatim[n].Seq == verbatim[n-1].Seq+1 {
+		n++
+	}
+	n = rapid.IntRange(1, n).Draw(rt, "messages")
+	hide(m.t, m.c, verbatim[0].Seq, verbatim[n-1].Seq)
+	m.appliedSets = nil
+}
+
+func (m *coverage) newSession(rt *rapid.T) {
+	if rapid.IntRange(0, 2).Draw(rt, "rarely") > 0 {
+		return
+	}
+	first := peek(m.t, m.c).Head.Start
+	head, started := startSession(rt, m.c)
+	left := 0
+	for n := first; n <= m.taken; n++ {
+		if !m.gone[n] {
+			left++
+		}
+	}
+	if started != (left > 0) || started && head.Start != m.taken+1 {
+		rt.Fatalf("a new session: %v, at %d, with %d messages in the one before", started, head.Start, left)
+	}
+	if started {
+		m.appliedSets = nil
+	}
+}
+
+func (m *coverage) edit(rt *rapid.T) {
+	if m.taken == 0 {
+		return
+	}
+	n := rapid.Int64Range(1, m.taken).Draw(rt, "message")
+	m.edits++
+	now := said(int(n), fmt.Sprint("text ", m.edits))
+	now.Time = now.Time.AddDate(0, 0, m.edits)
+	if seq, changed, err := m.c.Transcript().Edit(ctx, now); err != nil || changed == m.gone[n] || changed && seq != n {
+		rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, m.gone[n])
+	}
+	m.appliedSets = nil
+	m.touch(n, !m.gone[n])
+}
+
+func (m *coverage) remove(rt *rapid.T) {
+	if m.taken == 0 {
+		return
+	}
+	n := rapid.Int64Range(1, m.taken).Draw(rt, "message")
+	if deleted := remove(rt, m.c, int(n)); (len(deleted) == 1) == m.gone[n] {
+		rt.Fatalf("deleted are %v, before: %v", deleted, m.gone)
+	}
+	m.touch(n, !m.gone[n])
+	m.gone[n], m.appliedSets = true, nil
+	m.memories.forget(n)
+}
+
+func (m *coverage) crash(rt *rapid.T) {
+	if rapid.IntRange(0, 4).Draw(rt, "rarely") > 0 {
+		return
+	}
+	state := load(m.t, m.c)
+	err := m.s.Close()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if m.s, err = Open(ctx, Options{Dir: m.dir}); err != nil {
+		rt.Fatal(err)
+	}
+	m.c, m.jobs = find(m.t, m.s, m.c.Name()), nil
+	if again := load(m.t, m.c); !reflect.DeepEqual(state, again) {
+		rt.Fatalf("before: %+v\nafter: %+v", state, again)
+	}
+}
+
+func (m *coverage) check(rt *rapid.T) {
+	state := peek(m.t, m.c)
+	left, covered := int(m.taken)-len(m.gone), 0
+	for _, row := range active(state.Head) {
+		covered += row.Messages
+	}
+	counts, err := m.c.Transcript().Counts(ctx)
+	if err != nil || counts.Messages != left || counts.Waiting != m.arrived-int(m.taken) {
+		rt.Fatalf("%d arrived, %d taken up, counted %+v, %v", m.arrived, m.taken, counts, err)
+	}
+	if covered+len(state.Messages) != left {
+		rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), left, shape(state.Head.Stack))
+	}
+	if !slices.Equal(ids(state.Prepared), m.preparedIDs()) {
+		rt.Fatalf("prepared are %v, not %v", state.Prepared, m.prepared)
+	}
+	m.memories.check(rt, m.c)
 }
