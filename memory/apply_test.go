@@ -18,106 +18,108 @@ const (
 	extractive = compactor.ByExtractive
 )
 
-func TestApplyingRows(t *testing.T) {
-	type prepare func(t *testing.T, c *Conversation) []int64 // returns the rows to be applied
-	active := func(by compactor.By, from, to int64) func(*testing.T, *Conversation) int64 {
-		return func(t *testing.T, c *Conversation) int64 {
-			id := storeSummary(t, c, leaf, by, from, to)
-			applyRows(t, c, id)
-			return id
-		}
+func appliedSummary(by compactor.By, from, to int64) func(*testing.T, *Conversation) int64 {
+	return func(t *testing.T, c *Conversation) int64 {
+		id := storeSummary(t, c, leaf, by, from, to)
+		applyRows(t, c, id)
+		return id
 	}
-	for _, test := range []struct {
-		claim string
-		rows  prepare
-		want  string
-		state compactor.RowState // of the last row
-	}{
-		{"a leaf lands on verbatim messages", func(t *testing.T, c *Conversation) []int64 {
-			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
-		}, "leaf worker 1-5", compactor.Applied},
-		{"a leaf takes the place of the marker that hid its span", func(t *testing.T, c *Conversation) []int64 {
-			id := storeSummary(t, c, leaf, worker, 1, 5)
-			hide(t, c, 1, 5)
-			return []int64{id}
-		}, "leaf worker 1-5", compactor.Applied},
-		{"a leaf splits a marker, and nothing comes back into view", func(t *testing.T, c *Conversation) []int64 {
-			id := storeSummary(t, c, leaf, worker, 4, 6)
-			hide(t, c, 1, 10)
-			return []int64{id}
-		}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", compactor.Applied},
-		{"a leaf trims the markers at both of its ends", func(t *testing.T, c *Conversation) []int64 {
-			id := storeSummary(t, c, leaf, worker, 3, 8)
-			hide(t, c, 1, 4)
-			hide(t, c, 7, 10)
-			return []int64{id}
-		}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", compactor.Applied},
-		{"a leaf heals a built-in summary", func(t *testing.T, c *Conversation) []int64 {
-			active(extractive, 1, 5)(t, c)
-			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
-		}, "leaf worker 1-5", compactor.Applied},
-		{"what is left of a built-in summary goes behind a marker", func(t *testing.T, c *Conversation) []int64 {
-			active(extractive, 1, 6)(t, c)
-			return []int64{storeSummary(t, c, leaf, worker, 3, 9)}
-		}, "placeholder emergency 1-2, leaf worker 3-9", compactor.Applied},
-		{"a leaf is stale where a worker's summary stands", func(t *testing.T, c *Conversation) []int64 {
-			id := storeSummary(t, c, leaf, worker, 1, 9)
-			active(worker, 1, 2)(t, c)
-			return []int64{id}
-		}, "leaf worker 1-2", compactor.Stale},
-		{"a stale leaf takes no marker with it", func(t *testing.T, c *Conversation) []int64 {
-			id := storeSummary(t, c, leaf, worker, 1, 9)
-			hide(t, c, 1, 3)
-			active(worker, 4, 9)(t, c)
-			return []int64{id}
-		}, "placeholder emergency 1-3, leaf worker 4-9", compactor.Stale},
-		{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *Conversation) []int64 {
-			id := storeSummary(t, c, leaf, worker, 1, 5)
-			edit(t, c, 5, "other words")
-			return []int64{id}
-		}, "", compactor.Stale},
-		{"a leaf is stale when one of its messages was deleted", func(t *testing.T, c *Conversation) []int64 {
-			id := storeSummary(t, c, leaf, worker, 1, 5)
-			remove(t, c, 1)
-			return []int64{id}
-		}, "", compactor.Stale},
-		{"an edit before it was read, or beside its span, does no harm", func(t *testing.T, c *Conversation) []int64 {
-			edit(t, c, 3, "other words")
-			id := storeSummary(t, c, leaf, worker, 1, 5)
-			edit(t, c, 6, "other words")
-			return []int64{id}
-		}, "leaf worker 1-5", compactor.Applied},
-		{"a rollup folds its children", func(t *testing.T, c *Conversation) []int64 {
-			a, b := active(worker, 1, 3)(t, c), active(extractive, 4, 6)(t, c)
-			return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
-		}, "rollup worker 1-6", compactor.Applied},
-		{"a rollup lands together with the leaf it folds", func(t *testing.T, c *Conversation) []int64 {
-			a := active(worker, 1, 3)(t, c)
-			b := storeSummary(t, c, leaf, worker, 4, 6)
-			return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, a, b)}
-		}, "rollup worker 1-6", compactor.Applied},
-		{"a rollup folds what is left of a marker that a landing has split", func(t *testing.T, c *Conversation) []int64 {
-			placeholder := hide(t, c, 1, 6).Stack[0].ID
-			b := storeSummary(t, c, leaf, worker, 4, 6)
-			return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, placeholder, b)}
-		}, "rollup worker 1-6", compactor.Applied},
-		{"a rollup is stale when a child was replaced", func(t *testing.T, c *Conversation) []int64 {
-			a, b := active(worker, 1, 3)(t, c), active(extractive, 4, 6)(t, c)
-			id := storeSummary(t, c, rollup, worker, 1, 6, a, b)
-			active(worker, 4, 6)(t, c)
-			return []int64{id}
-		}, "leaf worker 1-3, leaf worker 4-6", compactor.Stale},
-		{"a rollup is stale when its children leave a message uncovered", func(t *testing.T, c *Conversation) []int64 {
-			return []int64{storeSummary(t, c, rollup, worker, 1, 6, active(worker, 1, 3)(t, c))}
-		}, "leaf worker 1-3", compactor.Stale},
-		{"a rollup is stale when a child reaches beyond it", func(t *testing.T, c *Conversation) []int64 {
-			a, b := active(worker, 1, 3)(t, c), active(worker, 4, 7)(t, c)
-			return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
-		}, "leaf worker 1-3, leaf worker 4-7", compactor.Stale},
-		{"a row that is not staged does not land", func(t *testing.T, c *Conversation) []int64 {
-			return []int64{begin(t, c, leaf, worker, 1, 5).ID()}
-		}, "", compactor.Running},
-	} {
+}
+
+var applyCases = []struct {
+	claim string
+	rows  func(t *testing.T, c *Conversation) []int64 // the rows to apply
+	want  string
+	state compactor.RowState // of the last row
+}{
+	{"a leaf lands on verbatim messages", func(t *testing.T, c *Conversation) []int64 {
+		return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
+	}, "leaf worker 1-5", compactor.Applied},
+	{"a leaf takes the place of the marker that hid its span", func(t *testing.T, c *Conversation) []int64 {
+		id := storeSummary(t, c, leaf, worker, 1, 5)
+		hide(t, c, 1, 5)
+		return []int64{id}
+	}, "leaf worker 1-5", compactor.Applied},
+	{"a leaf splits a marker, and nothing comes back into view", func(t *testing.T, c *Conversation) []int64 {
+		id := storeSummary(t, c, leaf, worker, 4, 6)
+		hide(t, c, 1, 10)
+		return []int64{id}
+	}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", compactor.Applied},
+	{"a leaf trims the markers at both of its ends", func(t *testing.T, c *Conversation) []int64 {
+		id := storeSummary(t, c, leaf, worker, 3, 8)
+		hide(t, c, 1, 4)
+		hide(t, c, 7, 10)
+		return []int64{id}
+	}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", compactor.Applied},
+	{"a leaf heals a built-in summary", func(t *testing.T, c *Conversation) []int64 {
+		appliedSummary(extractive, 1, 5)(t, c)
+		return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
+	}, "leaf worker 1-5", compactor.Applied},
+	{"what is left of a built-in summary goes behind a marker", func(t *testing.T, c *Conversation) []int64 {
+		appliedSummary(extractive, 1, 6)(t, c)
+		return []int64{storeSummary(t, c, leaf, worker, 3, 9)}
+	}, "placeholder emergency 1-2, leaf worker 3-9", compactor.Applied},
+	{"a leaf is stale where a worker's summary stands", func(t *testing.T, c *Conversation) []int64 {
+		id := storeSummary(t, c, leaf, worker, 1, 9)
+		appliedSummary(worker, 1, 2)(t, c)
+		return []int64{id}
+	}, "leaf worker 1-2", compactor.Stale},
+	{"a stale leaf takes no marker with it", func(t *testing.T, c *Conversation) []int64 {
+		id := storeSummary(t, c, leaf, worker, 1, 9)
+		hide(t, c, 1, 3)
+		appliedSummary(worker, 4, 9)(t, c)
+		return []int64{id}
+	}, "placeholder emergency 1-3, leaf worker 4-9", compactor.Stale},
+	{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *Conversation) []int64 {
+		id := storeSummary(t, c, leaf, worker, 1, 5)
+		edit(t, c, 5, "other words")
+		return []int64{id}
+	}, "", compactor.Stale},
+	{"a leaf is stale when one of its messages was deleted", func(t *testing.T, c *Conversation) []int64 {
+		id := storeSummary(t, c, leaf, worker, 1, 5)
+		remove(t, c, 1)
+		return []int64{id}
+	}, "", compactor.Stale},
+	{"an edit before it was read, or beside its span, does no harm", func(t *testing.T, c *Conversation) []int64 {
+		edit(t, c, 3, "other words")
+		id := storeSummary(t, c, leaf, worker, 1, 5)
+		edit(t, c, 6, "other words")
+		return []int64{id}
+	}, "leaf worker 1-5", compactor.Applied},
+	{"a rollup folds its children", func(t *testing.T, c *Conversation) []int64 {
+		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(extractive, 4, 6)(t, c)
+		return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
+	}, "rollup worker 1-6", compactor.Applied},
+	{"a rollup lands together with the leaf it folds", func(t *testing.T, c *Conversation) []int64 {
+		a := appliedSummary(worker, 1, 3)(t, c)
+		b := storeSummary(t, c, leaf, worker, 4, 6)
+		return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, a, b)}
+	}, "rollup worker 1-6", compactor.Applied},
+	{"a rollup folds what is left of a marker that a landing has split", func(t *testing.T, c *Conversation) []int64 {
+		placeholder := hide(t, c, 1, 6).Stack[0].ID
+		b := storeSummary(t, c, leaf, worker, 4, 6)
+		return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, placeholder, b)}
+	}, "rollup worker 1-6", compactor.Applied},
+	{"a rollup is stale when a child was replaced", func(t *testing.T, c *Conversation) []int64 {
+		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(extractive, 4, 6)(t, c)
+		id := storeSummary(t, c, rollup, worker, 1, 6, a, b)
+		appliedSummary(worker, 4, 6)(t, c)
+		return []int64{id}
+	}, "leaf worker 1-3, leaf worker 4-6", compactor.Stale},
+	{"a rollup is stale when its children leave a message uncovered", func(t *testing.T, c *Conversation) []int64 {
+		return []int64{storeSummary(t, c, rollup, worker, 1, 6, appliedSummary(worker, 1, 3)(t, c))}
+	}, "leaf worker 1-3", compactor.Stale},
+	{"a rollup is stale when a child reaches beyond it", func(t *testing.T, c *Conversation) []int64 {
+		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(worker, 4, 7)(t, c)
+		return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
+	}, "leaf worker 1-3, leaf worker 4-7", compactor.Stale},
+	{"a row that is not staged does not land", func(t *testing.T, c *Conversation) []int64 {
+		return []int64{begin(t, c, leaf, worker, 1, 5).ID()}
+	}, "", compactor.Running},
+}
+
+func TestApplyingRows(t *testing.T) {
+	for _, test := range applyCases {
 		t.Run(test.claim, func(t *testing.T) {
 			c := imported(t, 12)
 			rows := test.rows(t, c)

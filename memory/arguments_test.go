@@ -10,74 +10,79 @@ import (
 )
 
 // TestLooseArguments: what small models send to memory_save. Message 3 is Bob's, 4 Ann's.
+const (
+	plainArguments  = `"content": "Bob moves to Oslo.", "kind": "decision", "messages": [3]`
+	factArguments   = `"content": "Bob moves to Oslo.", "kind": "decision"`
+	unkindArguments = `"content": "Bob moves to Oslo.", "messages": [3]`
+)
+
+// looseWant is the memory that arguments are read as.
+type looseWant struct {
+	kind       string
+	importance float64
+	from       int64 // the first message it comes from
+	messages   int
+	expires    string
+}
+
 func TestLooseArguments(t *testing.T) {
-	const plain = `"content": "Bob moves to Oslo.", "kind": "decision", "messages": [3]`
-	const facts = `"content": "Bob moves to Oslo.", "kind": "decision"`
-	const unkind = `"content": "Bob moves to Oslo.", "messages": [3]`
-	type want struct {
-		kind       string
-		importance float64
-		from       int64 // the first message it comes from
-		messages   int
-		expires    string
+	as := looseWant{"decision", 0.8, 3, 1, "0001-01-01"}
+	with := func(change func(*looseWant)) looseWant { w := as; change(&w); return w }
+	kind := func(kind string, importance float64) looseWant {
+		return with(func(w *looseWant) { w.kind, w.importance = kind, importance })
 	}
-	as := want{"decision", 0.8, 3, 1, "0001-01-01"}
-	with := func(change func(*want)) want { w := as; change(&w); return w }
-	kind := func(kind string, importance float64) want {
-		return with(func(w *want) { w.kind, w.importance = kind, importance })
-	}
-	importance := func(n float64) want { return with(func(w *want) { w.importance = n }) }
-	messages := func(n int) want { return with(func(w *want) { w.messages = n }) }
-	expires := func(day string) want { return with(func(w *want) { w.expires = day }) }
-	for arguments, want := range map[string]want{
-		`{` + facts + `, "messages": ["3"]}`:                                               as,
-		`{` + facts + `, "messages": "3"}`:                                                 as,
-		`{` + facts + `, "messages": "#3"}`:                                                as,
-		`{` + facts + `, "messages": ["#3"]}`:                                              as,
-		`{` + facts + `, "messages": 3}`:                                                   as,
-		`{` + facts + `, "messages": [3.0]}`:                                               as,
-		`{` + facts + `, "message": 3}`:                                                    as,
-		`{` + facts + `, "messages": "[3]"}`:                                               as,
-		`{` + facts + `, "messages": "message #3"}`:                                        as,
-		`{` + facts + `, "messages": "3-5"}`:                                               messages(3),
-		`{` + facts + `, "messages": ["#3 – #5"]}`:                                         messages(3),
-		`{` + facts + `, "messages": "3, 4 and 6"}`:                                        messages(3),
-		`{` + facts + `, "messages": [3, 9999]}`:                                           as,
-		`{` + plain + `, "importance": 8}`:                                                 as,
-		`{` + plain + `, "importance": "8/10"}`:                                            as,
-		`{` + plain + `, "importance": "80%"}`:                                             as,
-		`{` + plain + `, "importance": "0.8"}`:                                             as,
-		`{` + plain + `, "importance": "high"}`:                                            as,
-		`{` + plain + `, "importance": "Low"}`:                                             importance(0.3),
-		`{` + plain + `, "importance": 1}`:                                                 importance(1),
-		`{` + plain + `, "importance": null}`:                                              as,
-		`{` + unkind + `, "kind": "Decision"}`:                                             as,
-		`{` + unkind + `, "kind": "preferences"}`:                                          kind("preference", 0.7),
-		`{` + unkind + `, "kind": "Fact "}`:                                                kind("fact", 0.6),
-		`{` + unkind + `, "kind": "to-do"}`:                                                kind("todo", 0.8),
-		`{` + unkind + `, "kind": "identities"}`:                                           kind("identity", 1),
-		`{` + unkind + `, "kind": ["event"]}`:                                              kind("event", 0.4),
-		`{` + unkind + `, "kind": "Person"}`:                                               kind("identity", 1),
-		`{` + unkind + `}`:                                                                 kind("fact", 0.6),
-		`{` + plain + `, "about": "user"}`:                                                 as,
-		`{` + plain + `, "about": "The User"}`:                                             as,
-		`{` + plain + `, "about": "me"}`:                                                   as,
-		`{` + plain + `, "about": "@bob"}`:                                                 as,
-		`{` + plain + `, "about": ["Bob"]}`:                                                as,
-		`{` + plain + `, "about": null, "supersedes": null}`:                               as,
-		`{` + plain + `, "supersedes": ""}`:                                                as,
-		`{` + plain + `, "supersedes": "none"}`:                                            as,
-		`{` + plain + `, "supersedes": "#0"}`:                                              as,
-		`{` + plain + `, "expires": "never"}`:                                              as,
-		`{` + plain + `, "expires": ""}`:                                                   as,
-		`{` + plain + `, "expires": null}`:                                                 as,
-		`{` + plain + `, "expires": "in 2 weeks"}`:                                         expires("2999-03-15"),
-		`{` + plain + `, "expires": "a month"}`:                                            expires("2999-03-31"),
-		`{` + plain + `, "expires": "in 3d"}`:                                              expires("2999-03-04"),
-		`{` + plain + `, "expires": "2999-05-08T15:00:00+02:00"}`:                          expires("2999-05-08"),
-		`{` + plain + `, "expires": "Wed, 08 May 2999 15:00:00 GMT"}`:                      expires("2999-05-08"),
-		`{` + plain + `, "expires": "8 May 2999"}`:                                         expires("2999-05-09"),
-		`{` + plain + `, "expires": "May 2999"}`:                                           expires("2999-06-01"),
+	importance := func(n float64) looseWant { return with(func(w *looseWant) { w.importance = n }) }
+	messages := func(n int) looseWant { return with(func(w *looseWant) { w.messages = n }) }
+	expires := func(day string) looseWant { return with(func(w *looseWant) { w.expires = day }) }
+	for arguments, want := range map[string]looseWant{
+		`{` + factArguments + `, "messages": ["3"]}`:                                       as,
+		`{` + factArguments + `, "messages": "3"}`:                                         as,
+		`{` + factArguments + `, "messages": "#3"}`:                                        as,
+		`{` + factArguments + `, "messages": ["#3"]}`:                                      as,
+		`{` + factArguments + `, "messages": 3}`:                                           as,
+		`{` + factArguments + `, "messages": [3.0]}`:                                       as,
+		`{` + factArguments + `, "message": 3}`:                                            as,
+		`{` + factArguments + `, "messages": "[3]"}`:                                       as,
+		`{` + factArguments + `, "messages": "message #3"}`:                                as,
+		`{` + factArguments + `, "messages": "3-5"}`:                                       messages(3),
+		`{` + factArguments + `, "messages": ["#3 – #5"]}`:                                 messages(3),
+		`{` + factArguments + `, "messages": "3, 4 and 6"}`:                                messages(3),
+		`{` + factArguments + `, "messages": [3, 9999]}`:                                   as,
+		`{` + plainArguments + `, "importance": 8}`:                                        as,
+		`{` + plainArguments + `, "importance": "8/10"}`:                                   as,
+		`{` + plainArguments + `, "importance": "80%"}`:                                    as,
+		`{` + plainArguments + `, "importance": "0.8"}`:                                    as,
+		`{` + plainArguments + `, "importance": "high"}`:                                   as,
+		`{` + plainArguments + `, "importance": "Low"}`:                                    importance(0.3),
+		`{` + plainArguments + `, "importance": 1}`:                                        importance(1),
+		`{` + plainArguments + `, "importance": null}`:                                     as,
+		`{` + unkindArguments + `, "kind": "Decision"}`:                                    as,
+		`{` + unkindArguments + `, "kind": "preferences"}`:                                 kind("preference", 0.7),
+		`{` + unkindArguments + `, "kind": "Fact "}`:                                       kind("fact", 0.6),
+		`{` + unkindArguments + `, "kind": "to-do"}`:                                       kind("todo", 0.8),
+		`{` + unkindArguments + `, "kind": "identities"}`:                                  kind("identity", 1),
+		`{` + unkindArguments + `, "kind": ["event"]}`:                                     kind("event", 0.4),
+		`{` + unkindArguments + `, "kind": "Person"}`:                                      kind("identity", 1),
+		`{` + unkindArguments + `}`:                                                        kind("fact", 0.6),
+		`{` + plainArguments + `, "about": "user"}`:                                        as,
+		`{` + plainArguments + `, "about": "The User"}`:                                    as,
+		`{` + plainArguments + `, "about": "me"}`:                                          as,
+		`{` + plainArguments + `, "about": "@bob"}`:                                        as,
+		`{` + plainArguments + `, "about": ["Bob"]}`:                                       as,
+		`{` + plainArguments + `, "about": null, "supersedes": null}`:                      as,
+		`{` + plainArguments + `, "supersedes": ""}`:                                       as,
+		`{` + plainArguments + `, "supersedes": "none"}`:                                   as,
+		`{` + plainArguments + `, "supersedes": "#0"}`:                                     as,
+		`{` + plainArguments + `, "expires": "never"}`:                                     as,
+		`{` + plainArguments + `, "expires": ""}`:                                          as,
+		`{` + plainArguments + `, "expires": null}`:                                        as,
+		`{` + plainArguments + `, "expires": "in 2 weeks"}`:                                expires("2999-03-15"),
+		`{` + plainArguments + `, "expires": "a month"}`:                                   expires("2999-03-31"),
+		`{` + plainArguments + `, "expires": "in 3d"}`:                                     expires("2999-03-04"),
+		`{` + plainArguments + `, "expires": "2999-05-08T15:00:00+02:00"}`:                 expires("2999-05-08"),
+		`{` + plainArguments + `, "expires": "Wed, 08 May 2999 15:00:00 GMT"}`:             expires("2999-05-08"),
+		`{` + plainArguments + `, "expires": "8 May 2999"}`:                                expires("2999-05-09"),
+		`{` + plainArguments + `, "expires": "May 2999"}`:                                  expires("2999-06-01"),
 		`{"text": "Bob moves to Oslo.", "kind": "decision", "messages": [3]}`:              as,
 		`{"memory": "Bob moves to Oslo.", "kind": "decision", "messages": [3]}`:            as,
 		`"{\"content\": \"Bob moves to Oslo.\", \"type\": \"decision\", \"messages\": 3}"`: as,

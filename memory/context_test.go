@@ -32,31 +32,33 @@ func contextsOf(t *testing.T, c *Conversation) map[int64]string {
 	return shown
 }
 
+func withContext(t *testing.T) (*Conversation, Memory) {
+	c := newConversation(t)
+	deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
+	kept, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, c, asking(3, "what do I play?"))
+	answerUnder(t, c, 3, compactor.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, load(t, c).Head.Version)
+	if got := load(t, c).Contexts; len(got) != 1 || got[0].Seq != 3 || got[0].Text != "time: now" ||
+		!slices.Equal(got[0].Messages, []int64{1}) || !slices.Equal(got[0].Memories, []int64{kept.ID}) {
+		t.Fatalf("stored are %+v", got)
+	}
+	return c, kept
+}
+
+func wantNoContext(t *testing.T, c *Conversation) {
+	t.Helper()
+	check.Equal(t, "shown", len(contextsOf(t, c)), 0)
+	if n := number(t, c.store, "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
 func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
-	setup := func(t *testing.T) (*Conversation, Memory) {
-		c := newConversation(t)
-		deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
-		kept, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
-		if err != nil {
-			t.Fatal(err)
-		}
-		deliver(t, c, asking(3, "what do I play?"))
-		answerUnder(t, c, 3, compactor.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, load(t, c).Head.Version)
-		if got := load(t, c).Contexts; len(got) != 1 || got[0].Seq != 3 || got[0].Text != "time: now" ||
-			!slices.Equal(got[0].Messages, []int64{1}) || !slices.Equal(got[0].Memories, []int64{kept.ID}) {
-			t.Fatalf("stored are %+v", got)
-		}
-		return c, kept
-	}
-	gone := func(t *testing.T, c *Conversation) {
-		t.Helper()
-		check.Equal(t, "shown", len(contextsOf(t, c)), 0)
-		if n := number(t, c.store, "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"); n != 0 {
-			t.Errorf("%d rows are left", n)
-		}
-	}
 	t.Run("it outlasts another turn", func(t *testing.T) {
-		c, _ := setup(t)
+		c, _ := withContext(t)
 		deliver(t, c, asking(5, "and you?"))
 		answerUnder(t, c, 5, compactor.Context{Text: "time: later"}, load(t, c).Head.Version)
 		if got := contextsOf(t, c); len(got) != 2 || got[5] != "time: later" {
@@ -64,23 +66,23 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 		}
 	})
 	t.Run("a summary ends it", func(t *testing.T) {
-		c, _ := setup(t)
+		c, _ := withContext(t)
 		applyRows(t, c, storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
-		gone(t, c)
+		wantNoContext(t, c)
 	})
 	t.Run("a deletion of anything ends it", func(t *testing.T) {
-		c, _ := setup(t)
+		c, _ := withContext(t)
 		remove(t, c, 1)
-		gone(t, c)
+		wantNoContext(t, c)
 	})
 	t.Run("an edit ends it", func(t *testing.T) {
-		c, _ := setup(t)
+		c, _ := withContext(t)
 		edit(t, c, 2, "c")
-		gone(t, c)
+		wantNoContext(t, c)
 	})
 	t.Run("it goes when a memory that it quotes is forgotten or purged, in another conversation too", func(t *testing.T) {
 		for _, what := range []string{"forget", "purge"} {
-			c, kept := setup(t)
+			c, kept := withContext(t)
 			other := find(t, c.store, "terminal:elsewhere")
 			deliver(t, other, asking(1, "who plays?"))
 			answerUnder(t, other, 1, compactor.Context{Text: "Ann plays", Memories: []int64{kept.ID}}, load(t, other).Head.Version)
@@ -92,41 +94,44 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 				do = c.store.Memories().Purge
 			}
 			check.NoError(t, do(ctx, kept.ID))
-			gone(t, c)
-			gone(t, other)
+			wantNoContext(t, c)
+			wantNoContext(t, other)
 			if !slices.Equal(told[other.name], []int64{1}) || load(t, other).Head.Version == before {
 				t.Errorf("%s: who watches is told of %v", what, told)
 			}
 		}
 	})
+}
+
+func TestWhichContextIsNotStored(t *testing.T) {
 	t.Run("under another head than it was shown with it is not stored", func(t *testing.T) {
-		c, _ := setup(t)
+		c, _ := withContext(t)
 		was := load(t, c).Head.Version
 		deliver(t, c, asking(5, "and you?"))
 		applyRows(t, c, storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
 		answerUnder(t, c, 5, compactor.Context{Text: "time: later"}, was)
-		gone(t, c)
+		wantNoContext(t, c)
 	})
 	t.Run("nor if what it quotes was deleted while the turn ran", func(t *testing.T) {
-		c, kept := setup(t)
+		c, kept := withContext(t)
 		deliver(t, c, asking(5, "and you?"))
 		remove(t, c, 1)
 		now := load(t, c).Head.Version
 		answerUnder(t, c, 5, compactor.Context{Text: "you play the theremin", Messages: []int64{1}}, now)
-		gone(t, c)
+		wantNoContext(t, c)
 		deliver(t, c, asking(7, "and you?"))
 		answerUnder(t, c, 7, compactor.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now)
-		gone(t, c)
+		wantNoContext(t, c)
 	})
 	t.Run("nor if a memory that it quotes was forgotten while the turn ran", func(t *testing.T) {
-		c, kept := setup(t)
+		c, kept := withContext(t)
 		deliver(t, c, asking(5, "and you?"))
 		check.NoError(t, c.Memories().Forget(ctx, kept.ID))
 		answerUnder(t, c, 5, compactor.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, load(t, c).Head.Version)
-		gone(t, c)
+		wantNoContext(t, c)
 	})
 	t.Run("an answer reports whether it was stored", func(t *testing.T) {
-		c, kept := setup(t)
+		c, kept := withContext(t)
 		answer := func(asked int64, made compactor.Context, version int64) bool {
 			t.Helper()
 			deliver(t, c, asking(int(asked), "and you?"))
@@ -148,7 +153,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 		}
 	})
 	t.Run("who watches is told if a purged memory was quoted in its own conversation", func(t *testing.T) {
-		c, kept := setup(t)
+		c, kept := withContext(t)
 		told := map[string][]int64{}
 		c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
 		before := load(t, c).Head.Version
@@ -158,9 +163,9 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 		}
 	})
 	t.Run("a conversation that is purged leaves none", func(t *testing.T) {
-		c, _ := setup(t)
+		c, _ := withContext(t)
 		check.NoError(t, c.Privacy().Purge(ctx))
-		gone(t, c)
+		wantNoContext(t, c)
 	})
 }
 

@@ -74,6 +74,9 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		wantNoSecret(t, b)
 	})
+}
+
+func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 	t.Run("a memory that is purged goes out of what searches found, also where it was said", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		c := find(t, s, "terminal:general")

@@ -78,6 +78,9 @@ func TestDelete(t *testing.T) {
 			t.Errorf("deleted again: %v", again)
 		}
 	})
+}
+
+func TestDeletingAmongOtherMessages(t *testing.T) {
 	t.Run("ids that are not known are passed over and not remembered", func(t *testing.T) {
 		c := newConversation(t)
 		before := dump(t, c.store)

@@ -33,12 +33,13 @@ func recalled(t *testing.T, c *Conversation, query string) []int64 {
 	return list
 }
 
+func editedLater(n int, text string, hours int) Inbound {
+	m := said(n, text)
+	m.Time = day.Add(time.Duration(hours) * time.Hour)
+	return m
+}
+
 func TestEdit(t *testing.T) {
-	after := func(n int, text string, hours int) Inbound {
-		m := said(n, text)
-		m.Time = day.Add(time.Duration(hours) * time.Hour)
-		return m
-	}
 	t.Run("one that waits is taken up in its new form, as what it was", func(t *testing.T) {
 		c := newConversation(t)
 		m := said(1, "buy mlik")
@@ -79,7 +80,7 @@ func TestEdit(t *testing.T) {
 			for _, test := range []struct {
 				m    Inbound
 				want bool
-			}{{after(1, "third", 3), true}, {after(1, "second", 2), false}, {after(1, "third", 3), false}, {after(1, "fourth", 4), true}} {
+			}{{editedLater(1, "third", 3), true}, {editedLater(1, "second", 2), false}, {editedLater(1, "third", 3), false}, {editedLater(1, "fourth", 4), true}} {
 				if _, changed, err := c.Transcript().Edit(ctx, test.m); changed != test.want || err != nil {
 					t.Errorf("waits %v: %q changed %v, %v", waits, test.m.Text, changed, err)
 				}
@@ -97,13 +98,16 @@ func TestEdit(t *testing.T) {
 		deliverOnly(t, c, said(1, "first"))
 		check.Equal(t, "took up", deliver(t, c)[0].Text, "second")
 	})
+}
+
+func TestWhatNoEditChanges(t *testing.T) {
 	t.Run("one that says the same changes nothing", func(t *testing.T) {
 		c := newConversation(t)
 		deliverOnly(t, c, said(1, "a"), incomplete(2, "b"))
 		deliver(t, c)
 		before := version(t, c)
 		for n, text := range map[int]string{1: "a", 2: "b"} {
-			if _, changed, err := c.Transcript().Edit(ctx, after(n, text, 1)); changed || err != nil {
+			if _, changed, err := c.Transcript().Edit(ctx, editedLater(n, text, 1)); changed || err != nil {
 				t.Errorf("message %d: %v, %v", n, changed, err)
 			}
 		}
@@ -121,13 +125,13 @@ func TestEdit(t *testing.T) {
 		other := find(t, c.store, "terminal:other")
 		before := dump(t, c.store)
 		for _, id := range []string{"m9", "reply-2", "m3"} {
-			m := after(1, "other words", 1)
+			m := editedLater(1, "other words", 1)
 			m.ID = id
 			if seq, changed, err := c.Transcript().Edit(ctx, m); seq != 0 || changed || err != nil {
 				t.Errorf("%s: %d, %v, %v", id, seq, changed, err)
 			}
 		}
-		if seq, changed, err := other.Transcript().Edit(ctx, after(1, "other words", 1)); seq != 0 || changed || err != nil {
+		if seq, changed, err := other.Transcript().Edit(ctx, editedLater(1, "other words", 1)); seq != 0 || changed || err != nil {
 			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
 		}
 		check.Equal(t, "something has changed", dump(t, c.store), before)
@@ -140,7 +144,7 @@ func TestEdit(t *testing.T) {
 		m := said(1, "what tmie is it?")
 		m.Addressed = true
 		deliver(t, c, m)
-		now := after(1, "what time is it?", 1)
+		now := editedLater(1, "what time is it?", 1)
 		if _, changed, err := c.Transcript().Edit(ctx, now); !changed || err != nil {
 			t.Fatal(changed, err)
 		}

@@ -12,39 +12,42 @@ import (
 	"cairn/internal/check"
 )
 
+func rememberAbout(t *testing.T, c *Conversation, content, about string, messages ...int64) int64 {
+	t.Helper()
+	m, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.ID
+}
+
+func eraseAll(t *testing.T, c *Conversation, author string) (all Erased) {
+	t.Helper()
+	for {
+		some := check.Must(c.Privacy().EraseSome(ctx, author))(t)
+		all.Messages += some.Messages
+		all.Memories += some.Memories
+		if some.Done {
+			return all
+		}
+	}
+}
+
+// saidBy is message n by somebody, "a" or "b", whatever name they bear.
+func saidBy(n int, id, name, text string) Inbound {
+	m := said(n, text)
+	m.AuthorID, m.Author = id, name
+	return m
+}
+
 func TestErasing(t *testing.T) {
-	erase := func(t *testing.T, c *Conversation, author string) (all Erased) {
-		t.Helper()
-		for {
-			some := check.Must(c.Privacy().EraseSome(ctx, author))(t)
-			all.Messages += some.Messages
-			all.Memories += some.Memories
-			if some.Done {
-				return all
-			}
-		}
-	}
-	// theirs is message n by somebody, "a" or "b", whatever name they bear.
-	theirs := func(n int, id, name, text string) Inbound {
-		m := said(n, text)
-		m.AuthorID, m.Author = id, name
-		return m
-	}
-	remember := func(t *testing.T, c *Conversation, content, about string, messages ...int64) int64 {
-		t.Helper()
-		m, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m.ID
-	}
 	t.Run("all that somebody said goes, by their id and never by a name, and what comes later stays", func(t *testing.T) {
 		c := newConversation(t)
 		var all []Inbound
 		for n := 1; n <= 200; n++ {
-			m := theirs(n, "a", "Ann", fmt.Sprintf("the %s of day %d", secret, n))
+			m := saidBy(n, "a", "Ann", fmt.Sprintf("the %s of day %d", secret, n))
 			if n%2 == 0 {
-				m = theirs(n, "b", "Ann", fmt.Sprintf("the weather of day %d", n)) // of one name
+				m = saidBy(n, "b", "Ann", fmt.Sprintf("the weather of day %d", n)) // of one name
 			}
 			all = append(all, m)
 		}
@@ -52,14 +55,14 @@ func TestErasing(t *testing.T) {
 		id := storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 100)
 		run(t, c.store, "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
 		applyRows(t, c, id)
-		deliverOnly(t, c, theirs(201, "a", "Ann", secret), theirs(202, "b", "Ann", "I wait"))
+		deliverOnly(t, c, saidBy(201, "a", "Ann", secret), saidBy(202, "b", "Ann", "I wait"))
 		check.Equal(t, "the result", check.Must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 101, 0}))
 		waiting, err := c.store.People().Erase(ctx, "a", c)
 		if err != nil || waiting != 1 {
 			t.Errorf("%d waited, %v", waiting, err)
 		}
-		deliver(t, c, theirs(203, "a", "Ann", "hello again"))
-		check.Equal(t, "the result", erase(t, c, "a").Messages, 100)
+		deliver(t, c, saidBy(203, "a", "Ann", "hello again"))
+		check.Equal(t, "the result", eraseAll(t, c, "a").Messages, 100)
 		wantNoSecret(t, c)
 		page, err := c.Transcript().Page(ctx, 1, 500)
 		if err != nil || len(page) != 102 || page[100].Text != "I wait" || page[101].Text != "hello again" {
@@ -75,22 +78,22 @@ func TestErasing(t *testing.T) {
 		if state := load(t, c); !strings.HasPrefix(shape(state.Head.Stack), "placeholder emergency 1-100") {
 			t.Errorf("the stack is %s", shape(state.Head.Stack))
 		}
-		if r, err := c.Inbox().Deliver(ctx, theirs(1, "a", "Ann", secret)); err != nil || r.Fresh {
+		if r, err := c.Inbox().Deliver(ctx, saidBy(1, "a", "Ann", secret)); err != nil || r.Fresh {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 	})
 	t.Run("memories that they said first or that are about them go, whoever else supports them", func(t *testing.T) {
 		c := newConversation(t)
-		deliver(t, c, theirs(1, "a", "Ann", "x"), theirs(2, "b", "Bob", "y"), theirs(3, "b", "Bob", "z"))
-		saidByAnn := remember(t, c, "the launch is on Friday", "", 1, 2)
-		aboutAnn := remember(t, c, "Ann likes tea", "Ann", 2)
-		confirmed := remember(t, c, "the office moves", "", 2)
-		remember(t, c, "the office moves", "", 1)
+		deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"), saidBy(3, "b", "Bob", "z"))
+		saidByAnn := rememberAbout(t, c, "the launch is on Friday", "", 1, 2)
+		aboutAnn := rememberAbout(t, c, "Ann likes tea", "Ann", 2)
+		confirmed := rememberAbout(t, c, "the office moves", "", 2)
+		rememberAbout(t, c, "the office moves", "", 1)
 		m := check.Must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
 		check.Equal(t, "the result", check.Must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
 		check.Must(c.store.People().Erase(ctx, "a", c))(t)
-		later := remember(t, c, "Ann likes coffee", "Ann", 3)
-		erase(t, c, "a")
+		later := rememberAbout(t, c, "Ann likes coffee", "Ann", 3)
+		eraseAll(t, c, "a")
 		for _, id := range []int64{saidByAnn, aboutAnn, m.ID} {
 			if _, _, err := c.store.Memories().Get(ctx, id); !errors.Is(err, ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
@@ -105,13 +108,16 @@ func TestErasing(t *testing.T) {
 		check.Equal(t, "rows name them", number(t, c.store, "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
 		check.Equal(t, "words of none are left", number(t, c.store, "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"), 0)
 	})
+}
+
+func TestErasingEverywhere(t *testing.T) {
 	t.Run("everywhere is their connector's conversations, and outlasts the process", func(t *testing.T) {
 		dir := t.TempDir()
 		s := openStore(t, dir)
 		for _, name := range []string{"discord:1/2", "discord:@me/3", "discord:1/4", "slack:T/C"} {
-			deliver(t, find(t, s, name), theirs(1, "a", "Ann", secret), theirs(2, "b", "Bob", "y"))
+			deliver(t, find(t, s, name), saidBy(1, "a", "Ann", secret), saidBy(2, "b", "Bob", "y"))
 		}
-		deliver(t, find(t, s, "discord:1/5"), theirs(1, "b", "Bob", "y"))
+		deliver(t, find(t, s, "discord:1/5"), saidBy(1, "b", "Bob", "y"))
 		in, all, err := s.People().Everywhere(ctx, "discord", "a")
 		if err != nil || len(in) != 3 || all != (Traces{3, 3, 0}) {
 			t.Fatalf("%v, %+v, %v", in, all, err)
@@ -124,7 +130,7 @@ func TestErasing(t *testing.T) {
 			t.Fatalf("%+v, %v", due, err)
 		}
 		for _, one := range due {
-			erase(t, find(t, s, one.Conversation), one.Author)
+			eraseAll(t, find(t, s, one.Conversation), one.Author)
 		}
 		run(t, s, "DELETE FROM message_terms WHERE conversation = (SELECT id FROM conversations WHERE name = 'slack:T/C')")
 		run(t, s, "UPDATE messages SET text = '' WHERE conversation = (SELECT id FROM conversations WHERE name = 'slack:T/C')")
@@ -132,9 +138,9 @@ func TestErasing(t *testing.T) {
 	})
 	t.Run("who said nothing else is no member", func(t *testing.T) {
 		c := newConversation(t)
-		deliver(t, c, theirs(1, "a", "Ann", "x"), theirs(2, "b", "Bob", "y"))
+		deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"))
 		check.Must(c.store.People().Erase(ctx, "a", c))(t)
-		erase(t, c, "a")
+		eraseAll(t, c, "a")
 		check.Equal(t, "the name stays", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
 		check.Equal(t, "names of others", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Bob'"), 1)
 	})

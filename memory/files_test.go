@@ -78,6 +78,9 @@ func TestIncomplete(t *testing.T) {
 			t.Errorf("took up %+v", taken)
 		}
 	})
+}
+
+func TestChangesOfIncompleteMessages(t *testing.T) {
 	t.Run("an edit that takes an attachment away is an edit too", func(t *testing.T) {
 		c := newConversation(t)
 		m := incomplete(1, "look")
@@ -118,29 +121,30 @@ func TestIncomplete(t *testing.T) {
 	})
 }
 
-func TestFiles(t *testing.T) {
-	picture := func(n int, data string) Inbound {
-		m := said(n, "look")
-		m.Attachments = []chat.Attachment{
-			{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: []byte(data)},
-			{Kind: "file", Name: "a.zip", Size: 9},
-		}
-		return m
+func withPicture(n int, data string) Inbound {
+	m := said(n, "look")
+	m.Attachments = []chat.Attachment{
+		{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: []byte(data)},
+		{Kind: "file", Name: "a.zip", Size: 9},
 	}
+	return m
+}
+
+func TestFiles(t *testing.T) {
 	t.Run("a picture is kept beside its message, by every way in", func(t *testing.T) {
 		ways := map[string]func(c *Conversation) ([]chat.Message, error){
-			"delivered": func(c *Conversation) ([]chat.Message, error) { return deliver(t, c, picture(1, "data")), nil },
+			"delivered": func(c *Conversation) ([]chat.Message, error) { return deliver(t, c, withPicture(1, "data")), nil },
 			"completed": func(c *Conversation) ([]chat.Message, error) {
 				deliverOnly(t, c, incomplete(1, "look"))
 				was, _ := c.Inbox().Incomplete(ctx)
-				return nil, c.Inbox().Complete(ctx, was[0], picture(1, "data"))
+				return nil, c.Inbox().Complete(ctx, was[0], withPicture(1, "data"))
 			},
 			"read back": func(c *Conversation) ([]chat.Message, error) {
-				return c.Past().Backfill(ctx, []Inbound{picture(1, "data")})
+				return c.Past().Backfill(ctx, []Inbound{withPicture(1, "data")})
 			},
 			"edited": func(c *Conversation) ([]chat.Message, error) {
 				deliver(t, c, said(1, "before"))
-				now := picture(1, "data")
+				now := withPicture(1, "data")
 				now.Time = day.Add(time.Hour)
 				_, _, err := c.Transcript().Edit(ctx, now)
 				return nil, err
@@ -168,7 +172,7 @@ func TestFiles(t *testing.T) {
 	})
 	t.Run("another conversation has no such file, whatever number it names", func(t *testing.T) {
 		c := newConversation(t)
-		deliver(t, c, picture(1, "data"))
+		deliver(t, c, withPicture(1, "data"))
 		other := find(t, c.store, "terminal:other")
 		for _, id := range []int64{1, 0, -1, 1 << 40} {
 			if _, _, err := other.Transcript().File(ctx, id); !errors.Is(err, ErrNotFound) {
@@ -179,18 +183,21 @@ func TestFiles(t *testing.T) {
 	t.Run("the same message in another conversation keeps its own", func(t *testing.T) {
 		c := newConversation(t)
 		other := find(t, c.store, "terminal:other")
-		deliver(t, c, picture(1, "mine"))
-		theirs := deliver(t, other, picture(1, "theirs"))
+		deliver(t, c, withPicture(1, "mine"))
+		theirs := deliver(t, other, withPicture(1, "theirs"))
 		remove(t, c, 1)
 		if _, data, err := other.Transcript().File(ctx, theirs[0].Attachments[0].File); string(data) != "theirs" || err != nil {
 			t.Errorf("%q, %v", data, err)
 		}
 		check.Equal(t, "files", number(t, c.store, "SELECT count(*) FROM files"), 1)
 	})
+}
+
+func TestPicturesAndEdits(t *testing.T) {
 	t.Run("an edit that leaves it where it is keeps the picture, one that takes it away deletes it", func(t *testing.T) {
 		for _, waits := range []bool{true, false} {
 			c := newConversation(t)
-			deliverOnly(t, c, picture(1, "data"))
+			deliverOnly(t, c, withPicture(1, "data"))
 			if !waits {
 				deliver(t, c)
 			}
@@ -219,15 +226,15 @@ func TestFiles(t *testing.T) {
 	})
 	t.Run("no number is given twice", func(t *testing.T) {
 		c := newConversation(t)
-		deliver(t, c, picture(1, "a"))
+		deliver(t, c, withPicture(1, "a"))
 		remove(t, c, 1)
-		if taken := deliver(t, c, picture(2, "b")); taken[0].Attachments[0].File != 2 {
+		if taken := deliver(t, c, withPicture(2, "b")); taken[0].Attachments[0].File != 2 {
 			t.Errorf("%+v", taken[0].Attachments)
 		}
 	})
 	t.Run("a new address of the same file is no edit", func(t *testing.T) {
 		c := newConversation(t)
-		deliver(t, c, picture(1, "data"))
+		deliver(t, c, withPicture(1, "data"))
 		for i := range 3 {
 			m := said(1, "look")
 			m.Time = day.Add(time.Duration(i+1) * time.Hour)

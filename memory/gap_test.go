@@ -91,21 +91,23 @@ func TestAway(t *testing.T) {
 	})
 }
 
+func fillGap(t *testing.T, c *Conversation, last string, done bool, said ...Inbound) int {
+	t.Helper()
+	fresh := check.Must(c.Past().FillGap(ctx, said, last, done))(t)
+	return fresh
+}
+
+func setGap(t *testing.T, c *Conversation, after string) {
+	t.Helper()
+	check.NoError(t, c.Past().SetGap(ctx, after))
+}
+
 func TestGap(t *testing.T) {
-	fill := func(t *testing.T, c *Conversation, last string, done bool, said ...Inbound) int {
-		t.Helper()
-		fresh := check.Must(c.Past().FillGap(ctx, said, last, done))(t)
-		return fresh
-	}
-	set := func(t *testing.T, c *Conversation, after string) {
-		t.Helper()
-		check.NoError(t, c.Past().SetGap(ctx, after))
-	}
 	t.Run("it is opened once, and closed", func(t *testing.T) {
 		c := newConversation(t)
 		wantGap(t, c, "", false)
-		set(t, c, "m1")
-		set(t, c, "m2")
+		setGap(t, c, "m1")
+		setGap(t, c, "m2")
 		wantGap(t, c, "m1", true)
 		check.NoError(t, c.Past().CloseGap(ctx, "m1"))
 		wantGap(t, c, "", false)
@@ -117,13 +119,13 @@ func TestGap(t *testing.T) {
 		deliver(t, c, said(1, "a"))
 		away(t, s, "slack")
 		deliverOnly(t, c, said(6, "live"))
-		check.Equal(t, "the result", fill(t, c, "m3", false, said(1, "a"), said(2, "b"), said(3, "c")), 2)
+		check.Equal(t, "the result", fillGap(t, c, "m3", false, said(1, "a"), said(2, "b"), said(3, "c")), 2)
 		s.Close()
 		s = openStore(t, dir)
 		c = find(t, s, "slack:1/2")
 		wantGap(t, c, "m3", true)
 		deliverOnly(t, c, said(7, "live"))
-		check.Equal(t, "the result", fill(t, c, "m6", true, said(4, "d"), said(5, "e"), said(6, "live")), 2)
+		check.Equal(t, "the result", fillGap(t, c, "m6", true, said(4, "d"), said(5, "e"), said(6, "live")), 2)
 		wantGap(t, c, "", false)
 		var ids []string
 		for _, m := range deliver(t, c) {
@@ -133,10 +135,10 @@ func TestGap(t *testing.T) {
 	})
 	t.Run("whoever asked while the bot was away waits for an answer", func(t *testing.T) {
 		c := newConversation(t)
-		set(t, c, "m1")
+		setGap(t, c, "m1")
 		m := said(2, "there?")
 		m.Addressed = true
-		fill(t, c, "m2", true, m)
+		fillGap(t, c, "m2", true, m)
 		deliver(t, c)
 		if turn, ok, err := c.Turns().Unanswered(ctx); !ok || err != nil || !slices.Equal(turn.To, []string{"m2"}) {
 			t.Errorf("%+v, %v, %v", turn, ok, err)
@@ -147,33 +149,36 @@ func TestGap(t *testing.T) {
 		deliver(t, c, said(1, "a"))
 		deliverOnly(t, c, said(2, "b"))
 		remove(t, c, 1, 2)
-		set(t, c, "")
-		check.Equal(t, "the result", fill(t, c, "m3", true, said(1, "a"), said(2, "b"), said(3, "c")), 1)
+		setGap(t, c, "")
+		check.Equal(t, "the result", fillGap(t, c, "m3", true, said(1, "a"), said(2, "b"), said(3, "c")), 1)
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].ID != "m3" {
 			t.Errorf("took up %+v", taken)
 		}
 	})
+}
+
+func TestGapsThatOverlapOrFail(t *testing.T) {
 	t.Run("an absence while it is filled is read too", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		c := find(t, s, "slack:1/2")
-		set(t, c, "m1")
+		setGap(t, c, "m1")
 		// The last page was read, and before it is stored the bot is away once more.
 		if got := away(t, s, "slack"); !reflect.DeepEqual(got, []Gap{{"slack:1/2", "m1", ""}}) {
 			t.Errorf("got %v", got)
 		}
-		fill(t, c, "m2", true, said(2, "b"))
+		fillGap(t, c, "m2", true, said(2, "b"))
 		wantGap(t, c, "m2", true)
-		fill(t, c, "m3", true, said(3, "c"))
+		fillGap(t, c, "m3", true, said(3, "c"))
 		wantGap(t, c, "", false)
 	})
 	t.Run("what was closed meanwhile is not opened again", func(t *testing.T) {
 		c := newConversation(t)
-		fill(t, c, "m2", false, said(2, "b"))
+		fillGap(t, c, "m2", false, said(2, "b"))
 		wantGap(t, c, "", false)
 	})
 	t.Run("a page that cannot be stored leaves everything as it was", func(t *testing.T) {
 		c := newConversation(t)
-		set(t, c, "m1")
+		setGap(t, c, "m1")
 		before := dump(t, c.store)
 		if _, err := c.Past().FillGap(ctx, []Inbound{said(2, "b"), {Text: "no id"}}, "m3", true); err == nil {
 			t.Error("no error")

@@ -28,25 +28,26 @@ func left(t *testing.T) (dir string, log []byte) {
 	return dir, log
 }
 
-func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
-	refused := func(t *testing.T, dir string, words ...string) {
-		t.Helper()
-		_, err := Open(ctx, Options{Dir: dir})
-		if !errors.Is(err, ErrDamaged) {
-			t.Fatalf("got %v", err)
-		}
-		for _, word := range words {
-			if !strings.Contains(err.Error(), word) {
-				t.Errorf("%q is not in %v", word, err)
-			}
+func wantRefused(t *testing.T, dir string, words ...string) {
+	t.Helper()
+	_, err := Open(ctx, Options{Dir: dir})
+	if !errors.Is(err, ErrDamaged) {
+		t.Fatalf("got %v", err)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%q is not in %v", word, err)
 		}
 	}
+}
+
+func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 	t.Run("an emptied file", func(t *testing.T) {
 		dir := t.TempDir()
 		openStore(t, dir).Close()
 		write(t, dir, databaseName, "")
-		refused(t, dir, "the file is empty", "`cairn doctor`", "`cairn restore FILE`")
-		refused(t, dir, "the file is empty") // as it says whenever it is asked
+		wantRefused(t, dir, "the file is empty", "`cairn doctor`", "`cairn restore FILE`")
+		wantRefused(t, dir, "the file is empty") // as it says whenever it is asked
 		if info, err := os.Stat(File(dir)); err != nil || info.Size() != 0 {
 			t.Error(info, err)
 		}
@@ -55,14 +56,14 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		dir, log := left(t)
 		write(t, dir, databaseName, "")
 		check.Error(t, check.ErrorOf(Inspect(ctx, File(dir))), ErrDamaged)
-		refused(t, dir, "bring it back, or move the log away")
+		wantRefused(t, dir, "bring it back, or move the log away")
 		check.Equal(t, "the log is not what it was", string(check.Must(os.ReadFile(File(dir)+"-wal"))(t)) == string(log), true)
 	})
 	t.Run("a file that is gone, and its log is there", func(t *testing.T) {
 		dir, _ := left(t)
 		base := check.Must(os.ReadFile(File(dir)))(t)
 		check.NoError(t, os.Remove(File(dir)))
-		refused(t, dir, "bring it back, or move the log away")
+		wantRefused(t, dir, "bring it back, or move the log away")
 		check.Error(t, check.ErrorOf(Inspect(ctx, File(dir))), ErrDamaged)
 		write(t, dir, databaseName, string(base))
 		check.Equal(t, "brought back it has messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
@@ -82,6 +83,9 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		check.Equal(t, "the log is gone", string(check.Must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
 		check.Equal(t, "messages", number(t, openStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
+}
+
+func TestWhenADatabaseIsCreated(t *testing.T) {
 	t.Run("but one that somebody deleted is begun again", func(t *testing.T) {
 		dir := t.TempDir()
 		openStore(t, dir).Close()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -156,6 +157,37 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 	return columns, rows
 }
 
+// wantRows checks that a database has the rows of before: the copy as they were, the upgraded
+// database with the names and values of today.
+func wantRows(t *testing.T, what, dir, path string, columns, before map[string][]string) {
+	t.Helper()
+	if path != File(dir) {
+		if _, after := selected(t, path, columns); !reflect.DeepEqual(after, before) {
+			t.Errorf("%s:\nhas  %q\nhad  %q", what, after, before)
+		}
+		return
+	}
+	_, after := selected(t, path, namesNow(columns))
+	for table, rows := range before {
+		if table == "unscrubbed" || slices.Contains(derived, table) {
+			continue // the store erases when it opens, and builds what is derived again
+		}
+		now, rows := after[nameNow(table)], valuesNow(table, rows)
+		switch table {
+		case "sqlite_sequence": // newer tables have rows there too
+			now = slices.DeleteFunc(now, func(row string) bool { return !slices.Contains(rows, row) || strings.Contains(row, "unscrubbed") })
+			rows = slices.DeleteFunc(rows, func(row string) bool { return strings.Contains(row, "unscrubbed") })
+		case "messages": // the reasoning of turns that ended is dropped, and no longer counted
+			for i, row := range rows {
+				rows[i] = strings.Replace(row, `'{"a":1}'|3000|3001|0|NULL|0|8`, "''|3000|3001|0|NULL|0|7", 1)
+			}
+		}
+		if !slices.Equal(now, rows) {
+			t.Errorf("%s: %s\nhas  %q\nhad  %q", what, table, now, rows)
+		}
+	}
+}
+
 func TestUpgradeFromEachVersion(t *testing.T) {
 	for version := 1; version < len(migrations); version++ {
 		t.Run(fmt.Sprintf("from %d nothing is lost and nothing is changed", version), func(t *testing.T) {
@@ -172,46 +204,12 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				t.Errorf("Examine finds %v, %v", found, err)
 			}
 			s.Close()
-			same := func(what, path string) {
-				t.Helper()
-				wanted := columns
-				if path == File(dir) {
-					wanted = namesNow(columns)
-				}
-				_, after := selected(t, path, wanted)
-				for table, rows := range before {
-					now := after[table]
-					if path == File(dir) {
-						now, rows = after[nameNow(table)], valuesNow(table, rows)
-					}
-					if table == "unscrubbed" && path == File(dir) {
-						continue // the store scrubs when it opens, and records that it did
-					}
-					if slices.Contains(derived, table) && path == File(dir) {
-						continue // rebuilt
-					}
-					if table == "sqlite_sequence" { // newer tables have rows there too
-						now = slices.DeleteFunc(now, func(row string) bool { return !slices.Contains(rows, row) })
-						rows = slices.DeleteFunc(slices.Clone(rows), func(row string) bool { return path == File(dir) && strings.Contains(row, "unscrubbed") })
-						now = slices.DeleteFunc(now, func(row string) bool { return path == File(dir) && strings.Contains(row, "unscrubbed") })
-					}
-					if table == "messages" && path == File(dir) { // the reasoning of turns that ended is dropped, and no longer counted
-						rows = slices.Clone(rows)
-						for i, row := range rows {
-							rows[i] = strings.Replace(row, `'{"a":1}'|3000|3001|0|NULL|0|8`, "''|3000|3001|0|NULL|0|7", 1)
-						}
-					}
-					if !slices.Equal(now, rows) {
-						t.Errorf("%s: %s\nhas  %q\nhad  %q", what, table, now, rows)
-					}
-				}
-			}
-			same("upgraded", File(dir))
+			wantRows(t, "upgraded", dir, File(dir), columns, before)
 			copied := fmt.Sprintf("%s.before-%d", File(dir), len(migrations))
 			if c, err := Inspect(ctx, copied); err != nil || c.Version != version {
 				t.Fatalf("the copy is %+v, %v", c, err)
 			}
-			same("the copy", copied)
+			wantRows(t, "the copy", dir, copied, columns, before)
 			if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
 				t.Error(info, err)
 			}
