@@ -44,7 +44,7 @@ func TestWhoMayRunWhat(t *testing.T) {
 		may bool
 	}{
 		"a stranger": {channel.Person{ID: "u5"}, false}, "nobody": {channel.Person{}, false}, "who calls himself boss": {channel.Person{ID: "u66", Name: "boss"}, false},
-		"who has a role of no rights": {channel.Person{ID: "u5", Roles: []string{"role", "role77", "", "boss"}}, false}, "an owner of another door": {channel.Person{ID: "u77"}, false},
+		"who has a role of no rights": {channel.Person{ID: "u5", Roles: []string{"role", "role77", "", "boss"}}, false}, "an owner of another connector": {channel.Person{ID: "u77"}, false},
 		"who is named almost like one": {channel.Person{ID: "BOSS"}, false}, "with a blank": {channel.Person{ID: " boss"}, false},
 		"an owner": {channel.Person{ID: "boss"}, true}, "a manager": {channel.Person{ID: "deputy"}, true}, "by a role": {channel.Person{ID: "u5", Roles: []string{"role7"}}, true}, "whom the platform trusts": {channel.Person{ID: "u5", Manager: true}, true},
 	} {

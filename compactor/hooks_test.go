@@ -151,7 +151,7 @@ func TestOneEventForEverybody(t *testing.T) {
 		name   string
 		worker func(context.Context, int, llm.Request) (llm.Response, error)
 		state  compactor.EventState
-	}{{"landed", good, compactor.EventApplied}, {"failed", broken, compactor.EventFailed}} {
+	}{{"applied", good, compactor.EventApplied}, {"failed", broken, compactor.EventFailed}} {
 		t.Run(test.name, func(t *testing.T) {
 			var mu sync.Mutex
 			var log bytes.Buffer

@@ -29,21 +29,21 @@ var kindsOfEvents = []struct {
 	{"emergencies", func(e compactor.Event) bool {
 		return e.State == compactor.EventApplied && e.Kind == compactor.Placeholder
 	}},
-	{"heals landed", func(e compactor.Event) bool {
+	{"repairs applied", func(e compactor.Event) bool {
 		return e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair
 	}},
-	{"rollups landed", func(e compactor.Event) bool {
+	{"rollups applied", func(e compactor.Event) bool {
 		return e.State == compactor.EventApplied && e.Kind == compactor.Rollup
 	}},
-	{"leaves of a worker landed", func(e compactor.Event) bool {
+	{"leaves of a worker applied", func(e compactor.Event) bool {
 		return e.State == compactor.EventApplied && e.By == compactor.ByWorker
 	}},
-	{"leaves of the built-in summarizer landed", func(e compactor.Event) bool { return e.State == compactor.EventApplied }},
+	{"leaves of the extractive summarizer applied", func(e compactor.Event) bool { return e.State == compactor.EventApplied }},
 	{"begun", func(e compactor.Event) bool { return e.State == compactor.EventStarted }},
-	{"staged", func(e compactor.Event) bool { return e.State == compactor.EventPrepared }},
+	{"prepared", func(e compactor.Event) bool { return e.State == compactor.EventPrepared }},
 	{"failed", func(e compactor.Event) bool { return e.State == compactor.EventFailed }},
 	{"undone", func(e compactor.Event) bool { return e.State == compactor.EventUndone }},
-	{"stale when they would have landed", func(e compactor.Event) bool { return e.State == compactor.EventNoop && e.ID != 0 }},
+	{"stale when they would have been applied", func(e compactor.Event) bool { return e.State == compactor.EventNoop && e.ID != 0 }},
 	{"wishes that did nothing", func(e compactor.Event) bool { return e.State == compactor.EventNoop }},
 	{"other steps", func(compactor.Event) bool { return true }},
 }

@@ -32,30 +32,30 @@ var applyCases = []struct {
 	want  string
 	state compactor.RowState // of the last row
 }{
-	{"a leaf lands on verbatim messages", func(t *testing.T, c *Conversation) []int64 {
+	{"a leaf replaces verbatim messages", func(t *testing.T, c *Conversation) []int64 {
 		return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
 	}, "leaf worker 1-5", compactor.Applied},
-	{"a leaf takes the place of the marker that hid its span", func(t *testing.T, c *Conversation) []int64 {
+	{"a leaf replaces the placeholder that hid its span", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 1, 5)
 		hide(t, c, 1, 5)
 		return []int64{id}
 	}, "leaf worker 1-5", compactor.Applied},
-	{"a leaf splits a marker, and nothing comes back into view", func(t *testing.T, c *Conversation) []int64 {
+	{"a leaf splits a placeholder, and nothing comes back into view", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 4, 6)
 		hide(t, c, 1, 10)
 		return []int64{id}
 	}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", compactor.Applied},
-	{"a leaf trims the markers at both of its ends", func(t *testing.T, c *Conversation) []int64 {
+	{"a leaf trims the placeholders at both of its ends", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 3, 8)
 		hide(t, c, 1, 4)
 		hide(t, c, 7, 10)
 		return []int64{id}
 	}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", compactor.Applied},
-	{"a leaf heals a built-in summary", func(t *testing.T, c *Conversation) []int64 {
+	{"a leaf repairs an extractive summary", func(t *testing.T, c *Conversation) []int64 {
 		appliedSummary(extractive, 1, 5)(t, c)
 		return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
 	}, "leaf worker 1-5", compactor.Applied},
-	{"what is left of a built-in summary goes behind a marker", func(t *testing.T, c *Conversation) []int64 {
+	{"what is left of an extractive summary goes behind a placeholder", func(t *testing.T, c *Conversation) []int64 {
 		appliedSummary(extractive, 1, 6)(t, c)
 		return []int64{storeSummary(t, c, leaf, worker, 3, 9)}
 	}, "placeholder emergency 1-2, leaf worker 3-9", compactor.Applied},
@@ -64,7 +64,7 @@ var applyCases = []struct {
 		appliedSummary(worker, 1, 2)(t, c)
 		return []int64{id}
 	}, "leaf worker 1-2", compactor.Stale},
-	{"a stale leaf takes no marker with it", func(t *testing.T, c *Conversation) []int64 {
+	{"a stale leaf takes no placeholder with it", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 1, 9)
 		hide(t, c, 1, 3)
 		appliedSummary(worker, 4, 9)(t, c)
@@ -90,12 +90,12 @@ var applyCases = []struct {
 		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(extractive, 4, 6)(t, c)
 		return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
 	}, "rollup worker 1-6", compactor.Applied},
-	{"a rollup lands together with the leaf it folds", func(t *testing.T, c *Conversation) []int64 {
+	{"a rollup is applied together with the leaf it folds", func(t *testing.T, c *Conversation) []int64 {
 		a := appliedSummary(worker, 1, 3)(t, c)
 		b := storeSummary(t, c, leaf, worker, 4, 6)
 		return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, a, b)}
 	}, "rollup worker 1-6", compactor.Applied},
-	{"a rollup folds what is left of a marker that a landing has split", func(t *testing.T, c *Conversation) []int64 {
+	{"a rollup folds what is left of a placeholder that was split", func(t *testing.T, c *Conversation) []int64 {
 		placeholder := hide(t, c, 1, 6).Stack[0].ID
 		b := storeSummary(t, c, leaf, worker, 4, 6)
 		return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, placeholder, b)}
@@ -113,7 +113,7 @@ var applyCases = []struct {
 		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(worker, 4, 7)(t, c)
 		return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
 	}, "leaf worker 1-3, leaf worker 4-7", compactor.Stale},
-	{"a row that is not staged does not land", func(t *testing.T, c *Conversation) []int64 {
+	{"a row that is not prepared is not applied", func(t *testing.T, c *Conversation) []int64 {
 		return []int64{begin(t, c, leaf, worker, 1, 5).ID()}
 	}, "", compactor.Running},
 }

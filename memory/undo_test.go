@@ -43,16 +43,16 @@ func TestUndoOfACompaction(t *testing.T) {
 		{"a leaf over verbatim messages", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
 			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
 		}},
-		{"several leaves that landed together", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
+		{"several leaves that were applied together", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
 			return []int64{storeSummary(t, c, leaf, worker, 1, 3), storeSummary(t, c, leaf, extractive, 4, 7)}
 		}},
-		{"one that took the place of a marker", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, func(t *testing.T, c *Conversation) []int64 {
+		{"one that replaced a placeholder", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, func(t *testing.T, c *Conversation) []int64 {
 			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
 		}},
-		{"one that split a marker", func(t *testing.T, c *Conversation) { hide(t, c, 1, 8) }, func(t *testing.T, c *Conversation) []int64 {
+		{"one that split a placeholder", func(t *testing.T, c *Conversation) { hide(t, c, 1, 8) }, func(t *testing.T, c *Conversation) []int64 {
 			return []int64{storeSummary(t, c, leaf, worker, 3, 5)}
 		}},
-		{"one that trimmed a built-in summary and hid messages too", func(t *testing.T, c *Conversation) {
+		{"one that trimmed an extractive summary and hid messages too", func(t *testing.T, c *Conversation) {
 			applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			return []int64{storeSummary(t, c, leaf, worker, 3, 8)}
@@ -118,16 +118,16 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		since func(t *testing.T, c *Conversation)
 		want  string
 	}{
-		{"where nothing landed", func(*testing.T, *Conversation) {}, transcript.ErrNothingApplied.Error()},
+		{"where nothing was applied", func(*testing.T, *Conversation) {}, transcript.ErrNothingApplied.Error()},
 		{"an emergency applies nothing that can be undone", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, transcript.ErrNothingApplied.Error()},
 		{"after an edit", func(t *testing.T, c *Conversation) { land15(t, c); edit(t, c, 2, "other words") }, transcript.ErrChangedSince.Error()},
 		{"after a deletion", func(t *testing.T, c *Conversation) { land15(t, c); remove(t, c, 2) }, transcript.ErrChangedSince.Error()},
-		{"after an edit of what a marker of it hides", func(t *testing.T, c *Conversation) {
+		{"after an edit of what a placeholder of it hides", func(t *testing.T, c *Conversation) {
 			hide(t, c, 1, 8)
 			applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
 			edit(t, c, 7, "other words")
 		}, transcript.ErrChangedSince.Error()},
-		{"after an emergency that merged a marker of it", func(t *testing.T, c *Conversation) {
+		{"after an emergency that merged a placeholder of it", func(t *testing.T, c *Conversation) {
 			hide(t, c, 1, 5)
 			applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
 			hide(t, c, 4, 8)
