@@ -93,6 +93,9 @@ func TestUsedIsTheLastCountAndWhatWasAddedSince(t *testing.T) {
 			t.Errorf("%d tokens, %d before the turn ended", got, with)
 		}
 	})
+}
+
+func TestWhichCountsAreBelieved(t *testing.T) {
 	t.Run("what several calls of a turn were counted at is not summed", func(t *testing.T) {
 		r := openTurn(t, nil)
 		n := prompt(r)

@@ -51,6 +51,10 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
 	})
+}
+
+func TestDoctorOnDamage(t *testing.T) {
+	t.Parallel()
 	t.Run("a database that cannot be so", func(t *testing.T) {
 		t.Parallel()
 		p := newFolder(t)

@@ -9,14 +9,15 @@ import (
 	"cairn/llm/llmtest"
 )
 
+func doctorOf(t *testing.T, env []string, config string) result {
+	t.Helper()
+	p := newFolder(t, env...)
+	p.write("config.toml", config)
+	return p.run("", "doctor")
+}
+
 func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 	t.Parallel()
-	look := func(t *testing.T, env []string, config string) result {
-		t.Helper()
-		p := newFolder(t, env...)
-		p.write("config.toml", config)
-		return p.run("", "doctor")
-	}
 	t.Run("a model that can everything", func(t *testing.T) {
 		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) {
@@ -26,7 +27,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 			}
 			x.Say("yes")
 		})
-		r := look(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
+		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		for _, want := range []string{
 			"ok     model     m, of agent cairn: answered in ", ", with tools; window of 128000 tokens (default); wire chat, at " + server.URL,
 			"ok     model     m, of agent cairn: cache not seen: of a second identical request's ", "a prompt stays cached for 5m0s",
@@ -42,7 +43,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 	t.Run("a model that is named nowhere is told of once", func(t *testing.T) {
 		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
-		r := look(t, []string{"OPENAI_BASE_URL=" + server.URL}, "")
+		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL}, "")
 		if r.code != 0 || strings.Count(r.out, "test-model, of agent cairn: answered in") != 1 || strings.Count(r.out, "worker    ") != 1 {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
@@ -59,13 +60,17 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 				x.Say("yes")
 			}
 		})
-		r := look(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
+		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		for _, want := range []string{"without tools, which it does not take", "takes no pictures; they are described", "in plain text: its server takes no tools", "learnt from its server: takes no tools"} {
 			if r.code != 0 || !strings.Contains(r.out, want) {
 				t.Errorf("exit code %d; %q is not in %s", r.code, want, r.out)
 			}
 		}
 	})
+}
+
+func TestDoctorTriesOtherServers(t *testing.T) {
+	t.Parallel()
 	t.Run("a model whose tools need the other wire", func(t *testing.T) {
 		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) {
@@ -75,7 +80,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 			}
 			x.Say("yes")
 		})
-		r := look(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
+		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		if r.code != 0 || !strings.Contains(r.out, ", with tools; ") || !strings.Contains(r.out, "wire responses") || !strings.Contains(r.out, "wants the wire responses") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
@@ -88,14 +93,14 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 			x.Chunk(`{"choices":[],"usage":{"prompt_tokens":2000,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":1920}}}`)
 			x.Done()
 		})
-		r := look(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "[llm]\nwire = \"chat\"\n")
+		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "[llm]\nwire = \"chat\"\n")
 		contains(t, "the result", r.out, "cache works: of a second identical request's 2000 tokens 1920 came from it")
 	})
 	t.Run("Anthropic, and a worker on another provider with a wrong key", func(t *testing.T) {
 		t.Parallel()
 		claude := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
 		other := modelServer(t, failing["a wrong key"].do)
-		r := look(t, []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key"},
+		r := doctorOf(t, []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key"},
 			"[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")
 		for _, want := range []string{"wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from " + other.URL, `what to do: check api_key of provider "p"`} {
 			if r.code != exitFailed || !strings.Contains(r.out, want) {
@@ -110,7 +115,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		t.Parallel()
 		web := httptest.NewServer(http.NotFoundHandler())
 		defer web.Close()
-		r := look(t, []string{"OPENAI_BASE_URL=" + web.URL, "OPENAI_MODEL=m"}, "")
+		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + web.URL, "OPENAI_MODEL=m"}, "")
 		if r.code != exitFailed || !strings.Contains(r.out, "wrong address (HTTP 404)") || !strings.Contains(r.out, "what to do: correct base_url ("+web.URL+")") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
@@ -119,7 +124,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		t.Parallel()
 		web := httptest.NewServer(http.NotFoundHandler())
 		web.Close()
-		r := look(t, []string{"OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_MODEL=m"}, "")
+		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_MODEL=m"}, "")
 		if r.code != exitFailed || !strings.Contains(r.out, "what to do: start the server at "+web.URL+"/v1") || !strings.Contains(r.out, "not asked, its server failed") || !strings.Contains(r.err, "1 thing is wrong") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}

@@ -60,6 +60,12 @@ func TestMemoriesInAFile(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestMemoriesFromAFile(t *testing.T) {
+	t.Parallel()
+	p := filled(t)
+	p.must("", "memories", "forget", "3")
 	good := `{"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z"}` + "\n"
 	for _, c := range []struct{ claim, text, want string }{
 		{"no JSON", good + "hello", "bad.jsonl:2: this is no JSON object"},

@@ -84,6 +84,14 @@ func TestMemoriesInAShell(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestMemoriesChangedInAShell(t *testing.T) {
+	p := filled(t)
+	list := func(args ...string) []kept {
+		t.Helper()
+		return parse[kept](t, p.must("", append([]string{"memories", "list", "--json"}, args...)...))
+	}
 	t.Run("forgotten, restored, pinned and unpinned they say so, and twice is told", func(t *testing.T) {
 		for _, c := range []struct {
 			do, state, again string

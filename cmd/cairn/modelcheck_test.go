@@ -99,6 +99,10 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		l.in.Close()
 		l.rest()
 	})
+}
+
+func TestTheStartCheckIsQuiet(t *testing.T) {
+	t.Parallel()
 	t.Run("nothing is said of a model that answers", func(t *testing.T) {
 		t.Parallel()
 		asked := make(chan struct{}, 10)

@@ -114,6 +114,10 @@ func TestPurge(t *testing.T) {
 			t.Errorf("got %s", out)
 		}
 	})
+}
+
+func TestPurgeOfChannels(t *testing.T) {
+	t.Parallel()
 	t.Run("a channel goes whole, its threads keep their own, and nothing of it comes back", func(t *testing.T) {
 		p := newFolder(t)
 		p.community()
@@ -161,6 +165,10 @@ func TestPurge(t *testing.T) {
 			t.Error("others are gone")
 		}
 	})
+}
+
+func TestPurgeOfPeople(t *testing.T) {
+	t.Parallel()
 	t.Run("a person goes from all channels of their platform, and the others stay", func(t *testing.T) {
 		p := newFolder(t)
 		p.community()

@@ -6,6 +6,14 @@ import (
 	"testing"
 )
 
+// recallFound is what `cairn recall --json` prints.
+type recallFound struct {
+	Score   float64
+	Parts   []struct{ Name string }
+	Message *row
+	Memory  *struct{ Kind, Content string }
+}
+
 func TestRecall(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
@@ -27,21 +35,15 @@ func TestRecall(t *testing.T) {
 			t.Errorf("got %s", out)
 		}
 	})
-	type found struct {
-		Score   float64
-		Parts   []struct{ Name string }
-		Message *row
-		Memory  *struct{ Kind, Content string }
-	}
 	t.Run("for a program", func(t *testing.T) {
-		all := parse[found](t, p.must("", "recall", "--json", "--limit", "1", "hotel harbour"))
+		all := parse[recallFound](t, p.must("", "recall", "--json", "--limit", "1", "hotel harbour"))
 		if len(all) != 1 || all[0].Message == nil || all[0].Message.Seq != 1 || all[0].Score <= 0 || len(all[0].Parts) == 0 {
 			t.Errorf("got %+v", all)
 		}
 	})
 	t.Run("since a day", func(t *testing.T) {
-		all := parse[found](t, p.must("", "recall", "--json", "--since", "2026-05-02", "hotel harbour"))
-		if len(all) == 0 || all[0].Message.Seq != 2 || slices.ContainsFunc(all, func(f found) bool { return f.Message.Seq == 1 }) {
+		all := parse[recallFound](t, p.must("", "recall", "--json", "--since", "2026-05-02", "hotel harbour"))
+		if len(all) == 0 || all[0].Message.Seq != 2 || slices.ContainsFunc(all, func(f recallFound) bool { return f.Message.Seq == 1 }) {
 			t.Errorf("got %+v", all)
 		}
 	})
@@ -58,6 +60,17 @@ func TestRecall(t *testing.T) {
 			t.Errorf("got %s", out)
 		}
 	})
+}
+
+func TestRecallExplainsAndRefuses(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
+{"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"The hotel wants the money by Friday"}
+{"id":"3","author":"Bob","time":"2026-05-04T10:00:00Z","text":"Rain again"}
+{"id":"4","author":"Bob","time":"2026-05-04T11:00:00Z","text":"And wind"}
+{"id":"5","author":"Ada","time":"2026-05-09T10:00:00Z","text":"I am out of coffee"}
+`))
 	t.Run("explained", func(t *testing.T) {
 		if out := p.must("", "recall", "--explain", "hotel"); !strings.Contains(out, "score ") || !strings.Contains(out, ": words +") {
 			t.Errorf("got %s", out)
@@ -69,7 +82,7 @@ func TestRecall(t *testing.T) {
 		if !strings.HasPrefix(out, "Remembered:\n1     fact        the hotel has no lift (") || !strings.Contains(out, "\n\nSaid:\n") {
 			t.Errorf("got %s", out)
 		}
-		all := parse[found](t, p.must("", "recall", "hotel", "--kind", "fact", "--json"))
+		all := parse[recallFound](t, p.must("", "recall", "hotel", "--kind", "fact", "--json"))
 		if len(all) != 1 || all[0].Memory == nil || all[0].Memory.Content != "the hotel has no lift" {
 			t.Errorf("got %+v", all)
 		}

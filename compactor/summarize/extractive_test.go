@@ -128,6 +128,9 @@ Ines: I met Clara in Sintra.`
 			t.Errorf("got:\n%s", got)
 		}
 	})
+}
+
+func TestExtractTextOfUnusualSpans(t *testing.T) {
 	t.Run("what stands beside it is not told again", func(t *testing.T) {
 		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
 		if got := Extract(messages, 25, 0, "").Text; !strings.Contains(got, "ferry") {

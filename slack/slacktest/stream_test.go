@@ -66,6 +66,16 @@ func TestStreams(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestStreamsEnd(t *testing.T) {
+	s := start(t, calm())
+	ann := s.AddUser("ann")
+	general := s.AddChannel("general", ann)
+	asked := s.Say(slacktest.Post{Channel: general, User: ann, Text: "explain"})
+	api := client(t, s)
+	recipient := slack.MsgOptionCompose(slack.MsgOptionRecipientTeamID(slacktest.TeamID), slack.MsgOptionRecipientUserID(ann))
+	text := slack.MsgOptionMarkdownText
 
 	t.Run("while it is open it cannot be deleted, and Slack can end it", func(t *testing.T) {
 		_, ts, err := api.StartStream(general, recipient, slack.MsgOptionTS(asked), text("one"))
