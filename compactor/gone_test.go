@@ -154,144 +154,184 @@ func (r *rig) recalls(question string, seq int64) {
 	r.c.Check(context.Background())
 }
 
+// secretRig is a conversation in which one word is in every place that keeps text.
+type secretRig struct {
+	*rig
+	t               *testing.T
+	ctx             context.Context
+	release         chan struct{} // closed: the worker may answer about the third message
+	log             bytes.Buffer
+	threads         []string
+	one, two, three chat.Message // the messages that have the word
+}
+
 func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
-	ctx := t.Context()
-	release := make(chan struct{})
-	var log bytes.Buffer
+	g := newSecretRig(t)
+	g.tellFirst()
+	g.rollUp()
+	g.prepareAndWait()
+	g.deleteAll()
+	g.wantRepaired()
+}
+
+func newSecretRig(t *testing.T) *secretRig {
+	g := &secretRig{t: t, ctx: t.Context(), release: make(chan struct{})}
 	r := &rig{t: t, dir: folder(t), name: "discord:s/c", window: 6000, policy: compactor.DefaultPolicy()}
 	r.policy.PrepareThreshold, r.policy.KeepFirst, r.policy.RollupFanIn, r.policy.StackBudget = 0, 3, 2, 0.03
-	r.worker = &llmtest.Model{Func: repeating("the third one", release)}
+	r.worker = &llmtest.Model{Func: repeating("the third one", g.release)}
 	r.tune = func(o *compactor.Options) {
-		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		o.Log = slog.New(slog.NewTextHandler(&g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
+	g.rig = r
 	r.open()
 	t.Cleanup(r.close)
+	return g
+}
 
-	// Said, edited, pinned, quoted by replies, hung on by a thread, recalled.
+// tellFirst has the first message edited, pinned, quoted by replies, recalled, and a thread hang on it.
+func (g *secretRig) tellFirst() {
 	first := secretly("The first one.")
 	first.Addressed = true
-	one := r.tell(first)
-	r.answer(one)
-	r.hear("and another machine " + filler(30))
-	r.edit(one.Seq, "I had a "+oddWord+", edited")
-	if _, err := r.conv.Transcript().Pin(ctx, one.Seq, "Ada"); err != nil {
-		t.Fatal(err)
+	g.one = g.tell(first)
+	g.answer(g.one)
+	g.hear("and another machine " + filler(30))
+	g.edit(g.one.Seq, "I had a "+oddWord+", edited")
+	if _, err := g.conv.Transcript().Pin(g.ctx, g.one.Seq, "Ada"); err != nil {
+		g.t.Fatal(err)
 	}
-	r.c.Reread()
-	threads := []string{"discord:s/c/" + one.ID, "discord:s/c/later"}
-	thread := func(name string) {
-		t.Helper()
-		c, err := r.store.Conversation(ctx, name)
-		must(t, err)
-		for i := range 2 { // one is taken up, the other waits
-			m := memory.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: one.ID, Quote: "Ada: I had a " + oddWord, Time: time.Now()}
-			if _, err := c.Inbox().Deliver(ctx, m); err != nil {
-				t.Fatal(err)
-			}
-			if i > 0 {
-				continue
-			}
-			if _, err := c.Inbox().TakeUp(ctx, memory.All, 10_000, time.Time{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	thread(threads[0])
-	r.recalls("what did I have?", one.Seq)
+	g.c.Reread()
+	g.threads = []string{"discord:s/c/" + g.one.ID, "discord:s/c/later"}
+	g.thread(g.threads[0])
+	g.recalls("what did I have?", g.one.Seq)
+}
 
-	// Summed up, rolled up; then a thread inherits that.
-	over := func(seq int64, states string) int {
-		return count(t, r.dir, fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
+// thread opens a thread with two replies that quote the first message; the second one waits in the
+// inbox.
+func (g *secretRig) thread(name string) {
+	g.t.Helper()
+	c, err := g.store.Conversation(g.ctx, name)
+	must(g.t, err)
+	for i := range 2 { // one is taken up, the other waits
+		m := memory.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: g.one.ID, Quote: "Ada: I had a " + oddWord, Time: time.Now()}
+		if _, err := c.Inbox().Deliver(g.ctx, m); err != nil {
+			g.t.Fatal(err)
+		}
+		if i > 0 {
+			continue
+		}
+		if _, err := c.Inbox().TakeUp(g.ctx, memory.All, 10_000, time.Time{}); err != nil {
+			g.t.Fatal(err)
+		}
 	}
-	for i := 0; over(one.Seq, "'rolled_up'") == 0 || over(one.Seq, "'applied'") == 0; i++ {
+}
+
+// over counts the rows in these states over a message that have the word.
+func (g *secretRig) over(seq int64, states string) int {
+	return count(g.t, g.dir, fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
+}
+
+// rollUp talks until the summary of the first message is rolled up, which a new thread inherits.
+func (g *secretRig) rollUp() {
+	for i := 0; g.over(g.one.Seq, "'rolled_up'") == 0 || g.over(g.one.Seq, "'applied'") == 0; i++ {
 		if i > 400 {
-			t.Fatal("nothing is rolled up")
+			g.t.Fatal("nothing is rolled up")
 		}
-		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
-		r.settle()
+		g.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+		g.settle()
 	}
-	thread(threads[1])
-	// One that is prepared, one that is read by a worker now, one that waits.
-	r.set(func(p *compactor.Policy) { p.PrepareThreshold, p.TailTokens, p.SpanTokens = 0.15, 500, 500 })
-	two := r.tell(secretly("The second one."))
-	for i := 0; over(two.Seq, "'prepared'") == 0; i++ {
+	g.thread(g.threads[1])
+}
+
+// prepareAndWait adds a message with a prepared summary, one that a worker is reading, and one in
+// the inbox.
+func (g *secretRig) prepareAndWait() {
+	g.set(func(p *compactor.Policy) { p.PrepareThreshold, p.TailTokens, p.SpanTokens = 0.15, 500, 500 })
+	g.two = g.tell(secretly("The second one."))
+	for i := 0; g.over(g.two.Seq, "'prepared'") == 0; i++ {
 		if i > 100 {
-			t.Fatal("nothing is prepared")
+			g.t.Fatal("nothing is prepared")
 		}
-		r.hear(fmt.Sprintf("more %d %s", i, filler(20)))
-		r.settle()
+		g.hear(fmt.Sprintf("more %d %s", i, filler(20)))
+		g.settle()
 	}
-	three := r.tell(secretly("This is the third one."))
+	g.three = g.tell(secretly("This is the third one."))
 	for i := 0; ; i++ {
-		if running := r.c.Gauge().Running; running != nil && running.From <= three.Seq && running.To >= three.Seq {
+		if running := g.c.Gauge().Running; running != nil && running.From <= g.three.Seq && running.To >= g.three.Seq {
 			break
 		}
 		if i > 100 {
-			t.Fatal("no worker reads it")
+			g.t.Fatal("no worker reads it")
 		}
-		r.hear(fmt.Sprintf("yet more %d %s", i, filler(20)))
+		g.hear(fmt.Sprintf("yet more %d %s", i, filler(20)))
 		time.Sleep(10 * time.Millisecond)
 	}
 	waiting := secretly("It waits.")
 	waiting.ID, waiting.AuthorID, waiting.Author, waiting.Time = "w1", "u1", "Ada", time.Now()
-	if _, err := r.conv.Inbox().Deliver(ctx, waiting); err != nil {
-		t.Fatal(err)
+	if _, err := g.conv.Inbox().Deliver(g.ctx, waiting); err != nil {
+		g.t.Fatal(err)
 	}
-	if n := count(t, r.dir, "SELECT count(*) FROM memories WHERE content LIKE '%"+oddWord+"%'"); n == 0 {
-		t.Fatal("no memory holds it")
+	if n := count(g.t, g.dir, "SELECT count(*) FROM memories WHERE content LIKE '%"+oddWord+"%'"); n == 0 {
+		g.t.Fatal("no memory holds it")
 	}
-	if n := count(t, r.dir, "SELECT count(*) FROM inherited WHERE text LIKE '%"+oddWord+"%'"); n < 2 {
-		t.Fatalf("threads have inherited it %d times", n)
+	if n := count(g.t, g.dir, "SELECT count(*) FROM inherited WHERE text LIKE '%"+oddWord+"%'"); n < 2 {
+		g.t.Fatalf("threads have inherited it %d times", n)
 	}
-	if len(traces(t, r.dir)) == 0 {
-		t.Fatal("the files hold nothing of it")
+	if len(traces(g.t, g.dir)) == 0 {
+		g.t.Fatal("the files hold nothing of it")
 	}
+}
 
-	seqs, err := r.conv.Transcript().Delete(ctx, []string{one.ID, two.ID, three.ID, "w1", "elsewhere"})
-	must(t, err)
-	r.gone = map[int64]bool{one.Seq: true, two.Seq: true, three.Seq: true}
-	for i, m := range r.said { // as the disk has them now
-		if now, err := r.conv.Transcript().Message(ctx, m.Seq); err == nil {
-			r.said[i] = now
+func (g *secretRig) deleteAll() {
+	seqs, err := g.conv.Transcript().Delete(g.ctx, []string{g.one.ID, g.two.ID, g.three.ID, "w1", "elsewhere"})
+	must(g.t, err)
+	g.gone = map[int64]bool{g.one.Seq: true, g.two.Seq: true, g.three.Seq: true}
+	for i, m := range g.said { // as the disk has them now
+		if now, err := g.conv.Transcript().Message(g.ctx, m.Seq); err == nil {
+			g.said[i] = now
 		}
 	}
-	r.apply(seqs...)
-	if view := r.render(); strings.Contains(view, oddWord) {
-		t.Errorf("the view is\n%s", view)
+	g.apply(seqs...)
+	if view := g.render(); strings.Contains(view, oddWord) {
+		g.t.Errorf("the view is\n%s", view)
 	}
-	if _, err := r.store.Upkeep().Vacuum(ctx); err != nil {
-		t.Fatal(err)
+	if _, err := g.store.Upkeep().Vacuum(g.ctx); err != nil {
+		g.t.Fatal(err)
 	}
-	if left := traces(t, r.dir); left != nil {
-		t.Errorf("while the bot runs there are left\n%s", strings.Join(left, "\n"))
+	if left := traces(g.t, g.dir); left != nil {
+		g.t.Errorf("while the bot runs there are left\n%s", strings.Join(left, "\n"))
 	}
-	close(release)
-	r.settle()
-	r.verify()
-	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is repaired is applied at once
+}
+
+// wantRepaired checks that the summaries are repaired, and that files and log have nothing of the
+// word, also after a restart.
+func (g *secretRig) wantRepaired() {
+	close(g.release)
+	g.settle()
+	g.verify()
+	g.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is repaired is applied at once
 	for i := range 40 {
-		r.hear(fmt.Sprintf("later %d %s", i, filler(20)))
-		r.settle()
+		g.hear(fmt.Sprintf("later %d %s", i, filler(20)))
+		g.settle()
 	}
-	for _, row := range r.c.Gauge().Stack {
+	for _, row := range g.c.Gauge().Stack {
 		if row.By != compactor.ByWorker || strings.Contains(row.Text, oddWord) {
-			t.Errorf("after the repair the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
+			g.t.Errorf("after the repair the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
 		}
 	}
-	kept := count(t, r.dir, "SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")
-	r.restart()
-	if view := r.render(); strings.Contains(view, oddWord) {
-		t.Errorf("after a restart the view is\n%s", view)
+	kept := count(g.t, g.dir, "SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")
+	g.restart()
+	if view := g.render(); strings.Contains(view, oddWord) {
+		g.t.Errorf("after a restart the view is\n%s", view)
 	}
-	r.close()
-	r.c = nil
-	if left := traces(t, r.dir); left != nil {
-		t.Errorf("at the end there are left\n%s", strings.Join(left, "\n"))
+	g.close()
+	g.c = nil
+	if left := traces(g.t, g.dir); left != nil {
+		g.t.Errorf("at the end there are left\n%s", strings.Join(left, "\n"))
 	}
 	if kept == 0 {
-		t.Error("memories that another message supports are gone")
+		g.t.Error("memories that another message supports are gone")
 	}
-	if strings.Contains(log.String(), oddWord) {
-		t.Errorf("the log says\n%s", log.String())
+	if strings.Contains(g.log.String(), oddWord) {
+		g.t.Errorf("the log says\n%s", g.log.String())
 	}
 }

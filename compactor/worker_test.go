@@ -70,20 +70,16 @@ func (r *rig) compact(focus string) compactor.Event {
 }
 
 func TestBadSummariesAreNeverApplied(t *testing.T) {
-	long := llmtest.Say("A summary that breaks")
-	long.FinishReason = llm.FinishLength
-	call := summary("Ada took notes, whole by chance")
-	call.FinishReason = llm.FinishLength
-	filtered := llmtest.Say("Ada took notes, and then")
-	filtered.FinishReason = llm.FinishFilter
-	filteredCall := summary("Ada took notes, and then")
-	filteredCall.FinishReason = llm.FinishFilter
+	ended := func(resp llm.Response, reason string) llm.Response {
+		resp.FinishReason = reason
+		return resp
+	}
 	for name, c := range map[string]struct {
 		bad    llm.Response
 		reason string
 	}{
-		"a text that is filtered":      {filtered, "filtered"},
-		"a call that is filtered":      {filteredCall, "filtered"},
+		"a text that is filtered":      {ended(llmtest.Say("Ada took notes, and then"), llm.FinishFilter), "filtered"},
+		"a call that is filtered":      {ended(summary("Ada took notes, and then"), llm.FinishFilter), "filtered"},
 		"no more than a nod":           {llmtest.Say("Okay."), "says nothing"},
 		"an empty object":              {llmtest.Say("{}"), "says nothing"},
 		"dots":                         {llmtest.Say("..."), "says nothing"},
@@ -102,8 +98,8 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 		"a refusal by call":            {summary("I cannot assist with this request."), "declined"},
 		"a placeholder":                {llmtest.Say("Summary unavailable"), "says nothing"},
 		"an empty placeholder":         {llmtest.Say("[summary]"), "says nothing"},
-		"a text that is cut off":       {long, "cut off"},
-		"a call that is cut off":       {call, "cut off"},
+		"a text that is cut off":       {ended(llmtest.Say("A summary that breaks"), llm.FinishLength), "cut off"},
+		"a call that is cut off":       {ended(summary("Ada took notes, whole by chance"), llm.FinishLength), "cut off"},
 		"tool syntax":                  {llmtest.Say(`<tool_call>{"name": "summarize", "arguments": {"summary": "x"}}</tool_call>`), "tool syntax"},
 		"a call as text":               {llmtest.Say(`summarize({"summary": "Ada took notes."})`), "tool syntax"},
 		"tool syntax by call":          {summary(`{"name": "memory_save", "arguments": {}}`), "tool syntax"},

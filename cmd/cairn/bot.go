@@ -60,22 +60,54 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if b.store, err = memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
-	b.store.Memories().Share(a.settings.ShareMemories == config.ShareServer)
+	if err := b.openHub(ctx, connectors); err != nil {
+		return nil, errors.Join(err, b.store.Close())
+	}
+	b.awaitTools(ctx)
+	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	b.warn(&first.settings)
+	if first.settings.Ambiguous() {
+		log.Warn("two_providers", "hint", bothProviders)
+	}
+	b.warnSmallWindows()
+	return b, nil
+}
+
+// openHub starts the hub with what the database knows, the tool servers and the hooks.
+func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error {
+	settings := &b.app.settings
+	b.store.Memories().Share(settings.ShareMemories == config.ShareServer)
 	known, err := b.store.Models().List(ctx)
 	if err != nil {
-		return nil, errors.Join(err, b.store.Close())
+		return err
 	}
 	b.models.notebook.Open(known, b.store.Models().Keep)
 	used, err := b.store.Usage(ctx, channel.MonthStart(time.Now()))
 	if err != nil {
-		return nil, errors.Join(err, b.store.Close())
+		return err
 	}
-	watch, traces, err := a.observer(ctx, log, b.metrics)
-	if err != nil {
-		return nil, errors.Join(err, b.store.Close())
+	servers, wrongServers := settings.ToolServers()
+	called, wrongHooks := settings.HookSettings()
+	watch, traces, wrongTraces := b.app.observer(ctx, b.log, b.metrics)
+	if err := errors.Join(wrongServers, wrongHooks, wrongTraces); err != nil {
+		return err
 	}
 	b.traces = traces
-	o := channel.Options{
+	o := b.hubOptions(connectors)
+	o.Used, o.Observer = used, watch
+	b.watched(&o)
+	b.hooks = hooks.New(b.log, b.metrics.hook)
+	b.hooked(&o)
+	b.hooks.Update(called)
+	b.hub = channel.New(o)
+	b.tools = mcp.Start(servers, version(), b.toolsChanged, b.log)
+	return nil
+}
+
+// hubOptions returns the options that come from the settings.
+func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
+	settings := &b.app.settings
+	return channel.Options{
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
 			now := b.current.Load()
@@ -90,44 +122,28 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 			return agent, known
 		},
 		Connectors: connectors,
-		Rules:      rules(&first.settings),
-		CatchUp:    time.Duration(a.settings.CatchUp),
-		Workers:    a.settings.Workers,
-		Log:        log,
-		Used:       used,
+		Rules:      b.rules(settings),
+		CatchUp:    time.Duration(settings.CatchUp),
+		Workers:    settings.Workers,
+		Log:        b.log,
 		After:      b.metrics.compaction,
 		Counted:    b.metrics.add,
-		Observer:   watch,
 	}
-	if a.webSide != nil {
-		o.Connectors = append(o.Connectors, a.webSide.chat)
-		o.Observer = observe.All{watch, a.webSide.events}
-		o.Remembered = a.webSide.events.Remembered
-		o.Asked = a.webSide.events.Asked
-		o.Task = a.webSide.events.Task
-		o.After = func(conversation string, e channel.Event) {
-			b.metrics.compaction(conversation, e)
-			a.webSide.events.Compaction(conversation, e)
-		}
+}
+
+// watched has the web side, if there is one, see what happens, and adds its conversations.
+func (b *bot) watched(o *channel.Options) {
+	web := b.app.webSide
+	if web == nil {
+		return
 	}
-	b.hooks = hooks.New(log, b.metrics.hook)
-	b.hooked(&o)
-	servers, err := a.settings.ToolServers()
-	called, wrong := a.settings.HookSettings()
-	if err = errors.Join(err, wrong); err != nil {
-		return nil, errors.Join(err, b.store.Close())
+	o.Connectors = append(o.Connectors, web.chat)
+	o.Observer = observe.All{o.Observer, web.events}
+	o.Remembered, o.Asked, o.Task = web.events.Remembered, web.events.Asked, web.events.Task
+	o.After = func(conversation string, e channel.Event) {
+		b.metrics.compaction(conversation, e)
+		web.events.Compaction(conversation, e)
 	}
-	b.hooks.Update(called)
-	b.hub = channel.New(o)
-	b.tools = mcp.Start(servers, version(), b.toolsChanged, log)
-	b.awaitTools(ctx)
-	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	b.warn(&first.settings)
-	if first.settings.Ambiguous() {
-		log.Warn("two_providers", "hint", bothProviders)
-	}
-	b.warnSmallWindows()
-	return b, nil
 }
 
 // toolPatience is how long a start waits for tool servers.

@@ -9,6 +9,29 @@ import (
 	"cairn/llm/llmtest"
 )
 
+// replyCounts counts the replies to each message. After a kill a line may come again with its ID.
+type replyCounts struct {
+	count map[string]int
+	known map[any]bool
+}
+
+func (r replyCounts) add(t *testing.T, lines []string) {
+	t.Helper()
+	for _, line := range parse[struct {
+		Type string
+		ID   any // a number in a compaction's line
+		To   []string
+	}](t, strings.Join(lines, "\n")) {
+		if line.Type != "reply" || r.known[line.ID] {
+			continue
+		}
+		r.known[line.ID] = true
+		for _, id := range line.To {
+			r.count[id]++
+		}
+	}
+}
+
 // TestKill ends the program the hard way in the middle of a compaction.
 func TestKill(t *testing.T) {
 	t.Parallel()
@@ -35,22 +58,7 @@ func TestKill(t *testing.T) {
 	}
 
 	l := p.start("chat", "--json")
-	replies, known := map[string]int{}, map[any]bool{}
-	count := func(lines []string) {
-		for _, line := range parse[struct {
-			Type string
-			ID   any // a number in a compaction's line
-			To   []string
-		}](t, strings.Join(lines, "\n")) {
-			if line.Type != "reply" || known[line.ID] { // after a kill a line may come again under its id
-				continue
-			}
-			known[line.ID] = true
-			for _, id := range line.To {
-				replies[id]++
-			}
-		}
-	}
+	replies := replyCounts{count: map[string]int{}, known: map[any]bool{}}
 	said := 0
 	for working := false; !working; {
 		said++
@@ -59,12 +67,12 @@ func TestKill(t *testing.T) {
 		}
 		l.say(message(said))
 		lines := l.until(`"reply"`)
-		count(lines)
+		replies.add(t, lines)
 		working = strings.Contains(strings.Join(lines, "\n"), `"started"`)
 	}
 	noError(t, l.cmd.Process.Kill())
 	lines, _ := l.rest()
-	count(lines)
+	replies.add(t, lines)
 	close(killed)
 
 	before := p.must("", "transcript", "--json")
@@ -72,12 +80,12 @@ func TestKill(t *testing.T) {
 	for n := said; n <= said+3; n++ { // the last one once more
 		l.say(message(n))
 		if n > said {
-			count(l.until(`"reply"`))
+			replies.add(t, l.until(`"reply"`))
 		}
 	}
 	_ = l.in.Close()
 	lines, code := l.rest()
-	count(lines)
+	replies.add(t, lines)
 	expect(t, "exit code", code, 0)
 
 	t.Run("every message is there once, as it was", func(t *testing.T) {
@@ -95,28 +103,31 @@ func TestKill(t *testing.T) {
 			}
 		}
 		for n := 1; n <= said+3; n++ {
-			if id := fmt.Sprintf("m%d", n); seen[id] != 1 || replies[id] != 1 {
-				t.Errorf("%s stands there %d times and was answered %d times", id, seen[id], replies[id])
+			if id := fmt.Sprintf("m%d", n); seen[id] != 1 || replies.count[id] != 1 {
+				t.Errorf("%s stands there %d times and was answered %d times", id, seen[id], replies.count[id])
 			}
 		}
 	})
-	t.Run("the compaction is made up for", func(t *testing.T) {
-		gauge := parse[struct {
-			Messages int
-			Verbatim int
-			Stack    []struct {
-				By   string
-				Text string
-			}
-		}](t, p.must("", "context", "--json"))[0]
-		if len(gauge.Stack) == 0 || gauge.Stack[0].By != "worker" || !strings.Contains(gauge.Stack[0].Text, "numbered stories") {
-			t.Errorf("got %+v", gauge)
-		}
-		if gauge.Verbatim >= gauge.Messages {
-			t.Errorf("%d of %d messages are verbatim", gauge.Verbatim, gauge.Messages)
-		}
-	})
+	t.Run("the compaction is made up for", func(t *testing.T) { wantCompacted(t, p) })
 	if refused := server.Refusals(); len(refused) > 0 {
 		t.Errorf("a strict server refuses: %q", refused)
+	}
+}
+
+// wantCompacted checks that the worker has summarized the stories.
+func wantCompacted(t *testing.T, p folder) {
+	gauge := parse[struct {
+		Messages int
+		Verbatim int
+		Stack    []struct {
+			By   string
+			Text string
+		}
+	}](t, p.must("", "context", "--json"))[0]
+	if len(gauge.Stack) == 0 || gauge.Stack[0].By != "worker" || !strings.Contains(gauge.Stack[0].Text, "numbered stories") {
+		t.Errorf("got %+v", gauge)
+	}
+	if gauge.Verbatim >= gauge.Messages {
+		t.Errorf("%d of %d messages are verbatim", gauge.Verbatim, gauge.Messages)
 	}
 }

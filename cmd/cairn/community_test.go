@@ -35,6 +35,9 @@ type community struct {
 	held    chan struct{} // closed when the question "hold" may be answered
 	folder  folder
 	log     *os.File
+
+	questions [][]string // by spot, in the order they were asked
+	said      []int      // messages by spot, in bursts
 }
 
 var asked = regexp.MustCompile(`ask-[a-z]+-\d+|hold`)

@@ -24,163 +24,183 @@ func TestACommunityOnBothPlatformsThroughEverything(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	c := newCommunity(t)
+	c.questions, c.said = make([][]string, len(c.spots)), make([]int, len(c.spots))
 	kill := c.run()
 	c.wait("both connectors to open", time.Minute, func() bool {
-		identified := func(one discordtest.Connection) bool { return one.Identify } // before, nobody hears what is said
+		identified := func(one discordtest.Connection) bool { return one.Identify } // an earlier message is not heard
 		return slices.ContainsFunc(c.discord.Connections(), identified) && len(c.slack.Sockets()) > 0
 	})
-
-	// Everybody gets acquainted: from here on the threads need no mention.
-	questions := make([][]string, len(c.spots)) // by spot, in the order they were asked
-	ask := func(i, user int, q, mention string) {
-		questions[i] = append(questions[i], q)
-		c.spots[i].say(user, mention+"please tell me about "+q)
-	}
-	for i := range c.spots {
-		mention := c.spots[i].mention
-		if mention == "" {
-			mention = c.spots[i-1].mention
-		}
-		ask(i, 0, "ask-first-1", mention)
-	}
-	answeredAll := func() bool {
-		for i, s := range c.spots {
-			_, count := s.answered()
-			for _, q := range questions[i] {
-				if count[q] == 0 {
-					return false
-				}
-			}
-		}
-		return true
-	}
-	c.wait("the first answers", time.Minute, answeredAll)
-
-	t.Run("no channel waits for another", func(t *testing.T) {
-		for _, i := range []int{0, 3} { // one on each platform
-			questions[i] = append(questions[i], "hold")
-			c.spots[i].say(0, c.spots[i].mention+"hold")
-		}
-		for _, i := range []int{1, 2, 4, 5} {
-			ask(i, 1, "ask-meanwhile-1", c.spots[i].mention)
-		}
-		c.wait("answers beside one that is held back", time.Minute, func() bool {
-			for _, i := range []int{1, 2, 4, 5} {
-				if _, count := c.spots[i].answered(); count["ask-meanwhile-1"] == 0 {
-					return false
-				}
-			}
-			return true
-		})
-		for _, i := range []int{0, 3} {
-			if _, count := c.spots[i].answered(); count["hold"] != 0 {
-				t.Error("what was held back was answered")
-			}
-		}
-		close(c.held)
-		c.wait("what was held back", time.Minute, answeredAll)
-	})
-
-	t.Run("an answer that is streamed while everything breaks is whole in the end", func(t *testing.T) {
-		for i := range c.spots {
-			ask(i, 2, "ask-slowly-1", c.spots[i].mention)
-		}
-		c.wait("drafts of the answers", time.Minute, func() bool {
-			for _, s := range c.spots {
-				if order, _ := s.answered(); !slices.Contains(order, "ask-slowly-1") {
-					return false
-				}
-			}
-			return true
-		})
-		c.discord.Fail(discordtest.Fault{Route: "PATCH /channels/*/messages/*", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
-		for _, method := range []string{"chat.update", "chat.appendStream"} {
-			c.slack.Fail(slacktest.Fault{Method: method, Times: 1, RetryAfter: time.Second})
-		}
-		c.discord.Cut()
-		for _, socket := range c.slack.Sockets() {
-			socket.Cut()
-		}
-		c.wait("the whole answers", time.Minute, func() bool {
-			for _, s := range c.spots {
-				texts := s.replies()
-				if !strings.HasSuffix(texts[len(texts)-1], "and that is all.") {
-					return false
-				}
-			}
-			return true
-		})
-	})
+	c.greet()
+	c.holdOneBack()
+	c.breakStreams()
 
 	const each, killed = 334, 200 // messages in each of six conversations; the process dies in between
-	said := make([]int, len(c.spots))
-	burst := func(from, to int) {
-		var all sync.WaitGroup
-		for i := range c.spots {
-			all.Go(func() {
-				for n := from; n < to; n++ {
-					said[i]++
-					switch {
-					case n%23 == 7:
-						ask(i, n, fmt.Sprintf("ask-burst-%d", n), c.spots[i].mention)
-					case c.spots[i].mention == "": // in a thread everything is for the bot
-						ask(i, n, fmt.Sprintf("ask-thread-%d", n), "")
-					default:
-						c.spots[i].say(n, fmt.Sprintf("talk %d: the beans, the peas and the lettuce want water before noon", n))
-					}
-				}
-			})
-		}
-		all.Wait()
-	}
-	burst(0, 60)
-	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
-	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 2, Status: 502, Done: true})
-	c.slack.Fail(slacktest.Fault{Method: "chat.postMessage", Times: 2, RetryAfter: time.Second})
-	c.slack.Fail(slacktest.Fault{Method: "chat.postMessage", Times: 1, Status: 502, TakesEffect: true})
-	burst(60, 100)
-	c.discord.Cut()
-	for _, socket := range c.slack.Sockets() {
-		socket.CutMidFrame()
-	}
-	burst(100, 150)
-	c.wait("answers on the way", time.Minute, answeredAll)
-	c.discord.Invalidate(false)
-	for _, socket := range c.slack.Sockets() {
-		socket.Disconnect("refresh_requested")
-	}
-	burst(150, killed)
-	c.wait("a compaction in flight", time.Minute, func() bool {
-		text := c.logged()
-		return bytes.Count(text, []byte(`"state":"started"`)) > bytes.Count(text, []byte(`"state":"applied"`))+bytes.Count(text, []byte(`"state":"failed"`))
-	})
+	c.inTrouble(killed)
 	kill()
-	burst(killed, 260) // nobody listens
+	c.burst(killed, 260) // while nothing runs
 	kill = c.run()
-	burst(260, each)
-	c.wait("every answer", 3*time.Minute, answeredAll)
+	c.burst(260, each)
+	c.wait("every answer", 3*time.Minute, c.answeredAll)
 	c.wait("an applied summary", time.Minute, func() bool {
 		return bytes.Contains(c.logged(), []byte(`"state":"applied"`))
 	})
 	kill()
 
-	for i, s := range c.spots {
-		order, count := s.answered()
-		for _, q := range questions[i] {
-			if count[q] != 1 {
-				t.Errorf("%s: %s was answered %d times", s.name, q, count[q])
-			}
-		}
-		if !slices.Equal(order, questions[i]) {
-			t.Errorf("%s: answered in another order:\n%q\nasked\n%q", s.name, order, questions[i])
-		}
-	}
-	c.checkStore(said)
+	c.wantEachAnsweredOnce()
+	c.checkStore(c.said)
 	if complaints := c.slack.Complaints(); len(complaints) > 0 {
 		t.Errorf("Slack complains: %q", complaints[:min(len(complaints), 10)])
 	}
 	if t.Failed() {
 		c.fail("see above")
+	}
+}
+
+func (c *community) ask(i, user int, q, mention string) {
+	c.questions[i] = append(c.questions[i], q)
+	c.spots[i].say(user, mention+"please tell me about "+q)
+}
+
+func (c *community) answeredAll() bool {
+	for i, s := range c.spots {
+		_, count := s.answered()
+		for _, q := range c.questions[i] {
+			if count[q] == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// greet addresses the bot everywhere: from here on the threads need no mention.
+func (c *community) greet() {
+	for i := range c.spots {
+		mention := c.spots[i].mention
+		if mention == "" {
+			mention = c.spots[i-1].mention
+		}
+		c.ask(i, 0, "ask-first-1", mention)
+	}
+	c.wait("the first answers", time.Minute, c.answeredAll)
+}
+
+// holdOneBack checks that no channel waits for another.
+func (c *community) holdOneBack() {
+	for _, i := range []int{0, 3} { // one on each platform
+		c.questions[i] = append(c.questions[i], "hold")
+		c.spots[i].say(0, c.spots[i].mention+"hold")
+	}
+	for _, i := range []int{1, 2, 4, 5} {
+		c.ask(i, 1, "ask-meanwhile-1", c.spots[i].mention)
+	}
+	c.wait("answers beside one that is held back", time.Minute, func() bool {
+		for _, i := range []int{1, 2, 4, 5} {
+			if _, count := c.spots[i].answered(); count["ask-meanwhile-1"] == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	for _, i := range []int{0, 3} {
+		if _, count := c.spots[i].answered(); count["hold"] != 0 {
+			c.t.Error("what was held back was answered")
+		}
+	}
+	close(c.held)
+	c.wait("what was held back", time.Minute, c.answeredAll)
+}
+
+// breakStreams checks that an answer that is streamed while everything breaks is whole in the end.
+func (c *community) breakStreams() {
+	for i := range c.spots {
+		c.ask(i, 2, "ask-slowly-1", c.spots[i].mention)
+	}
+	c.wait("drafts of the answers", time.Minute, func() bool {
+		for _, s := range c.spots {
+			if order, _ := s.answered(); !slices.Contains(order, "ask-slowly-1") {
+				return false
+			}
+		}
+		return true
+	})
+	c.discord.Fail(discordtest.Fault{Route: "PATCH /channels/*/messages/*", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
+	for _, method := range []string{"chat.update", "chat.appendStream"} {
+		c.slack.Fail(slacktest.Fault{Method: method, Times: 1, RetryAfter: time.Second})
+	}
+	c.discord.Cut()
+	for _, socket := range c.slack.Sockets() {
+		socket.Cut()
+	}
+	c.wait("the whole answers", time.Minute, func() bool {
+		for _, s := range c.spots {
+			texts := s.replies()
+			if !strings.HasSuffix(texts[len(texts)-1], "and that is all.") {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// burst has people write in all conversations together.
+func (c *community) burst(from, to int) {
+	var all sync.WaitGroup
+	for i := range c.spots {
+		all.Go(func() {
+			for n := from; n < to; n++ {
+				c.said[i]++
+				switch {
+				case n%23 == 7:
+					c.ask(i, n, fmt.Sprintf("ask-burst-%d", n), c.spots[i].mention)
+				case c.spots[i].mention == "": // in a thread everything is for the bot
+					c.ask(i, n, fmt.Sprintf("ask-thread-%d", n), "")
+				default:
+					c.spots[i].say(n, fmt.Sprintf("talk %d: the beans, the peas and the lettuce want water before noon", n))
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// inTrouble is a burst of n messages in each conversation while both platforms fail in every way,
+// until a compaction is in flight.
+func (c *community) inTrouble(n int) {
+	c.burst(0, 60)
+	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
+	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 2, Status: 502, Done: true})
+	c.slack.Fail(slacktest.Fault{Method: "chat.postMessage", Times: 2, RetryAfter: time.Second})
+	c.slack.Fail(slacktest.Fault{Method: "chat.postMessage", Times: 1, Status: 502, TakesEffect: true})
+	c.burst(60, 100)
+	c.discord.Cut()
+	for _, socket := range c.slack.Sockets() {
+		socket.CutMidFrame()
+	}
+	c.burst(100, 150)
+	c.wait("answers on the way", time.Minute, c.answeredAll)
+	c.discord.Invalidate(false)
+	for _, socket := range c.slack.Sockets() {
+		socket.Disconnect("refresh_requested")
+	}
+	c.burst(150, n)
+	c.wait("a compaction in flight", time.Minute, func() bool {
+		text := c.logged()
+		return bytes.Count(text, []byte(`"state":"started"`)) > bytes.Count(text, []byte(`"state":"applied"`))+bytes.Count(text, []byte(`"state":"failed"`))
+	})
+}
+
+func (c *community) wantEachAnsweredOnce() {
+	for i, s := range c.spots {
+		order, count := s.answered()
+		for _, q := range c.questions[i] {
+			if count[q] != 1 {
+				c.t.Errorf("%s: %s was answered %d times", s.name, q, count[q])
+			}
+		}
+		if !slices.Equal(order, c.questions[i]) {
+			c.t.Errorf("%s: answered in another order:\n%q\nasked\n%q", s.name, order, c.questions[i])
+		}
 	}
 }
 

@@ -24,45 +24,26 @@ const (
 	focusWeight      = 4.0 // of each word that was asked for
 )
 
-// JudgeItems sets weight, idle, timed and kind of a sentence whose text and terms are set.
+// judge sets weight, idle, timed and kind of a sentence whose text and terms are set.
 func (s *sentence) judge(names map[string]bool) {
 	s.weight = 1
-	var number, self, you bool
-	proper, telling := strings.Count(s.text, `"`)/2+strings.Count(s.text, "“"), 0
-	for i, word := range strings.FieldsFunc(s.text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
-	}) {
-		lower := strings.ToLower(strings.ReplaceAll(word, "’", "'"))
-		first, _ := utf8.DecodeRuneInString(word)
-		switch {
-		case unicode.IsNumber(first):
-			number = true
-			s.timed = s.timed || len(word) == 4 && (word[:2] == "19" || word[:2] == "20")
-		case timeWords[lower] && word != "may":
-			s.timed = true
-		case selfWords[lower]:
-			self = true
-		case youWords[lower]:
-			you = true
-		case i > 0 && unicode.IsUpper(first) && !names[strings.TrimSuffix(lower, "'s")] && len(words.Content(word)) > 0:
-			proper++
-		}
-	}
+	seen := s.marks(names)
+	telling := 0
 	for _, term := range s.terms {
 		if !talkWords[term] && !names[term] {
 			telling++
 		}
 	}
-	s.weight += nameWeight * float64(min(proper, 2))
+	s.weight += nameWeight * float64(min(seen.proper, 2))
 	for _, reason := range []struct {
 		holds bool
 		more  float64
-	}{{number, numberWeight}, {s.timed, timeWeight}, {self, selfWeight}} {
+	}{{seen.number, numberWeight}, {s.timed, timeWeight}, {seen.self, selfWeight}} {
 		if reason.holds {
 			s.weight += reason.more
 		}
 	}
-	if you && !self {
+	if seen.you && !seen.self {
 		s.weight *= youFactor
 	}
 	if isQuestion(s.text) {
@@ -75,7 +56,7 @@ func (s *sentence) judge(names map[string]bool) {
 	case 1:
 		s.weight *= talkFactor
 		s.idle = true
-		if len(s.terms) < 3 && proper == 0 && !number {
+		if len(s.terms) < 3 && seen.proper == 0 && !seen.number {
 			s.weight *= talkFactor // where there is room
 		}
 	}
@@ -83,13 +64,44 @@ func (s *sentence) judge(names map[string]bool) {
 		s.weight *= shortFactor
 	}
 	switch {
-	case self && s.timed:
+	case seen.self && s.timed:
 		s.kind = "event"
-	case self:
+	case seen.self:
 		s.kind = "fact"
 	default:
 		s.kind = "observation"
 	}
+}
+
+// marks are signs in a sentence that it matters.
+type marks struct {
+	number, self, you bool
+	proper            int // names and quotations
+}
+
+// marks reads the words of a sentence as they are written. It also sets timed.
+func (s *sentence) marks(names map[string]bool) marks {
+	m := marks{proper: strings.Count(s.text, `"`)/2 + strings.Count(s.text, "“")}
+	for i, word := range strings.FieldsFunc(s.text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
+	}) {
+		lower := strings.ToLower(strings.ReplaceAll(word, "’", "'"))
+		first, _ := utf8.DecodeRuneInString(word)
+		switch {
+		case unicode.IsNumber(first):
+			m.number = true
+			s.timed = s.timed || len(word) == 4 && (word[:2] == "19" || word[:2] == "20")
+		case timeWords[lower] && word != "may":
+			s.timed = true
+		case selfWords[lower]:
+			m.self = true
+		case youWords[lower]:
+			m.you = true
+		case i > 0 && unicode.IsUpper(first) && !names[strings.TrimSuffix(lower, "'s")] && len(words.Content(word)) > 0:
+			m.proper++
+		}
+	}
+	return m
 }
 
 func isQuestion(text string) bool {
