@@ -1,9 +1,12 @@
 package channel_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -140,4 +143,97 @@ func TestARequestDuringARenewalIsGranted(t *testing.T) {
 	if got := <-answers; !strings.HasPrefix(got, "Summing up 16 messages") {
 		t.Errorf("/compact says %q", got)
 	}
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func TestRenewal(t *testing.T) {
+	var agent atomic.Pointer[channel.Agent]
+	r := newRig(t, echo)
+	r.model.Tokens = 8000
+	r.stop()
+	first := channel.Agent{ID: "first", Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+	agent.Store(&first)
+	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
+	r.start()
+	r.say("I like tea", true)
+	r.idle()
+
+	second := first
+	second.ID, second.Instructions = "second", "You are a librarian."
+	second.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if !strings.Contains(req.Messages[0].Text, "librarian") || !strings.Contains(req.Messages[len(req.Messages)-1].Text, "what do I like") || !strings.Contains(fmt.Sprint(req.Messages), "I like tea") {
+			t.Errorf("it was asked %+v", req.Messages)
+		}
+		return llmtest.Say("tea, says the librarian"), nil
+	}}
+	agent.Store(&second)
+	r.hub.Renew(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
+	r.say("what do I like?", true)
+	r.idle()
+	if texts := r.connector.texts(); texts[len(texts)-1] != "tea, says the librarian" {
+		t.Errorf("it said %q", texts)
+	}
+	contains(t, "/context says", r.run("/context"), "of 16000 tokens")
+	m := r.inbound("let me in", true)
+	m.AuthorID = "u9"
+	if _, err := r.hub.Deliver(t.Context(), place, m); !errors.Is(err, channel.ErrRefused) {
+		t.Errorf("the new rules refuse nobody: %v", err)
+	}
+	if answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2"}, "/settings"); err != nil || strings.Contains(answer.Text, "manage") {
+		t.Errorf("the new rules restrict /settings: %v, %v", answer, err)
+	}
+}
+
+func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
+	var agent atomic.Pointer[channel.Agent]
+	goOn := make(chan struct{})
+	r := newRig(t, echo)
+	r.stop()
+	first := channel.Agent{ID: "first", Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+	first.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+			return llm.Response{}, ctx.Err()
+		}
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked of a quick brown fox."})), nil
+	}}
+	agent.Store(&first)
+	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
+	r.start()
+	for i := range 20 {
+		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
+	}
+	r.idle()
+	r.run("/compact")
+	second := first
+	second.Model = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("the second"), nil }}
+	agent.Store(&second)
+	r.hub.Renew(channel.Rules{})
+	r.say("who is there?", true)
+	r.idle()
+	close(goOn)
+	r.connector.until(t, "the summary", func() bool {
+		return len(r.connector.events) > 0 && r.connector.events[len(r.connector.events)-1].State == compactor.EventApplied
+	})
+	noError(t, r.hub.Drain(t.Context()))
+	r.say("and now?", true)
+	r.idle()
+	equal(t, "said", r.connector.texts(), []string{"answer 1", "the second"})
 }

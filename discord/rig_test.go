@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -18,11 +17,9 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/channel"
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -227,78 +224,4 @@ func (r *rig) until(what string, ok func() bool) {
 // ask says something to the bot.
 func (r *rig) ask(place, text string) discordtest.Message {
 	return r.Say(place, r.ann.ID, "<@"+r.Bot.ID+"> "+text)
-}
-
-// answers waits until the bot has posted n messages in a place, and returns the texts.
-func (r *rig) answers(place string, n int) (texts []string) {
-	r.t.Helper()
-	r.until(fmt.Sprintf("%d answers", n), func() bool { return len(r.sent(place)) >= n })
-	for _, m := range r.sent(place) {
-		texts = append(texts, m.Content)
-	}
-	if len(texts) > n {
-		r.t.Fatalf("%d answers, want %d: %q", len(texts), n, texts)
-	}
-	return texts
-}
-
-// notice restarts the bot, and has a conversation say a line that is no answer.
-func (r *rig) notice(place, text string) {
-	r.t.Helper()
-	conv, err := r.store.Conversation(r.ctx, r.place(place))
-	if err == nil {
-		err = conv.Outbox().Post(r.ctx, memory.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
-	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.restart()
-	r.idle(r.place(place))
-}
-
-// sent is what the bot posted and did not take back.
-func (r *rig) sent(place string) (kept []discordtest.Message) {
-	for _, m := range r.Sent(place) {
-		if !m.Deleted {
-			kept = append(kept, m)
-		}
-	}
-	return kept
-}
-
-func (r *rig) place(id string) string { return "discord:" + r.guild.ID + "/" + id }
-
-// idle waits until a conversation has settled.
-func (r *rig) idle(name string) {
-	r.t.Helper()
-	if err := r.hub.Idle(r.ctx, name); err != nil {
-		r.t.Fatalf("%s does not settle: %v", name, err)
-	}
-}
-
-// transcript is what is stored of a conversation.
-func (r *rig) transcript(name string) (all []chat.Message) {
-	r.t.Helper()
-	conv := check.Must(r.store.Conversation(r.ctx, name))(r.t)
-	all = check.Must(conv.Transcript().Page(r.ctx, 1, 10_000))(r.t)
-	return all
-}
-
-// heard waits until so many messages of people stand in a conversation's transcript.
-func (r *rig) heard(name string, n int) (all []chat.Message) {
-	r.t.Helper()
-	for {
-		all = all[:0]
-		for _, m := range r.transcript(name) {
-			if m.Role == "user" {
-				all = append(all, m)
-			}
-		}
-		if len(all) >= n {
-			return all
-		}
-		if err := platform.Sleep(r.ctx, 20*time.Millisecond); err != nil {
-			r.t.Fatalf("%d messages were heard, want %d", len(all), n)
-		}
-	}
 }

@@ -2,10 +2,13 @@ package memory
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"cairn/chat"
 	"cairn/compactor"
+
+	"pgregory.net/rapid"
 )
 
 // tester is what *testing.T and *rapid.T have in common.
@@ -102,4 +105,41 @@ func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 		all = append(all, expand(t, c, child)...)
 	}
 	return all
+}
+
+func (m *coverage) crash(rt *rapid.T) {
+	if rapid.IntRange(0, 4).Draw(rt, "rarely") > 0 {
+		return
+	}
+	state := load(m.t, m.c)
+	err := m.s.Close()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if m.s, err = Open(ctx, Options{Dir: m.dir}); err != nil {
+		rt.Fatal(err)
+	}
+	m.c, m.jobs = find(m.t, m.s, m.c.Name()), nil
+	if again := load(m.t, m.c); !reflect.DeepEqual(state, again) {
+		rt.Fatalf("before: %+v\nafter: %+v", state, again)
+	}
+}
+
+func (m *coverage) check(rt *rapid.T) {
+	state := peek(m.t, m.c)
+	left, covered := int(m.taken)-len(m.gone), 0
+	for _, row := range active(state.Head) {
+		covered += row.Messages
+	}
+	counts, err := m.c.Transcript().Counts(ctx)
+	if err != nil || counts.Messages != left || counts.Waiting != m.arrived-int(m.taken) {
+		rt.Fatalf("%d arrived, %d taken up, counted %+v, %v", m.arrived, m.taken, counts, err)
+	}
+	if covered+len(state.Messages) != left {
+		rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), left, shape(state.Head.Stack))
+	}
+	if !slices.Equal(ids(state.Prepared), m.preparedIDs()) {
+		rt.Fatalf("prepared are %v, not %v", state.Prepared, m.prepared)
+	}
+	m.memories.check(rt, m.c)
 }

@@ -54,8 +54,7 @@ func TestHealth(t *testing.T) {
 	url := "http://" + address
 	ready := func(want int, words string) {
 		t.Helper()
-		var code int
-		var said string
+		code, said := 0, ""
 		p.until(r, words, func() bool {
 			code, said = get(t, url+"/readyz")
 			return code == want && strings.Contains(said, words)

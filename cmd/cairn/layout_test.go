@@ -150,3 +150,38 @@ func TestAConversationIsSmall(t *testing.T) {
 		t.Errorf("conversation has %d fields, of 1 to 20", fields)
 	}
 }
+
+// longestFile and longestTest are in lines. What outgrows them is split by what it does.
+const (
+	longestFile = 300
+	longestTest = 80
+)
+
+func TestFilesAndTestFunctionsAreShort(t *testing.T) {
+	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, filepath.Join("../..", name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		line := func(at token.Pos) int { return files.Position(at).Line }
+		if n := line(file.FileEnd) - 1; n > longestFile {
+			t.Errorf("%s has %d lines, more than %d", name, n, longestFile)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if ok && strings.HasSuffix(name, "_test.go") && line(f.End())-line(f.Pos())+1 > longestTest {
+				t.Errorf("%s: %s has %d lines, more than %d", name, f.Name.Name, line(f.End())-line(f.Pos())+1, longestTest)
+			}
+		}
+		return nil
+	}))
+}

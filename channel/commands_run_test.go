@@ -1,0 +1,126 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+func TestCommands(t *testing.T) {
+	r := newRig(t, echo)
+	for _, line := range []string{"/etc/passwd", "hello", "/", "/compactify"} {
+		if _, handled, err := r.hub.Run(t.Context(), place, channel.Person{}, line); handled || err != nil {
+			t.Errorf("%q is taken for a command (%v)", line, err)
+		}
+	}
+	for line, want := range map[string]string{
+		"/help":              "/compact [focus]",
+		"/context":           "of 128000 tokens",
+		"/compact":           "No compaction was started",
+		"/memories":          "No memories from this conversation yet",
+		"/memories x":        `about "x"`,
+		"/remember":          "Say what to remember",
+		"/forget":            "by its number",
+		"/forget 99":         "no memory 99",
+		"/HELP":              "/help",
+		"/remember I am Ada": "as memory 1",
+	} {
+		if line == "/remember I am Ada" {
+			continue
+		}
+		if answer := r.run(line); !strings.Contains(answer, want) {
+			t.Errorf("%s says %q, want %q in it", line, answer, want)
+		}
+	}
+	r.say("I am Ada", true)
+	r.idle()
+	contains(t, "/remember says", r.run("/remember the standup is at 9:30"), "memory 1")
+	contains(t, "/memories says", r.run("/memories standup"), "9:30")
+	contains(t, "/forget says", r.run("/forget 1"), "forgotten")
+	if answer := r.run("/memories standup"); strings.Contains(answer, "9:30") {
+		t.Error("a forgotten memory is shown")
+	}
+}
+
+func TestCompactOnDemand(t *testing.T) {
+	r := newRig(t, echo)
+	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
+	}}
+	r.stop()
+	r.start()
+	for i := range 10 {
+		r.say(fmt.Sprintf("message %d %s", i, strings.Repeat("word ", 30)), true)
+		r.idle()
+	}
+	if answer := r.run("/compact the prices"); !strings.Contains(answer, "Summing up") {
+		t.Fatalf("/compact says %q", answer)
+	}
+	r.connector.until(t, "what is applied", func() bool {
+		for _, e := range r.connector.events {
+			if e.State == compactor.EventApplied {
+				return e.Trigger == compactor.OnManual && e.AfterTokens < e.BeforeTokens && e.Summary == "They talked word by word."
+			}
+		}
+		return false
+	})
+	contains(t, "/context says", r.run("/context"), "stack     1")
+	if got := r.connector.texts(); strings.Contains(strings.Join(got, " "), "They talked word by word.") {
+		t.Error("a summary was posted")
+	}
+}
+
+func TestImport(t *testing.T) {
+	r := newRig(t, echo)
+	r.model.Tokens = 4000
+	past := func(n int) func(func(channel.Inbound, error) bool) {
+		return func(yield func(channel.Inbound, error) bool) {
+			for i := range n {
+				size := 20
+				if i%50 == 7 {
+					size = 2000
+				}
+				m := channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", size))}
+				if !yield(m, nil) {
+					return
+				}
+			}
+		}
+	}
+	done := 0
+	n, err := r.hub.Import(t.Context(), place, past(300), func(d int) { done = d })
+	if err != nil || n != 300 || done != 300 {
+		t.Fatalf("imported %d, progress %d, %v", n, done, err)
+	}
+	applied := 0
+	for _, e := range r.connector.events {
+		if e.State == compactor.EventApplied {
+			applied++
+		}
+		if e.Trigger == compactor.OnEmergency {
+			t.Errorf("an emergency fired while importing: %+v", e)
+		}
+		if e.BeforeTokens > e.Window {
+			t.Errorf("%d of %d tokens were used", e.BeforeTokens, e.Window)
+		}
+	}
+	if applied < 5 {
+		t.Errorf("%d applied compactions", applied)
+	}
+	expect(t, "again imported", must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
+	expect(t, "imported messages were answered", len(r.model.Requests()), 0)
+	r.say("hello", true)
+	r.idle()
+	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, memory.ErrLive) {
+		t.Errorf("importing into a live conversation: %v", err)
+	}
+}

@@ -1,0 +1,212 @@
+package channel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
+	p := &platform{}
+	for i := range 150 {
+		p.said = append(p.said, past(fmt.Sprint("e", i), fmt.Sprint("earlier ", i), time.Hour, i%2 == 0))
+	}
+	call := past("now", "what were we saying?", 0, true)
+	p.said = append(p.said, call)
+	r := newRig(t, echo).on(p)
+	if _, err := r.hub.Deliver(t.Context(), place, p.said[149]); err != nil { // overheard earlier
+		t.Fatal(err)
+	}
+	r.idle()
+	if len(p.asked) != 0 {
+		t.Fatalf("the past was read before anybody asked: %q", p.asked)
+	}
+	for _, m := range []channel.Inbound{call, past("more", "and?", 0, true)} {
+		must(r.hub.Deliver(t.Context(), place, m))(t)
+		r.idle()
+	}
+	lines := r.transcript()
+	if len(lines) != 100+4 {
+		t.Fatalf("%d rows", len(lines))
+	}
+	if lines[0] != "user: earlier 149" || lines[1] != "user: earlier 50" || lines[99] != "user: earlier 148" || lines[100] != "user: what were we saying?" {
+		t.Errorf("%q … %q", lines[:3], lines[98:])
+	}
+	equal(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+	equal(t, "asked", p.asked, []string{"after  before now"})
+}
+
+func TestCompletion(t *testing.T) {
+	incomplete := func(m *channel.Inbound) { m.Incomplete, m.Addressed = true, true }
+	t.Run("comes before the message gets its place, and keeps the order", func(t *testing.T) {
+		release := make(chan struct{})
+		p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			<-release
+			m.Author, m.Text = "Grace", strings.ReplaceAll(m.Text, "@U1", "@Ada")
+			return m, nil
+		}}
+		r := newRig(t, echo).on(p)
+		noError(t, r.deliver(place, "ask @U1", incomplete))
+		r.say("second", false)
+		close(release)
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
+		last := r.model.Requests()[0].Messages
+		contains(t, "the model saw", last[len(last)-1].Text, "Grace")
+	})
+	t.Run("that fails leaves the message as it came", func(t *testing.T) {
+		r := newRig(t, echo).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			return channel.Inbound{}, errors.New("no such user")
+		}})
+		noError(t, r.deliver(place, "ask @U1", incomplete))
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
+	})
+	t.Run("a picture is shown to a model that can see, also after a restart", func(t *testing.T) {
+		picture := []byte("\x89PNG\r\n\x1a\n and so on")
+		r := newRig(t, echo).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			m.Attachments[0].Data = picture
+			return m, nil
+		}})
+		withPicture := func(m *channel.Inbound) {
+			incomplete(m)
+			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(picture))}}
+		}
+		noError(t, r.deliver(place, "what is this?", withPicture))
+		r.idle()
+		r.restart()
+		r.say("and now?", true)
+		r.idle()
+		for i, req := range r.model.Requests() {
+			var images []llm.Image
+			for _, m := range req.Messages {
+				images = append(images, m.Images...)
+			}
+			if len(images) != 1 || images[0].Type != "image/png" || !bytes.Equal(images[0].Data, picture) {
+				t.Errorf("request %d shows %d pictures", i, len(images))
+			}
+		}
+	})
+	t.Run("a model that takes no pictures gets them in words", func(t *testing.T) {
+		r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+			for _, m := range req.Messages {
+				if len(m.Images) > 0 {
+					return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404}
+				}
+			}
+			return llmtest.Say("a cat, I am told"), nil
+		}).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			m.Attachments[0].Data = []byte("\x89PNG\r\n\x1a\n")
+			return m, nil
+		}})
+		for range 2 {
+			noError(t, r.deliver(place, "what is this?", func(m *channel.Inbound) {
+				incomplete(m)
+				m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png"}}
+			}))
+			r.idle()
+		}
+		equal(t, "sent", r.connector.texts(), []string{"a cat, I am told", "a cat, I am told"})
+		expect(t, "requests: a refusal is learnt once", len(r.model.Requests()), 3)
+	})
+}
+
+func editAt(r *rig, id, text string, at time.Time) {
+	r.t.Helper()
+	noError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: id, Text: text, Time: at}))
+	r.idle()
+}
+
+func lastSeen(r *rig, n int) string {
+	var b strings.Builder
+	for _, m := range r.model.Requests()[n].Messages {
+		b.WriteString(m.Text + "\n")
+	}
+	return b.String()
+}
+
+func TestEdits(t *testing.T) {
+	t.Run("an edit starts no turn, and the model sees the new text", func(t *testing.T) {
+		r := newRig(t, echo)
+		r.say("the code is 1234", true)
+		r.idle()
+		editAt(r, "m1", "the code is 4711", time.Now())
+		editAt(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
+		editAt(r, "nobody", "was never said", time.Now())
+		equal(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
+		r.say("what is it?", true)
+		r.idle()
+		if s := lastSeen(r, 1); !strings.Contains(s, "4711") || strings.Contains(s, "1234") {
+			t.Errorf("the model saw\n%s", s)
+		}
+		r.restart()
+		r.say("once more?", true)
+		r.idle()
+		if a, b := lastSeen(r, 1), lastSeen(r, 2); !strings.HasPrefix(strings.SplitN(b, "<now>", 2)[0], strings.SplitN(a, "<now>", 2)[0]) {
+			t.Errorf("a restart renders other bytes:\n%s\n%s", a, b)
+		}
+	})
+	t.Run("what waits is answered in its new form", func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n == 1 {
+				<-release
+			}
+			return echo(ctx, n, req)
+		})
+		r.say("one", true)
+		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
+		r.say("tow", true)
+		noError(t, r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}))
+		close(release)
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
+	})
+}
+
+func TestDeletions(t *testing.T) {
+	t.Run("a deleted message is gone for the model, and stays gone", func(t *testing.T) {
+		r := newRig(t, echo)
+		r.say("the secret is swordfish", false)
+		r.say("hello", true)
+		r.idle()
+		noError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
+		r.idle()
+		r.say("what is it?", true)
+		r.idle()
+		if s := lastSeen(r, 1); strings.Contains(s, "swordfish") {
+			t.Errorf("the model saw\n%s", s)
+		}
+		m := past("m1", "the secret is swordfish", 0, true)
+		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil { // a repeated delivery
+			t.Fatal(err)
+		}
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: what is it?", "assistant: answer 2"})
+	})
+	t.Run("what waits and is deleted is not answered", func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n == 1 {
+				<-release
+			}
+			return echo(ctx, n, req)
+		})
+		r.say("one", true)
+		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
+		r.say("two", true)
+		noError(t, r.hub.Delete(t.Context(), place, "m2"))
+		close(release)
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})
+	})
+}

@@ -1,0 +1,179 @@
+package channel_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm"
+)
+
+func TestAProvidersFailureIsReportedInOneSentence(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err   error
+		calls int
+		says  string
+	}{
+		"a refusal":      {&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "secret internals"}, 1, "refused"},
+		"a wrong key":    {&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "secret internals", Where: llm.Where{Key: "OPENAI_API_KEY"}}, 1, "OPENAI_API_KEY"},
+		"an outage":      {&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "secret internals"}, 2, "overloaded"},
+		"something else": {errors.New("secret internals"), 1, "went wrong"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, tt.err })
+			r.say("hello", true)
+			r.idle()
+			expect(t, "calls", len(r.model.Requests()), tt.calls)
+			if len(r.connector.sent) != 1 || !r.connector.sent[0].Failure || !strings.Contains(r.connector.sent[0].Text, tt.says) || strings.Contains(r.connector.sent[0].Text, "secret") {
+				t.Errorf("sent %+v", r.connector.sent)
+			}
+			equal(t, "transcript", r.transcript(), []string{"user: hello"})
+			r.restart()
+			r.idle()
+			expect(t, "a closed turn is answered again after a restart", len(r.connector.sent), 1)
+		})
+	}
+}
+
+func TestAPanicInAToolOrModelEndsOnlyTheTurn(t *testing.T) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			panic("the model breaks")
+		}
+		return echo(ctx, n, req)
+	})
+	r.say("hello", true)
+	r.idle()
+	r.say("again", true)
+	r.idle()
+	texts := r.connector.texts()
+	if len(texts) != 2 || texts[1] != "answer 2" {
+		t.Errorf("sent %q", texts)
+	}
+}
+
+func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
+	r := newRig(t, nil)
+	overflow := true
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n > 30 && overflow {
+			overflow = false
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+		}
+		return echo(ctx, n, req)
+	}
+	for i := range 31 {
+		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)), true)
+		r.idle()
+	}
+	if n := len(r.model.Requests()); n != 32 {
+		t.Fatalf("%d requests, want one more than questions", n)
+	}
+	reqs := r.model.Requests()
+	before, after := reqs[30].Messages, reqs[31].Messages
+	if len(after) >= len(before) || after[len(after)-1].Text[:20] != before[len(before)-1].Text[:20] {
+		t.Errorf("the second request has %d messages, the first had %d", len(after), len(before))
+	}
+	if sent := r.connector.sent[len(r.connector.sent)-1]; sent.Failure {
+		t.Errorf("the person was told %q", sent.Text)
+	}
+	expect(t, "rows are stored", len(r.transcript()), 62)
+}
+
+func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
+		}
+		return echo(ctx, n, req)
+	})
+	for range 2 {
+		r.say("hello", true)
+		r.idle()
+	}
+	equal(t, "sent", r.connector.texts(), []string{"answer 2", "answer 3"})
+}
+
+func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+	})
+	r.say("hello", true)
+	r.idle()
+	if n := len(r.model.Requests()); n > 3 {
+		t.Errorf("%d requests, at most 3 are right", n)
+	}
+	if len(r.connector.sent) != 1 || !strings.Contains(r.connector.sent[0].Text, "/compact") {
+		t.Errorf("sent %+v", r.connector.sent)
+	}
+}
+
+func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
+	r := newRig(t, echo)
+	disk := must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
+	defer disk.Close()
+	must(disk.Exec("ALTER TABLE compactions RENAME TO elsewhere"))(t)
+	r.say("hello", true)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := r.hub.Idle(ctx, place); err == nil || ctx.Err() != nil {
+		t.Fatalf("waiting for a conversation that cannot be opened gave %v", err)
+	}
+	if _, _, err := r.hub.Run(ctx, place, channel.Person{}, "/context"); err == nil || ctx.Err() != nil {
+		t.Fatalf("/context in a conversation that cannot be opened gave %v", err)
+	}
+	must(disk.Exec("ALTER TABLE elsewhere RENAME TO compactions"))(t)
+	r.say("are you back?", true)
+	r.idle()
+	equal(t, "transcript", r.transcript(), []string{"user: hello", "user: are you back?", "assistant: answer 1"})
+}
+
+func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
+	r := newRig(t, nil)
+	disk := must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
+	defer disk.Close()
+	rename := func(query string) {
+		if _, err := disk.Exec(query); err != nil {
+			t.Error(err)
+		}
+	}
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 { // the outbox breaks while the model writes
+			rename("ALTER TABLE outbox RENAME TO elsewhere")
+		}
+		return echo(ctx, n, req)
+	}
+	r.say("hello", true)
+	r.connector.until(t, "words", func() bool { return len(r.connector.sent) == 1 })
+	if p := r.connector.sent[0]; !p.Failure || !strings.Contains(p.Text, "holding it back") {
+		t.Errorf("told %+v", p)
+	}
+	rename("ALTER TABLE elsewhere RENAME TO outbox")
+	r.say("and now?", true)
+	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
+	r.idle()
+	equal(t, "sent", r.connector.texts()[1:], []string{"answer 2", "answer 3"})
+	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
+}
+
+func TestWhatCannotBeWrittenIsNotAccepted(t *testing.T) {
+	r := newRig(t, echo)
+	r.say("hello", true)
+	r.idle()
+	if err := r.store.Close(); err != nil { // the disk goes away under a running hub
+		t.Fatal(err)
+	}
+	if _, err := r.hub.Deliver(t.Context(), place, r.inbound("lost?", true)); err == nil {
+		t.Error("a message that cannot be written was acknowledged")
+	}
+	if err := r.hub.Close(); err != nil {
+		t.Error(err)
+	}
+	r.hub = nil
+}

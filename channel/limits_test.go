@@ -1,0 +1,195 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm"
+)
+
+func TestTurnsPerMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 2})
+		ask := func(who string) {
+			t.Helper()
+			noError(t, r.deliver(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = who, true }))
+			r.idle()
+		}
+		for range 5 {
+			ask("u1")
+		}
+		sent := r.connector.texts()
+		if len(sent) != 3 || !strings.Contains(sent[2], "2 times a minute") || !r.connector.sent[2].Failure {
+			t.Fatalf("sent %q", sent)
+		}
+		ask("u2")
+		if sent := r.connector.texts(); len(sent) != 4 || sent[3] != "answer 3" {
+			t.Errorf("somebody else was not answered: %q", sent)
+		}
+		time.Sleep(61 * time.Second)
+		ask("u1")
+		if sent := r.connector.texts(); len(sent) != 5 || sent[4] != "answer 4" {
+			t.Errorf("after a minute: %q", sent)
+		}
+		if n := len(r.transcript()); n != 7+4 {
+			t.Errorf("%d rows in the transcript; what was put off must be kept: %q", n, r.transcript())
+		}
+		r.stop()
+	})
+}
+
+func TestRestrictedCommands(t *testing.T) {
+	run := func(r *rig, who channel.Person, line string) string {
+		r.t.Helper()
+		answer, handled, err := r.hub.Run(r.t.Context(), place, who, line)
+		if err != nil || !handled {
+			r.t.Fatalf("%s: %v, %v", line, handled, err)
+		}
+		return answer.String()
+	}
+	access := map[string]channel.Access{"test": {Owners: []string{"boss"}, Managers: []string{"role7", "deputy"}}}
+	refused := "for those who manage"
+	for _, c := range []struct {
+		claim string
+		who   channel.Person
+		may   bool
+	}{
+		{"anybody may not", channel.Person{ID: "u1", Roles: []string{"role1"}}, false},
+		{"an owner may", channel.Person{ID: "boss"}, true},
+		{"a manager may", channel.Person{ID: "deputy"}, true},
+		{"who has a manager's role may", channel.Person{ID: "u1", Roles: []string{"role7"}}, true},
+		{"whom the platform trusts may", channel.Person{ID: "u1", Manager: true}, true},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			r := newRig(t, echo).with(channel.Rules{Access: access})
+			for _, line := range []string{"/compact", "/undo", "/new", "/pin", "/unpin 1", "/pause", "/resume"} {
+				if got := run(r, c.who, line); strings.Contains(got, refused) == c.may {
+					t.Errorf("%s: %s", line, got)
+				}
+			}
+			if got := run(r, c.who, "/context"); strings.Contains(got, refused) {
+				t.Errorf("/context: %s", got)
+			}
+		})
+	}
+	t.Run("the settings say which", func(t *testing.T) {
+		r := newRig(t, echo).with(channel.Rules{Restricted: []string{"memories"}})
+		if got := run(r, channel.Person{ID: "u1"}, "/compact"); strings.Contains(got, refused) {
+			t.Error(got)
+		}
+		contains(t, "the result", run(r, channel.Person{ID: "u1"}, "/memories"), refused)
+	})
+	t.Run("only an owner pauses everything", func(t *testing.T) {
+		r := newRig(t, echo).with(channel.Rules{Access: access})
+		contains(t, "the result", run(r, channel.Person{ID: "deputy"}, "/pause everywhere"), "owners")
+		contains(t, "the result", run(r, channel.Person{ID: "boss"}, "/pause everywhere"), "silent everywhere")
+	})
+}
+
+func TestPause(t *testing.T) {
+	began := make(chan struct{}, 1)
+	slow := false
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if slow {
+			began <- struct{}{}
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}
+		return echo(ctx, n, req)
+	})
+	r.agent.Worker = r.model
+	r.stop()
+	r.start()
+	r.run("/pause")
+	r.say("hello", true)
+	r.idle()
+	if n := len(r.model.Requests()); n != 0 || len(r.connector.texts()) != 0 {
+		t.Fatalf("%d calls of the model while paused", n)
+	}
+	r.restart()
+	r.say("still?", true)
+	r.idle()
+	if n := len(r.model.Requests()); n != 0 {
+		t.Fatalf("%d calls of the model after a restart", n)
+	}
+	noError(t, r.deliver("test:server/other", "hello", addressed))
+	r.settled("test:server/other")
+	equal(t, "sent elsewhere", r.connector.texts(), []string{"answer 1"})
+
+	r.run("/resume")
+	r.say("now?", true)
+	r.idle()
+	equal(t, "sent after /resume", r.connector.texts(), []string{"answer 1", "answer 2"})
+
+	slow = true
+	r.say("a long answer", true)
+	<-began
+	contains(t, "the result", r.run("/pause everywhere"), "everywhere")
+	r.idle()
+	slow = false
+	r.say("and?", true)
+	r.idle()
+	equal(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})
+	contains(t, "the result", r.run("/resume"), "still paused everywhere")
+	r.run("/resume everywhere")
+	r.say("and now?", true)
+	r.idle()
+	expect(t, "answers", len(r.connector.texts()), 3)
+}
+
+func TestSuggestions(t *testing.T) {
+	r := newRig(t, echo)
+	for i := range 30 {
+		r.run(fmt.Sprintf("/remember the garden has %d beds", i+100))
+	}
+	all, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "forget", "")
+	if err != nil || len(all) != 25 {
+		t.Fatalf("%d, %v", len(all), err)
+	}
+	some, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "forget", "12")
+	if err != nil || len(some) != 1 || some[0].Value != "12" || !strings.Contains(some[0].Label, "111 beds") {
+		t.Errorf("%+v, %v", some, err)
+	}
+	none, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1"}, "context", "")
+	if err != nil || len(none) != 0 {
+		t.Errorf("%+v, %v", none, err)
+	}
+}
+
+// Someone who is still typing has not finished the last word.
+func TestSuggestionsCompleteWords(t *testing.T) {
+	r := newRig(t, echo)
+	for _, text := range []string{"the hotel in Bergen is booked", "Café Müller opens at nine", "the train to Berlin leaves at ten"} {
+		r.run("/remember " + text)
+	}
+	for typed, want := range map[string]string{
+		"ho": "1", "hot": "1", "hotel": "1", "hotels": "1", "HOTEL ber": "1", "ber": "3 1", "caf": "2", "mül op": "2", "mul": "2", "xyzzy": "", "100%": "", "o_": "", "": "3 2 1",
+	} {
+		choices, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "forget", typed)
+		var numbers []string
+		for _, c := range choices {
+			numbers = append(numbers, c.Value)
+		}
+		if got := strings.Join(numbers, " "); err != nil || got != want {
+			t.Errorf("%q offers %q, want %q (%v)", typed, got, want, err)
+		}
+	}
+}
+
+func TestPages(t *testing.T) {
+	a := channel.Answer{Text: "above"}
+	if a.Pages() != 1 || a.Page(0) != "above" || a.Page(7) != "above" {
+		t.Errorf("%d pages, %q", a.Pages(), a.Page(0))
+	}
+	for i := range 21 {
+		a.Items = append(a.Items, fmt.Sprint("item ", i))
+	}
+	if a.Pages() != 3 || !strings.Contains(a.Page(2), "item 20\n(page 3 of 3)") || strings.Contains(a.Page(2), "item 19") || a.Page(-1) != a.Page(0) {
+		t.Errorf("%d pages, the last is %q", a.Pages(), a.Page(2))
+	}
+}

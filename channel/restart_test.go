@@ -1,0 +1,135 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// crash leaves the store as if the process was killed after it took up a message.
+func crash(t *testing.T, r *rig) {
+	t.Helper()
+	conv := must(r.store.Conversation(t.Context(), place))(t)
+	m := r.inbound("are you there?", true)
+	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
+	must(conv.Inbox().Deliver(t.Context(), m))(t)
+	if taken, err := conv.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
+		t.Fatalf("took up %d, %v", len(taken), err)
+	}
+}
+
+func TestAnInterruptedTurnIsTakenUpAtStart(t *testing.T) {
+	r := newRig(t, echo)
+	crash(t, r)
+	r.restart()
+	r.idle()
+	equal(t, "transcript", r.transcript(), []string{"user: are you there?", "assistant: answer 1"})
+}
+
+func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		crash(t, r)
+		conv := must(r.store.Conversation(t.Context(), place))(t)
+		must(conv.Inbox().Deliver(t.Context(), r.inbound("anybody?", true)))(t)
+		time.Sleep(2 * time.Hour)
+		r.restart()
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
+		r.say("hello", true)
+		r.idle()
+		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
+		r.stop()
+	})
+}
+
+func TestATurnHasTwoAttempts(t *testing.T) {
+	r := newRig(t, echo)
+	crash(t, r)
+	conv := must(r.store.Conversation(t.Context(), place))(t)
+	if _, err := conv.Turns().Retry(t.Context(), 1); err != nil { // the second attempt crashed too
+		t.Fatal(err)
+	}
+	r.restart()
+	r.idle()
+	if len(r.model.Requests()) != 0 || len(r.connector.sent) != 1 || !r.connector.sent[0].Failure {
+		t.Errorf("%d requests; sent %+v", len(r.model.Requests()), r.connector.sent)
+	}
+}
+
+func TestWhatWaitsInTheInboxIsTakenUpAtStart(t *testing.T) {
+	r := newRig(t, echo)
+	conv := must(r.store.Conversation(t.Context(), place))(t)
+	for range 3 {
+		must(conv.Inbox().Deliver(t.Context(), r.inbound("waiting", true)))(t)
+	}
+	r.restart()
+	r.idle()
+	equal(t, "transcript", r.transcript(), []string{"user: waiting", "user: waiting", "user: waiting", "assistant: answer 1"})
+}
+
+func TestAnUnsentReplyIsSentAtStartUnderTheSameId(t *testing.T) {
+	r := newRig(t, echo)
+	r.connector.fails = 1_000_000
+	r.say("hello", true)
+	r.connector.until(t, "a failed send", func() bool { return r.connector.fails < 1_000_000 })
+	r.stop()
+	r.connector.fails = 0
+	r.start()
+	noError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	r.idle()
+	if len(r.connector.sent) != 1 || r.connector.sent[0].Reply != "reply-2" || !r.connector.sent[0].Sending {
+		t.Errorf("sent %+v", r.connector.sent)
+	}
+	r.restart()
+	r.idle()
+	expect(t, "a reply was sent twice", len(r.connector.sent), 1)
+}
+
+func TestAReplyIsNotShownBeforeTheOneAheadOfItWasSent(t *testing.T) {
+	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return llmtest.Say(fmt.Sprintf("answer %d in many words", n)), nil
+	})
+	r.connector.note(func() { r.connector.slow = 300 * time.Millisecond })
+	r.say("one", true)
+	r.connector.until(t, "the first reply", func() bool { return len(r.transcript()) == 2 })
+	r.say("two", true)
+	r.idle()
+	equal(t, "sent", r.connector.texts(), []string{"answer 1 in many words", "answer 2 in many words"})
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	for _, shown := range r.connector.shown {
+		if strings.Contains(shown, "answer 2") {
+			t.Fatalf("%q was shown while the first reply was being sent", shown)
+		}
+	}
+}
+
+func TestShutdownLosesNothing(t *testing.T) {
+	r := newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	})
+	r.say("hello", true)
+	r.connector.until(t, "the turn", func() bool { return r.connector.taken() == 1 })
+	r.say("and more", true)
+	r.stop()
+	r.model.Func = echo
+	r.start()
+	noError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	r.idle()
+	got := r.transcript()
+	if len(got) != 4 || got[0] != "user: hello" || got[2] != "user: and more" {
+		t.Errorf("transcript %q", got)
+	}
+	if _, err := r.hub.Deliver(t.Context(), "nowhere:general", r.inbound("x", true)); err == nil {
+		t.Error("a message for no connector was accepted")
+	}
+}

@@ -1,0 +1,87 @@
+package channel_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+)
+
+// In a direct message everyone has management rights. Settings that cost money still belong to the
+// people named in the settings file.
+func TestAStrangerInADirectMessageSetsNothingThatCosts(t *testing.T) {
+	r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
+	run := func(where, id, line string) string {
+		t.Helper()
+		answer, handled, err := r.hub.Run(t.Context(), where, channel.Person{ID: id, Name: id, Manager: true}, line)
+		if err != nil || !handled {
+			t.Fatalf("%s: %v, %v", line, handled, err)
+		}
+		return answer.Text
+	}
+	const direct = "test:@me/d1"
+	for _, key := range compactor.Keys() {
+		if key == "notify" || key == "focus" {
+			continue
+		}
+		value := compactor.DefaultPolicy().Value(key)
+		if got := run(direct, "u1", "/settings compaction."+key+" "+value); strings.HasPrefix(got, "From now on") {
+			t.Errorf("%s = %s: %s", key, value, got)
+		}
+	}
+	for _, c := range []struct{ where, id, line, want string }{
+		{direct, "u1", "/settings compaction.compact_at_tokens 2000", "In a direct message you may set notify and focus."},
+		{direct, "u1", "/settings compaction.compact_at_tokens", "compaction.compact_at_tokens = 0 (built in)"},
+		{direct, "u1", "/settings compaction.notify message", `From now on: compaction.notify = "message" (set here by u1)`},
+		{direct, "u2", "/settings compaction.max_turns 3", "From now on"},
+		{direct, "u3", "/settings compaction.max_turns 4", "From now on"},
+		{direct, "u1", "/settings compaction.max_turns default", "In a direct message"},
+		{place, "u1", "/settings compaction.max_turns 5", "From now on"},
+	} {
+		if got := run(c.where, c.id, c.line); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s of %s in %s: %q, want %q", c.line, c.id, c.where, got, c.want)
+		}
+	}
+}
+
+func TestAThreadHasItsChannelsSettings(t *testing.T) {
+	r := newRig(t, echo)
+	const thread = place + "/t1"
+	in := func(line string) string {
+		t.Helper()
+		answer, handled, err := r.hub.Run(t.Context(), thread, channel.Person{ID: "u1", Name: "Bob", Manager: true}, line)
+		if err != nil || !handled {
+			t.Fatalf("%s: handled %v, %v", line, handled, err)
+		}
+		return answer.String()
+	}
+	shows := func(want string) {
+		t.Helper()
+		expect(t, "the thread shows", in("/settings compaction.pin_budget"), want)
+	}
+	must(r.hub.Deliver(t.Context(), thread, r.inbound(strings.Repeat("the quick brown fox ", 50), true)))(t)
+	noError(t, r.hub.Idle(t.Context(), thread))
+	in("/pin 1")
+	shows("compaction.pin_budget = 1000 (built in)")
+
+	r.run("/settings compaction.pin_budget 60") // the thread is open
+	shows("compaction.pin_budget = 60 (set in the channel by Ada)")
+	deadline := time.Now().Add(10 * time.Second)
+	for !strings.Contains(in("/pins"), " of the 60 tokens") && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	contains(t, "the open thread goes on as before", in("/pins"), " of the 60 tokens")
+
+	in("/settings compaction.pin_budget 70")
+	shows("compaction.pin_budget = 70 (set here by Bob)")
+	expect(t, "the channel shows", r.run("/settings compaction.pin_budget"), "compaction.pin_budget = 60 (set here by Ada)")
+	if got := in("/settings compaction.pin_budget default"); got != "From now on: compaction.pin_budget = 60 (set in the channel by Ada)" {
+		t.Errorf("undone in the thread: %q", got)
+	}
+	if got := in("/settings compaction.background_threshold 0.99"); !strings.HasPrefix(got, "Nothing was changed.") {
+		t.Errorf("what does not go with the rest: %q", got)
+	}
+	shows("compaction.pin_budget = 60 (set in the channel by Ada)")
+}

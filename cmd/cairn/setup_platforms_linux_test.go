@@ -1,0 +1,126 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn/discord"
+	"cairn/discord/discordtest"
+	"cairn/slack"
+	"cairn/slack/slacktest"
+)
+
+func TestSetupForDiscord(t *testing.T) {
+	t.Parallel()
+	const token = "discord-token-0815"
+	d := discordtest.New(discordtest.Options{Token: token})
+	t.Cleanup(d.Close)
+	model := strictModel(t)
+	p := newFolder(t)
+	s := p.atScreen("setup", "--api-base", d.URL)
+	s.answer("Which model answers?", "nobody")
+	s.answer("Write a number from 1 to 4.", "3")
+	s.answer("Its address [", model)
+	s.answer("(hidden; Enter: none): ", "wrong-key-1234")
+	s.answer("✗", "server")
+	s.answer("Its address [", model)
+	s.answer("(hidden; Enter: none): ", keyOfModel)
+	s.answer("Which of them? [", "")
+	s.until("✓ test-model answered in ")
+	s.answer("Where do people talk to it?", "1")
+	s.answer("The token (hidden): ", "no token")
+	s.answer("✗ DISCORD_TOKEN is not a bot token", "discord-wrong-1")
+	s.until("✗ ")
+	s.answer("The token (hidden): ", token)
+	s.until("✓ The token is good: the bot is " + d.Bot.Username)
+	app := must(discordOf(t, d, token).Application(t.Context()))(t)
+	s.until(discord.InviteURL(app.ID))
+	s.answer("Press Enter when it is there", "")
+	s.until("✗ It is in no server yet.")
+	ann := d.User("Ann")
+	square := d.Channel(d.Guild("Town", ann).ID, "square").ID
+	s.answer("Press Enter when it is there", "")
+	s.until("✓ It is in 1 server.")
+	s.until("Written: config.toml, secrets/model-key, secrets/discord-token")
+	s.until("@" + d.Bot.Username + " hello")
+	for len(d.Connections()) == 0 || !d.Connections()[0].Identify {
+		time.Sleep(10 * time.Millisecond)
+	}
+	d.Say(square, ann.ID, "<@"+d.Bot.ID+"> hello")
+	for start := time.Now(); len(d.Sent(square)) == 0 || d.Sent(square)[0].Content != "Here I am."; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 30*time.Second {
+			t.Fatalf("no answer: %+v\n%s", d.Sent(square), s.shown())
+		}
+	}
+	code, text := s.stop(syscall.SIGINT)
+	expect(t, "the exit code", code, 130)
+	p.written(text, map[string]string{"model-key": keyOfModel, "discord-token": token})
+	contains(t, "docs/discord.md", read(t, "../../docs/discord.md"), discord.InviteURL("APPLICATION_ID")+"\n")
+}
+
+// discordOf is the connector with a token.
+func discordOf(t *testing.T, d *discordtest.Server, token string) *discord.Discord {
+	return must(discord.New(discord.Options{Token: token, APIBase: d.URL}))(t)
+}
+
+func TestSetupForDiscordWithoutTheIntent(t *testing.T) {
+	t.Parallel()
+	d := discordtest.New(discordtest.Options{Forbidden: discordtest.IntentMessageContent})
+	t.Cleanup(d.Close)
+	d.Guild("Town", d.User("Ann"))
+	p := newFolder(t, "DISCORD_TOKEN=token")
+	args := []string{"setup", "--model", "none", "--platform", "discord", "--api-base", d.URL, "--no-run"}
+	if r := p.run("", args...); r.code != exitFailed || !strings.Contains(r.err, "Message Content Intent") || !strings.Contains(r.err, "--without-message-content") {
+		t.Errorf("exit code %d, %s", r.code, r.err)
+	}
+	s := p.atScreen(args...)
+	s.answer("Press Enter when it is on", "")
+	s.answer("Press Enter when it is on", "without")
+	s.until("Start the bot with `cairn run`")
+	_ = s.cmd.Wait()
+	contains(t, "the settings", read(t, filepath.Join(p.dir, "config.toml")), "message_content = false")
+}
+
+func TestSetupForSlack(t *testing.T) {
+	t.Parallel()
+	w := slacktest.New(slacktest.Options{})
+	t.Cleanup(w.Close)
+	ben := w.AddUser("Ben")
+	lab := w.AddChannel("lab", ben)
+	p := newFolder(t)
+	p.write("config.toml", "# mine\n")
+	s := p.atScreen("setup", "--api-base", w.APIURL, "--model", "none", "--platform", "slack")
+	s.answer("config.toml exists. Replace it?", "y")
+	s.until(slack.CreateURL())
+	s.answer("The token xoxb-… (hidden): ", slacktest.AppToken)
+	s.until("✗ ")
+	s.answer("The token xoxb-… (hidden): ", slacktest.BotToken)
+	s.until("✓ The token is good: the app is ")
+	s.answer("The token xapp-… (hidden): ", "xapp-wrong-17")
+	s.until("✗ ")
+	s.answer("The token xapp-… (hidden): ", slacktest.AppToken)
+	s.until("✓ The app-level token is good.")
+	s.until("Kept: config.toml.2")
+	s.until("/invite @")
+	for start := time.Now(); len(w.Sockets()) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 30*time.Second {
+			t.Fatal("it never connects")
+		}
+	}
+	w.Say(slacktest.Post{Channel: lab, User: ben, Text: "<@" + slacktest.BotUserID + "> hello"})
+	for start := time.Now(); len(w.Posted()) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 30*time.Second {
+			t.Fatalf("no answer\n%s", s.shown())
+		}
+	}
+	code, text := s.stop(syscall.SIGTERM)
+	expect(t, "the exit code", code, 143)
+	p.written(text, map[string]string{"slack-bot-token": slacktest.BotToken, "slack-app-token": slacktest.AppToken})
+	kept := must(filepath.Glob(filepath.Join(p.dir, "config.toml.2*")))(t)
+	if len(kept) != 1 || read(t, kept[0]) != "# mine\n" {
+		t.Errorf("the former settings are in %q", kept)
+	}
+}

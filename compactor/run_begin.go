@@ -1,0 +1,86 @@
+// How a compaction begins, up to the summary.
+
+package compactor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// begin begins a job, if Before allows it.
+func (c *Compactor) begin(j *job) {
+	w := &work{job: j, making: j}
+	w.ctx, w.cancel = context.WithCancel(c.ctx)
+	if j.fills {
+		c.filling = w
+	} else {
+		c.busy = w
+	}
+	if c.o.Before == nil || j.allowed {
+		c.decided(w, nil)
+		return
+	}
+	if j.row.Trigger == OnSelf && j.began != nil { // a turn waits for the answer, and must not wait for Before
+		j.began(j.event(EventStarted))
+		j.began = nil
+	}
+	propose := c.propose(w)
+	c.o.Start(func() func() {
+		focus, veto := propose()
+		return func() {
+			j.row.Focus = cmp.Or(focus, j.row.Focus)
+			c.decided(w, veto)
+		}
+	})
+}
+
+// decided goes on with what Before has decided about.
+func (c *Compactor) decided(w *work, veto error) {
+	if veto != nil {
+		c.forbidden(w.job, veto)
+		c.end(w, nil)
+		return
+	}
+	if w.began != nil {
+		e := w.event(EventStarted)
+		e.Set = slices.DeleteFunc(slices.Clone(c.prepared), func(row Compaction) bool { return row.Trigger != OnPrepare })
+		w.began(e)
+	}
+	w.before = c.used(c.h.view)
+	if c.draining && w.mayWait() {
+		w.cancel()
+	}
+	c.make(w, w.job)
+}
+
+// make makes a row: a slot and what is to be read of a repair first, then its row is written,
+// then the summarizer works, and what it made is stored.
+func (c *Compactor) make(w *work, j *job) {
+	w.making = j
+	narrow := c.narrowing(j)
+	c.o.Start(func() func() {
+		err := w.takeSlot(c.o.Slots)
+		row := j.row
+		if err == nil {
+			row, err = narrow(w.ctx)
+		}
+		return func() {
+			j.row = row
+			c.write(w, j, err)
+		}
+	})
+}
+
+func (w *work) takeSlot(slots chan struct{}) error {
+	if slots == nil || w.fills || w.release != nil {
+		return nil
+	}
+	select {
+	case slots <- struct{}{}:
+		w.release = func() { <-slots }
+		return nil
+	case <-w.ctx.Done():
+		return w.ctx.Err()
+	}
+}
