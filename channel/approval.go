@@ -118,8 +118,8 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 		}
 	}
 	if a, ok := c.connector.(Attended); ok && !a.Attended(c.name) || c.hub.respond(c.name) == RespondNever {
-		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "nobody can be asked here")
-		return errors.New("this call needs somebody's approval, and nobody can be asked here. Go on without it")
+		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "there is no one to ask here")
+		return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
 	}
 	asked := Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
 	c.hub.approvals.add(c.name, asked)
@@ -136,12 +136,12 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 	select {
 	case allowed := <-asked.decided:
 		if !allowed {
-			return errors.New("somebody who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
+			return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
 		}
 		return c.approvedFirst(ctx, t)
 	case <-time.After(approvalTime):
-		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "nobody answered in time")
-		return fmt.Errorf("nobody allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
+		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "no answer in time")
+		return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
 	case <-ctx.Done():
 		return ctx.Err()
 	}

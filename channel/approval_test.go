@@ -88,7 +88,7 @@ func TestAQuestionEnds(t *testing.T) {
 		buttons := r.question(1)
 		time.Sleep(5*time.Minute + time.Second)
 		r.idle()
-		if !strings.Contains(r.lastText(), "nobody allowed this call within 5 minutes") {
+		if !strings.Contains(r.lastText(), "no one allowed this call within 5 minutes") {
 			t.Errorf("it says %q", r.lastText())
 		}
 		r.says(buttons[0].Line, "No call waits")
@@ -124,7 +124,7 @@ func TestWhereNobodyAnswersTheCallIsRefused(t *testing.T) {
 	r.start()
 	r.say("please add", true)
 	r.idle()
-	if len(b.Called()) != 0 || !strings.Contains(r.lastText(), "nobody can be asked here") {
+	if len(b.Called()) != 0 || !strings.Contains(r.lastText(), "there is no one to ask here") {
 		t.Errorf("called %v, %q", b.Called(), r.lastText())
 	}
 }

@@ -186,7 +186,7 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	}
 	switch stopped := c.interrupt(); {
 	case following:
-		return Answer{Text: "Stopped. I answer in this thread again when somebody mentions me."}, nil
+		return Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}, nil
 	case stopped:
 		return Answer{Text: "Stopped."}, nil
 	}

@@ -124,7 +124,7 @@ func (c *conversation) theirs(ctx context.Context, who Person, id int64) (memory
 	case m.Conversation != c.name:
 		return m, errPeople(fmt.Sprintf("Memory %d is from %s: it is decided there.", id, m.Conversation))
 	case !c.mayDecide(who, m):
-		return m, errPeople(fmt.Sprintf("Memory %d was neither said by you nor is it about you. Ask somebody who manages this place.", id))
+		return m, errPeople(fmt.Sprintf("Memory %d neither came from you nor is about you. Ask someone who manages this place.", id))
 	}
 	return m, nil
 }

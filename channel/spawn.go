@@ -56,7 +56,7 @@ func spawnTools(ids []string, c *conversation) []llm.Tool {
 	return []llm.Tool{
 		{
 			Name:        "spawn",
-			Description: "Give another agent a task. It works on it in the background; you go on, and get its result as a message. Tell people that it has begun.",
+			Description: "Give another agent a task. It works on it in the background; you go on, and get its result as a message. Tell people that it has started.",
 			Parameters:  json.RawMessage(one),
 			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 				var args spawning
@@ -116,19 +116,19 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 			return "", err
 		}
 	}
-	var begun []map[string]any
+	var started []map[string]any
 	for _, n := range tasks {
 		t, err := c.begin(ctx, n)
-		if err != nil && len(begun) == 0 {
+		if err != nil && len(started) == 0 {
 			return "", err
 		}
 		if err != nil {
-			begun = append(begun, map[string]any{"agent": n.Agent, "refused": err.Error()})
+			started = append(started, map[string]any{"agent": n.Agent, "refused": err.Error()})
 			continue
 		}
-		begun = append(begun, map[string]any{"agent": n.Agent, "task": t.Number, "state": "begun"})
+		started = append(started, map[string]any{"agent": n.Agent, "task": t.Number, "state": "started"})
 	}
-	text, err := json.Marshal(map[string]any{"tasks": begun, "note": "each result comes as a message of its own; /tasks shows people what is open"})
+	text, err := json.Marshal(map[string]any{"tasks": started, "note": "each result comes as a message of its own; /tasks shows people what is open"})
 	return string(text), err
 }
 
@@ -238,7 +238,7 @@ func (c *conversation) begin(ctx context.Context, n memory.NewTask) (memory.Task
 	if err != nil {
 		return t, err
 	}
-	c.log.Info("task_begun", "task", t.Conversation, "agent", t.Agent)
+	c.log.Info("task_started", "task", t.Conversation, "agent", t.Agent)
 	c.hub.tellTask(t)
 	c.hub.watchTask(t)
 	return t, nil
@@ -254,7 +254,7 @@ func (c *conversation) addTasks(ctx context.Context, made *compactor.Context) {
 		c.log.Warn("read_tasks_failed", "error", err)
 	}
 	for _, t := range open {
-		made.Text += fmt.Sprintf("\nopen task %d of %s, begun after #%d: %s", t.Number, t.Agent, t.Began, chat.Quoted(tokens.Clip(t.Text, taskTextShown)))
+		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", t.Number, t.Agent, t.Began, chat.Quoted(tokens.Clip(t.Text, taskTextShown)))
 		made.Messages = append(made.Messages, t.Sources...)
 	}
 }

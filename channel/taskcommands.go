@@ -26,7 +26,7 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 		return Answer{}, errPeople(c.sayf("Say who, as in /ask @%s and what is to be done.", p.spawn[0]))
 	}
 	if c.isTask() || c.hub.respond(c.name) == RespondNever {
-		return Answer{}, errPeople("I only listen here, so nobody could be told the result.")
+		return Answer{}, errPeople("I only listen here, so I could not post the result.")
 	}
 	n, err := c.newTask(ctx, p, spawning{Agent: id, Task: task}, nil)
 	if err != nil {
@@ -37,7 +37,7 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Text: c.sayf("Task %d of %s has begun; I tell you its result. /tasks shows it.", t.Number, t.Agent)}, nil
+	return Answer{Text: c.sayf("Task %d of %s has started; I will post its result here. /tasks shows it.", t.Number, t.Agent)}, nil
 }
 
 // runTasks lists the tasks of a conversation, or stops one.

@@ -68,7 +68,7 @@ func TestWhatATaskIsRefused(t *testing.T) {
 		"a file":                         {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"prompt_file": "/etc/passwd"}}, "settings file only"},
 		"an argument that is not known":  {map[string]any{"agent": "one", "task": "x", "parent": "test:other"}, "unknown field"},
 		"more than may be open":          {map[string]any{"tasks": many}, "at most 4 may be"},
-		"one of several that are begun":  {map[string]any{"tasks": []map[string]any{many[0], {"agent": "two", "task": "x"}}}, "no agent"},
+		"one of several that are started":  {map[string]any{"tasks": []map[string]any{many[0], {"agent": "two", "task": "x"}}}, "no agent"},
 		"a task of thousands of letters": {map[string]any{"agent": "one", "task": strings.Repeat("long ", 5000)}, "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestTasksOfPeople(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
 	contains(t, "without an agent", r.run("/ask x"), "/ask @one")
 	for n := range 4 {
-		contains(t, "/ask", r.run("/ask @one count"), fmt.Sprintf("Task %d of one has begun", n+1))
+		contains(t, "/ask", r.run("/ask @one count"), fmt.Sprintf("Task %d of one has started", n+1))
 	}
 	contains(t, "a fifth", r.run("/ask @one count"), "4 tasks are open here")
 	contains(t, "a stop", r.run("/tasks stop 2"), "Task 2 of one is stopped.")
@@ -208,7 +208,7 @@ func TestTheLayersOfATask(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"one": one})
 	r.run("/settings compaction.keep_first 6")
 	r.say("go", true)
-	r.sent("begun")
+	r.sent("started")
 	child := "task:" + place + "/1"
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if _, err := r.store.Find(t.Context(), "task:"+child+"/1"); err == nil {

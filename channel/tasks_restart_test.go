@@ -75,7 +75,7 @@ func TestATaskOfAnAgentThatIsGoneSaysSo(t *testing.T) {
 	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
 	r.say("go", true)
-	r.sent("begun")
+	r.sent("started")
 	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
 	r.restart()
 	r.sent("[Task 1 of one failed: there is no agent one any more.")
@@ -175,7 +175,7 @@ func TestADeletionEndsAnOpenTask(t *testing.T) {
 		return llm.Response{}, ctx.Err()
 	}}}})
 	r.say("go", true)
-	r.sent("begun")
+	r.sent("started")
 	<-asked
 	noError(t, r.hub.Delete(t.Context(), place, "m1"))
 	select {
@@ -212,7 +212,7 @@ func TestSummariesNameOpenTasks(t *testing.T) {
 	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "look after Rosebud"}))
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
 	r.say("go", true)
-	r.sent("begun")
+	r.sent("started")
 	for n := range 15 {
 		r.say(fmt.Sprintf("message %d %s", n, strings.Repeat("with some words ", 40)), true)
 		r.idle()

@@ -89,7 +89,7 @@ func spawns(arguments map[string]any) script {
 		case strings.Contains(said, "[Result of task"), strings.Contains(said, "[Task "):
 			return llmtest.Say("they say: " + said), nil
 		case last.Role == llm.RoleTool:
-			return llmtest.Say("begun: " + last.Text), nil
+			return llmtest.Say("started: " + last.Text), nil
 		case strings.Contains(last.Text, "go"):
 			name := "spawn"
 			if arguments["tasks"] != nil {
@@ -117,10 +117,10 @@ func TestATaskRunsBesideTheConversation(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"researcher": {Instructions: "You count.", Model: researcher}})
 	r.say("we meet in Turin", false)
 	r.say("go", true)
-	r.sent(`begun: {"note"`)
+	r.sent(`started: {"note"`)
 	r.say("and meanwhile?", true)
 	r.sent("answer 3")
-	contains(t, "the turn context", r.asked(), `open task 1 of researcher, begun after #2: "count the bridges of Turin"`)
+	contains(t, "the turn context", r.asked(), `open task 1 of researcher, started after #2: "count the bridges of Turin"`)
 	contains(t, "/tasks", r.run("/tasks"), "open")
 	contains(t, "/context", r.run("/context"), "tasks     1 by researcher: ")
 	contains(t, "what may be stopped", fmt.Sprint(must(r.hub.Suggest(t.Context(), place, channel.Person{Manager: true}, "tasks", "st"))(t)), "{stop 1: researcher, count the bridges of Turin stop 1}")

@@ -127,7 +127,7 @@ var causes = []cause{
 	},
 	{
 		ofKind(KindOverflow), "the span is too large for the worker's model",
-		always("The conversation is too long for the model even after making room. " + messageKept + "try /compact, or /new to begin anew."),
+		always("The conversation is too long for the model even after making room. " + messageKept + "try /compact, or /new to start over."),
 		always("set context_window to what the server has; most local servers can be started with a larger one"),
 	},
 	{

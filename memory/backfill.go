@@ -53,7 +53,7 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 // turns that nobody answers, and returns those that were new. It notes that the
 // past has been read. What waits in the inbox stays there.
 func (h Past) Backfill(ctx context.Context, said []Inbound) (added []chat.Message, err error) {
-	err = h.c.update(ctx, "write what was said before", func(tx *transaction) error {
+	err = h.c.update(ctx, "write earlier messages", func(tx *transaction) error {
 		if added, err = h.c.writePast(tx, said); err != nil {
 			return err
 		}

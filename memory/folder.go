@@ -146,7 +146,7 @@ func look(path string) error {
 func Writable(dir string) error {
 	for _, path := range []string{dir, File(dir)} {
 		if err := unix.Access(path, unix.W_OK); err != nil {
-			return fmt.Errorf("%s may not be written by whoever runs this: run the bot as its owner, or name another folder: %w", path, err)
+			return fmt.Errorf("%s is not writable for the user who runs this: run the bot as its owner, or name another folder: %w", path, err)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ type Erased struct {
 const erasedAtOnce = 40
 
 // errNobody: an empty id is nobody's, and everybody's whose connector knows none.
-var errNobody = errors.New("nobody has an empty id")
+var errNobody = errors.New("the person's id is empty")
 
 // Traces counts what is kept of somebody in the conversation.
 func (pr Privacy) Traces(ctx context.Context, author string) (t Traces, err error) {
@@ -46,7 +46,7 @@ func (pr Privacy) Traces(ctx context.Context, author string) (t Traces, err erro
 		return err
 	})
 	if err != nil {
-		return t, pr.c.fail("count what is kept of somebody", err)
+		return t, pr.c.fail("count what is stored about a person", err)
 	}
 	return t, nil
 }
@@ -101,7 +101,7 @@ func (ps People) Everywhere(ctx context.Context, connector, author string) (in [
 		return nil
 	})
 	if err != nil {
-		return nil, all, fmt.Errorf("look for what is kept of somebody: %w", err)
+		return nil, all, fmt.Errorf("look for what is stored about a person: %w", err)
 	}
 	return in, all, nil
 }
@@ -142,7 +142,7 @@ func (ps People) Erase(ctx context.Context, author string, in ...*Conversation) 
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("forget somebody: %w", err)
+		return 0, fmt.Errorf("forget a person: %w", err)
 	}
 	return waiting, nil
 }
@@ -194,7 +194,7 @@ func (pr Privacy) EraseSome(ctx context.Context, author string) (e Erased, err e
 		return changed(tx, "DELETE FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.id, author)
 	})
 	if err != nil {
-		return Erased{}, pr.c.fail("forget somebody", err)
+		return Erased{}, pr.c.fail("forget a person", err)
 	}
 	return e, nil
 }

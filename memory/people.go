@@ -186,7 +186,7 @@ func (c *Conversation) stands(tx *transaction, d *draft) error {
 // from now on, or, with out = false, no longer; changed is false if that was so already. Existing
 // memories stay.
 func (pr Privacy) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
-	err = pr.c.update(ctx, "keep somebody out of memories", func(tx *transaction) error {
+	err = pr.c.update(ctx, "keep a person out of memories", func(tx *transaction) error {
 		query, args := "DELETE FROM optouts WHERE connector = ? AND author_id = ?", []any{pr.c.connector(), author}
 		if out {
 			query = "INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"

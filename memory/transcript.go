@@ -201,7 +201,7 @@ func (p *appender) finish(also string, args ...any) error {
 	}
 	err := changed(p.tx, "UPDATE conversations SET "+also+"next_seq = ? WHERE id = ? AND next_seq <= ?", append(args, p.next, p.c.id, p.first)...)
 	if errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("message %d stands in the transcript already", p.first)
+		return fmt.Errorf("message %d is in the transcript already", p.first)
 	}
 	return err
 }

@@ -139,7 +139,7 @@ func TestPlainEnds(t *testing.T) {
 
 func TestNobodyIsAskedInAPipe(t *testing.T) {
 	s := talk(t, Options{}, "please add\n", channeltest.Add)
-	if !strings.Contains(s.out.String(), "nobody can be asked here") {
+	if !strings.Contains(s.out.String(), "there is no one to ask here") {
 		t.Errorf("got %q", s.out)
 	}
 }

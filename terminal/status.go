@@ -43,7 +43,7 @@ func taskStatus(t channel.Task) string {
 	case !t.Ended.IsZero():
 		return fmt.Sprintf("· task %d of %s: %s after %d messages", t.Number, t.Agent, t.State, t.Messages)
 	case t.Messages == 0:
-		return fmt.Sprintf("· task %d of %s has begun; /tasks lists tasks", t.Number, t.Agent)
+		return fmt.Sprintf("· task %d of %s has started; /tasks lists tasks", t.Number, t.Agent)
 	}
 	return ""
 }

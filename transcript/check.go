@@ -31,7 +31,7 @@ func (s *State) checkMarks() error {
 	last := int64(0)
 	for _, session := range s.Sessions {
 		if session.From <= last || session.To < session.From || session.To >= s.SessionStart {
-			return fmt.Errorf("a session from %d to %d stands behind %d, and the current one begins at %d", session.From, session.To, last, s.SessionStart)
+			return fmt.Errorf("a session from %d to %d follows %d, and the current one begins at %d", session.From, session.To, last, s.SessionStart)
 		}
 		last = session.To
 	}
@@ -114,7 +114,7 @@ func (s *State) checkSets() error {
 	last := int64(0)
 	for _, set := range s.Sets {
 		if set.Version <= last || set.Version > s.Version || len(set.Made) == 0 {
-			return fmt.Errorf("a set of version %d with %d summaries stands behind version %d", set.Version, len(set.Made), last)
+			return fmt.Errorf("a set of version %d with %d summaries follows version %d", set.Version, len(set.Made), last)
 		}
 		last = set.Version
 	}

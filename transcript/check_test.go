@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 			s.Messages = s.Messages.Insert([]transcript.Message{{Seq: 1, Turn: 1}, {Seq: 2, Turn: 2}})
 			s.Summaries = s.Summaries[1:]
 		}, "and newer ones"},
-		{"sets are out of order", func(s *transcript.State) { slices.Reverse(s.Sets) }, "stands behind version"},
+		{"sets are out of order", func(s *transcript.State) { slices.Reverse(s.Sets) }, "follows version"},
 	} {
 		t.Run(broken.how, func(t *testing.T) {
 			c := said(t, 8)

@@ -178,7 +178,7 @@ func (l Log) check() error {
 		sum := 0
 		for _, m := range c.messages {
 			if m.Seq <= last {
-				return fmt.Errorf("message %d stands behind message %d", m.Seq, last)
+				return fmt.Errorf("message %d follows message %d", m.Seq, last)
 			}
 			last = m.Seq
 			sum += m.Tokens

@@ -87,7 +87,7 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 type memoryAnswer struct {
 	memory.Memory
 	Messages []chat.Record   `json:"messages" doc:"that it came from"`
-	Chain    []memory.Memory `json:"chain" doc:"what superseded what, oldest first, itself among them; empty: it stands alone"`
+	Chain    []memory.Memory `json:"chain" doc:"what superseded what, oldest first, itself among them; empty: none"`
 }
 
 func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {

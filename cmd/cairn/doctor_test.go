@@ -103,7 +103,7 @@ func TestDoctorOnDamage(t *testing.T) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
 		out, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "every page can be read") || !strings.Contains(string(out), "WRONG  data      data may not be written by whoever runs this: ") || !strings.Contains(string(out), "1 thing is wrong") {
+		if err == nil || !strings.Contains(string(out), "every page can be read") || !strings.Contains(string(out), "WRONG  data      data is not writable for the user who runs this: ") || !strings.Contains(string(out), "1 thing is wrong") {
 			t.Errorf("%v, %s", err, out)
 		}
 	})

@@ -81,7 +81,7 @@ func writeMarkdown(to io.Writer) exporter {
 			}
 			before = "\n"
 		}
-		notes := []string{fmt.Sprintf("memory %d", e.ID), cmp.Or(e.Speaker, "nobody knows who"), e.SaidAt.Local().Format("2006-01-02 15:04")}
+		notes := []string{fmt.Sprintf("memory %d", e.ID), cmp.Or(e.Speaker, "unknown speaker"), e.SaidAt.Local().Format("2006-01-02 15:04")}
 		if e.About != "" && e.About != e.Speaker {
 			notes = append(notes, "about "+e.About)
 		}

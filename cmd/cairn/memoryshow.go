@@ -35,7 +35,7 @@ func newMemoriesShow(a *app) *cobra.Command {
 type memoryDetails struct {
 	memory.Memory
 	Messages []row       `json:"messages"`
-	Chain    []memoryRow `json:"chain"` // oldest first, the memory itself among them; empty: it stands alone
+	Chain    []memoryRow `json:"chain"` // oldest first, the memory itself among them; empty: none
 }
 
 func (m memoryDetails) String() string {

@@ -81,7 +81,7 @@ func (s memoryStats) list(name string, counts []memory.Count) string {
 	for _, c := range shown {
 		label := inOneLine(c.Name)
 		if label == "" {
-			label = "(nobody)"
+			label = "(no one)"
 		}
 		rows = append(rows, []string{label, fmt.Sprint(c.Count), fmt.Sprintf("%.0f %%", 100*float64(c.Count)/float64(s.Total))})
 	}

@@ -36,7 +36,7 @@ People are known by the platform's id; a name will do if one person alone bears 
 server. Threads of a channel are channels of their own: they lose what they have of it,
 and what was said in them stays.
 
-It says what will go and asks first; where nobody can be asked, --yes is needed. The bot
+It says what will go and asks first; without a terminal, --yes is needed. The bot
 must be stopped. On the platform nothing is deleted, and nothing is read from there again.`,
 		Example: `  cairn purge --user discord:81384788765712384 --dry-run
   cairn purge --channel discord:81384788765712384/81384788862181376
@@ -53,7 +53,7 @@ must be stopped. On the platform nothing is deleted, and nothing is read from th
 				return wrongUse(cmd, errors.New("name one of --user, --channel and --server"))
 			}
 			if !p.dryRun && !p.yes && !isTerminal(a.in) {
-				return wrongUse(cmd, errors.New("nothing was deleted: nobody can be asked here, so say --yes, or --dry-run to see what would go"))
+				return wrongUse(cmd, errors.New("nothing was deleted: there is no one to ask here, so say --yes, or --dry-run to see what would go"))
 			}
 			return a.purge(cmd.Context(), p)
 		},
@@ -202,7 +202,7 @@ func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) er
 	case err != nil:
 		return err
 	case len(people) == 0:
-		return fmt.Errorf("%q: %w: nobody of that id or name has said anything that is kept", who, memory.ErrNotFound)
+		return fmt.Errorf("%q: %w: no one with that id or name has messages here", who, memory.ErrNotFound)
 	case len(people) > 1:
 		var all []string
 		for _, one := range people {

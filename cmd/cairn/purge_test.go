@@ -87,7 +87,7 @@ func TestPurge(t *testing.T) {
 			{[]string{"purge", "--channel", "general"}, exitUsage, "say --yes"},
 			{[]string{"purge"}, exitUsage, "name one of --user, --channel and --server"},
 			{[]string{"purge", "--user", "8", "--server", "discord:1", "--yes"}, exitUsage, "name one of"},
-			{[]string{"purge", "--user", "Eve", "--yes"}, exitNotFound, "nobody of that id or name"},
+			{[]string{"purge", "--user", "Eve", "--yes"}, exitNotFound, "no one with that id or name"},
 			{[]string{"purge", "--channel", "attic", "--yes"}, exitNotFound, "not found"},
 			{[]string{"purge", "--server", "discord:3", "--yes"}, exitNotFound, "not found"},
 			{[]string{"purge", "--user", "Ada", "--yes"}, exitUsage, "--user discord:7"},

@@ -69,7 +69,7 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 			if people, err := store.People().Find(cmd.Context(), connector, l.asker); err != nil {
 				return err
 			} else if len(people) == 0 {
-				fmt.Fprintf(a.err, "nobody named %q has spoken, so \"I\" and \"my\" mean nobody\n", l.asker)
+				fmt.Fprintf(a.err, "no one named %q has spoken, so \"I\" and \"my\" match no one\n", l.asker)
 			}
 		}
 		memories, _, err := conversation.Memories().List(cmd.Context(), memory.Filter{Query: question, Asker: l.asker, Kind: l.kind, Since: since, Limit: l.limit})

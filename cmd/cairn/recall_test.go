@@ -93,7 +93,7 @@ func TestRecallExplainsAndRefuses(t *testing.T) {
 		}
 	})
 	t.Run("whom nobody knows is told", func(t *testing.T) {
-		const want = `nobody named "Zoe" has spoken, so "I" and "my" mean nobody` + "\n"
+		const want = `no one named "Zoe" has spoken, so "I" and "my" match no one` + "\n"
 		if r := p.run("", "recall", "my hotel", "--as", "Zoe"); r.code != 0 || r.err != want || !strings.Contains(r.out, "hotel") {
 			t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
 		}

@@ -54,7 +54,7 @@ func writeBOM(w io.Writer, program string) (err error) {
 		return errors.New("this program does not know what it was built from")
 	}
 	if info.Main.Path != "cairn" {
-		return fmt.Errorf("%s is no program of cairn but of %s", program, cmp.Or(info.Main.Path, "nobody knows what"))
+		return fmt.Errorf("%s is not a program of cairn but of %s", program, cmp.Or(info.Main.Path, "unknown origin"))
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -143,7 +143,7 @@ func (s *setup) complete() error {
 		secret("--slack-app-token", s.slackApp)
 	}
 	if len(missing) > 0 {
-		return errors.New("standard input is no terminal, so nobody can be asked: missing " + strings.Join(missing, ", "))
+		return errors.New("standard input is not a terminal, so setup cannot ask: missing " + strings.Join(missing, ", "))
 	}
 	return nil
 }

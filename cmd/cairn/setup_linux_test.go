@@ -151,6 +151,7 @@ func TestASetupThatIsLeftChangesNothing(t *testing.T) {
 			}
 			_, err := s.pty.WriteString("sk-half-a-key")
 			noError(s.t, err)
+			time.Sleep(100 * time.Millisecond) // the kernel decides a moment later whether it is shown
 			code, _ := s.stop(syscall.SIGINT)
 			return code - 130
 		},

@@ -172,7 +172,7 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 		return rec, nil, fmt.Errorf("%s: there is no message in it", strings.Join(s.files, ", "))
 	}
 	if s.bot != "" && !simulate.HasBot(said, s.bot) {
-		return rec, nil, usage(fmt.Errorf("--bot %q: nobody of that name speaks in the files%s", s.bot, compactor.DidYouMean(s.bot, authorsOf(said))))
+		return rec, nil, usage(fmt.Errorf("--bot %q: no one with that name speaks in the files%s", s.bot, compactor.DidYouMean(s.bot, authorsOf(said))))
 	}
 	for _, file := range s.files {
 		beside := strings.TrimSuffix(file, ".jsonl") + ".qa.jsonl"

@@ -27,7 +27,7 @@ instructions = "You count."
 keep_last_n = 33
 `)
 	r := p.run("/ask @counter how many bridges?\n", "chat")
-	if r.code != 0 || !strings.Contains(r.out, "Task 1 of counter has begun") || !strings.Contains(r.out, "There are 12 bridges.") {
+	if r.code != 0 || !strings.Contains(r.out, "Task 1 of counter has started") || !strings.Contains(r.out, "There are 12 bridges.") {
 		t.Errorf("code %d, %s, %s", r.code, r.out, r.err)
 	}
 	contains(t, "the policy of a task", p.must("", "context", "--json", "--channel", "task:terminal:general/1"), `"agent":"counter"`)
