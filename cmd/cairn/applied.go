@@ -26,7 +26,7 @@ type appliedRow struct {
 	From     int64             `json:"from_seq"`
 	To       int64             `json:"to_seq"`
 	Messages int               `json:"messages"`
-	Undone   bool              `json:"undone,omitempty"` // somebody undid it later
+	Undone   bool              `json:"undone,omitempty"` // undone later
 }
 
 func appliedOf(l memory.AppliedCompaction) appliedLine {

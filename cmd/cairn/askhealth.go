@@ -61,7 +61,7 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Transport: &http.Transport{}} // no proxy stands between
+	client := &http.Client{Transport: &http.Transport{}} // no proxy
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(r)
 	if err != nil {

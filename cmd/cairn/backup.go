@@ -72,7 +72,7 @@ type copied struct {
 	restored bool
 }
 
-// held is how much a database holds.
+// held describes how much a database holds.
 func held(c memory.Copied) string {
 	return fmt.Sprintf("%s of %s, %s, %.1f MB", counted(c.Messages, "message", "messages"),
 		counted(c.Conversations, "conversation", "conversations"), counted(c.Memories, "memory", "memories"), float64(c.Bytes)/1e6)

@@ -21,32 +21,32 @@ import (
 	"cairn/memory"
 )
 
-// bot is a running hub and what it stands on.
+// bot is a running hub with its store, models, tools and hooks.
 type bot struct {
 	app   *app
 	log   *slog.Logger
 	hub   *channel.Hub
 	store *memory.Store
 	rules func(*config.Settings) channel.Rules
-	first *config.Settings // those of the start
+	first *config.Settings // the settings at the start
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
 	metrics *metrics
-	traces  *otlp.Traces // nil: nobody wants any
+	traces  *otlp.Traces // nil: traces are off
 	upkeep  llm.Incident // backups and erasure fail
 
 	models *modelSet
 	tools  *mcp.Host
 	hooks  *hooks.Hooks
-	check  func()          // whether the models answer, see checkModels; nil: nobody wants to know
+	check  func()          // checks that the models answer, see checkModels; nil: no check
 	ctx    context.Context // of the tasks
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 }
 
-// start opens the store, for this process alone, and a hub on it. rules makes those of
-// the hub out of the settings, now and after each edit.
+// start opens the store for this process alone, and a hub on it. rules derives the hub's rules from
+// the settings, now and after each edit.
 func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, connectors ...channel.Connector) (*bot, error) {
 	b := &bot{app: a, log: log, rules: rules, first: &a.settings, models: newModelSet(log)}
 	first := &runtimeConfig{settings: a.settings}
@@ -131,7 +131,7 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 	}
 }
 
-// watched has the web side, if there is one, see what happens, and adds its conversations.
+// watched connects the web side, if there is one: it gets the events, and its conversations open.
 func (b *bot) watched(o *channel.Options) {
 	web := b.app.webSide
 	if web == nil {
@@ -149,18 +149,18 @@ func (b *bot) watched(o *channel.Options) {
 // toolPatience is how long a start waits for tool servers.
 const toolPatience = 5 * time.Second
 
-// awaitTools waits a moment for the tool servers, so that the first turns and the tasks that go on
-// have their tools. Those of a server that takes longer come as soon as it is connected.
+// awaitTools waits up to toolPatience for the tool servers, so that the first turns and resumed
+// tasks have their tools. The tools of a slower server come as soon as it is connected.
 func (b *bot) awaitTools(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, toolPatience)
 	defer cancel()
-	_ = b.tools.Tried(limited) // what it cannot reach, its connection logs
+	_ = b.tools.Tried(limited) // each connection logs its own failure
 }
 
-// bothProviders says which provider is used where the environment names two.
+// bothProviders says which provider is used if the environment names two.
 const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment: OpenAI is used; for Anthropic set wire = "messages" under [llm]`
 
-// warn logs what works in the settings and should be otherwise.
+// warn logs settings that work but should be changed.
 func (b *bot) warn(s *config.Settings) {
 	for _, w := range s.Warnings {
 		b.log.Warn("setting_should_change", "setting", w.In(s.File))
@@ -181,8 +181,8 @@ func (b *bot) close() error {
 	return errors.Join(err, b.store.Close())
 }
 
-// agents makes all that may answer by these settings. Their policy is asked for at each
-// check, and is that of the settings that stand then.
+// agents builds every agent of the settings. Their policy is looked up at each check, so it follows
+// the current settings.
 func (b *bot) agents(s *config.Settings) (map[string]channel.Agent, error) {
 	made := map[string]channel.Agent{}
 	for _, chosen := range s.Agents {

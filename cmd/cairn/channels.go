@@ -63,8 +63,8 @@ func (r channelRow) String() string {
 // defaultTo is the help of --channel where defaultConversation chooses.
 const defaultTo = "`NAME` of the channel (the only one there is, else general); cairn channels lists them"
 
-// defaultConversation is the one that is meant where none is named: the only one in which
-// anything was said, else the terminal's default.
+// defaultConversation returns the conversation to use if none is named: the only one with messages,
+// else the terminal's default.
 func defaultConversation(ctx context.Context, store *memory.Store) (string, error) {
 	all, err := store.Listing(ctx)
 	if err != nil {

@@ -73,7 +73,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	}
 	logTo := a.err
 	if isTerminal(a.err) {
-		logTo = connector.Notes() // past the line that is being typed
+		logTo = connector.Notes() // prints around the line that is being typed
 	}
 	log, err := a.logger(logTo, slog.LevelWarn)
 	if err != nil {
@@ -81,7 +81,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	}
 	rules := func(s *config.Settings) channel.Rules {
 		rules := s.Rules()
-		rules.TurnsPerMinute = 0 // who can start the program can do worse, and lines from a pipe come fast
+		rules.TurnsPerMinute = 0 // a person who can start the program can do worse, and lines from a pipe come fast
 		return rules
 	}
 	bot, err := a.start(cmd.Context(), log, rules, connector)
@@ -90,7 +90,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 	bot.checkInChat(connector, o.Channel)
-	bot.follow(!isTerminal(a.in)) // a terminal that is closed sends SIGHUP, and means the end
+	bot.follow(!isTerminal(a.in)) // a closing terminal sends SIGHUP, which ends the program
 	bot.keepUp()
 	if served != nil {
 		bot.serveBeside(served, bot.newHealth(cmd.Context(), nil))
@@ -98,13 +98,13 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	return connector.Run(cmd.Context(), bot.hub, log)
 }
 
-// checkInChat checks the models of the agent that answers in a channel. A person at the
-// terminal reads in one line what is wrong, and which model was chosen where none is
-// named; a program finds it in the log.
+// checkInChat checks the models of the agent that answers in a channel. A person at the terminal
+// gets one line with what is wrong, and with the model that was chosen if none is named; for a
+// program it goes to the log.
 func (b *bot) checkInChat(connector *terminal.Terminal, name string) {
 	conversation, err := terminal.Conversation(name)
 	if err != nil {
-		return // connector.Run tells
+		return // connector.Run reports it
 	}
 	check := modelCheck{failed: b.warnOf, agents: func() map[string]channel.Agent {
 		now := b.current.Load()

@@ -1,4 +1,4 @@
-// cairn compactions: what was compacted, when, why, and with what effect.
+// cairn compactions: what was compacted, when, why, and how many tokens it freed.
 package main
 
 import (
@@ -90,7 +90,7 @@ func (a *app) showCompactions(cmd *cobra.Command, store *memory.Store, f memory.
 // compactionRow is one line of the list.
 type compactionRow struct {
 	memory.ListedCompaction
-	named bool // its channel is named
+	named bool // the row names its channel
 }
 
 func (c compactionRow) String() string {

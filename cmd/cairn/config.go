@@ -52,11 +52,11 @@ shows those of a channel, /settings included.`,
 // verdict is what a check found.
 type verdict struct {
 	OK      bool             `json:"ok"`
-	File    string           `json:"file"`    // empty: there is none
+	File    string           `json:"file"`    // empty: no settings file
 	Changed []config.Change  `json:"changed"` // differs from the defaults
 	Faults  []config.Problem `json:"faults"`
 
-	Warnings []config.Problem `json:"warnings,omitempty"` // what works and should be otherwise
+	Warnings []config.Problem `json:"warnings,omitempty"` // settings that work but should be changed
 }
 
 func (v verdict) String() string {

@@ -1,4 +1,4 @@
-// The connectors that `cairn run` opens, made out of settings and environment.
+// The connectors that `cairn run` opens, built from settings and environment.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"cairn/slack"
 )
 
-// outerConnector is a connector to a platform, which runs until its context ends, or until
-// something is wrong that only a person can mend.
+// outerConnector is a connector to a platform. It runs until its context ends, or until something
+// fails that only a person can fix.
 type outerConnector interface {
 	channel.Connector
 	Run(ctx context.Context, hub *channel.Hub) error
@@ -27,8 +27,8 @@ var (
 // errNoConnector says what is missing.
 var errNoConnector = errors.New(`no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without any, ` + "`cairn chat`" + ` talks here and now`)
 
-// openConnectors makes the connectors that have a token; none is an error unless the dashboard
-// is served.
+// openConnectors builds the connectors that have a token. It fails if there are none, unless the
+// dashboard is served.
 func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err error) {
 	for _, open := range []func(*slog.Logger) (outerConnector, error){a.openDiscord, a.openSlack} {
 		connector, err := open(log)
@@ -63,7 +63,7 @@ func (a *app) openDiscord(log *slog.Logger) (outerConnector, error) {
 	})
 }
 
-// openSlack returns nil without a token. One of the two is an error.
+// openSlack returns nil without tokens. It fails if only one of the two is set.
 func (a *app) openSlack(log *slog.Logger) (outerConnector, error) {
 	s := a.settings
 	bot, app, err := s.SlackTokens()

@@ -47,7 +47,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		b := &bot{log: log, models: newModelSet(log)} // it does not run: its agents are looked at
+		b := &bot{log: log, models: newModelSet(log)} // it does not run, it only builds the agents
 		b.models.notebook.Open(known, nil)
 		agents, err := b.agents(&a.settings)
 		if err != nil {
@@ -68,7 +68,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 	})
 }
 
-// spending is what a channel's models were used for, and the budgets of the whole bot.
+// spending returns the model usage of a channel, and the budgets of the whole bot.
 func (a *app) spending(ctx context.Context, store *memory.Store, conversation *memory.Conversation, model string) (*channel.Spending, error) {
 	money, now := a.settings.Money(), time.Now()
 	s, err := channel.ReadSpending(ctx, conversation, model, money)

@@ -1,4 +1,4 @@
-// cairn doctor: is everything as it should be, and what to do if it is not.
+// cairn doctor: checks everything, and says what to do about what is wrong.
 package main
 
 import (
@@ -50,10 +50,10 @@ type doctor struct {
 	app    *app
 	json   bool
 	wrong  int
-	failed map[string]bool // addresses of servers that answer nobody
+	failed map[string]bool // addresses of servers that do not answer
 }
 
-// check is what became of one check.
+// check is the result of one check.
 type check struct {
 	Check string `json:"check"` // settings, data, model, worker, tools, hooks, discord, slack
 	OK    bool   `json:"ok"`
@@ -86,7 +86,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		if err := d.tell("settings", err); err != nil {
 			return err
 		}
-		d.app.settings = d.app.withFlags(config.Default()) // of where the data are
+		d.app.settings = d.app.withFlags(config.Default()) // the flags name the data folder
 	} else if err := d.tell("settings", nil, d.settingsFacts()...); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	return nil
 }
 
-// settingsFacts are the name of the file, and what in it should be changed.
+// settingsFacts returns the name of the file, and what in it should be changed.
 func (d *doctor) settingsFacts() []string {
 	s := &d.app.settings
 	facts := []string{cmp.Or(s.File, "no file, the defaults")}
@@ -143,7 +143,7 @@ func (d *doctor) data(ctx context.Context) error {
 	return nil
 }
 
-// check looks for what is wrong in a database whose pages can all be read.
+// check looks for inconsistencies in a database whose pages can all be read.
 func (d *doctor) check(ctx context.Context, dir string) ([]memory.Finding, error) {
 	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
 	if err != nil {
@@ -153,7 +153,7 @@ func (d *doctor) check(ctx context.Context, dir string) ([]memory.Finding, error
 	return found, errors.Join(err, store.Close())
 }
 
-// withRemedy adds to damage how to restore a backup.
+// withRemedy adds to a damage error how to restore a backup.
 func (d *doctor) withRemedy(err error) error {
 	if errors.Is(err, memory.ErrDamaged) {
 		return fmt.Errorf("%w\n%s", err, d.howToRestore())

@@ -20,10 +20,10 @@ import (
 	"cairn/memory"
 )
 
-// modelPatience bounds each question to a model: one that is being loaded takes its time.
+// modelPatience bounds each question to a model: loading one can take more than a minute.
 const modelPatience = 2 * time.Minute
 
-// models tries what turns and workers ask of the models, each model once.
+// models sends each model, once, the requests that turns and workers send.
 func (d *doctor) models(ctx context.Context) error {
 	log := slog.New(slog.DiscardHandler)
 	b := &bot{app: d.app, log: log, models: newModelSet(log)}
@@ -51,8 +51,8 @@ func (d *doctor) models(ctx context.Context) error {
 	return nil
 }
 
-// ask has a model asked unless its server just failed in a way that every request meets: each
-// try takes seconds, and one report says what to do.
+// ask calls try unless the model's server just failed in a way that affects every request: each try
+// takes seconds, and one report is enough.
 func (d *doctor) ask(name string, m llm.Model, try func() error) error {
 	remote, ok := m.(*located)
 	if ok && d.failed[remote.where.Address] {
@@ -70,22 +70,22 @@ func (d *doctor) serverFailed(m llm.Model, err error) {
 	}
 }
 
-// learntBefore is what the database knows of models; nil where there is none to be read.
+// learntBefore returns what the database knows about models; nil if it cannot be read.
 func (d *doctor) learntBefore(ctx context.Context) map[string]llm.Facts {
 	dir := d.app.settings.DataDir
 	if _, err := memory.Inspect(ctx, memory.File(dir)); err != nil {
-		return nil // data has told
+		return nil // the data check reports it
 	}
 	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = store.Close() }() // it was only read
+	defer func() { _ = store.Close() }() // it was only read; nothing can be lost
 	known, _ := store.Models().List(ctx)
 	return known
 }
 
-// turn asks the agent's model what a turn asks, and tells what it saw.
+// turn sends the agent's model the request of a turn, and reports the result.
 func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*modelPatience)
 	defer cancel()
@@ -120,7 +120,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	return d.tell("model", err, facts...)
 }
 
-// cache asks the same once more and tells what the provider's cache did.
+// cache sends the same request again and reports how much the provider read from its cache.
 func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) string {
 	again, err := agent.Probe(ctx, true)
 	warm := fmt.Sprintf("; a prompt stays cached for %v", m.CacheTTL())
@@ -135,7 +135,7 @@ func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) str
 	return fmt.Sprintf("cache works: of a second identical request's %d tokens %d came from it%s", again.Usage.Prompt, again.Usage.Cached, warm)
 }
 
-// sees shows the model a small picture, if it may take any.
+// sees sends the model a small picture, unless it is known to refuse pictures.
 func (d *doctor) sees(ctx context.Context, agent channel.Agent, m *located) (string, error) {
 	const blind = "takes no pictures; they are described to it in words"
 	if m.Learnt().Facts().RefusesImages {
@@ -158,7 +158,7 @@ func greySquare() []byte {
 	for i := range grey.Pix {
 		grey.Pix[i] = 0x80
 	}
-	_ = png.Encode(&file, grey) // a Buffer takes everything
+	_ = png.Encode(&file, grey) // writing to a Buffer never fails
 	return file.Bytes()
 }
 
@@ -176,7 +176,7 @@ func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
 	return d.tell("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
 }
 
-// explained is a failure with where it happened and what to do.
+// explained adds to a failure where it happened and what to do.
 func explained(name string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: no answer within %v: look at the load of its server", name, modelPatience)
@@ -192,7 +192,7 @@ func explained(name string, err error) error {
 	return errors.New(text)
 }
 
-// factWords are what was learnt about a model, in words; "" if nothing was.
+// factWords describes what was learnt about a model; "" if nothing was.
 func factWords(f llm.Facts) string {
 	var words []string
 	add := func(is bool, text string) {

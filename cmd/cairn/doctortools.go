@@ -27,7 +27,7 @@ func (d *doctor) tools(ctx context.Context) error {
 	return nil
 }
 
-// hooks looks whether the programs of hooks are there. None is called.
+// hooks checks that the programs of hooks exist. It calls none.
 func (d *doctor) hooks(context.Context) error {
 	for _, name := range hooks.Names {
 		target := d.app.settings.Hooks.Calls()[name]

@@ -1,4 +1,4 @@
-// What the exit code tells a script.
+// Exit codes, for scripts.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"cairn/memory"
 )
 
-// The exit codes, as exitHelp explains them. A signal adds its number to exitSignal. None is 2,
-// with which Go's runtime ends a program that panics: a service restarts after that one.
+// The exit codes, as exitHelp explains them. A signal adds its number to exitSignal. None is 2, the
+// code of a Go program that panics: services are set to restart after that one.
 const (
 	exitFailed   = 1
 	exitInUse    = 3
@@ -56,7 +56,7 @@ func exitCode(err error) int {
 		return exitInUse
 	case errors.Is(err, memory.ErrNotFound):
 		return exitNotFound
-	case errors.Is(err, memory.ErrBadBackup): // the database itself is well
+	case errors.Is(err, memory.ErrBadBackup): // the database itself is fine
 		return exitFailed
 	case errors.Is(err, memory.ErrDamaged), errors.Is(err, memory.ErrNewer):
 		return exitDamaged
@@ -64,13 +64,12 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// args makes a mistake in the arguments a usage error that names the way out.
+// args converts a mistake in the arguments into a usage error that says what to do.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
 }
 
-// needs takes at least and at most so many arguments, and says what to do where some
-// are missing.
+// needs accepts from least to most arguments, and says what to do if some are missing.
 func needs(least, most int, todo string) cobra.PositionalArgs {
 	return args(func(_ *cobra.Command, given []string) error {
 		switch {
@@ -83,10 +82,10 @@ func needs(least, most int, todo string) cobra.PositionalArgs {
 	})
 }
 
-// noArgs takes none.
+// noArgs accepts no arguments.
 var noArgs = needs(0, 0, "")
 
-// wrongFlag is a flag that cannot be understood, in words for people.
+// wrongFlag explains a flag that cannot be parsed, in words for people.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	var number *strconv.NumError
 	if errors.As(err, &number) && number.Func == "ParseInt" {
@@ -102,7 +101,7 @@ func wrongUse(cmd *cobra.Command, err error) error {
 	return usageError{&helpfulError{err, cmd.CommandPath()}}
 }
 
-// helpfulError is an error that says where help is.
+// helpfulError is an error that points to the help.
 type helpfulError struct {
 	err     error
 	command string

@@ -21,7 +21,7 @@ type explainedAgent struct {
 	Channel string             `json:"channel,omitempty"`
 	Model   string             `json:"model"`
 	Window  string             `json:"window_source"` // where the size of the window comes from
-	Rows    []explainedSetting `json:"settings"`      // the largest first
+	Rows    []explainedSetting `json:"settings"`      // largest first
 }
 
 type explainedSetting struct {
@@ -29,7 +29,7 @@ type explainedSetting struct {
 	Origin string `json:"origin"` // "default", "FILE:LINE", or "channel"
 }
 
-// explanation is one for each agent.
+// explanation has one entry for each agent.
 type explanation []explainedAgent
 
 func (e explanation) String() string {
@@ -89,7 +89,7 @@ func (a *app) explainConfig(ctx context.Context, file, name string, asJSON bool)
 
 // explain explains the settings of all agents, or of the one that answers in a conversation.
 func (a *app) explain(ctx context.Context, log *slog.Logger, conversation *memory.Conversation, asJSON bool) error {
-	b := &bot{log: log, models: newModelSet(log)} // it does not run: its agents are looked at
+	b := &bot{log: log, models: newModelSet(log)} // it does not run, it only builds the agents
 	agents, err := b.agents(&a.settings)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Health: whether a running bot is well, told over HTTP.
+// Health checks of a running bot, served over HTTP.
 package main
 
 import (
@@ -27,19 +27,19 @@ func (a *app) addHealthFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.health, "health", "", "serve or ask for health at `ADDRESS` (health in the settings)")
 }
 
-// probeTime bounds what is looked at for one answer.
+// probeTime bounds the checks behind one answer.
 const probeTime = 8 * time.Second
 
-// health is the server that tells how a bot is.
+// health serves the health checks of a bot.
 type health struct {
 	bot        *bot
 	connectors []outerConnector
-	ctx        context.Context // ended: the bot is stopping
+	ctx        context.Context // ends when the bot stops
 	server     *http.Server
-	once       sync.Once // makes handled
+	once       sync.Once // guards the creation of handled
 	handled    http.Handler
 	done       sync.WaitGroup
-	probes     singleflight.Group // many who ask at once cause one look
+	probes     singleflight.Group // concurrent requests share one check
 
 	unread, unwritten llm.Incident // of the database
 
@@ -49,28 +49,28 @@ type health struct {
 	seen map[string]glance
 }
 
-// glance is a state, and when it was found.
+// glance is a state and when it was checked.
 type glance struct {
 	state state
 	at    time.Time
 }
 
-// seenFor is how long a state is reused: readiness is found out by writing, and a client
-// that asks all the time must not keep others from it.
+// seenFor is how long a state is reused: the readiness check writes to the database, and frequent
+// requests must not delay other writes.
 const seenFor = time.Second
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
 	return &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]glance{}}
 }
 
-// tellHealth begins to tell, where the settings say; nowhere, if they name no address.
+// tellHealth starts the health server on the address in the settings; without one it starts none.
 func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*health, error) {
 	h := b.newHealth(ctx, connectors)
 	address := b.first.Health
 	if address == "" || address == b.first.Web.Listen { // the web server serves it
 		return h, nil
 	}
-	if err := config.CheckHealth(address); err != nil { // a flag's
+	if err := config.CheckHealth(address); err != nil { // it may come from a flag
 		return nil, usage(err)
 	}
 	listener, err := net.Listen("tcp", address)
@@ -107,13 +107,13 @@ func (h *health) close() {
 	h.done.Wait()
 }
 
-// state is what an answer says. Its words hold no secret and nothing anybody said.
+// state is the content of an answer. It contains no secrets and no text of messages.
 type state struct {
 	OK    bool     `json:"ok"`
 	Parts []aspect `json:"parts"`
 }
 
-// aspect is one thing that must be well.
+// aspect is one thing that is checked.
 type aspect struct {
 	Part string `json:"part"`
 	OK   bool   `json:"ok"`
@@ -125,7 +125,7 @@ func (s *state) add(part, why string) {
 	s.OK = s.OK && why == ""
 }
 
-// answer tells a state: 200 if all is well, else 503.
+// answer writes a state: 200 if everything is fine, else 503.
 func (h *health) answer(w http.ResponseWriter, name string, look func(context.Context) state) {
 	found, _, _ := h.probes.Do(name, func() (any, error) {
 		h.mu.Lock()
@@ -148,20 +148,20 @@ func (h *health) answer(w http.ResponseWriter, name string, look func(context.Co
 	if !s.OK {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(s) // who asked may have gone
+	_ = json.NewEncoder(w).Encode(s) // the client may be gone
 }
 
-// alive looks whether the process and its database live; if not, a start may help.
+// alive checks the process and its database; if it fails, a restart may help.
 func (h *health) alive(ctx context.Context) state {
 	s := state{OK: true}
 	s.add("database", h.refusal(ctx, &h.unread, h.bot.store.Upkeep().Answers(ctx), "cannot be read"))
 	return s
 }
 
-// modelDown is after how many failed turns in a row the model counts as down.
+// modelDown is the number of failed turns in a row after which the model counts as down.
 const modelDown = 3
 
-// ready looks whether somebody who writes to the bot now would be answered.
+// ready checks whether a message to the bot would be answered now.
 func (h *health) ready(ctx context.Context) state {
 	s := state{OK: true}
 	stats := h.bot.hub.Stats()
@@ -195,8 +195,8 @@ func (h *health) ready(ctx context.Context) state {
 	return s
 }
 
-// replies tells of replies that do not get out. One that was given up holds up nobody,
-// and is only mentioned.
+// replies reports replies that cannot be sent. One that was dropped delays nothing, and is only
+// mentioned.
 func replies(s channel.Stats) aspect {
 	why := ""
 	if s.Refused > 0 {
@@ -207,7 +207,7 @@ func replies(s channel.Stats) aspect {
 	return aspect{"replies", s.Refused == 0, why}
 }
 
-// refusal is refusalOf, and logs each incident once.
+// refusal calls refusalOf and logs each incident once.
 func (h *health) refusal(ctx context.Context, i *llm.Incident, err error, what string) string {
 	if err != nil {
 		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
@@ -217,7 +217,7 @@ func (h *health) refusal(ctx context.Context, i *llm.Incident, err error, what s
 	return refusalOf(err, what)
 }
 
-// refusalOf says why the database refuses, in words that tell nothing of what is in it.
+// refusalOf says why the database refuses, in words that reveal nothing of its content.
 func refusalOf(err error, what string) string {
 	switch {
 	case err == nil:

@@ -1,4 +1,4 @@
-// What hooks are told, and how the bot calls them.
+// The events that hooks get, and how the bot calls them.
 package main
 
 import (
@@ -20,7 +20,7 @@ type proposedEvent struct {
 	From         int64  `json:"from_seq"`
 	To           int64  `json:"to_seq"`
 	Messages     int    `json:"messages"`
-	Tokens       int    `json:"tokens"` // estimated, of what is to be summarized; 0: not known yet
+	Tokens       int    `json:"tokens"` // estimate for what is to be summarized; 0: not known yet
 	Used         int    `json:"used_tokens"`
 	Window       int    `json:"max_tokens"`
 	Focus        string `json:"focus"`
@@ -59,7 +59,7 @@ type replyEvent struct {
 	Failure      bool     `json:"failure"` // a sentence about a failure, not the model's words
 }
 
-// hooked has hooks called for what happens in the hub.
+// hooked connects the hooks to the hub's events.
 func (b *bot) hooked(o *channel.Options) {
 	o.Before = func(ctx context.Context, conversation string, p compactor.Proposal) (string, error) {
 		v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{

@@ -1,4 +1,4 @@
-// cairn import: teach a channel its past.
+// cairn import: load a channel's past.
 package main
 
 import (
@@ -97,7 +97,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	return err
 }
 
-// records is what stands in files, one after the other.
+// records yields the records of files, one after the other.
 func records(files []string) iter.Seq2[channel.Inbound, error] {
 	return func(yield func(channel.Inbound, error) bool) {
 		for _, file := range files {
@@ -110,8 +110,8 @@ func records(files []string) iter.Seq2[channel.Inbound, error] {
 	}
 }
 
-// importConnector is the terminal's connector while nobody sits there: it counts applied
-// compactions instead of showing them.
+// importConnector replaces the terminal's connector during an import: it counts applied compactions
+// instead of showing them.
 type importConnector struct {
 	*terminal.Terminal
 	applied atomic.Int64
@@ -133,7 +133,7 @@ func (d *importConnector) Compaction(_ string, event compactor.Event) {
 
 // progress is a bar on a terminal.
 type progress struct {
-	out   io.Writer // nil: nobody watches
+	out   io.Writer // nil: no bar is shown
 	total int
 	last  int // percent that was shown
 }

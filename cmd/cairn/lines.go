@@ -16,7 +16,7 @@ import (
 // maxRecord bounds one line, in bytes.
 const maxRecord = 16 << 20
 
-// parseLine reads a line that is one JSON object, in which keys that into lacks are ignored.
+// parseLine reads a line with one JSON object. Keys that into lacks are ignored.
 func parseLine(line []byte, into any) error {
 	var wrongType *json.UnmarshalTypeError
 	var wrongTime *time.ParseError
@@ -34,14 +34,14 @@ func parseLine(line []byte, into any) error {
 	return fmt.Errorf("this is no JSON object: %w", err)
 }
 
-// fileLine is a line that is not blank, and where it stands.
+// fileLine is a line that is not blank, and its place in the file.
 type fileLine struct {
 	text   []byte // until the next one is read
 	number int
 }
 
-// readLines yields the lines of a file that can be read twice; an error, which names
-// the file, is the last thing it yields.
+// readLines yields the lines of a file that can be read twice. An error, which names the file,
+// comes last.
 func readLines(path string) iter.Seq2[fileLine, error] {
 	return func(yield func(fileLine, error) bool) {
 		file, err := os.Open(path)
@@ -60,7 +60,7 @@ func readLines(path string) iter.Seq2[fileLine, error] {
 		for lines.Scan() {
 			text := lines.Bytes()
 			if number++; number == 1 {
-				text = bytes.TrimPrefix(text, []byte("\ufeff")) // the mark some editors begin a file with
+				text = bytes.TrimPrefix(text, []byte("\ufeff")) // the byte order mark that some editors write
 			}
 			if len(bytes.TrimSpace(text)) > 0 && !yield(fileLine{text, number}, nil) {
 				return

@@ -34,16 +34,16 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// signalled is why a context ended: somebody asked the program to stop.
+// signalled is the cause of a context that a signal ended.
 type signalled struct{ signal syscall.Signal }
 
 func (s signalled) Error() string { return "stopped by a signal: " + s.signal.String() }
 
-// untilSignal returns a context that the first SIGINT or SIGTERM ends. A second one
-// ends the program at once, as if nobody listened.
+// untilSignal returns a context that the first SIGINT or SIGTERM ends. A second one ends the
+// program immediately, as without a handler.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	signal.Ignore(syscall.SIGXFSZ) // a limit to the size of files: the write is refused, which has words of its own
+	signal.Ignore(syscall.SIGXFSZ) // a file size limit: the write fails, and that error is explained
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	go func() {

@@ -51,13 +51,13 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 		return err
 	}
 	bot, answers, err := a.remoteAPI(ctx)
-	if err != nil && write { // who only reads has the database
+	if err != nil && write { // without --write the database is enough
 		return err
 	}
 	if write && !answers {
 		return a.mcpAlone(ctx, log)
 	}
-	if !answers { // else it starts also where there is nothing to read
+	if !answers { // otherwise it also starts without a database
 		if err := a.look(ctx, func(*memory.Store) error { return nil }); err != nil {
 			return err
 		}
@@ -85,8 +85,8 @@ func (a *app) mcpAlone(ctx context.Context, log *slog.Logger) error {
 	return errors.Join(err, store.Close())
 }
 
-// databaseAPI reads from the database, beside a bot if one runs. It opens it for each call: a bot
-// that was updated meanwhile may have changed its form, and usage and what is known of models grow.
+// databaseAPI reads from the database, beside a running bot if there is one. It opens the database
+// for each call: an updated bot may have migrated it, and usage and learnt facts grow.
 func (a *app) databaseAPI(log *slog.Logger) web.API {
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 		store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Shared: true})
@@ -112,8 +112,8 @@ func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
 	return err
 }
 
-// remoteAPI is that of a running bot, if the settings have a [web] address; else nil. answers is
-// true if a bot answers now; the error says why one that answers cannot be asked.
+// remoteAPI returns the API of a running bot, or nil if the settings have no [web] address. answers
+// is true if a bot answers now; the error says why a bot that answers cannot be used.
 func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err error) {
 	address := a.settings.Web.Listen
 	if address == "" {
@@ -127,7 +127,7 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	// No proxy is between, and no connection outlives a bot: a change is not sent twice.
+	// There is no proxy, and no connection is reused: a change is not sent twice.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext}}
 	api = web.Remote(client, "http://"+net.JoinHostPort(host, port), token)
 	limited, cancel := context.WithTimeout(ctx, probeTime)
@@ -143,13 +143,13 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	return api, true, nil
 }
 
-// apiOver is the API of a process without connectors; end releases what it stands on.
+// apiOver returns the API of a process without connectors; end releases what it uses.
 func (a *app) apiOver(ctx context.Context, store *memory.Store, log *slog.Logger) (api web.API, end func() error, err error) {
 	known, err := store.Models().List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &bot{log: log, models: newModelSet(log)} // it does not run: its agents are looked at
+	b := &bot{log: log, models: newModelSet(log)} // it does not run, it only builds the agents
 	b.models.notebook.Open(known, nil)
 	answering, err := b.agents(&a.settings)
 	if err != nil {

@@ -1,4 +1,4 @@
-// The lines of an MCP client: what is no message is answered, and does not end the session.
+// The lines of an MCP client. A line that is no message gets an error, and the session goes on.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// mostLine is how long a line of a client may be, in bytes.
+// mostLine is the longest line that a client may send, in bytes.
 const mostLine = 8 << 20
 
 // messageLines reads the lines of a client that are JSON-RPC messages. It answers each other line
@@ -51,7 +51,7 @@ func (l *messageLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a line. Of one that is too long only the beginning is kept.
+// next reads a line. It keeps only the beginning of one that is too long.
 func (l *messageLines) next() (line []byte, tooLong bool, err error) {
 	for {
 		part, err := l.lines.ReadSlice('\n')
@@ -82,12 +82,13 @@ func problemOf(line []byte, tooLong bool) *jsonrpc.Error {
 	return nil
 }
 
-// refuse answers a line, with its id where it has one: a client may wait for it.
+// refuse answers a line with an error, under the line's id if it has one: the client may wait for
+// it.
 func (l *messageLines) refuse(line []byte, wrong *jsonrpc.Error) error {
 	var of struct {
 		ID any `json:"id"`
 	}
-	_ = json.Unmarshal(line, &of) // what cannot be read has no id
+	_ = json.Unmarshal(line, &of) // a line that cannot be parsed has no id
 	switch of.ID.(type) {
 	case string, float64:
 	default:

@@ -35,7 +35,7 @@ forgotten ones were forgotten by request. They stay until they are purged.`
 	return cmd
 }
 
-// selection is which memories a command is about, and how it prints them.
+// selection says which memories a command selects, and how it prints them.
 type selection struct {
 	channel, kind, state, about, since, until, sort string
 	limit, offset                                   int
@@ -66,7 +66,7 @@ func (s *selection) jsonFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object a line")
 }
 
-// filter is the selection as the store takes it.
+// filter returns the selection as a filter of the store.
 func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 	f = memory.Filter{Kind: s.kind, State: s.state, About: s.about, Sort: s.sort, Limit: s.limit, Offset: s.offset}
 	if err := checkKind(cmd, s.kind); err != nil {
@@ -84,7 +84,7 @@ func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 	return f, err
 }
 
-// since reads --since; in which zone a day begins, the settings say.
+// since parses --since. A day begins in the time zone of the settings.
 func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
 	if err := a.load(); err != nil || text == "" {
 		return time.Time{}, err
@@ -103,7 +103,7 @@ func checkKind(cmd *cobra.Command, kind string) error {
 	return nil
 }
 
-// lookFor is look for what a selection is about; its channel must be there.
+// lookFor calls look with the filter of a selection; its channel must exist.
 func (a *app) lookFor(cmd *cobra.Command, s selection, do func(*memory.Store, memory.Filter) error) error {
 	f, err := s.filter(cmd)
 	if err != nil {

@@ -1,4 +1,4 @@
-// cairn memories forget, restore, purge, pin, unpin: what becomes of a memory.
+// cairn memories forget, restore, purge, pin, unpin.
 package main
 
 import (
@@ -79,20 +79,20 @@ func (a *app) sure(question string) error {
 		return usage(errors.New("this cannot be undone: say --yes"))
 	}
 	fmt.Fprint(a.err, question+" [y/N] ")
-	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of the input is no yes
+	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of the input means no
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return errors.New("nothing was deleted")
 	}
 	return nil
 }
 
-// fate is what can become of a memory.
+// fate is something that can be done to a memory.
 type fate struct {
 	use, short, done string
-	state            string                    // it is in afterwards; empty: as the store says
-	sure             func(memory.Memory) error // asked first; may be nil
+	state            string                    // its state afterwards; empty: the store decides
+	sure             func(memory.Memory) error // asks for confirmation; may be nil
 	do               func(memory.AllMemories, context.Context, int64) error
-	not              func(memory.Memory) error // why it cannot be, where the store finds nothing to do; may be nil
+	not              func(memory.Memory) error // why the store found nothing to do; may be nil
 }
 
 func newFate(a *app, f fate) *cobra.Command {

@@ -1,4 +1,4 @@
-// cairn memories export, import: what is remembered, in a file.
+// cairn memories export, import: memories in a file.
 package main
 
 import (
@@ -69,8 +69,8 @@ func writeJSONLines(to io.Writer) exporter {
 	return func(e memory.Exported, _ []chat.Message) error { return enc.Encode(e) }
 }
 
-// writeMarkdown writes a heading where the channel changes, and a memory as an item of a
-// list with its messages below it.
+// writeMarkdown writes a heading for each channel, and each memory as a list item with its messages
+// below it.
 func writeMarkdown(to io.Writer) exporter {
 	channel, before := "", ""
 	return func(e memory.Exported, from []chat.Message) error {
@@ -108,10 +108,10 @@ func writeMarkdown(to io.Writer) exporter {
 	}
 }
 
-// markdownMarks is what would mean something in Markdown.
+// markdownMarks escapes the characters that Markdown interprets.
 var markdownMarks = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, "#", `\#`, "|", `\|`, "~", `\~`)
 
-// plainMarkdown is text in one line that looks in Markdown as it is.
+// plainMarkdown returns text as one line that Markdown shows unchanged.
 func plainMarkdown(text string) string {
 	return markdownMarks.Replace(strings.Join(strings.Fields(text), " "))
 }
@@ -161,7 +161,7 @@ func (a *app) importMemories(cmd *cobra.Command, file string) (err error) {
 	return err
 }
 
-// readMemories reads a file of exported memories, and checks them all.
+// readMemories reads a file of exported memories and checks all of them.
 func readMemories(file string) (all []memory.Exported, err error) {
 	var lines []int
 	for l, err := range readLines(file) {

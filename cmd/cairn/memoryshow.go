@@ -1,4 +1,4 @@
-// cairn memories show: a memory, what it came from, and what took whose place.
+// cairn memories show: a memory, its messages, and what superseded what.
 package main
 
 import (
@@ -84,7 +84,7 @@ func (m memoryDetails) String() string {
 	return b.String()
 }
 
-// withMemory hands do the memory that id names.
+// withMemory calls do with the memory that id names.
 func (a *app) withMemory(cmd *cobra.Command, id string, do func(*memory.Store, memoryDetails) error) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {

@@ -1,4 +1,4 @@
-// cairn memories stats: how many memories there are, of what kind, of whom, from where.
+// cairn memories stats: how many memories there are, by kind, person and channel.
 package main
 
 import (
@@ -47,7 +47,7 @@ type memoryStats struct {
 	all bool
 }
 
-// statsShown is how many lines of a list people are shown.
+// statsShown is the number of lines of each list that people see.
 const statsShown = 10
 
 func (s memoryStats) String() string {
@@ -61,7 +61,7 @@ func (s memoryStats) String() string {
 	}
 	b.WriteString("\n")
 	months := slices.Clone(s.Month)
-	slices.Reverse(months) // the newest are of most interest
+	slices.Reverse(months) // newest first
 	for _, list := range []struct {
 		name   string
 		counts []memory.Count

@@ -13,7 +13,7 @@ import (
 	"cairn/terminal"
 )
 
-// showMemories prints memories as the selection wants them.
+// showMemories prints memories in the selection's format.
 func (a *app) showMemories(memories []memory.Memory, s selection) error {
 	if s.csv {
 		return a.memoriesAsCSV(memories)
@@ -46,7 +46,7 @@ func (m memoryCells) String() string {
 // memoryRow is a memory in a line.
 type memoryRow struct {
 	memory.Memory
-	named bool // its channel is named, for it is not known from elsewhere
+	named bool // the row names its channel
 }
 
 func (m memoryRow) String() string {
@@ -61,7 +61,7 @@ func (m memoryRow) String() string {
 	return fmt.Sprintf("%-5d %-11s %s (%s)", m.ID, m.Kind, inOneLine(m.Content), strings.Join(notes, ", "))
 }
 
-// marks is what is special about a memory.
+// marks lists what is special about a memory.
 func (m memoryRow) marks() (marks []string) {
 	if m.Pinned {
 		marks = append(marks, "pinned")
@@ -101,8 +101,8 @@ func (a *app) memoriesAsCSV(memories []memory.Memory) error {
 	return w.Error()
 }
 
-// cellText is text that a spreadsheet takes for text, though a stranger wrote it: one that
-// would begin a formula gets an apostrophe before it.
+// cellText makes text safe for a spreadsheet: text that would start a formula gets an apostrophe in
+// front.
 func cellText(text string) string {
 	text = terminal.Printable(text)
 	if text != "" && strings.ContainsRune("=+-@\t\n", rune(text[0])) {

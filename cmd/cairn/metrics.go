@@ -19,11 +19,11 @@ import (
 	"cairn/memory"
 )
 
-// metrics counts and times. A label is never made of what people write: models and
-// connectors come from settings, tools from the program, all others from fixed lists.
+// metrics counts and times. Labels never contain what people write: models and connectors come from
+// the settings, tools from the program, all others from fixed lists.
 type metrics struct {
 	registry *prometheus.Registry
-	prices   func() prices.List // of now
+	prices   func() prices.List // the current ones
 
 	turns, turnErrors      *prometheus.CounterVec
 	turnTime, firstToken   prometheus.Histogram
@@ -77,10 +77,11 @@ func newMetrics(list func() prices.List) *metrics {
 	return m
 }
 
-// tokenKinds are the values of kind. Input is what no cache knew.
+// tokenKinds are the values of the label kind. "input" excludes tokens read from the cache.
 var tokenKinds = []string{"input", "cached", "written", "output"}
 
-// begin has all values of the fixed labels there from the start: what is not there cannot rise.
+// begin creates all values of the fixed labels: Prometheus cannot see a counter rise that did not
+// exist before.
 func (m *metrics) begin() {
 	for _, outcome := range observe.Outcomes {
 		m.turns.WithLabelValues(outcome)
@@ -108,7 +109,7 @@ func (m *metrics) begin() {
 	m.summaryTime.WithLabelValues(string(compactor.ByExtractive))
 }
 
-// expect has the values of the models that agents use there before they are asked.
+// expect creates the values for the agents' models before their first request.
 func (m *metrics) expect(agents map[string]channel.Agent) {
 	for _, agent := range agents {
 		m.add(memory.Usage{Kind: memory.ForTurn, Model: agent.Model.Name()})
@@ -118,7 +119,7 @@ func (m *metrics) expect(agents map[string]channel.Agent) {
 	}
 }
 
-// add counts what requests to a model used. The price is that of now.
+// add counts what model requests used, at the current price.
 func (m *metrics) add(u memory.Usage) {
 	m.requests.WithLabelValues(u.Kind, u.Model).Add(float64(u.Requests))
 	m.requestTime.WithLabelValues(u.Kind, u.Model)
@@ -140,10 +141,10 @@ func (m *metrics) compaction(_ string, e channel.Event) {
 	m.compactions.WithLabelValues(string(e.State), string(e.Trigger)).Inc()
 }
 
-// Begin changes nothing: all is measured at the end.
+// Begin does nothing: steps are measured when they end.
 func (m *metrics) Begin(ctx context.Context, _ *observe.Step) context.Context { return ctx }
 
-// Event is counted where it comes from.
+// Event does nothing: events are counted where they happen.
 func (m *metrics) Event(*observe.Step, string, []slog.Attr) {}
 
 // End measures a step.
@@ -187,7 +188,7 @@ func (m *metrics) turn(s *observe.Step, took float64) {
 	}
 }
 
-// workOf is what a request is made for, or a tool called.
+// workOf says what kind of work a request or tool call belongs to.
 func workOf(s *observe.Step) string {
 	if s.Parent != nil && s.Parent.Kind == observe.Compaction {
 		return memory.ForSummary

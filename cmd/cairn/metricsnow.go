@@ -1,4 +1,4 @@
-// Metrics of the moment: what /metrics reads of the hub and the database when it is asked.
+// Gauges: what each request to /metrics reads from the hub and the database.
 
 package main
 
@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	vitalsFor  = 15 * time.Second // how long numbers of the database are reused
-	vitalsWait = 2 * time.Second  // how long an answer waits for them; else it has those of before
+	vitalsFor  = 15 * time.Second // how long numbers from the database are reused
+	vitalsWait = 2 * time.Second  // how long an answer waits for new ones; then it uses the old ones
 )
 
-// vitals are numbers of the database, and when they were read.
+// vitals are numbers from the database, and when they were read.
 type vitals struct {
 	memory.Vitals
 	at       time.Time
@@ -92,8 +92,8 @@ func (h *health) registerDatabase() {
 	h.gauge("disk_free_bytes", "What the disk of the database has left.", nil, of(func(v *vitals) float64 { return float64(v.Free) }))
 }
 
-// readVitals reads the database, unless that was done a moment ago. However many ask, one
-// reads, and no conversation waits for it.
+// readVitals reads the database, unless the numbers are fresh. Concurrent requests share one read,
+// and no conversation waits for it.
 func (h *health) readVitals(ctx context.Context) {
 	_, _, _ = h.probes.Do("vitals", func() (any, error) {
 		before := h.vitals.Load()

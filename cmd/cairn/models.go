@@ -42,14 +42,14 @@ say. Exit code 1: no server answered.`,
 
 // offeredModel is one model of one server.
 type offeredModel struct {
-	Model   string   `json:"model"`  // as the settings name it
+	Model   string   `json:"model"`  // as written in the settings
 	Server  string   `json:"server"` // its address
 	Wire    string   `json:"wire"`
 	Window  int      `json:"window,omitempty"` // tokens; 0: the server does not say
 	Tools   string   `json:"tools,omitempty"`  // "yes", "no"; empty: the server does not say
 	Images  string   `json:"vision,omitempty"` // likewise
 	Used    []string `json:"used,omitempty"`   // "agent cairn", "summaries of cairn"
-	Default bool     `json:"default"`          // it would be chosen where none is named
+	Default bool     `json:"default"`          // chosen if the settings name no model
 }
 
 func (m offeredModel) String() string { // a row of the table
@@ -92,11 +92,11 @@ func (a *app) models(ctx context.Context, asJSON bool) error {
 	return a.showTable("MODEL\tWIRE\tWINDOW\tTOOLS\tVISION\tSERVER\tUSED", rows, asJSON)
 }
 
-// listPatience bounds what one server is asked for a list.
+// listPatience bounds a request for a server's list.
 const listPatience = 30 * time.Second
 
-// offered asks a server for its models. What is used and not listed is added: a server may
-// answer for models that it does not list.
+// offered asks a server for its models. Models that are used but not listed are added: a server may
+// serve models that it does not list.
 func (a *app) offered(ctx context.Context, at config.UsedServer) ([]fmt.Stringer, error) {
 	ctx, cancel := context.WithTimeout(ctx, listPatience)
 	defer cancel()
@@ -108,7 +108,7 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) ([]fmt.Stringer
 	if err != nil {
 		return nil, err
 	}
-	model.Window(ctx) // which has it choose
+	model.Window(ctx) // this chooses a model
 	chosen := model.Name()
 	for name := range at.Used {
 		if name != "" && !slices.ContainsFunc(listed, func(o llm.Offered) bool { return o.ID == name }) {

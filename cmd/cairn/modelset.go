@@ -1,4 +1,4 @@
-// Models: made of settings and environment, one for each server, name and key.
+// Models, built from settings and environment: one for each server, name and key.
 package main
 
 import (
@@ -18,15 +18,15 @@ import (
 	"cairn/llm/openai"
 )
 
-// modelSet makes models and keeps those it made: what a model has learnt outlasts an
-// edit of the settings. It is not safe for concurrent use; the models are.
+// modelSet builds models and caches them, so that what a model has learnt survives an edit of the
+// settings. It is not safe for concurrent use; the models are.
 type modelSet struct {
 	log      *slog.Logger
 	notebook *llm.Notebook
 	made     map[modelKey]*located
 }
 
-// modelKey is what makes a model another one.
+// modelKey identifies a model.
 type modelKey struct {
 	provider, wire, url, model, key string
 	window                          int
@@ -37,8 +37,8 @@ func newModelSet(log *slog.Logger) *modelSet {
 	return &modelSet{log: log, notebook: new(llm.Notebook), made: map[modelKey]*located{}}
 }
 
-// agent makes one that answers. Without a server it is the offline model, which needs
-// no worker. Its policy is for the caller to set.
+// agent builds an agent. Without a server its model is the offline one, which needs no worker. The
+// caller sets the policy.
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens, Recall: s.RecallTokens, Reasoning: chosen.Reasoning}
 	agent.Language = cmp.Or(chosen.Language, s.Language)
@@ -76,14 +76,14 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 	return agent, nil
 }
 
-// agentIn is the one of agents that answers in a conversation, with the language it has there.
+// agentIn returns the agent that answers in a conversation, with the language set there.
 func agentIn(agents map[string]channel.Agent, s *config.Settings, conversation string) channel.Agent {
 	agent := agents[s.AgentFor(conversation)]
 	agent.Language = config.LanguageIn(s, conversation)
 	return agent
 }
 
-// agentsOf are those who may answer, to be looked at: they have no tools of other programs.
+// agentsOf returns the agents without the tools of other programs, for commands that only read.
 func agentsOf(agents map[string]channel.Agent, s *config.Settings) channel.Agents {
 	return channel.Agents{
 		In:    func(conversation string) channel.Agent { return agentIn(agents, s, conversation) },
@@ -91,8 +91,8 @@ func agentsOf(agents map[string]channel.Agent, s *config.Settings) channel.Agent
 	}
 }
 
-// model is the one that t describes. A ttl that is set makes the provider keep its
-// cache so long, where it lets people choose.
+// model returns the model that t describes. If ttl is set, providers that offer a choice keep their
+// cache that long.
 func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*located, error) {
 	key := modelKey{provider: t.Provider, wire: t.Wire, url: t.BaseURL, model: t.Model, key: t.Key, window: window}
 	if ttl != compactor.AutoTTL {
@@ -113,7 +113,7 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 	return made, nil
 }
 
-// provider is what every provider's model can do.
+// provider is implemented by every provider's model.
 type provider interface {
 	llm.Model
 	llm.Learner
@@ -125,7 +125,7 @@ type provider interface {
 
 var _, _ provider = (*openai.Model)(nil), (*anthropic.Model)(nil)
 
-// connect makes a model. It asks no server.
+// connect builds a model without contacting its server.
 func (m *modelSet) connect(key modelKey) (provider, error) {
 	options := openai.Options{
 		BaseURL: key.url, APIKey: key.key, Model: key.model, Wire: key.wire, Window: key.window, CacheTTL: key.cacheTTL,
@@ -137,17 +137,18 @@ func (m *modelSet) connect(key modelKey) (provider, error) {
 	return openai.New(options)
 }
 
-// located is a model whose failures say where it is and what it could be instead.
+// located is a model whose errors name its server and, if it is unknown there, the models that
+// exist.
 type located struct {
 	provider
 	where   llm.Where
-	prefix  string      // what stands before its name in the settings: "openrouter/"
-	unnamed bool        // no setting names it: it is chosen from what the server offers
-	used    atomic.Bool // it was asked something
-	checked atomic.Bool // and the check knows
+	prefix  string      // prefix of its name in the settings: "openrouter/"
+	unnamed bool        // no setting names it: it was chosen from the server's list
+	used    atomic.Bool // it has been sent a request
+	checked atomic.Bool // the check has seen that
 
 	mu      sync.Mutex // guards the fields below
-	offered []string   // as the server listed them for an unknown model
+	offered []string   // what the server listed when the model was unknown
 	listed  time.Time
 }
 
@@ -177,12 +178,12 @@ func (l *located) locate(ctx context.Context, err error) error {
 }
 
 const (
-	mostOthers     = 10 // models an error names
+	mostOthers     = 10 // models that an error names
 	othersPatience = 3 * time.Second
-	othersFresh    = time.Minute // a list is not asked for again within
+	othersFresh    = time.Minute // how long a list is reused
 )
 
-// others are models the server has, those first whose names are like the one it lacks.
+// others returns models that the server has, most similar names first.
 func (l *located) others(ctx context.Context) []string {
 	l.mu.Lock()
 	fresh, names := time.Since(l.listed) < othersFresh, l.offered
@@ -195,7 +196,7 @@ func (l *located) others(ctx context.Context) []string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, othersPatience)
 	defer cancel()
-	offered, _ := l.provider.Models(ctx) // a server without a list is no news beside the failure
+	offered, _ := l.provider.Models(ctx) // the failure itself is reported; that the server has no list adds nothing
 	names = nil
 	for _, o := range offered {
 		names = append(names, o.ID)

@@ -1,4 +1,4 @@
-// cairn purge: what somebody said, or a channel or server whole, is deleted for good.
+// cairn purge: delete a person's messages, a channel or a whole server for good.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"cairn/memory"
 )
 
-// purge is what is to go.
+// purge says what to delete.
 type purge struct {
 	user, channel, server string
 	yes, json, dryRun     bool
@@ -68,13 +68,13 @@ must be stopped. On the platform nothing is deleted, and nothing is read from th
 	return cmd
 }
 
-// purged is what goes, as it is printed.
+// purged is what was or would be deleted, as it is printed.
 type purged struct {
 	User     *memory.Who      `json:"user,omitempty"`
 	Channels []memory.Holding `json:"channels"`
 	Messages int              `json:"messages"`
 	Memories int              `json:"memories"`
-	Deleted  bool             `json:"deleted"` // else it was only told
+	Deleted  bool             `json:"deleted"` // false: a dry run
 
 	in []*memory.Conversation
 }
@@ -115,7 +115,7 @@ func (a *app) purge(ctx context.Context, p purge) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(a.settings.DataDir, "cairn.db")); errors.Is(err, fs.ErrNotExist) { // to open it would make one
+	if _, err := os.Stat(filepath.Join(a.settings.DataDir, "cairn.db")); errors.Is(err, fs.ErrNotExist) { // opening it would create one
 		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, memory.ErrNotFound)
 	}
 	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir})
@@ -123,7 +123,7 @@ func (a *app) purge(ctx context.Context, p purge) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.Held().Deliver(ctx); err != nil { // a bot that was killed left it
+	if err := store.Held().Deliver(ctx); err != nil { // a killed bot may have left some
 		return err
 	}
 	plan, err := p.plan(ctx, store)
@@ -153,7 +153,7 @@ func (a *app) purge(ctx context.Context, p purge) (err error) {
 	return store.Upkeep().EraseFiles(ctx, a.backups())
 }
 
-// plan finds what is to go. memory.ErrNotFound: there is nothing.
+// plan finds what to delete; memory.ErrNotFound if there is nothing.
 func (p purge) plan(ctx context.Context, store *memory.Store) (plan purged, err error) {
 	plan.Channels = []memory.Holding{}
 	if p.user != "" {
@@ -188,7 +188,7 @@ func (p purge) plan(ctx context.Context, store *memory.Store) (plan purged, err 
 	return plan, nil
 }
 
-// ofUser plans to delete what is of the one person who is meant.
+// ofUser plans the deletion of one person's data.
 func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) error {
 	people, err := store.People().Find(ctx, "", who)
 	if connector, id, ok := strings.Cut(who, ":"); err == nil && ok && len(people) == 0 {
@@ -250,8 +250,8 @@ func (p *purged) carryOut(ctx context.Context, store *memory.Store) error {
 	return nil
 }
 
-// forgetTyped deletes the lines that were typed at the terminal, if something of the
-// terminal goes: nobody knows which of them were said where.
+// forgetTyped deletes the history of typed lines if a terminal conversation is purged: it does not
+// record which conversation a line went to.
 func (a *app) forgetTyped(p purged) error {
 	for _, c := range p.in {
 		if strings.HasPrefix(c.Name(), "terminal:") {

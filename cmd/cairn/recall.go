@@ -1,4 +1,4 @@
-// cairn recall: what was said, and what was kept of it, found again.
+// cairn recall: search messages and memories.
 package main
 
 import (
@@ -41,7 +41,7 @@ With --json, a memory is an object with the key "memory", a message one with the
 	return cmd
 }
 
-// looking is what is looked up, and how it is printed.
+// looking says what to look up, and how to print it.
 type looking struct {
 	channel, kind, since, asker string
 	limit                       int
@@ -113,19 +113,19 @@ func (a *app) showRecalled(l looking, in string, memories []memory.Memory, messa
 	return nil
 }
 
-// score is what people are shown of a score.
+// score returns the part of a score that is printed.
 func (l looking) score(total float64, parts []memory.Part) score {
 	return score{Score: total, Parts: parts, shown: l.explain}
 }
 
-// score is how well something answers, the higher the better within one answer.
+// score says how well a result matches; higher is better within one answer.
 type score struct {
 	Score float64       `json:"score"`
 	Parts []memory.Part `json:"parts"`
 	shown bool
 }
 
-// String is a line to stand below what was found; empty if nobody asked for it.
+// String returns a line to print below a result; empty unless scores were requested.
 func (s score) String() string {
 	if !s.shown {
 		return ""

@@ -13,14 +13,14 @@ import (
 	"cairn/chat"
 )
 
-// record is one recorded message and where it stands.
+// record is one recorded message and its place.
 type record struct {
 	channel.Inbound
 	line int
 }
 
-// checkRecords reads all files once and counts what they hold, so that nothing is
-// imported if anything is wrong. A message may come more than once. A file must be one that can be read twice.
+// checkRecords reads all files and counts their messages, so that nothing is imported if anything
+// is wrong. A message may occur more than once. Each file is read twice, so it cannot be a pipe.
 func checkRecords(files []string) (total int, err error) {
 	type place struct {
 		at      string
@@ -47,14 +47,13 @@ func checkRecords(files []string) (total int, err error) {
 	return total, nil
 }
 
-// fingerprint tells two messages apart. The same moment in another time zone is the same.
+// fingerprint distinguishes messages. The same moment in another time zone is the same.
 func fingerprint(m channel.Inbound) [sha256.Size]byte {
 	m.Time = m.Time.UTC()
 	return sha256.Sum256(fmt.Appendf(nil, "%#v", m))
 }
 
-// readRecords yields the messages of a file; an error, which names file and line, is
-// the last thing it yields.
+// readRecords yields the messages of a file. An error, which names file and line, comes last.
 func readRecords(path string) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		for l, err := range readLines(path) {
@@ -73,8 +72,7 @@ func readRecords(path string) iter.Seq2[record, error] {
 	}
 }
 
-// parseRecord reads one line. Keys it does not know are ignored: exports carry more
-// than is needed here.
+// parseRecord reads one line. It ignores unknown keys: exports contain more than an import needs.
 func parseRecord(line []byte) (channel.Inbound, error) {
 	var r struct {
 		ID          string            `json:"id"`

@@ -1,4 +1,4 @@
-// Redaction: no secret reaches the log or standard error, from no source.
+// Redaction: no secret reaches the log or standard error, whatever its source.
 package main
 
 import (
@@ -16,17 +16,18 @@ import (
 	"cairn/internal/secrets"
 )
 
-// redactor masks secrets: those the program was given, word for word, and others by
-// their form. The zero value knows none of the first. It is safe for concurrent use.
+// redactor masks secrets: those the program was given, literally, and others by their form. The
+// zero value knows no given secrets. It is safe for concurrent use.
 type redactor struct {
 	mu    sync.RWMutex // guards known
 	known []string
 }
 
-// shortestSecret is what is masked wherever it stands; shorter ones are words too.
+// shortestSecret is the length from which a given secret is masked anywhere; shorter ones may be
+// words.
 const shortestSecret = 6
 
-// learn has these masked from now on, also as they stand in a URL.
+// learn masks these from now on, in their URL-encoded form too.
 func (r *redactor) learn(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,11 +40,11 @@ func (r *redactor) learn(secrets ...string) {
 	}
 }
 
-// credentials are what servers are shown: after the name of a header or of a parameter.
+// credentials matches credentials after the name of a header or parameter.
 var credentials = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*[\["']*(?:(?:bearer|basic|bot)\s+)?|\b(?:x-)?api[_-]?key["']?\s*[:=]\s*[\["']*|[?&](?:api_?key|key|token|access_token)=)([^\s"'&<>,;\]]{6,})`)
 
-// schemes are words behind the name of a scheme of HTTP, which may be credentials, or
-// mere words: "Basic Information" is a page of Slack's.
+// schemes matches text after the name of an HTTP authentication scheme. It may be credentials or
+// plain words: "Basic Information" is a page of Slack's.
 var schemes = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)([^\s"'&<>,;\]]{6,})`)
 
 // maskScheme masks what follows the name of a scheme, if it looks like credentials.
@@ -55,7 +56,7 @@ func maskScheme(found string) string {
 	return parts[1] + "[masked]"
 }
 
-// longestWord is the longest run of letters that is taken for a word.
+// longestWord is the longest run of letters that counts as a word.
 const longestWord = 24
 
 // isCredential reports whether a text is more than a word: it has digits or signs of
@@ -84,7 +85,7 @@ type redacted struct {
 	r *redactor
 }
 
-// Handle masks the message and everything beside it.
+// Handle masks the message and all attributes.
 func (h redacted) Handle(ctx context.Context, record slog.Record) error {
 	masked := slog.NewRecord(record.Time, record.Level, h.r.mask(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
@@ -94,7 +95,7 @@ func (h redacted) Handle(ctx context.Context, record slog.Record) error {
 	return h.Handler.Handle(ctx, masked)
 }
 
-// WithAttrs masks what every record bears.
+// WithAttrs masks the attributes of every record.
 func (h redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
 	masked := make([]slog.Attr, len(attrs))
 	for i, a := range attrs {
@@ -103,7 +104,7 @@ func (h redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return redacted{h.Handler.WithAttrs(masked), h.r}
 }
 
-// WithGroup is a handler whose records stand in a group.
+// WithGroup returns a handler that puts the attributes into a group.
 func (h redacted) WithGroup(name string) slog.Handler {
 	return redacted{h.Handler.WithGroup(name), h.r}
 }

@@ -12,14 +12,14 @@ import (
 	"cairn/config"
 )
 
-// runtimeConfig is what a bot works with until its settings change. Nothing in it changes.
+// runtimeConfig is what a bot works with until its settings change. It is immutable.
 type runtimeConfig struct {
 	settings config.Settings
 	agents   map[string]channel.Agent // by id
 }
 
-// follow applies edits of the settings file until the bot is closed. With hup it also reads
-// the file on SIGHUP, and then whatever the file names: keys and prompts.
+// follow applies edits of the settings file until the bot is closed. With hup, SIGHUP reads the
+// file again, with the keys and prompts that it names.
 func (b *bot) follow(hup bool) {
 	signals := make(chan os.Signal, 1)
 	if hup {
@@ -69,7 +69,7 @@ func (b *bot) apply(s config.Settings, asked bool) (err error) {
 	return nil
 }
 
-// warnSmallWindows warns of agents whose levels are reached before anybody has said anything.
+// warnSmallWindows warns about agents whose levels are reached by an empty conversation.
 func (b *bot) warnSmallWindows() {
 	now := b.current.Load()
 	b.tasks.Go(func() { // the server may have to be asked for its window

@@ -33,7 +33,7 @@ type app struct {
 	config, data, logLevel, health, web string
 
 	settings config.Settings
-	secrets  redactor // what no log and no error shows
+	secrets  redactor // secrets to mask in logs and errors
 	webSide  *webSide // nil: nothing is served
 }
 
@@ -84,7 +84,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("there is no command %q%s", args[0], compactor.DidYouMean(args[0], names))
 }
 
-// group is a command that only holds others.
+// group is a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
@@ -95,7 +95,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// load reads the settings; what the command line says goes before them.
+// load reads the settings; flags take precedence.
 func (a *app) load() error {
 	s, err := config.Load(a.config)
 	a.secrets.learn(s.Secrets()...)
@@ -106,8 +106,7 @@ func (a *app) load() error {
 	return keepTimeIn(s.TimeZone)
 }
 
-// keepTimeIn makes a time zone that of the process. All that renders a time asks for the
-// local one, so no part has to be told, and a message reads the same wherever it stands.
+// keepTimeIn makes zone the local time zone of the process.
 func keepTimeIn(zone string) error {
 	if time.Local.String() == zone {
 		return nil
@@ -119,7 +118,7 @@ func keepTimeIn(zone string) error {
 	return err
 }
 
-// withFlags returns s with what the command line says.
+// withFlags returns s with the flags of the command line applied.
 func (a *app) withFlags(s config.Settings) config.Settings {
 	s.DataDir = cmp.Or(a.data, s.DataDir)
 	s.Health = cmp.Or(a.health, s.Health)
@@ -140,7 +139,7 @@ func (a *app) look(ctx context.Context, do func(*memory.Store) error) (err error
 	return do(store)
 }
 
-// find returns a conversation of the store; without a name the default one.
+// find returns a conversation of the store, or the default one if name is empty.
 func find(ctx context.Context, store *memory.Store, name string) (_ *memory.Conversation, err error) {
 	if name == "" {
 		if name, err = defaultConversation(ctx, store); err != nil {
@@ -162,7 +161,7 @@ func find(ctx context.Context, store *memory.Store, name string) (_ *memory.Conv
 	return conversation, err
 }
 
-// thereAre names some of what there is, for somebody who named what there is not.
+// thereAre lists some existing names, for an error about a name that does not exist.
 func thereAre(known []string) string {
 	const some = 10
 	switch n := len(known); {
@@ -190,8 +189,8 @@ func conversationName(name string) (string, error) {
 	return full, nil
 }
 
-// logger writes to w, in colour where a person reads it and as JSON where a program
-// does; from usual on where the command line says nothing else. No secret reaches it.
+// logger writes to w: in colour on a terminal, else as JSON. The level is usual unless a flag sets
+// it. Secrets are masked.
 func (a *app) logger(w io.Writer, usual slog.Level) (*slog.Logger, error) {
 	level := usual
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil && a.logLevel != "" {

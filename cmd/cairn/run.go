@@ -16,7 +16,7 @@ import (
 	"cairn/config"
 )
 
-// grace is how long answers that are being written may take when the bot is stopped.
+// grace is how long running turns may take when the bot is stopped.
 const grace = 30 * time.Second
 
 func newRun(a *app) *cobra.Command {
@@ -118,9 +118,8 @@ func (b *bot) who() (list []string) {
 	return list
 }
 
-// serve keeps the connectors open until ctx ends, and returns why it did; or until the last
-// of them has closed for good, and returns that one's reason. What is being answered when
-// ctx ends has so long to be finished.
+// serve keeps the connectors open until ctx ends, and returns the cause; or until the last of them
+// has closed for good, and returns its error. Turns that run when ctx ends have grace to finish.
 func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace time.Duration, log *slog.Logger) error {
 	closed := make(chan error, len(connectors))
 	for _, connector := range connectors {

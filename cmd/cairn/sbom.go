@@ -1,4 +1,4 @@
-// The software bill of materials: what a program of cairn was built from.
+// The software bill of materials of a cairn program.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// bom is a bill of materials in the form CycloneDX 1.5 (cyclonedx.org/docs/1.5/json), without
-// a time and a serial number: two equal builds have equal ones.
+// bom is a bill of materials in CycloneDX 1.5 (cyclonedx.org/docs/1.5/json), without time and
+// serial number, so that equal builds have equal bills.
 type bom struct {
 	Format     string     `json:"bomFormat"`
 	Spec       string     `json:"specVersion"`
@@ -43,7 +43,7 @@ type bomProperty struct {
 	Value string `json:"value"`
 }
 
-// writeBOM writes the bill of a program of cairn; empty: of this one.
+// writeBOM writes the bill of a cairn program; with an empty name, of this one.
 func writeBOM(w io.Writer, program string) (err error) {
 	info, ok := debug.ReadBuildInfo()
 	if program != "" {

@@ -1,4 +1,4 @@
-// cairn setup: from nothing to a bot that runs.
+// cairn setup: from nothing to a running bot.
 package main
 
 import (
@@ -57,7 +57,7 @@ after a yes, or with --force; it is kept beside the new one.`,
 // setup is one run of the command: what its flags say, and what was found out.
 type setup struct {
 	app *app
-	ask *dialogue // nil: nobody can be asked
+	ask *dialogue // nil: there is no terminal to ask at
 
 	model, modelName, platform, apiBase        string
 	modelKey, discordToken, slackBot, slackApp source
@@ -70,14 +70,14 @@ type setup struct {
 	hello   string   // what to do once the bot runs
 }
 
-// source is where a secret comes from: what its flag says, else a variable of the
-// environment, else somebody who is asked.
+// source is where a secret comes from: its flag, else an environment variable, else the person at
+// the terminal.
 type source struct{ flag, variable string }
 
 // secretFile is a secret to be written, by the name of its file.
 type secretFile struct{ name, value string }
 
-// errLeft ends a setup that somebody left.
+// errLeft ends a setup that the person left.
 var errLeft = errors.New("left: nothing was written")
 
 func (s *setup) run(cmd *cobra.Command) error {
@@ -111,7 +111,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 	return s.start(cmd)
 }
 
-// complete says what is missing where nobody can be asked.
+// complete says what is missing if there is no terminal to ask at.
 func (s *setup) complete() error {
 	if s.ask != nil {
 		return nil
@@ -148,8 +148,8 @@ func (s *setup) complete() error {
 	return nil
 }
 
-// mayReplace finds out before anything else whether the settings can be written, and asks
-// whether a file that exists may be replaced.
+// mayReplace checks first of all whether the settings can be written, and asks whether an existing
+// file may be replaced.
 func (s *setup) mayReplace(ctx context.Context, target string) error {
 	try, err := os.CreateTemp(filepath.Dir(target), ".cairn-setup-*")
 	if err != nil {
@@ -210,8 +210,8 @@ func (s *setup) say(format string, args ...any) {
 	fmt.Fprintln(s.app.out, terminal.Printable(s.app.secrets.mask(fmt.Sprintf(format, args...))))
 }
 
-// retry does a step until it succeeds, if somebody can be asked again; forget clears the
-// answers that were wrong.
+// retry repeats a step until it succeeds, if there is a terminal to ask at; forget clears the wrong
+// answers.
 func (s *setup) retry(ctx context.Context, do func(context.Context) error, forget func()) error {
 	for {
 		err := do(ctx)
@@ -223,7 +223,7 @@ func (s *setup) retry(ctx context.Context, do func(context.Context) error, forge
 	}
 }
 
-// secret reads a secret; "" where there is none. It is masked from now on.
+// secret reads a secret, "" if there is none, and masks it from now on.
 func (s *setup) secret(ctx context.Context, from source, prompt string) (value string, err error) {
 	kind, name, _ := strings.Cut(from.flag, ":")
 	switch kind {
@@ -252,7 +252,7 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 	return value, err
 }
 
-// keep has a secret written, and returns how the settings refer to it.
+// keep adds a secret to the files to write, and returns how the settings refer to it.
 func (s *setup) keep(name, value string) string {
 	s.secrets = append(s.secrets, secretFile{name, value})
 	return "file:" + secretsFolder + "/" + name

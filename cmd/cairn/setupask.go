@@ -33,19 +33,19 @@ func (d *dialogue) line(ctx context.Context, prompt string) (string, error) {
 	return d.wait(ctx, func() (string, error) { return d.in.ReadString('\n') })
 }
 
-// secret asks for a line that nobody sees.
+// secret asks for a line without echo.
 func (d *dialogue) secret(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(d.app.out, prompt)
 	text, err := d.wait(ctx, func() (string, error) {
 		text, err := term.ReadPassword(d.fd)
 		return string(text), err
 	})
-	fmt.Fprintln(d.app.out) // the Enter was not shown either
+	fmt.Fprintln(d.app.out) // the Enter was not echoed either
 	return text, err
 }
 
-// wait reads until ctx ends, and leaves the terminal as it was. A read cannot be broken off:
-// its goroutine ends with the program.
+// wait reads until ctx ends, and restores the terminal. A read cannot be interrupted: its goroutine
+// ends with the program.
 func (d *dialogue) wait(ctx context.Context, read func() (string, error)) (string, error) {
 	before, err := term.GetState(d.fd)
 	if err != nil {

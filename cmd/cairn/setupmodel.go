@@ -47,7 +47,7 @@ func (s *setup) chooseModel(ctx context.Context) error {
 	}, func() { s.model, s.modelName, s.modelKey, s.askKey = "", "", source{}, true })
 }
 
-// checkedModel finds the server's address and key, and has the model answer once.
+// checkedModel finds the server's address and key, and sends the model one request.
 func (s *setup) checkedModel(ctx context.Context) (err error) {
 	var at llmTable
 	variable := ""
@@ -93,7 +93,7 @@ func (s *setup) checkedModel(ctx context.Context) (err error) {
 	return s.tryModel(ctx, at, key)
 }
 
-// tryModel asks which model is meant, if no flag says so, and has it answer.
+// tryModel asks for the model, unless a flag names it, and sends it one request.
 func (s *setup) tryModel(ctx context.Context, at llmTable, key string) (err error) {
 	at.Model = s.modelName
 	agent, model, err := s.agentOf(at, key)
@@ -108,7 +108,7 @@ func (s *setup) tryModel(ctx context.Context, at llmTable, key string) (err erro
 		if err != nil {
 			return explained(config.ShownAddress(at.BaseURL), err)
 		}
-		model.Window(limited) // which has it choose
+		model.Window(limited) // this chooses a model
 		if at.Model = model.Name(); s.ask != nil {
 			if at.Model, err = s.modelAmong(ctx, offered, at.Model); err != nil {
 				return err
@@ -152,7 +152,7 @@ func (s *setup) modelAmong(ctx context.Context, offered []llm.Offered, usual str
 	return cmp.Or(name, usual), err
 }
 
-// agentOf makes the agent that the settings will make, and its model.
+// agentOf builds the agent and the model that the written settings will have.
 func (s *setup) agentOf(at llmTable, key string) (agent channel.Agent, model *located, err error) {
 	settings := config.Default()
 	settings.LLM.BaseURL, settings.LLM.Model, settings.LLM.APIKey = at.BaseURL, at.Model, key

@@ -78,7 +78,7 @@ func (s *setup) discordApplication(ctx context.Context, token string) (discord.A
 	return d.Application(ctx)
 }
 
-// withContent waits until Message Content Intent is on, or somebody does without.
+// withContent waits until Message Content Intent is on, or the person declines it.
 func (s *setup) withContent(ctx context.Context, token string, app discord.Application) (discord.Application, error) {
 	for app.Content == discord.IntentOff && !s.withoutContent {
 		if s.ask == nil {
@@ -99,7 +99,7 @@ func (s *setup) withContent(ctx context.Context, token string, app discord.Appli
 	return app, nil
 }
 
-// invite prints the link, and waits until the bot is in a server, or somebody goes on.
+// invite prints the link, and waits until the bot is in a server, or the person goes on.
 func (s *setup) invite(ctx context.Context, token string, app discord.Application) error {
 	link := discord.InviteURL(app.ID)
 	for app.Servers == 0 {

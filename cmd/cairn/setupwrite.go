@@ -48,8 +48,8 @@ type slackTable struct {
 const settingsHead = "# Written by `cairn setup`. All settings and their defaults: docs/configuration.md.\n" +
 	"# Edits apply while the bot runs; `cairn config check` finds mistakes.\n\n"
 
-// write writes the secrets and then the settings, and returns the names of the files. After
-// an error all is as it was.
+// write writes the secrets and then the settings, and returns the names of the files. On error it
+// restores everything.
 func (s *setup) write(target string) (written []string, err error) {
 	if s.app.data != "" {
 		if s.file.DataDir, err = filepath.Abs(s.app.data); err != nil {
@@ -116,14 +116,14 @@ func (u *undo) makeFolder(path string) error {
 	return err
 }
 
-// replace writes a file that its owner alone may read. One that exists gets the time in its
-// name.
+// replace writes a file that only its owner may read. An existing file is kept under a name with
+// the time.
 func (u *undo) replace(path string, text []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".cairn-setup-*") // of mode 0600
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // where it has that name still
+	defer func() { _ = os.Remove(file.Name()) }() // if it was not renamed
 	_, err = file.Write(text)
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err

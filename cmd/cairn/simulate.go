@@ -74,7 +74,7 @@ NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 	return cmd
 }
 
-// mostVariants bounds what is compared at once: a table has no room for more.
+// mostVariants is the most variants in one comparison: a table has no room for more.
 const mostVariants = 8
 
 func (s simulation) check() error {
@@ -128,10 +128,10 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 	})
 }
 
-// simulationOptions are those of the agent that answers in a conversation. Without a store
-// nothing is known of its model but its settings.
+// simulationOptions returns the options of the agent that answers in a conversation. Without a
+// store, only the settings of its model are known.
 func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name string, store *memory.Store, conversation *memory.Conversation) (o simulate.Options, err error) {
-	b := &bot{log: log, models: newModelSet(log)} // it does not run: its agents are looked at
+	b := &bot{log: log, models: newModelSet(log)} // it does not run, it only builds the agents
 	if store != nil {
 		known, err := store.Models().List(ctx)
 		if err != nil {

@@ -1,4 +1,4 @@
-// What a simulation found, as a table and as a page.
+// The result of a simulation, as a table and as a page.
 package main
 
 import (
@@ -43,7 +43,7 @@ func (s simulated) String() string {
 
 var blocks = []rune("▁▂▃▄▅▆▇█")
 
-// sparkline shows how full the window was: in each column the most.
+// sparkline shows how full the window was: the maximum of each column.
 func sparkline(v simulate.Result, width int) string {
 	if len(v.Used) == 0 {
 		return ""
@@ -71,7 +71,7 @@ var simulationHTML string
 
 var simulationTemplate = template.Must(template.New("simulation").Parse(simulationHTML))
 
-// simulationPage is a page of its own, without a script.
+// simulationPage returns a self-contained page without scripts.
 func simulationPage(r simulate.Report) (string, error) {
 	table := r.Rows()
 	var b strings.Builder

@@ -1,4 +1,4 @@
-// The check at the start: do the models answer, before anybody waits for them.
+// The check at the start: do the models answer, before a person waits for them.
 package main
 
 import (
@@ -11,19 +11,18 @@ import (
 	"cairn/llm"
 )
 
-// checkDelay is how long the check waits: a model that somebody asked by then is not
-// asked again.
+// checkDelay is how long the check waits: a model that has served a request by then is not checked.
 const checkDelay = time.Second
 
-// modelCheck says which models are checked, and who hears of it.
+// modelCheck says which models are checked, and where the result goes.
 type modelCheck struct {
 	agents func() map[string]channel.Agent // whose models, by the settings of now
 	failed func(m *located, err error)
-	chosen func(m *located) // of a model that no setting names; nil: nobody hears of it
+	chosen func(m *located) // called with a model that no setting names; may be nil
 }
 
-// checkModels asks the models in the background one short question each, but those that
-// were asked something. It does so again for the models an edit of the settings brings.
+// checkModels sends each model one short request in the background, except those that have served
+// one. It does so again for models that an edit of the settings adds.
 func (b *bot) checkModels(c modelCheck) {
 	b.check = func() { b.checkOnce(c) }
 	b.check()
@@ -52,7 +51,7 @@ func (b *bot) checkOnce(c modelCheck) {
 	})
 }
 
-// checkModel asks m as agent's turn would.
+// checkModel sends m the request that a turn of agent would send.
 func (b *bot) checkModel(c modelCheck, agent channel.Agent, m *located) {
 	if m.used.Load() && m.checked.Load() {
 		return

@@ -1,4 +1,4 @@
-// Tables: rows under a head, fitted to the terminal, or whole for a program.
+// Tables: rows under a head, fitted to the terminal, or uncut for a program.
 package main
 
 import (
@@ -47,7 +47,7 @@ func (a *app) showTable(head string, rows []fmt.Stringer, asJSON bool) error {
 	return err
 }
 
-// terminalWidth is how many characters stand in a line; 0: nobody knows.
+// terminalWidth returns the characters in a line; 0 if unknown.
 func terminalWidth(stream any) int {
 	file, ok := stream.(*os.File)
 	if !ok {
@@ -66,7 +66,7 @@ type table [][]string
 // between is what separates two columns.
 const between = "  "
 
-// figures is how numbers, times and spans of messages look.
+// figures matches numbers, times and spans of messages.
 var figures = regexp.MustCompile(`^[#0-9:. -]*$`)
 
 // numeric says which of n columns hold figures alone: those are aligned to the right, and
@@ -146,7 +146,7 @@ func (t table) fit(width int, number []bool) {
 	}
 }
 
-// aligned is the table as text, a row a line.
+// aligned returns the table as text, one line for each row.
 func (t table) aligned(right []bool) string {
 	var b strings.Builder
 	widths := t.widths()

@@ -6,7 +6,7 @@ import (
 	"cairn/mcp"
 )
 
-// toolbox has the tools of the servers in the settings, as far as they have been reached.
+// toolbox has the tools of those servers in the settings that are connected.
 type toolbox struct{ b *bot }
 
 func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
@@ -31,5 +31,5 @@ func (t toolbox) Servers() (all []channel.ToolServer) {
 	return all
 }
 
-// toolsChanged gives open conversations, before their next turn, the tools of now.
+// toolsChanged gives open conversations the current tools before their next turn.
 func (b *bot) toolsChanged() { b.hub.Renew(b.rules(&b.current.Load().settings)) }

@@ -1,5 +1,4 @@
-// Traces: where the environment of OpenTelemetry names a collector, the steps of the bot are
-// sent there.
+// Traces: the bot's steps go to the collector that OpenTelemetry's environment variables name.
 package main
 
 import (
@@ -14,8 +13,8 @@ import (
 	"cairn/llm"
 )
 
-// observer returns who is told about the steps of a bot: its metrics, and traces if they are
-// wanted, which are nil else.
+// observer returns the observer of a bot's steps: its metrics, and traces if the environment asks
+// for them. Without that, traces are nil.
 func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (observe.Observer, *otlp.Traces, error) {
 	endpoint, err := otlp.Endpoint()
 	if err != nil {

@@ -24,7 +24,7 @@ type row struct {
 	chat.Record
 
 	calls []llm.Call // for people only
-	came  []string   // what came with it, for people
+	came  []string   // attachments, for people
 }
 
 func rowOf(m chat.Message) row {
@@ -35,8 +35,7 @@ func rowOf(m chat.Message) row {
 	return r
 }
 
-// silent reports whether there is nothing to show people: some models answer with
-// nothing after a tool.
+// silent reports whether there is nothing to show: some models answer with empty text after a tool.
 func (r row) silent() bool {
 	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.calls) == 0
 }
@@ -53,20 +52,19 @@ func (r row) String() string {
 	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.Time.Local().Format("2006-01-02 15:04"), cmp.Or(inOneLine(r.Author), string(r.Role)), setOff(strings.Join(said, "\n")))
 }
 
-// setOff is a text whose further lines stand to the right, so that nobody can write
-// what looks like another message.
+// setOff indents all lines but the first, so that no text can imitate another message.
 func setOff(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
 	return strings.Join(lines, "\n       ")
 }
 
-// inOneLine is a text without line ends.
+// inOneLine returns text without line breaks.
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // maxCallShown bounds a tool call as people see it, in characters.
 const maxCallShown = 100
 
-// oneLine is text in one short line.
+// oneLine returns text as one short line.
 func oneLine(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) > maxCallShown {

@@ -10,8 +10,8 @@ import (
 	"cairn/memory"
 )
 
-// upkeepEvery is how often the bot looks whether something is due. The quietest hour is an
-// hour long, so that no look misses it.
+// upkeepEvery is how often the bot checks whether upkeep is due: much shorter than the quietest
+// hour, so that none is missed.
 const upkeepEvery = 5 * time.Minute
 
 // backups says where and how often the bot backs up its database.
@@ -22,7 +22,7 @@ func backupsOf(s *config.Settings) memory.Backups {
 	return memory.Backups{Every: time.Duration(s.Backup.Every), Keep: s.Backup.Keep, Dir: dir}
 }
 
-// keepUp does what is due now and then, until the bot is closed.
+// keepUp does the upkeep that is due until the bot is closed.
 func (b *bot) keepUp() {
 	b.tasks.Go(func() {
 		for {
@@ -40,7 +40,7 @@ func (b *bot) keepUp() {
 func (b *bot) upkeepOnce() {
 	err := b.store.Upkeep().Run(b.ctx, backupsOf(&b.current.Load().settings), time.Now())
 	switch {
-	case b.ctx.Err() != nil: // what was cut short is done at the next start
+	case b.ctx.Err() != nil: // the next start does what was interrupted
 	case err != nil:
 		b.log.Log(b.ctx, b.upkeep.Begin(), "upkeep_failed", "error", err, "effect", "backups and the erasure of deleted text wait; both are tried again")
 	case b.upkeep.End():

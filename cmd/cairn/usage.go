@@ -1,4 +1,4 @@
-// cairn usage: what models were used for, and what that cost.
+// cairn usage: requests and tokens of the models, and what they cost.
 package main
 
 import (

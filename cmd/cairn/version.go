@@ -36,7 +36,7 @@ another program of cairn, as JSON in the form CycloneDX 1.5.`,
 	return cmd
 }
 
-// version is the module's version where it was installed as one, else the commit.
+// version returns the module's version if it was installed as one, else the commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -19,7 +19,7 @@ func (a *app) addWebFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.web, "web", "", "serve the dashboard and the HTTP API at `ADDRESS` (listen under [web])")
 }
 
-// webSide is what of the web server is there before the bot is.
+// webSide is the part of the web server that exists before the bot does.
 type webSide struct {
 	listener net.Listener
 	token    string
@@ -27,7 +27,8 @@ type webSide struct {
 	chat     *web.Chat
 }
 
-// openWeb listens where the settings say; nil: nowhere. Nothing is answered before serveWeb.
+// openWeb listens on the address in the settings; nil without one. Requests are answered from
+// serveWeb on.
 func (a *app) openWeb() (*webSide, error) {
 	address := a.settings.Web.Listen
 	if address == "" {
@@ -49,14 +50,14 @@ func (a *app) openWeb() (*webSide, error) {
 	return a.webSide, nil
 }
 
-// close stops listening, if nobody serves.
+// close stops listening if the server was never started.
 func (w *webSide) close() {
 	if w != nil {
 		_ = w.listener.Close()
 	}
 }
 
-// newWeb makes the server of a bot.
+// newWeb builds the web server of a bot.
 func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	w.events.Read(b.hub.Operator().Glance)
 	o := web.Options{
@@ -71,7 +72,7 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	return web.New(o)
 }
 
-// parts is what /readyz says, for the dashboard.
+// parts returns the aspects of /readyz, for the dashboard.
 func (h *health) parts(ctx context.Context) (ok bool, parts []web.Part) {
 	s := h.ready(ctx)
 	for _, a := range s.Parts {
