@@ -5,19 +5,19 @@ import (
 	"sort"
 )
 
-// The view as it will be when everything that is prepared has been applied: plans are made
-// on it, so that nothing is summarized twice.
+// The view as it will be once all prepared summaries are applied. Plans are made on it, so that
+// nothing is summarized twice.
 
-// prospect is that view, as far as it does not change when messages are appended: so a
-// check copies none of them, however many there are.
+// prospect is the part of that view that appended messages do not change, so that a check copies no
+// messages, however many there are.
 type prospect struct {
-	revision int     // of the view it was made of
-	rows     []int64 // that are applied in it
+	revision int     // revision of the view it was built from
+	rows     []int64 // the rows applied in it
 	seen     int     // how many lines the view had
 	head     Head
 	past     past
-	skip     int    // how many lines leave, from the oldest on
-	rest     []line // in place of what is behind them; nil: nothing of it leaves
+	skip     int    // how many of the oldest lines leave
+	rest     []line // replaces the lines behind them; nil: all of those stay
 	tokens   int    // of all lines that leave
 }
 
@@ -33,8 +33,8 @@ func (c *Compactor) ahead() view {
 	return s.in(c.prospect)
 }
 
-// prospect is what rows make of the view. Usually they cover the oldest lines: then
-// nothing is copied.
+// prospect returns the view with rows applied. Usually they cover the oldest lines: then nothing is
+// copied.
 func (s view) prospect(rows []Compaction) prospect {
 	p := prospect{revision: s.revision, rows: idsOf(rows), seen: len(s.lines), head: s.head}
 	for _, row := range rows {
@@ -59,7 +59,7 @@ func (s view) prospect(rows []Compaction) prospect {
 	return p
 }
 
-// in is the view in a prospect of it.
+// in returns the view with the prospect applied.
 func (s view) in(p prospect) view {
 	s = s.withNewHead()
 	s.head, s.past, s.lineCost = p.head, p.past, s.lineCost-p.tokens
@@ -69,7 +69,7 @@ func (s view) in(p prospect) view {
 	return s
 }
 
-// with is the view once rows were applied.
+// with returns the view with rows applied.
 func (s view) with(rows []Compaction) view {
 	if len(rows) == 0 {
 		return s
@@ -77,10 +77,10 @@ func (s view) with(rows []Compaction) view {
 	return s.in(s.prospect(rows))
 }
 
-// indexOf is where the first line of seq or behind it stands.
+// indexOf returns the index of the first line at or after seq.
 func (s view) indexOf(seq int64) int {
 	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq >= seq })
 }
 
-// stackCost is what counts in the stack's budget, in tokens.
+// stackCost returns what counts against the stack's budget, in tokens.
 func (s view) stackCost() int { return stackCost(s.head.Stack) + s.past.tokens }

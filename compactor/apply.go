@@ -9,8 +9,8 @@ import (
 	"cairn/transcript"
 )
 
-// applyRows makes prepared rows applied and shows the new head. It returns the ids of those
-// that are prepared no longer.
+// applyRows applies prepared rows and shows the new head. It returns the ids of those that are no
+// longer prepared.
 func (c *Compactor) applyRows(ctx context.Context, rows []Compaction) (done []int64, err error) {
 	used := c.used(c.h.view)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
@@ -33,8 +33,8 @@ func (c *Compactor) applyRows(ctx context.Context, rows []Compaction) (done []in
 	return c.ended(ctx, ended, used), nil
 }
 
-// ended reports rows that are prepared no longer, after so many tokens were used, and returns
-// their ids.
+// ended emits events for rows that are no longer prepared, and returns their ids. before is the
+// tokens used before.
 func (c *Compactor) ended(ctx context.Context, rows []Compaction, before int) (done []int64) {
 	after := c.used(c.h.view)
 	if slices.ContainsFunc(rows, func(row Compaction) bool {
@@ -59,23 +59,23 @@ func (c *Compactor) ended(ctx context.Context, rows []Compaction, before int) (d
 	return done
 }
 
-// Applying throws away the provider's prompt cache. So what was prepared waits until a
-// level is reached or the cache is cold anyway, and then only as much of it is applied,
-// oldest first, as the level wants: what stays prepared stays word for word.
+// Applying invalidates the provider's prompt cache. So prepared summaries wait until a level is
+// reached or the cache is cold anyway. Then only as many are applied, oldest first, as the level
+// demands: the messages of the others stay verbatim.
 
-// demand is what is to be applied beside what must not wait and what a level that is
-// reached wants.
+// demand says what to apply in addition to urgent rows.
 type demand struct {
-	share    float64 // of the verbatim tokens, at least; 1: all that is prepared
+	share    float64 // of the verbatim tokens, at least; 1: everything prepared
 	along    bool    // repairs and rollups too, which hide no message
-	crowding bool    // also if the stack outgrows its budget
+	crowding bool    // even if the stack outgrows its budget
 }
 
 func (d demand) or(other demand) demand {
 	return demand{max(d.share, other.share), d.along || other.along, d.crowding || other.crowding}
 }
 
-// applied is the share of the verbatim tokens that leaves at a level through what is prepared.
+// applied returns the share of the verbatim tokens that leaves at a level by applying prepared
+// rows.
 func (p Policy) applied(l level) float64 {
 	switch {
 	case l == levelNone:
@@ -86,8 +86,8 @@ func (p Policy) applied(l level) float64 {
 	return p.fraction(l)
 }
 
-// applyDue applies what is prepared as far as a level that is reached wants it, and what
-// must not wait. What a level wants beyond that is left to the worker.
+// applyDue applies urgent rows, and prepared rows as far as the level that is reached demands. The
+// worker does what the level demands beyond that.
 func (c *Compactor) applyDue(ctx context.Context, p Policy, window int) {
 	s := c.h.view
 	l := levelOf(c.used(s), window, p)
@@ -103,9 +103,8 @@ func (c *Compactor) applyDue(ctx context.Context, p Policy, window int) {
 	c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-(s.lineCost-left), 0)
 }
 
-// applyCold applies what the background level would, if the provider has forgotten its
-// cache by now: nobody asked it anything for a while. Where less is used than work ahead
-// begins at, there is no need of room.
+// applyCold applies what the background level would if the provider's cache is cold, because the
+// model was not asked for a while. Below the prepare threshold no room is needed.
 func (c *Compactor) applyCold(ctx context.Context, p Policy) {
 	if c.o.Now().Sub(c.askedAt) < p.CacheTTL.Or(c.o.CacheTTL) {
 		return
@@ -136,7 +135,7 @@ func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
 	}
 }
 
-// due are the prepared rows that are to be applied now.
+// due returns the prepared rows to apply now.
 func (c *Compactor) due(prepared []Compaction, d demand) []Compaction {
 	s, p := c.h.view, c.policy()
 	if l := levelOf(c.used(s), c.o.Window(), p); l != levelNone {
@@ -146,7 +145,7 @@ func (c *Compactor) due(prepared []Compaction, d demand) []Compaction {
 	switch {
 	case d.crowding || !s.waitsForFold(s.with(rows), p, c.budget()):
 		return rows
-	case !s.waitsForFold(s.with(prepared), p, c.budget()): // rollups of newer ones make room
+	case !s.waitsForFold(s.with(prepared), p, c.budget()): // rollups of newer rows make room
 		return prepared
 	}
 	return nil
@@ -160,7 +159,7 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 		return prepared
 	}
 	var ahead []Compaction
-	var reach int64 // what was made ahead of messages up to here is chosen
+	var reach int64 // rows made ahead up to this seq are chosen
 	for _, row := range prepared {
 		if row.Trigger == OnPrepare {
 			ahead = append(ahead, row)
@@ -190,22 +189,21 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 	})
 }
 
-// crowded reports whether the stack outgrows its budget by rows that lead to then: they may
-// wait until others are folded. A summary and its folds are made at once, but a process
-// may end between them.
+// crowded reports whether the stack would outgrow its budget with the view then: the rows may wait
+// until others are folded. A summary and its folds are made together, but the process may end
+// between them.
 func (s view) crowded(then view, p Policy, budget int) bool {
 	most := p.stackBudget(budget)
 	return then.stackCost() > most && s.stackCost() <= most
 }
 
-// waitsForFold reports whether rows that lead to then must wait for a fold.
+// waitsForFold reports whether the rows that lead to the view then must wait for a fold.
 func (s view) waitsForFold(then view, p Policy, budget int) bool {
 	return s.crowded(then, p, budget) && planFold(then, p.RollupFanIn, true) != nil
 }
 
-// apply applies what is due, as far as there is room: usage may have risen while the worker
-// ran. It goes on as long as a level is reached and something is applied. It reports whether
-// anything was.
+// apply applies what is due, as far as there is room: usage may have risen while the worker ran. It
+// repeats while a level is reached and something is applied, and reports whether anything was.
 func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 	for len(c.prepared) > 0 && c.dropPrepared(c.applyThese(ctx, c.due(c.prepared, d))) {
 		applied, d = true, demand{}
@@ -213,7 +211,7 @@ func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 	return applied
 }
 
-// dropPrepared notes that rows are prepared no longer, and reports whether there are any.
+// dropPrepared removes rows from those that are prepared, and reports whether there were any.
 func (c *Compactor) dropPrepared(done []int64) bool {
 	if len(done) > 0 {
 		c.prepared = slices.DeleteFunc(slices.Clone(c.prepared), func(r Compaction) bool { return slices.Contains(done, r.ID) })
@@ -221,8 +219,8 @@ func (c *Compactor) dropPrepared(done []int64) bool {
 	return len(done) > 0
 }
 
-// dropStale gives up the prepared summaries that are prepared no longer, because people edited or
-// deleted what they were made of, or because they were applied and nobody heard of it.
+// dropStale drops summaries that are no longer prepared on disk: people edited or deleted their
+// messages, or they were applied and the result was lost.
 func (c *Compactor) dropStale(ctx context.Context) {
 	if len(c.prepared) == 0 {
 		return
@@ -242,8 +240,8 @@ func idsOf(rows []Compaction) (ids []int64) {
 	return ids
 }
 
-// applyThese applies those of the rows that may be applied, and returns the ids of all that
-// are prepared no longer.
+// applyThese applies those of the rows that may be applied, and returns the ids of all that are no
+// longer prepared.
 func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []int64) {
 	s, p := c.h.view, c.policy()
 	if !c.roomFor(s, rows, p) {
@@ -259,12 +257,12 @@ func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []i
 	return done
 }
 
-// shrinking leaves out what repairs, which may make the view larger.
+// shrinking leaves out repairs, which may make the view larger.
 func shrinking(rows []Compaction) []Compaction {
 	return leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair })
 }
 
-// leaveOut returns the rows without some of them, and without the folds of those.
+// leaveOut returns the rows without some of them and without their folds.
 func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction) {
 	var out []int64
 	for _, row := range rows {
@@ -285,8 +283,8 @@ func (c *Compactor) roomFor(s view, rows []Compaction, p Policy) bool {
 	return growth <= 0 || growth <= c.room(c.used(s), c.o.Window(), p)
 }
 
-// room is by how many estimated tokens a repair may grow the view: repairing shall never
-// bring about an emergency.
+// room returns by how many estimated tokens a repair may grow the view: a repair must never cause
+// an emergency.
 func (c *Compactor) room(used, window int, p Policy) int {
 	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
 }

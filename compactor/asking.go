@@ -15,9 +15,9 @@ import (
 	"cairn/llm"
 )
 
-// How a worker asks its model for one summary, and takes it.
+// How a worker asks its model for one summary, and receives it.
 
-// attempt asks with tools, if the model's server takes any.
+// attempt asks with tools if the model's server accepts them.
 func (w worker) attempt(ctx context.Context, items []summarize.Item) (text string, err error) {
 	noTools := w.plain || w.c.noTools[w.model.Name()] || w.c.learntOf(w.model).Facts().RefusesTools
 	if !noTools {
@@ -32,12 +32,12 @@ func (w worker) attempt(ctx context.Context, items []summarize.Item) (text strin
 	return w.withoutTools(ctx, items)
 }
 
-// withTools lets the model save memories and end with `summarize`. Text alone gets
-// one reminder; a second text is taken if it passes the checks. Memories that could not be
-// saved in the last answer, beside the summary, get one more call.
+// withTools lets the model save memories and finish with `summarize`. Plain text gets one reminder;
+// a second text is accepted if it passes the checks. If the last answer had a memory that could not
+// be saved, the model gets one more call.
 func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, error) {
 	var summary string
-	var why summarize.Refusal // of the last summary that was handed in
+	var why summarize.Refusal // why the last summary was refused
 	how := w.summarizeTool(items, &summary, &why)
 	var saving []llm.Tool
 	unsaved := false // a memory of the last answer
@@ -87,30 +87,30 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	switch {
 	case errors.Is(err, llm.ErrTooManyCalls):
 		return "", cmp.Or(why, summarize.RefusedCalls)
-	case err == nil && summarize.Broken(resp.FinishReason) != "": // a call that is whole by chance alone
+	case err == nil && summarize.Broken(resp.FinishReason) != "": // the call is complete only by chance
 		return "", summarize.Broken(resp.FinishReason)
 	}
-	if llm.RefusesTools(err) && !forced { // some servers take tools and no order to call one
+	if llm.RefusesTools(err) && !forced { // some servers accept tools but no forced tool
 		w.c.learntOf(w.model).NoTools()
 	}
 	if err == nil && unsaved && len(saving) > 0 && w.left() > 0 {
-		// The results in messages say what was wrong. A failure loses no summary.
+		// The tool results say what was wrong. A failure here does not lose the summary.
 		loop.MaxCalls = 1
 		_, _ = loop.Run(ctx)
 	}
 	return summary, err
 }
 
-// talk is what a worker and its model said to each other about one piece of a span.
+// talk is the exchange between a worker and its model about one piece of a span.
 type talk struct {
 	material []llm.Message
-	rounds   [][]llm.Message // what followed, each as the model must see it: whole or not at all
+	rounds   [][]llm.Message // what followed; a round is kept or dropped as a whole
 	dropped  bool            // some are left out
 }
 
 func (t *talk) add(round ...llm.Message) { t.rounds = append(t.rounds, round) }
 
-// remind asks for the tool after a text, which is "" if there was none.
+// remind asks for the tool after a text; "" if there was none.
 func (t *talk) remind(said, reminding string) {
 	reminder := llm.Message{Role: llm.RoleUser, Text: reminding}
 	if said == "" {
@@ -120,7 +120,7 @@ func (t *talk) remind(said, reminding string) {
 	t.add(llm.Message{Role: llm.RoleAssistant, Text: said}, reminder)
 }
 
-// drop leaves out the oldest round: what it saved is kept.
+// drop removes the oldest round; the memories it saved are kept.
 func (t *talk) drop() { t.rounds, t.dropped = t.rounds[1:], true }
 
 func (t *talk) messages() []llm.Message {
@@ -149,11 +149,10 @@ func (w worker) withoutTools(ctx context.Context, items []summarize.Item) (strin
 	return w.check(resp, items)
 }
 
-// show gets the text as it arrives, which nobody reads before it is whole.
+// show notes that text arrives; only the whole text is used.
 func (w worker) show(string) { w.alive() }
 
-// messages is the request: what is to be done, and the material, behind what is there for
-// reference.
+// messages returns the request: the instructions, what is there for reference, and the material.
 func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	first, last := items[0], items[len(items)-1]
 	ask := fmt.Sprintf(w.texts.Ask, first.From, last.To, w.target, w.limit)
@@ -173,8 +172,8 @@ func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	}
 }
 
-// answerTokens leaves room for reasoning and for arguments written as JSON: a
-// summary that is cut off is worth nothing. The second time there is more.
+// answerTokens leaves room for reasoning and for arguments as JSON: a summary that is cut off is
+// useless. The second attempt gets more.
 func (w worker) answerTokens() int {
 	if w.again != "" {
 		return min(6*w.limit+2000, 2*leastOutput)
@@ -183,18 +182,17 @@ func (w worker) answerTokens() int {
 }
 
 const (
-	// leastOutput is how many tokens of output any model may be asked for at once.
+	// leastOutput is the number of output tokens that every model accepts.
 	leastOutput = 8192
 
 	// mostAsked is how many tokens a summary shall have at most that is asked for at once.
 	mostAsked = 3000
 )
 
-// leastAnswer is room for a summary as long as asked, written as JSON.
+// leastAnswer returns the tokens of a summary of the requested length, as JSON.
 func (w worker) leastAnswer() int { return w.target + w.target/2 + 100 }
 
-// room is how many tokens of the model's window a request leaves for the answer and for
-// reasoning.
+// room returns how many tokens of the model's window a request leaves for answer and reasoning.
 func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 	estimate := costOfTools(tools)
 	for _, m := range messages {
@@ -207,7 +205,7 @@ func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 // summarizeTool takes the summary. One that is refused is sent back with the reason, once
 // if it is only longer than it should be; last is the reason of the last one.
 func (w worker) summarizeTool(items []summarize.Item, summary *string, last *summarize.Refusal) llm.Tool {
-	once := false // one was too long
+	once := false // a summary was too long before
 	return llm.Tool{
 		Name:        "summarize",
 		Description: "Hand in the summary. This ends the work.",
@@ -228,7 +226,7 @@ func (w worker) summarizeTool(items []summarize.Item, summary *string, last *sum
 				most := min(w.limit, summarize.MostOfSummary(items))
 				*last = summarize.TooLarge(tokens, most)
 				return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
-			case *last == summarize.RefusedDeclined: // it would decline once more: that ends the work
+			case *last == summarize.RefusedDeclined: // it would decline again: that ends the work
 				return "", nil
 			case *last == summarize.RefusedEmpty:
 				return "", errors.New("the summary is empty; write it")
@@ -241,7 +239,7 @@ func (w worker) summarizeTool(items []summarize.Item, summary *string, last *sum
 	}
 }
 
-// check takes an answer's text as a summary, or refuses it.
+// check accepts an answer's text as a summary, or refuses it.
 func (w worker) check(resp llm.Response, items []summarize.Item) (string, error) {
 	if why := summarize.Broken(resp.FinishReason); why != "" {
 		return "", why
@@ -253,7 +251,7 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 	return text, nil
 }
 
-// judge says why a text can be no summary of items, "" if it can.
+// judge says why a text cannot be a summary of items; "" if it can.
 func (w worker) judge(text string, items []summarize.Item) summarize.Refusal {
 	most := summarize.MostOfSummary(items)
 	if w.plain {
@@ -262,7 +260,7 @@ func (w worker) judge(text string, items []summarize.Item) summarize.Refusal {
 	return summarize.JudgeItems(text, items, w.prompt+"\n"+w.agent, most)
 }
 
-// reasonOfModel is what a provider's failure means, in words for people.
+// reasonOfModel explains a provider's failure to people.
 func reasonOfModel(err error) string {
 	remedy, _ := llm.RemedyOf(err)
 	return remedy.Reason

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/tokens"
 )
 
-// What somebody else is told of a conversation, to answer one question in it.
+// What another agent learns of a conversation, to answer one question in it.
 
 // Shares of a briefing.
 const (
@@ -71,7 +71,7 @@ func (s view) briefing(cost int, p Policy, question chat.Message) string {
 	return b.String()
 }
 
-// newestThatFit counts the newest items that fit.
+// newestThatFit returns how many of the newest items fit.
 func newestThatFit(items []summarize.Item, tokens int) (n int) {
 	for n < len(items) {
 		if tokens -= items[len(items)-1-n].Tokens; tokens < 0 {

@@ -15,10 +15,10 @@ import (
 // one stored number, clearedTo: of the results up to it the newest stay, the
 // others become a placeholder. So nothing changes between two changes of that number.
 
-// result is a tool's result in the forms in which it may stand in the view. They
-// are made once, so that choosing among them costs nothing.
+// result is a tool's result in the forms that the view may show. They are made once, so that
+// choosing among them costs nothing.
 type result struct {
-	whole form // as it came, clipped if it is huge
+	whole form // complete, clipped if it is huge
 	brief form // its first and last lines
 	gone  form // the placeholder
 }
@@ -28,8 +28,8 @@ type form struct {
 	tokens int
 }
 
-// resultOf makes the forms of m's result. A form that would be no smaller than
-// the one before it is that one.
+// resultOf builds the forms of m's result. A form that would not be smaller than the one before
+// equals it.
 func resultOf(m chat.Message, whole form, sh shape) *result {
 	r := &result{whole: whole, brief: whole}
 	smaller := func(than form, text string) form {
@@ -73,8 +73,8 @@ func clearResults(lines []line, clearedTo int64, kept int) (grown int) {
 	return grown
 }
 
-// placeholder stands for a cleared result, with its number: expand shows it. A failure keeps its
-// first line: the model must not try the same again.
+// placeholder replaces a cleared result and has its number, so that expand can show it. A failure
+// keeps its first line: the model should not try the same again.
 func placeholder(tool string, seq int64, text string) string {
 	mark := fmt.Sprintf("[Previous: used %s (#%d)]", chat.CleanLine(tool, 64), seq)
 	if first, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Error: ") {
@@ -83,7 +83,7 @@ func placeholder(tool string, seq int64, text string) string {
 	return mark
 }
 
-// shorten keeps the first and the last lines of a long output, most in all.
+// shorten keeps the first and last lines of a long output, most in all.
 func shorten(text string, most int) string {
 	lines := strings.Split(text, "\n")
 	if len(lines) <= most {

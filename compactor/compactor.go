@@ -25,30 +25,30 @@ type Options struct {
 	Window  func() int // the model's context window, in tokens
 
 	Model  string             // its name
-	Learnt func() *llm.Learnt // what is known of the model; nil: what this compactor learns by itself
+	Learnt func() *llm.Learnt // what is known about the model; nil: only what this compactor learns
 
 	// CacheTTL tells how long the model's provider keeps its prompt cache, for a policy that
 	// leaves it to the provider. nil: DefaultTTL.
 	CacheTTL func() time.Duration
 
 	System    string     // the system prompt; counted and rendered
-	Language  string     // in which the worker is asked, a code of prompts.Languages; "": English
+	Language  string     // language of the worker's prompt, a code of prompts.Languages; "": English
 	Tools     []llm.Tool // counted, in every request
 	MaxOutput int        // tokens a reply may take; at most an eighth of the window is reserved for it
 
-	Worker   llm.Model     // nil: there is no model, the extractive summarizer does all the work
-	Fallback llm.Model     // does what Worker's server does not let it do; nil: nobody does
-	Prompt   func() string // the agent's own prompt for the worker, asked once a job; nil or "": the one in prompts/
-	Slots    chan struct{} // as many places as workers may run at once in the process; nil: no bound
+	Worker   llm.Model     // nil: there is no model, and the extractive summarizer does all work
+	Fallback llm.Model     // does what Worker's server refuses; nil: none
+	Prompt   func() string // the agent's own prompt for the worker, read once per job; nil or "": the one in prompts/
+	Slots    chan struct{} // its capacity bounds the workers that run in the process; nil: no bound
 
-	// Spend is asked before each request to the worker's or the fallback's model, further
-	// attempts included. Its error, which should be ErrSpent, ends the work. nil: all may be made.
+	// Spend is called before each request to the worker's or the fallback's model, retries
+	// included. Its error, which should be ErrSpent, ends the work. nil: no limit.
 	Spend func() error
-	// Afford reports whether Spend would let a request pass. While it does not, the extractive
-	// summarizer does the work. nil: it would.
+	// Afford reports whether Spend would allow a request. While it does not, the extractive
+	// summarizer does the work. nil: always.
 	Afford func() bool
-	// Spent gets the usage of each request to the worker's or the fallback's model, by the
-	// model's name, also of attempts that failed. It must not block; nil: nobody counts.
+	// Spent gets the usage of each request to the worker's or the fallback's model, by the model's
+	// name, failed attempts included. It must not block; may be nil.
 	Spent func(model string, u llm.Usage)
 
 	// Strategy returns the strategy that the policy names. nil: StrategyOf.
@@ -67,15 +67,15 @@ type Options struct {
 	// OnReactive): without them the next request could not be sent. Nor about the folds that
 	// make room for a summary. nil: nothing is vetoed.
 	Before func(context.Context, Proposal) (focus string, veto error)
-	After  func(Event) // told each step, when it is done; must not block; may be nil
+	After  func(Event) // called after each step; must not block; may be nil
 
 	// Open returns what every summary of messages up to a seq must say besides: what was begun in
 	// them and goes on. It may ask the disk; "": nothing. nil: nothing ever.
 	Open func(ctx context.Context, from, to int64) (string, error)
 
-	Saved func([]summarize.MemoryDraft) // told each new memory; must not block; may be nil
+	Saved func([]summarize.MemoryDraft) // called with new memories; must not block; may be nil
 	Log   *slog.Logger                  // nil: slog.Default()
-	Now   func() time.Time              // the clock all waiting goes by; nil: time.Now
+	Now   func() time.Time              // the clock for all waiting; nil: time.Now
 }
 
 // Compactor guards one conversation's window. It belongs to the one goroutine that owns the
@@ -84,52 +84,52 @@ type Options struct {
 type Compactor struct {
 	o                      Options
 	h                      *History
-	own                    llm.Learnt // of a model that remembers nothing itself
+	own                    llm.Learnt // for a model without a notebook
 	ownWorker, ownFallback llm.Learnt
 	ctx                    context.Context // of all background work
 	cancel                 context.CancelFunc
 
-	unwritten bool      // contexts ended in memory that the disk has still
-	outdated  bool      // people changed what the head was made of
-	askedAt   time.Time // when the model was asked last; the provider's cache is as old
+	unwritten bool      // contexts ended in memory are still on disk
+	outdated  bool      // people changed what the head was built from
+	askedAt   time.Time // when the model was asked last, which is the age of the provider's cache
 	rendering rendering // the last request
 	asked     asked     // the last request
 
 	systemCost, toolsCost, workerPromptCost int
 
-	busy           *work // nil: nothing is summarized
+	busy           *work // nil: nothing is being summarized
 	filling        *work // nil: no placeholder is being filled
 	wake           time.Time
-	prepared       []Compaction          // prepared summaries, in the order in which they are to be applied
-	prospect       prospect              // the view once all of them have been applied
-	tokenDeficit   int                   // tokens that a level demanded and what was prepared did not cover
-	queued         *Requested            // begins at the end of what is at work; nil: nobody wants anything
-	awaited        map[int64]func(Event) // told how a row ended, by its id
+	prepared       []Compaction          // prepared summaries, in the order of applying
+	prospect       prospect              // the view once all of them are applied
+	tokenDeficit   int                   // tokens that a level demanded beyond what was prepared
+	queued         *Requested            // a request that starts when the running work ends; nil if none
+	awaited        map[int64]func(Event) // called when a row ends, by its id
 	backoff        backoff
-	repairBackoffs map[int64]backoff // rows whose repair failed, by id
-	suspect        suspect           // something in it was declined
-	declines       int               // spans in a row that were declined too often
+	repairBackoffs map[int64]backoff // backoffs of rows whose repair failed, by id
+	suspect        suspect           // the span in which something was declined
+	declines       int               // consecutive spans that were declined too often
 	vetoes         map[Trigger]veto
-	draining       bool // what may wait is made after the next start
-	undoLifted     bool // what was undone is spared no longer
+	draining       bool // work that can wait is left to the next start
+	undoLifted     bool // what was undone is no longer spared
 	last           Event
 
-	lastFailed Event // since a summary was applied last
+	lastFailed Event // the last failure since a summary was applied
 	appliedAt  int64 // the seq that was next when messages were last summarized; 0: not yet
 
-	noTools map[string]bool // models that take no tools, or no order to call one, by name; of the work at a model
+	noTools map[string]bool // models that accept no tools, or no forced tool, by name
 	warned  bool
 
 	withModel, without, standingIn llm.Incident // jobs of a model fail; of the extractive summarizer; the fallback does the worker's work
 }
 
-// ErrSpent says that a model may not be asked for the moment: what it may cost is spent.
+// ErrSpent means that the budget for a model is spent for now.
 var ErrSpent = errors.New("what a model may cost here is used up for now")
 
-// policy is the policy that holds now, for the window as it is.
+// policy returns the policy in force, for the current window.
 func (c *Compactor) policy() Policy { return c.o.Policy().At(c.o.Window()) }
 
-// noModel reports whether no model may make summaries by p now.
+// noModel reports whether p allows no model to make summaries now.
 func (c *Compactor) noModel(p Policy) bool {
 	return !c.hasModel(p) || c.o.Afford != nil && !c.o.Afford()
 }
@@ -169,29 +169,29 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	return c, nil
 }
 
-// shape is the view's by this policy and what is known of the model.
+// shape returns the view's shape by this policy and what is known about the model.
 func (c *Compactor) shape(p Policy) shape {
 	sh := p.shape(c.budget())
 	sh.reasoning = c.learnt().Facts().WantsReasoning
 	return sh
 }
 
-// Close ends all background work. What Start was given returns soon, and has to be finished
-// as always: its row becomes failed, and its span stays visible. Nothing begins any more.
+// Close cancels all background work and starts no more. Work given to Start returns soon, and its
+// result must still be passed on: the row becomes failed, and its span stays visible.
 func (c *Compactor) Close() { c.cancel() }
 
-// Busy reports whether anything is at work.
+// Busy reports whether any work is running.
 func (c *Compactor) Busy() bool { return c.busy != nil || c.filling != nil }
 
-// Wake is when to call Check, though nobody may speak until then; zero: nothing waits.
+// Wake returns when to call Check even if no message arrives until then; zero: no need.
 func (c *Compactor) Wake() time.Time { return c.wake }
 
 // History returns the conversation's history, for its owner.
 func (c *Compactor) History() *History { return c.h }
 
-// Check looks at how full the window is, and does what the level demands:
-// emergency at once and without a model, the others by starting the worker. It
-// waits for no model. Call it after everything that was taken up; Request does too.
+// Check looks at how full the window is, and does what the level demands: an emergency immediately
+// and without a model, the others by starting the worker. It never waits for a model. Call it after
+// every message taken up; Request calls it too.
 func (c *Compactor) Check(ctx context.Context) {
 	p, window := c.policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
@@ -205,20 +205,21 @@ func (c *Compactor) Check(ctx context.Context) {
 	c.proceed()
 }
 
-// ErrTooLarge is returned by Request when what must be sent does not fit the
-// window however much is hidden.
+// ErrTooLarge is returned by Request when the required part does not fit the window, however much
+// is hidden.
 var ErrTooLarge = errors.New("the request does not fit the context window")
 
-// Prompt is what the model is asked next.
+// Prompt is the next request to the model.
 type Prompt struct {
 	Messages  []llm.Message // the caller may change their pictures, and nothing else
 	Head      int           // how many of them stay the same until the head changes: the system prompt, and what is kept of earlier talk
-	MaxTokens int           // the answer may take
+	MaxTokens int           // tokens that the answer may take
 	Estimate  int           // tokens of the messages and the tools, as estimated
 	Spare     int           // tokens of the window left beside the answer, less the doubt about their estimate: a bound that exceeds the window is refused
 }
 
-// Request checks, and renders the next request. It fits the window, or the error is ErrTooLarge.
+// Request calls Check and renders the next request. It fits the window, or the error is
+// ErrTooLarge.
 func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 	window := c.o.Window()
 	c.applyCold(ctx, c.policy())
@@ -240,7 +241,7 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 	return Prompt{}, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.view), window, c.real(c.frame()))
 }
 
-// requestTries is how often a request makes room before it gives up.
+// requestTries is how often Request makes room before it gives up.
 const requestTries = 3
 
 // Overflow is told that the provider found the last request too long. What it
@@ -291,7 +292,7 @@ func (c *Compactor) notify(e Event) {
 	c.o.After(e)
 }
 
-// complete notifies those who wait for the end of a row.
+// complete notifies those who wait for a row to end.
 func (c *Compactor) complete(e Event) {
 	if told := c.awaited[e.ID]; told != nil {
 		delete(c.awaited, e.ID)

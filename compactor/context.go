@@ -14,7 +14,7 @@ import (
 // until the head changes, so that each request extends the one before.
 type Context struct {
 	Seq      int64   // the message it follows
-	Text     string  // without the lines around it
+	Text     string  // text without the lines around it
 	Messages []int64 // what it quotes: messages of this conversation, by seq
 	Memories []int64 // and memories, by id
 }
@@ -27,7 +27,7 @@ const (
 	contextClose = "</now>"
 )
 
-// turnContext is a context as the view shows it.
+// turnContext is a context in the form that the view shows.
 type turnContext struct {
 	Context
 	text   string
@@ -39,7 +39,7 @@ func contextOf(c Context) turnContext {
 	return turnContext{Context: c, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
-// ContextTokens is what the text of a turn context costs in the prompt, estimated.
+// ContextTokens estimates what the text of a turn context costs in the prompt.
 func ContextTokens(text string) int { return contextOf(Context{Text: text}).tokens }
 
 // noVersion is the version of no head.
@@ -59,8 +59,8 @@ func (h *History) Begin(ctx Context) {
 	h.contextRuns = true
 }
 
-// Context returns the context of the running turn, to be stored with its answer, and
-// the version of the head it belongs to: under another one it must not be stored.
+// Context returns the running turn's context, to be stored with its answer, and the version of the
+// head it belongs to: with another head it must not be stored.
 func (h *History) Context() (ctx Context, version int64) {
 	h.storedWith = h.head.Version
 	if !h.contextRuns {
@@ -74,7 +74,7 @@ func (h *History) ContextNotStored() {
 	h.storedWith = noVersion
 }
 
-// Quoted reports what the visible contexts quote.
+// Quoted returns what the visible contexts quote.
 func (h *History) Quoted() (messages, memories map[int64]bool) {
 	messages, memories = make(map[int64]bool), make(map[int64]bool)
 	for _, c := range h.contexts {
@@ -121,7 +121,7 @@ func (h *History) dropContexts(gone func(Context) bool) {
 	h.changed()
 }
 
-// contextRunsAt reports whether the running turn's context follows this message.
+// contextRunsAt reports whether the running turn's context follows the message seq.
 func (h *History) contextRunsAt(seq int64) bool {
 	return h.contextRuns && h.contexts[len(h.contexts)-1].Seq == seq
 }
@@ -136,7 +136,7 @@ func (h *History) endOldContexts() {
 	h.keepContexts(nil)
 }
 
-// withNewHead is the view without the contexts that a new head ends.
+// withNewHead returns the view without the contexts that a new head ends.
 func (s view) withNewHead() view {
 	contexts := s.contexts
 	s.contexts, s.contextCost = nil, 0

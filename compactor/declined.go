@@ -13,9 +13,9 @@ import (
 	"cairn/llm"
 )
 
-// A span that the model declines is split until little is declined; the extractive summarizer
-// takes that, and the model is asked a few times more, with growing pauses. Then it is left
-// as it is, until somebody asks with /compact or another model summarizes.
+// A span that the model declines is split until little of it is declined. The extractive summarizer
+// summarizes that part, and the model is asked a few more times, with growing pauses. Then it stays
+// as it is until /compact is used or another model summarizes.
 
 const (
 	laterTries = 3                // what was given to the extractive summarizer is tried so often
@@ -26,20 +26,20 @@ const (
 	mostOfPiece = 1000 // messages, of what is repaired at once
 )
 
-// suspect is the span in which something was declined that no row stands for yet.
+// suspect is a span in which something was declined that no row covers yet.
 type suspect struct {
 	from, to int64
 	times    int
 }
 
-// wontSummarize reports whether the model will not summarize this material, whoever asks: its server
-// works, and other spans may succeed.
+// wontSummarize reports whether the model refuses this material: its server works, and other spans
+// may succeed.
 func wontSummarize(err error) bool {
 	kind := llm.KindOf(err)
 	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow
 }
 
-// declinedTimes is how often the worker's model of now declined what row stands for.
+// declinedTimes returns how often the current worker model declined what row covers.
 func (c *Compactor) declinedTimes(row Compaction) int {
 	if c.o.Worker == nil || row.Declined.By != c.o.Worker.Name() {
 		return 0
@@ -47,12 +47,12 @@ func (c *Compactor) declinedTimes(row Compaction) int {
 	return row.Declined.Times
 }
 
-// givenUp reports whether a model is asked for row no more.
+// givenUp reports whether no model is asked for row any more.
 func (c *Compactor) givenUp(row Compaction) bool {
 	return c.declinedTimes(row) >= c.policy().FailureLimit+laterTries
 }
 
-// restsUntil is when row may be tried again.
+// restsUntil returns when row may be tried again.
 func (c *Compactor) restsUntil(row Compaction) time.Time {
 	later := c.declinedTimes(row) - c.policy().FailureLimit
 	if later < 0 {
@@ -82,7 +82,7 @@ func (c *Compactor) declined(j *job) (then *job) {
 		apart.extractive, apart.again, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
 		apart.row.AwaitsModel, apart.row.Declined = true, d
 		if j.repairs != 0 {
-			apart.most = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the room
+			apart.most = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
 		}
 		apart.allowed = true
 		apart.row.ID, apart.began, apart.ended = 0, nil, nil
@@ -112,7 +112,7 @@ func (c *Compactor) narrowed(sp span) (_ span, times int) {
 		return sp, 0
 	}
 	half := span{from: sp.from, to: sp.lines[n-1].Seq, lines: sp.lines[:n]}
-	if n < len(sp.lines) { // what was deleted at the end of the turn belongs to it
+	if n < len(sp.lines) { // deleted messages at the end of the turn belong to it
 		half.to = max(half.to, sp.lines[n].Turn-1)
 	} else {
 		half.to = sp.to
@@ -138,7 +138,7 @@ func (c *Compactor) overNarrowed(j *job, sp span) {
 	j.over(sp)
 }
 
-// summarized notes that a row stands for what was suspect.
+// summarized notes that a row covers what was suspect.
 func (c *Compactor) summarized(j *job) {
 	if j.row.Kind == Leaf && j.row.From <= c.suspect.to && c.suspect.from <= j.row.To {
 		if c.suspect.from = j.row.To + 1; c.suspect.from > c.suspect.to {
@@ -211,12 +211,12 @@ func (w worker) doesWithout(err error, parts int) bool {
 	return *w.absent <= max(parts/4, 1)
 }
 
-// standIn is what the extractive summarizer makes of a part.
+// standIn returns the extractive summarizer's text for a part.
 func standIn(part []summarize.Item, target int) string {
 	return secrets.Mask(summarize.Extract(withoutSecrets(saidIn(part)), target, 0, "").Text)
 }
 
-// forgive has everything tried again that was declined: somebody asks for it.
+// forgive makes everything that was declined be tried again, because a person asked.
 func (c *Compactor) forgive() {
 	s := c.h.view
 	if c.suspect.times >= c.policy().FailureLimit { // else its half comes next
@@ -232,7 +232,7 @@ func (c *Compactor) forgive() {
 	c.noteDeclined(0, Declined{})
 }
 
-// noteDeclined notes what came of a row, 0: of all rows, in the view and in what is planned on it.
+// noteDeclined notes how often a row was declined, in the view and in plans; id 0: all rows.
 func (c *Compactor) noteDeclined(id int64, d Declined) {
 	c.h.declined(id, d)
 	c.prospect = prospect{}

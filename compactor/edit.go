@@ -8,9 +8,8 @@ import (
 	"cairn/chat"
 )
 
-// Edits and deletions by people. The store has written them; here they reach the
-// view. What it shows of them in the head, summaries and copies of first messages,
-// is read again before the next request.
+// Edits and deletions by people. The store has written them; here they reach the view. The head's
+// summaries and copies are read again before the next request.
 
 // Changed shows messages as people edited them, without those they deleted, and has the head read
 // again before the next request: it quotes them, and others than the compactor change it on disk,
@@ -25,8 +24,7 @@ func (c *Compactor) Changed(edited []chat.Message, deleted []int64) {
 	c.outdated = true
 }
 
-// Quoting returns the seqs of the verbatim messages that quote one which stands in
-// another conversation.
+// Quoting returns the seqs of the verbatim messages that quote a message of another conversation.
 func (h *History) Quoting() (seqs []int64) {
 	for _, l := range h.lines {
 		if l.Quote != "" {
@@ -36,11 +34,11 @@ func (h *History) Quoting() (seqs []int64) {
 	return seqs
 }
 
-// errOutdated is returned by Request and Undo when the disk does not tell what people
-// have deleted: better no request than one that repeats it.
+// errOutdated is returned by Request and Undo when what people deleted cannot be read from disk:
+// better no request than one that repeats it.
 var errOutdated = errors.New("edits and deletions could not be read")
 
-// reread shows the head as it is after edits and deletions, and reports whether it could.
+// reread loads the head after edits and deletions, and reports whether it could.
 func (c *Compactor) reread(ctx context.Context) bool {
 	if !c.outdated {
 		return true

@@ -7,8 +7,8 @@ import (
 	"cairn/transcript"
 )
 
-// Emergency makes room at once and without a model. Each step stops as soon as
-// used is below goal. What it hides stays on disk, and is summarized later.
+// An emergency makes room immediately, without a model. Each step stops as soon as used is below
+// goal. What it hides stays on disk and is summarized later.
 
 // relieve hides what must be hidden until used is below goal: the oldest prepared summaries
 // are applied, then contexts of earlier turns end if that suffices, the span that a worker is reading, then the oldest turns, then old tool results of the running
@@ -19,7 +19,7 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	before := c.h.cost()
 	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
-	c.tokenDeficit = 0 // what a level demanded is made room for here
+	c.tokenDeficit = 0 // the room that a level demanded is made here
 	if s := c.h.view; c.used(s) >= goal && c.excess(s, goal) < 0 {
 		if c.endContexts(ctx); c.used(c.h.view) < goal {
 			return
@@ -42,7 +42,7 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 		limit /= 2
 		c.h.clearRunning(limit)
 	}
-	if c.used(c.h.view) >= ceiling { // contexts alone: what else there is must stay
+	if c.used(c.h.view) >= ceiling { // enough by itself: the messages stay
 		c.endContexts(ctx)
 	}
 	if s := c.h.view; c.used(s) > window {
@@ -60,8 +60,8 @@ func (c *Compactor) endContexts(ctx context.Context) {
 	}
 }
 
-// newHead makes a new head of what the old one shows: the contexts of earlier turns end
-// with it. If the disk refuses, they end in memory.
+// newHead commits a new head that shows what the old one does, which ends the contexts of earlier
+// turns. If the disk refuses, they end in memory.
 func (c *Compactor) newHead(ctx context.Context) {
 	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.EndContexts(), nil })
 	if c.unwritten = err != nil; c.unwritten {
@@ -101,7 +101,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 		}
 		before, hidden = s, c.placeholder(s, sp)
 		hidden.Trigger = trigger
-		if s.growth(hidden) >= sp.tokens { // it would make no room
+		if s.growth(hidden) >= sp.tokens { // it would free nothing
 			return none, nil
 		}
 		return stored.Truncate([]Compaction{hidden}, lastResult(s.lines, s.stored)), nil
@@ -117,7 +117,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 	c.told(ctx, hidden, used)
 }
 
-// placeholderOver is a placeholder that hides lines.
+// placeholderOver returns a placeholder that hides lines.
 func placeholderOver(lines []line) Compaction {
 	first, last := lines[0], lines[len(lines)-1]
 	m := Compaction{
@@ -125,7 +125,7 @@ func placeholderOver(lines []line) Compaction {
 		Span: Span{From: first.Seq, To: last.Seq}, FromTime: first.Time, ToTime: last.Time,
 	}
 	for _, l := range lines {
-		if l.Role != "" { // else it was deleted, and its place is left
+		if l.Role != "" { // otherwise it was deleted, and only its place is left
 			m.Messages++
 		}
 	}
@@ -133,7 +133,7 @@ func placeholderOver(lines []line) Compaction {
 	return m
 }
 
-// placeholder makes the placeholder over a span, merged with the placeholders next to it.
+// placeholder returns the placeholder over a span, merged with adjacent placeholders.
 func (c *Compactor) placeholder(s view, sp span) Compaction {
 	m := placeholderOver(sp.lines)
 	m.From, m.To, m.AwaitsModel = sp.from, sp.to, s.spoken && c.hasModel(c.o.Policy())
@@ -142,7 +142,7 @@ func (c *Compactor) placeholder(s view, sp span) Compaction {
 	return m
 }
 
-// growth is by how many tokens a placeholder makes the head larger.
+// growth returns by how many tokens a placeholder grows the head.
 func (s view) growth(placeholder Compaction) int {
 	grown := stackCost(insert(s.head.Stack, placeholder)) - stackCost(s.head.Stack)
 	if s.headCost == 0 {
@@ -151,7 +151,7 @@ func (s view) growth(placeholder Compaction) int {
 	return grown
 }
 
-// without is what of a span stands behind no row.
+// without returns the parts of a span that no row covers.
 func (sp span) without(stack []Compaction) span {
 	lines := without(sp.lines, stack)
 	if len(lines) == len(sp.lines) || len(lines) == 0 {
@@ -175,7 +175,7 @@ func without(lines []line, stack []Compaction) []line {
 	return left
 }
 
-// told reports an emergency that has taken effect.
+// told emits the event of an emergency that has taken effect.
 func (c *Compactor) told(ctx context.Context, placeholder Compaction, before int) {
 	s := c.h.view
 	for _, row := range s.head.Stack {
@@ -193,8 +193,8 @@ func (c *Compactor) told(ctx context.Context, placeholder Compaction, before int
 	c.notify(e)
 }
 
-// flush writes what an emergency could hide in memory only, and the end of contexts that
-// the disk has still.
+// flush writes what an emergency could only hide in memory, and the end of contexts that are still
+// on disk.
 func (c *Compactor) flush(ctx context.Context) {
 	if c.unwritten {
 		c.newHead(ctx)
@@ -219,9 +219,9 @@ func (c *Compactor) flush(ctx context.Context) {
 	})
 }
 
-// clearBatch clears old tool results when that frees a quarter of the window at
-// once: more often would throw away the provider's prompt cache for little. What the
-// running turn had to clear stays so.
+// clearBatch clears old tool results if that frees a quarter of the window: more often would
+// invalidate the provider's prompt cache for little. What the running turn had to clear stays
+// cleared.
 func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 	if c.h.clearsTo(p, c.budget()/4) == 0 {
 		return
@@ -232,7 +232,7 @@ func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 	})
 }
 
-// clearsTo is up to where results are to be cleared if that frees at least want tokens; 0: they are not.
+// clearsTo returns the seq up to which to clear results if that frees at least want tokens; else 0.
 func (s view) clearsTo(p Policy, want int) int64 {
 	if s.resultTo <= s.head.ClearedTo {
 		return 0
@@ -260,7 +260,7 @@ func mayFree(lines []line, clearedTo int64, p Policy, want int) bool {
 	return total >= want
 }
 
-// warnOnce says, once per incident, that nothing could be hidden.
+// warnOnce logs once per incident that nothing could be hidden.
 func (c *Compactor) warnOnce(used, window int) {
 	warned := c.warned
 	c.warned = used >= window

@@ -12,9 +12,9 @@ import (
 // EventState says what happened to a compaction.
 type EventState string
 
-// The states an event tells of.
+// The states of an event.
 const (
-	EventScheduled EventState = "scheduled" // what somebody wants begins when what is running has ended
+	EventScheduled EventState = "scheduled" // a requested compaction starts when the running one has ended
 	EventStarted   EventState = "started"
 	EventPrepared  EventState = "prepared"
 	EventApplied   EventState = "applied"
@@ -23,16 +23,16 @@ const (
 	EventUndone    EventState = "undone"
 )
 
-// EventStates are all of them.
+// EventStates lists all states.
 var EventStates = []EventState{EventScheduled, EventStarted, EventPrepared, EventApplied, EventFailed, EventNoop, EventUndone}
 
-// Triggers are all that an event can have.
+// Triggers lists all triggers of events.
 var Triggers = []Trigger{OnBackground, OnAggressive, OnEmergency, OnManual, OnSelf, OnReactive, OnRepair, OnRollup, OnPrepare, OnNew}
 
-// Event tells of one step of a compaction. The same value goes to the log, to the
-// callbacks, to the connectors, to --json and to /context.
+// Event is one step of a compaction. The same value goes to the log, callbacks, connectors, --json
+// and /context.
 type Event struct {
-	ID           int64      `json:"id"` // the row; 0: there is none
+	ID           int64      `json:"id"` // the row; 0: none
 	State        EventState `json:"state"`
 	Trigger      Trigger    `json:"trigger"`
 	Kind         Kind       `json:"kind"`
@@ -51,7 +51,7 @@ type Event struct {
 	Set []Compaction `json:"-"`
 }
 
-// attrs are a job's, for those who observe its making.
+// attrs returns a job's attributes for traces.
 func (j *job) attrs() []slog.Attr {
 	return []slog.Attr{
 		slog.Int64("id", j.row.ID), slog.String("trigger", string(j.row.Trigger)), slog.String("kind", string(j.row.Kind)),
@@ -59,8 +59,7 @@ func (j *job) attrs() []slog.Attr {
 	}
 }
 
-// LogValue is the event as a log holds it: all of it but the summary, for what people
-// said does not belong there.
+// LogValue returns the event for the log, without the summary: people's words do not belong there.
 func (e Event) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.Int64("id", e.ID), slog.String("state", string(e.State)), slog.String("trigger", string(e.Trigger)),
@@ -70,16 +69,16 @@ func (e Event) LogValue() slog.Value {
 	)
 }
 
-// Hooks: who may forbid a piece of work before it begins, and who is told afterwards.
+// Callbacks: Before may forbid a piece of work, and After gets the result.
 
-// Proposal is a piece of work that is about to begin.
+// Proposal is a piece of work that is about to start.
 type Proposal struct {
 	Event         // EventStarted, with ID 0; BeforeTokens is what is used now
-	Tokens int    // estimated, of what is to be replaced; 0: it has to be read first, as for a repair
-	Focus  string // what the summary shall keep, by the policy or by who asks for it; "": nothing special
+	Tokens int    // estimated tokens of what is replaced; 0: unknown before reading, as for a repair
+	Focus  string // what the summary should keep, by policy or request; "": nothing special
 }
 
-// veto is what Before said about the jobs of one trigger.
+// veto is Before's refusal of the jobs of one trigger.
 type veto struct {
 	reason string
 	until  time.Time
@@ -87,20 +86,20 @@ type veto struct {
 
 func (v veto) of(t Trigger) string { return fmt.Sprintf("%s was forbidden: %s", t, v.reason) }
 
-// minVeto is how long a veto holds at least: a hook is not asked at each message.
+// minVeto is the shortest time that a veto holds, so that a hook is not called at each message.
 const minVeto = time.Minute
 
-// propose returns a function that has Before decide about what is going to begin.
+// propose returns a function that asks Before about work that is about to start.
 func (c *Compactor) propose(w *work) func() (focus string, veto error) {
 	p := Proposal{Event: w.event(EventStarted), Tokens: w.tokens, Focus: w.row.Focus}
 	p.BeforeTokens = c.used(c.h.view)
 	return func() (focus string, veto error) {
-		defer c.contain("before") // one that panics has forbidden nothing
+		defer c.contain("before") // a panic forbids nothing
 		return c.o.Before(w.ctx, p)
 	}
 }
 
-// forbidden tells of a veto, which holds for a while.
+// forbidden reports a veto, which holds for a while.
 func (c *Compactor) forbidden(j *job, reason error) {
 	if j.row.Trigger != OnManual { // people may ask again
 		rest := max(time.Duration(j.policy.Cooldown), minVeto)
@@ -121,7 +120,7 @@ func (c *Compactor) rests(t Trigger, now time.Time) bool {
 	return now.Before(c.vetoes[t].until)
 }
 
-// vetoed says what waits because of a veto; "" if nothing does.
+// vetoed says which work waits because of a veto; "" if none.
 func vetoed(vetoes map[Trigger]veto, now time.Time) string {
 	for _, t := range slices.Sorted(maps.Keys(vetoes)) {
 		if now.Before(vetoes[t].until) {
@@ -131,7 +130,7 @@ func vetoed(vetoes map[Trigger]veto, now time.Time) string {
 	return ""
 }
 
-// contain keeps a panic of a callback from anything but itself.
+// contain recovers a panic of a callback.
 func (c *Compactor) contain(hook string) {
 	if p := recover(); p != nil {
 		c.o.Log.Error("callback_panicked", "callback", hook, "panic", p, "stack", string(debug.Stack()))

@@ -13,13 +13,13 @@ import (
 // Meaning is what a setting means for a window, in tokens.
 type Meaning struct {
 	Key    string `json:"key"`    // of the policy, or of what it is made with: context_window, max_output_tokens, instructions
-	Value  string `json:"value"`  // as settings write it
+	Value  string `json:"value"`  // in the syntax of the settings
 	Tokens int    `json:"tokens"` // with what limits it
 	Means  string `json:"means"`
-	Moves  string `json:"moves,omitempty"` // what changing it moves too
+	Moves  string `json:"moves,omitempty"` // what else changes with it
 }
 
-// Explain says what the settings mean for a window, the largest first.
+// Explain says what the settings mean for a window, largest first.
 func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) []Meaning {
 	given := p
 	p = p.At(window)
@@ -57,7 +57,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 	return all
 }
 
-// newest says what stays of the newest messages.
+// newest says how much of the newest messages stays.
 func (p Policy) newest() string {
 	if p.KeepLastTurns > 0 {
 		return fmt.Sprintf("%d messages (keep_last_n) and %d turns (keep_last_turns)", p.KeepLastN, p.KeepLastTurns)

@@ -16,7 +16,7 @@ import (
 
 // A compaction that failed: what is reported and logged, and when the next one is tried.
 
-// fail reports a job that came to nothing.
+// fail reports a job that failed.
 func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	stopped := c.ctx.Err() != nil || c.draining && j.mayWait()
 	if !stopped {
@@ -35,7 +35,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	c.overJob(j, e)
 }
 
-// overJob notifies those who wait for the end of a job, unless they know by now.
+// overJob notifies those who wait for a job to end, once.
 func (c *Compactor) overJob(j *job, e Event) {
 	told := j.ended
 	if j.row.ID != 0 {
@@ -80,8 +80,8 @@ func (c *Compactor) worked(j *job) {
 	}
 }
 
-// apart reports whether the worker's model is not the one that turns ask: then turns do not
-// know when its server is down, and all conversations that need it are one incident.
+// apart reports whether the worker's model is not the one that turns use. Then turns do not notice
+// when its server is down, and all conversations that need it share one incident.
 func (c *Compactor) apart() bool { return c.learntOf(c.o.Worker) != c.learnt() }
 
 // failed makes the next try wait. A row that cannot be repaired, because of
@@ -92,7 +92,7 @@ func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error)
 	case j.repairs == 0 && j.extractive:
 		c.backoff.stoodIn(now)
 	case !j.extractive && wontSummarize(err):
-		return // what was declined waits by itself
+		return // declined spans have their own backoff
 	case j.repairs == 0 || down:
 		c.backoff.failed(now)
 	}
@@ -107,7 +107,7 @@ func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error)
 	})
 }
 
-// jobError is the failure of a job whose row is known.
+// jobError is the failure of a job with a row.
 type jobError struct {
 	id  int64
 	err error
@@ -116,7 +116,7 @@ type jobError struct {
 func (u *jobError) Error() string { return u.err.Error() }
 func (u *jobError) Unwrap() error { return u.err }
 
-// inWords is a failure as people may read it: what happened, without internals.
+// inWords explains a failure to people, without internals.
 func inWords(err error) string {
 	switch {
 	case errors.Is(err, ErrSpent):
@@ -147,17 +147,16 @@ func (c *Compactor) guarded(ctx context.Context, summarize func(context.Context)
 	return summarize(ctx)
 }
 
-// backoff says when automatic jobs may run, by what failed and what freed nothing.
+// backoff says when automatic jobs may run, after failures and compactions that freed nothing.
 type backoff struct {
 	failures    int       // in a row
-	retryAt     time.Time // before it no model is tried again
-	standInAt   time.Time // before it nobody stands in for the model: that failed too
-	useless     int       // applied compactions in a row that freed next to nothing
+	retryAt     time.Time // no model is tried before this time
+	standInAt   time.Time // the extractive summarizer is not tried before this time
+	useless     int       // consecutive applied compactions that freed next to nothing
 	pausedUntil time.Time
 }
 
-// retryPause is how long the next try waits after so many failures: 1, 2, 4, … up to
-// 30 minutes.
+// retryPause returns how long to wait after so many failures: 1, 2, 4, … up to 30 minutes.
 func retryPause(failures int) time.Duration {
 	return min(time.Minute<<min(failures-1, 10), 30*time.Minute)
 }
@@ -167,8 +166,8 @@ func (p *backoff) failed(now time.Time) {
 	p.retryAt = now.Add(retryPause(p.failures))
 }
 
-// stoodIn notes that the extractive summarizer failed, which needs no model: so it was
-// the disk, and that must not be tried without end.
+// stoodIn notes a failure of the extractive summarizer. It needs no model, so the disk failed,
+// which must not be retried endlessly.
 func (p *backoff) stoodIn(now time.Time) {
 	p.failed(now)
 	p.standInAt = p.retryAt

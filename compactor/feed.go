@@ -2,7 +2,7 @@ package compactor
 
 import "cairn/chat"
 
-// feedBatch is how many messages are written in one transaction at most.
+// feedBatch is the most messages that one transaction writes.
 const feedBatch = 200
 
 // Feed adds messages of the past, which nobody answers, to a conversation, in batches that
@@ -10,7 +10,7 @@ const feedBatch = 200
 // has its place.
 type Feed[M any] struct {
 	Engine *Compactor
-	Window func() int                        // asked once a message
+	Window func() int                        // called for each message
 	Most   func() int                        // estimated tokens a message takes at most
 	Write  func([]M) ([]chat.Message, error) // stores a batch, and returns what of it is new
 	Settle func() error                      // checks the window, and waits until nothing is due
@@ -19,7 +19,7 @@ type Feed[M any] struct {
 	tokens int // of the batch
 }
 
-// Add adds a message that costs so many tokens, if it is shown whole.
+// Add adds a message that costs tokens when shown in full.
 func (f *Feed[M]) Add(m M, tokens int) error {
 	window := f.Window()
 	tokens = min(tokens, f.Most())
@@ -43,7 +43,7 @@ func (f *Feed[M]) Add(m M, tokens int) error {
 	return nil
 }
 
-// Flush writes what waits for its batch to be full.
+// Flush writes the current batch.
 func (f *Feed[M]) Flush() error {
 	added, err := f.Write(f.batch)
 	if err != nil {

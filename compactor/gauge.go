@@ -16,18 +16,18 @@ import (
 // that was counted is another one now, used is an estimate of the whole. Both are
 // corrected by the model's factor.
 
-// asked is what a request showed.
+// asked describes what a request showed.
 type asked struct {
 	revision int
 	estimate int // tokens
-	counted  int // tokens, by the provider; 0: it did not say
+	counted  int // tokens, as the provider counted; 0: it did not report any
 	context  int // tokens of the turn context
 	pictures int // how many of them are pictures'
 	reserve  int // for the reply
 	spare    int // of the window
 }
 
-// used is what the next request costs, the reply's reserve included.
+// used returns what the next request costs, including the reply's reserve.
 func (c *Compactor) used(s view) int {
 	return c.prompt(s) + Reserve(c.o.MaxOutput, c.o.Window())
 }
@@ -46,8 +46,8 @@ func (c *Compactor) prompt(s view) int {
 	return c.real(estimate)
 }
 
-// doubt is by how many tokens the prompt may be larger than prompt says: of what no
-// provider has counted, an eighth.
+// doubt returns by how many tokens the prompt may exceed the estimate: an eighth of what no
+// provider has counted.
 func (c *Compactor) doubt(s view) int {
 	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/doubtShare + leastDoubt
 }
@@ -57,13 +57,13 @@ const (
 	leastDoubt = 64 // tokens, for short texts
 )
 
-// excess is how many estimated tokens must leave for used to be at goal. Whatever
-// leaves takes the anchor and the contexts of earlier turns with it.
+// excess returns how many estimated tokens must leave to bring used down to goal. Removing anything
+// also drops the anchor and the contexts of earlier turns.
 func (c *Compactor) excess(s view, goal int) int {
 	return c.frame() + s.withNewHead().cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
 }
 
-// frame is the estimate of the system prompt and the tools.
+// frame estimates the system prompt and the tools.
 func (c *Compactor) frame() int {
 	if c.learnt().Facts().RefusesTools {
 		return c.systemCost
@@ -86,7 +86,7 @@ func (c *Compactor) learnt() *llm.Learnt {
 	return c.o.Learnt()
 }
 
-// learntOf is what is known of the worker's model, or of the fallback.
+// learntOf returns what is known about the worker's model, or about the fallback.
 func (c *Compactor) learntOf(model llm.Model) *llm.Learnt {
 	if model == c.o.Fallback {
 		return llm.LearntOf(model, &c.ownFallback)
@@ -98,7 +98,7 @@ func (c *Compactor) learntOf(model llm.Model) *llm.Learnt {
 // shares of the window that single parts may take are shares of this.
 func (c *Compactor) budget() int { return c.o.Window() * 100 / c.learnt().Scale() }
 
-// ask notes what the request shows that is made of s.
+// ask notes what the request rendered from s shows.
 func (c *Compactor) ask(s view) {
 	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.doubt(s)}
 	if c.h.contextRuns {
@@ -117,7 +117,7 @@ func (c *Compactor) Reported(u llm.Usage) {
 	words := c.asked.estimate - c.asked.pictures
 	prompt := u.Prompt
 	if prompt*leastPart < words {
-		prompt += u.Cached + u.Written // of the few providers that report it apart
+		prompt += u.Cached + u.Written // few providers report it separately
 	}
 	if prompt <= 0 || prompt*leastPart < words {
 		return
@@ -179,7 +179,7 @@ func (h *History) changed() {
 	h.anchor = Count{}
 }
 
-// Gauge is how full a conversation's window is.
+// Gauge says how full a conversation's window is, and of what.
 type Gauge struct {
 	Used, Window int // tokens; used counts the prompt of the next request and the reply's reserve
 	Frame        int // of Used: system prompt and tools
@@ -192,19 +192,20 @@ type Gauge struct {
 	InPart       int // of Lines: messages that are too long and shown in part, without tool results
 	Stack        []Compaction
 	Past         Past
-	Prepared     []Compaction // made ahead, not shown yet
-	Next         Trigger      // the level that is reached next
-	NextAt       int          // at so many tokens used; 0: emergency is reached
-	Running      *Event       // what a worker is at; nil: nothing
+	Prepared     []Compaction // prepared, not applied yet
+	Next         Trigger      // the next level
+	NextAt       int          // tokens used at which it is reached; 0: emergency is reached
+	Running      *Event       // what a worker is doing; nil: nothing
 	Scheduled    bool         // a request is queued; it begins when that has ended
 	Last         Event        // the last thing that happened; its State is empty if nothing has
 	Failed       Event        // the last failure that no compaction has followed; its State is empty if there is none
 	BackingOff   bool         // a level is reached that waits only because the last attempt failed
-	Paused       string       // why automatic compaction rests just now; empty: it does not
+	Paused       string       // why automatic compaction is paused; empty: it is not
 	Policy       Policy
 }
 
-// Reading returns the gauge as it is now, to be read in any goroutine, at any time.
+// Reading returns a function that returns the current gauge. It may be called in any goroutine, at
+// any time.
 func (c *Compactor) Reading() func() Gauge {
 	s, backoff, vetoes, undoLifted := c.h.view, c.backoff, maps.Clone(c.vetoes), c.undoLifted
 	_, ready := c.summarizer(c.policy(), s, c.o.Now())
@@ -242,7 +243,7 @@ func (c *Compactor) Usage() (used, head, verbatim int) {
 	return prompt + Reserve(c.o.MaxOutput, c.o.Window()), head, prompt - share(frame) - head
 }
 
-// measure adds to a gauge what a view costs.
+// measure adds the costs of a view to a gauge.
 func (c *Compactor) measure(s view, g Gauge) Gauge {
 	window := c.o.Window()
 	prompt, frame := c.prompt(s), c.frame()

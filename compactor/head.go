@@ -11,7 +11,7 @@ import (
 	"cairn/transcript"
 )
 
-// The head: what stands above the verbatim messages.
+// The head: everything above the verbatim messages.
 
 func covered(stack []Compaction, seq int64) bool {
 	for _, c := range stack {
@@ -22,7 +22,7 @@ func covered(stack []Compaction, seq int64) bool {
 	return false
 }
 
-// What package transcript knows, in the words of this package.
+// Types of package transcript, under the names of this package.
 type (
 	Compaction = transcript.Summary
 	Kind       = transcript.Kind
@@ -66,12 +66,12 @@ const (
 	MaxLevel = transcript.MaxLevel
 )
 
-// Head is what stands above the verbatim messages, as the store last committed it.
+// Head is everything above the verbatim messages, as last committed.
 type Head struct {
 	Version   int64        // raised by every change of the head, in its transaction
 	Stack     []Compaction // the applied rows of the session, by From
 	ClearedTo int64        // tool results up to this seq are shown cleared or shortened; 0: none
-	Pins      []Pin        // what people pinned, in the order in which they did
+	Pins      []Pin        // pinned messages, in the order of pinning
 
 	Start     int64       // the first seq of the session
 	Earlier   []Session   // oldest first: those that may be shown, and of older ones those that need work
@@ -82,13 +82,13 @@ type Head struct {
 	SparedFrom, SparedTo int64
 }
 
-// Spares reports whether some of [from, to] is to be left alone.
+// Spares reports whether part of [from, to] must be left alone.
 func (h Head) Spares(from, to int64) bool { return from <= h.SparedTo && h.SparedFrom <= to }
 
-// Pin is a message that somebody wants to be in sight.
+// Pin is a message that people want to keep in the prompt.
 type Pin struct {
 	chat.Message
-	Earlier bool   // it stands before the session: it is in sight through its copy alone
+	Earlier bool   // it is from before the session, and only its copy is visible
 	By      string // who pinned it
 	At      time.Time
 }
@@ -99,10 +99,11 @@ type Pin struct {
 // duplicate is a copy for the head.
 type duplicate struct {
 	line
-	earlier bool // the original stands before the session, where nothing is verbatim
+	earlier bool // the original is from before the session, where nothing is verbatim
 }
 
-// leastCopy is the least a copy is clipped to, in tokens: less of a message says nothing.
+// leastCopy is the smallest size that a copy is clipped to, in tokens: less of a message says
+// nothing.
 const leastCopy = 40
 
 // duplicates makes the copies, by seq. Together they cost at most their budget:
@@ -157,10 +158,10 @@ func copyOf(m chat.Message, most int) line {
 
 func wholeCopy(m chat.Message) int { return copyOf(m, math.MaxInt).tokens }
 
-// PinCost is what a pin's copy costs.
+// PinCost says what a pin's copy costs.
 type PinCost struct {
-	Shown int // in the head, in tokens; 0: it does not fit
-	Whole int // if nothing were left out
+	Shown int // tokens in the head; 0: it does not fit
+	Whole int // tokens without clipping
 }
 
 // PinCosts returns what the copies of pins cost, in their order, where they share so many tokens

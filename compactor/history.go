@@ -8,8 +8,8 @@ import (
 	"cairn/llm"
 )
 
-// History holds what a conversation's prompt is made of. It belongs to the goroutine that
-// owns the conversation.
+// History holds the parts of a conversation's prompt. It belongs to the goroutine that owns the
+// conversation.
 type History struct {
 	view
 	first       []chat.Message // first addressed messages of the session
@@ -21,30 +21,30 @@ type History struct {
 	squeezed    bool  // the running turn's results are clipped below the shape's bound
 }
 
-// view is what is shown. A copy stays as it is: no element of a slice is ever overwritten.
+// view is what is shown. Copies are snapshots: no element of a slice is ever overwritten.
 type view struct {
 	head        Head
 	headText    string
 	headCost    int
-	past        past   // what the head shows of the time before the session
+	past        past   // what the head shows from before the session
 	lines       []line // verbatim, by seq
 	lineCost    int
 	hidden      []line        // behind a placeholder in memory alone, because the disk refused to write it
 	open        int64         // turn not answered yet, spared from every span; 0: none
 	contexts    []turnContext // by seq
 	contextCost int
-	stored      int64 // messages up to this seq are on disk
+	stored      int64 // up to this seq messages are on disk
 	clearedTo   int64 // as shown: may run ahead of the head's in the running turn
 	resultTo    int64 // no tool result has a larger seq
-	spoken      bool  // somebody addressed the bot since a summary was applied
-	question    int64 // the newest message addressed to the bot that is known of; 0: none
+	spoken      bool  // the bot was addressed since a summary was applied
+	question    int64 // the newest known message addressed to the bot; 0: none
 	shape       shape
 	revision    int          // raised by what changes a part that was there; an append does not
 	anchor      Count        // what the provider counted of this revision
-	inWork      []Compaction // what others are making just now; no fold takes it in
+	inWork      []Compaction // rows in the making; no fold includes them
 }
 
-// cost is what head, messages and contexts cost, in tokens.
+// cost returns the tokens of head, messages and contexts.
 func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost }
 
 func newHistory(state State, sh shape) *History {
@@ -143,18 +143,17 @@ func (h *History) Answered() {
 	}
 }
 
-// quiet notes that a summary was applied: from here on somebody must speak to the bot
-// before anything is paid for again.
+// quiet notes that a summary was applied: nothing is paid for again until the bot is addressed.
 func (h *History) quiet() {
 	h.spoken = h.open != 0
 }
 
-// Stored tells that everything appended so far is on disk.
+// Stored notes that everything appended so far is on disk.
 func (h *History) Stored() {
 	h.stored = h.next - 1
 }
 
-// Truncate forgets the messages from seq on: a turn failed before it was written.
+// Truncate drops the messages from seq on: a turn failed before it was written.
 func (h *History) Truncate(seq int64) {
 	n, _ := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return int(l.Seq - seq) })
 	if n < len(h.lines) {
@@ -163,7 +162,7 @@ func (h *History) Truncate(seq int64) {
 	for _, l := range h.lines[n:] {
 		h.lineCost -= l.tokens
 	}
-	h.lines = slices.Clip(h.lines[:n]) // the next append copies: snapshots keep theirs
+	h.lines = slices.Clip(h.lines[:n]) // the next append copies, so snapshots are safe
 	h.next = min(h.next, seq)
 	h.dropContexts(func(c Context) bool { return c.Seq >= seq }) // their messages are gone
 	cleared := h.clearedTo > h.head.ClearedTo
@@ -194,7 +193,7 @@ func (h *History) swap(head Head) (before, after view, taken bool) {
 	return before, h.view, true
 }
 
-// hide covers lines in memory alone: the disk refuses to write the placeholder.
+// hide covers lines in memory only, because the disk refuses to write the placeholder.
 func (h *History) hide(lines []line) {
 	h.hidden = slices.Concat(h.hidden, lines)
 	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one placeholder

@@ -112,7 +112,7 @@ type State struct {
 	Prepared []Compaction   // rows that were stored but were not applied, oldest first
 	Next     int64          // the seq the next message will get
 	Open     int64          // the turn still to be answered; 0: none
-	Spoken   bool           // somebody addressed the bot since a summary was applied
+	Spoken   bool           // the bot was addressed since a summary was applied
 	Count    Count          // the last one, if the head is still the one it was made of
 	Contexts []Context      // turn contexts that are still shown, by seq
 }

@@ -150,7 +150,7 @@ func (h Head) with(row Compaction) Head {
 	return h
 }
 
-// stackCost is what counts in the stack's budget, in tokens.
+// stackCost returns what counts against the stack's budget, in tokens.
 func (h Head) stackCost(sh shape) int { return stackCost(h.Stack) + h.past(sh).tokens }
 
 // foldable are the rows of an earlier session that are to be folded next, the
