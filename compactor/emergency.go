@@ -42,7 +42,7 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 		limit /= 2
 		c.h.clearRunning(limit)
 	}
-	if c.used(c.h.view) >= ceiling { // enough by itself: the messages stay
+	if c.used(c.h.view) >= ceiling { // only contexts are left to drop: the rest must stay
 		c.endContexts(ctx)
 	}
 	if s := c.h.view; c.used(s) > window {
