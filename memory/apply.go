@@ -1,4 +1,4 @@
-// What package transcript decided is committed, unless what is stored has changed since.
+// Commits a change that package transcript computed, unless the stored state has changed since.
 
 package memory
 
@@ -64,7 +64,8 @@ func (c *Conversation) current(tx *transaction, s *transcript.State, change tran
 	return nil
 }
 
-// Ended returns those of the rows, which were prepared, that are prepared no longer, as they are now.
+// Ended returns those of the once prepared rows that are no longer prepared, in their current
+// state.
 func (cs Compactions) Ended(ctx context.Context, rows []int64) (ended []compactor.Compaction, err error) {
 	err = cs.c.view(ctx, "look for summaries that are prepared no longer", func(tx *transaction) error {
 		if ended, err = cs.c.withIDs(tx, rows); err == nil {
@@ -90,7 +91,7 @@ func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) (f
 	return found, err
 }
 
-// withIDs reads the rows with some ids. ErrNotFound: one is none of this conversation.
+// withIDs reads the rows with these ids. ErrNotFound: one of them is not in this conversation.
 func (c *Conversation) withIDs(tx *transaction, ids []int64) (rows []compactor.Compaction, err error) {
 	for _, id := range ids {
 		row, err := c.compaction(tx, id)

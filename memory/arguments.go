@@ -1,6 +1,6 @@
-// Arguments: what a model sends to memory_save. Small models keep to no schema, and a
-// memory is worth more than its form, so each field is read in every form whose meaning is
-// plain. Of anything else the model hears what to send instead.
+// Arguments that a model sends to memory_save. Small models do not follow the schema, and a memory
+// is worth more than its form, so each field is accepted in every form with a clear meaning. For
+// anything else the error says what to send instead.
 
 package memory
 
@@ -44,8 +44,8 @@ func readDraft(arguments json.RawMessage) (draft, error) {
 	return d, errors.Join(wrong...)
 }
 
-// textOf returns the first of the named fields that is there, as text: a number as it is
-// written, a list of one as what is in it. Missing fields and null are "".
+// textOf returns the first of the named fields that exists, as text: a number as written, a list of
+// one element as that element. Missing fields and null are "".
 func textOf(a map[string]json.RawMessage, names ...string) (string, error) {
 	for _, name := range names {
 		raw, found := a[name]
@@ -69,14 +69,14 @@ func textOf(a map[string]json.RawMessage, names ...string) (string, error) {
 	return "", nil
 }
 
-// otherKinds are what models call kinds of memory.
+// otherKinds maps other words for kinds of memory, as models use them.
 var otherKinds = map[string]string{
 	"person": "identity", "profile": "identity", "plan": "goal", "intention": "goal", "choice": "decision",
 	"task": "todo", "commitment": "todo", "promise": "todo", "reminder": "todo", "like": "preference", "information": "fact",
 }
 
-// kindOf reads a kind: "Decision", "preferences", "to-do", "fact (work)", "task". A memory
-// without a kind is a fact. What is none of these stays as it is, for the check.
+// kindOf reads a kind: "Decision", "preferences", "to-do", "fact (work)", "task". A memory without
+// a kind is a fact. Anything else is returned unchanged, for the check to refuse.
 func kindOf(a map[string]json.RawMessage) (string, error) {
 	written, err := textOf(a, "kind", "type", "category")
 	if err != nil {
@@ -104,8 +104,8 @@ func kindOf(a map[string]json.RawMessage) (string, error) {
 
 var importanceWords = map[string]float64{"low": 0.3, "medium": 0.5, "moderate": 0.5, "normal": 0.5, "high": 0.8, "very high": 0.9, "critical": 1}
 
-// importanceOf reads 0.8, "0.8", 8 (of ten), "8/10", 80 (of a hundred), "80%" and "high". 0
-// stands for what its kind is worth.
+// importanceOf reads 0.8, "0.8", 8 (of ten), "8/10", 80 (of a hundred), "80%" and "high". 0 means
+// the default of the kind.
 func importanceOf(a map[string]json.RawMessage) (float64, error) {
 	written, err := textOf(a, "importance")
 	text := strings.ToLower(strings.TrimSpace(written))
@@ -186,7 +186,7 @@ func messagesOf(a map[string]json.RawMessage) (seqs []int64, err error) {
 	return seqs, nil
 }
 
-// supersededBy reads the id of the memory that a draft takes the place of; 0: none.
+// supersededBy reads the id of the memory that a draft supersedes; 0: none.
 func supersededBy(a map[string]json.RawMessage) (int64, error) {
 	written, err := textOf(a, "supersedes")
 	text := strings.ToLower(strings.TrimSpace(written))
@@ -200,5 +200,5 @@ func supersededBy(a map[string]json.RawMessage) (int64, error) {
 	return max(id, 0), nil
 }
 
-// selfWords are what models call whoever said what a memory comes from.
+// selfWords are words that models use for the speaker of a memory's messages.
 var selfWords = []string{"user", "the user", "speaker", "the speaker", "author", "the author", "me", "i", "myself", "self"}

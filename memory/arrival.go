@@ -1,4 +1,4 @@
-// Arrivals: how long ago a message came that waits, whatever the clock was set to since.
+// Arrivals: how long a message has been waiting, even if the clock was changed.
 
 package memory
 
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// arrivals are when the messages came that this process delivered and that still wait, by
-// their row of the inbox. These times tell how much later it is even where somebody, or a
-// time server, has set the clock between; those on disk cannot.
+// arrivals holds when the waiting messages of this process were delivered, by their row of the
+// inbox. These times have a monotonic clock, so they stay right when the clock is set; those on
+// disk do not.
 type arrivals struct {
 	mu sync.Mutex // guards at
 	at map[int64]time.Time
@@ -34,8 +34,8 @@ func (a *arrivals) forget(rows []int64) {
 	}
 }
 
-// since reports whether the message of the row came at a time or later. Of one that an
-// earlier process delivered only what its clock said, received, is known.
+// since reports whether the message of the row arrived at t or later. For one that an earlier
+// process delivered, only received, its wall clock time, is known.
 func (a *arrivals) since(row, received int64, then time.Time) bool {
 	a.mu.Lock()
 	came, known := a.at[row]

@@ -1,4 +1,4 @@
-// The past: what was said before the bot came, as context that nobody answers.
+// The past: messages from before the bot came, as context that is not answered.
 
 package memory
 
@@ -9,9 +9,9 @@ import (
 	"cairn/llm"
 )
 
-// Import adds messages of the past, which nobody answers, behind those that are
-// there, and returns those that were new. It is one transaction, so it takes a
-// batch at a time. ErrLive: people have talked to the bot here.
+// Import appends messages of the past, which are not answered, and returns those that were new. It
+// is one transaction, so callers pass a batch at a time. ErrLive: people have talked to the bot
+// here.
 func (h Past) Import(ctx context.Context, past []Inbound) (added []chat.Message, err error) {
 	err = h.c.update(ctx, "import messages", func(tx *transaction) error {
 		added, err = h.c.imports(tx, past)
@@ -38,9 +38,9 @@ func (c *Conversation) imports(tx *transaction, past []Inbound) ([]chat.Message,
 	return added, err
 }
 
-// ReadBack reports whether what was said before the bot came has been read, or is
-// not wanted. first is the platform id of the oldest message that waits for an
-// answer, before which to read; empty: none does.
+// ReadBack reports whether the messages from before the bot came have been read, or are not wanted.
+// first is the platform id of the oldest message that waits for an answer, before which to read;
+// empty: none waits.
 func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
 	err = h.c.view(ctx, "look what was read back", func(tx *transaction) error {
 		return tx.QueryRow(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND addressed ORDER BY id LIMIT 1), '')
@@ -49,9 +49,9 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 	return done, first, err
 }
 
-// Backfill writes what was said before the bot was addressed, oldest first, as
-// turns that nobody answers, and returns those that were new. It notes that the
-// past has been read. What waits in the inbox stays there.
+// Backfill writes messages from before the bot was addressed, oldest first, as turns that are not
+// answered, and returns those that were new. It notes that the past has been read. Waiting messages
+// stay in the inbox.
 func (h Past) Backfill(ctx context.Context, said []Inbound) (added []chat.Message, err error) {
 	err = h.c.update(ctx, "write earlier messages", func(tx *transaction) error {
 		if added, err = h.c.writePast(tx, said); err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Copied tells what a copy of the database holds.
+// Copied describes the content of a copy of the database.
 type Copied struct {
 	Bytes         int64 `json:"bytes"`
 	Version       int   `json:"version"` // of the schema
@@ -23,15 +23,14 @@ type Copied struct {
 	Memories      int   `json:"memories"`
 }
 
-// Backup writes a copy of the database, as it is at one moment, to a new file that
-// only its owner may read, and checks it. The bot may run and write meanwhile; it
-// waits for nothing. The file appears whole or not at all. fs.ErrExist: there is a
-// file of that name, which is left alone.
+// Backup writes a consistent copy of the database to a new file that only its owner may read, and
+// checks it. The bot may run and write in the meantime without waiting. The file appears complete
+// or not at all. fs.ErrExist: a file of that name exists and is left alone.
 func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
 	return u.store.backup(ctx, path, backupFolder)
 }
 
-// backupFolder is how the name of the folder begins in which SQLite writes a backup.
+// backupFolder is the prefix of the folder in which SQLite writes a backup.
 const backupFolder = ".cairn-backup-"
 
 // backup makes the copy in a folder whose name begins with folder, beside path.
@@ -39,8 +38,8 @@ func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err 
 	if _, err := os.Lstat(path); err == nil {
 		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
 	}
-	// SQLite wants to make the file itself, and makes it readable to all: it does so in
-	// a folder that nobody else can enter.
+	// SQLite creates the file itself, readable for everyone, so it does that in a folder that no
+	// one else can enter.
 	dir, err := os.MkdirTemp(filepath.Dir(path), folder)
 	if err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
@@ -56,24 +55,23 @@ func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err 
 	if err := errors.Join(os.Chmod(part, 0o600), flush(part)); err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
-	// A link, unlike a rename, takes no other file's place.
+	// A link, unlike a rename, does not replace an existing file.
 	if err := os.Link(part, path); err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
 	return c, flush(filepath.Dir(path))
 }
 
-// copyTo has SQLite write what the database holds to a new file. It reads one
-// unchanging state, as any reader does, on a connection of its own: those of the pool
-// may not write anything anywhere.
+// copyTo has SQLite copy the database to a new file. It reads one snapshot, as any reader does, on
+// its own connection: those of the pool may not write at all.
 func (s *Store) copyTo(ctx context.Context, path string) error {
 	db := open(s.path, "_busy_timeout=5000")
 	_, err := db.ExecContext(ctx, "VACUUM INTO ?", path)
 	return errors.Join(err, db.Close())
 }
 
-// Inspect reads a database from end to end, changes nothing, and tells what it holds.
-// It may be one that a bot is using, or a backup. Errors: ErrNotFound, ErrDamaged, ErrNewer.
+// Inspect reads a whole database without changing it, and describes its content. It may be in use
+// by a bot, or a backup. Errors: ErrNotFound, ErrDamaged, ErrNewer.
 func Inspect(ctx context.Context, path string) (c Copied, err error) {
 	path, err = filepath.Abs(path)
 	if err == nil {
@@ -181,10 +179,10 @@ func (b badBackup) Error() string {
 
 func (b badBackup) Unwrap() []error { return []error{ErrBadBackup, b.err} }
 
-// putAside gives a database another name, and takes away what belongs to it. Its log goes
-// first: SQLite would play it back into whatever stands in the database's place. The file
-// keeps its own name too, for the new one to take over: there is no moment without a
-// database, in which a start would begin an empty one.
+// putAside gives a database another name, and removes its log and shared memory. The log goes
+// first: SQLite would replay it into the database that replaces this one. The file keeps its old
+// name too, until the new one replaces it: at no moment could a start find no database and create
+// an empty one.
 func putAside(ctx context.Context, path string) (aside string, err error) {
 	gone := orphanedLog(path) != nil // and SQLite would throw the log away
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
@@ -238,7 +236,7 @@ func copyFile(from, to string) (err error) {
 	return out.Sync()
 }
 
-// flush writes a file, or what a folder knows of its files, onto the disk.
+// flush syncs a file, or a folder's entries, to disk.
 func flush(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// The check of the database: does it hold what it should?
+// The check of the database's consistency.
 
 package memory
 
@@ -16,9 +16,9 @@ type Finding struct {
 
 func (f Finding) String() string { return f.Conversation + ": " + f.What }
 
-// Check reads the whole database and returns what cannot be, as damage, a fault of the program
-// or somebody's own SQL might leave it. It changes nothing and may take seconds for every
-// hundred thousand messages. ErrDamaged: a page or a reference is wrong.
+// Check reads the whole database and returns inconsistencies, which damage, a bug or manual SQL
+// might have caused. It changes nothing and may take seconds for each hundred thousand messages.
+// ErrDamaged: a page or a reference is wrong.
 func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 	err = u.store.view(ctx, func(tx *transaction) error {
 		if err := sound(tx); err != nil {
@@ -106,9 +106,9 @@ func (s *Store) unfound(tx *transaction) (found []Finding, err error) {
 	return found, nil
 }
 
-// missing finds the conversations whose seqs have holes, or end before what is made of
-// them: none is ever left out, a deleted message is a tombstone, and a purge, which takes
-// all, lets the session begin behind them.
+// missing finds the conversations whose seqs have gaps, or end before the rows built from them. A
+// seq is never skipped: a deleted message leaves a tombstone, and a purge, which removes all,
+// starts the session after them.
 const missing = `WITH known (conversation, seq) AS (
 		SELECT id, session_start FROM conversations WHERE session_start < next_seq
 		UNION ALL SELECT id, next_seq - 1 FROM conversations WHERE session_start < next_seq
@@ -126,7 +126,7 @@ const missing = `WITH known (conversation, seq) AS (
 // name is the conversation's name in a query.
 const name = "(SELECT name FROM conversations WHERE id = "
 
-// invariants are queries for what cannot be: a conversation's name and a sentence each.
+// invariants are queries for inconsistencies. Each returns a conversation's name and a sentence.
 var invariants = []string{
 	// seqs
 	`SELECT name, printf('the next message would get the number %d, which is taken', next_seq) FROM conversations c

@@ -1,4 +1,4 @@
-// Listing compactions: what the shell prints of them.
+// Listing compactions, for the shell.
 
 package memory
 
@@ -44,12 +44,12 @@ type ListedCompaction struct {
 	Seconds       float64   `json:"seconds,omitempty"` // from its begin to its summary; 0: not stored
 	By            string    `json:"by"`                // worker, extractive, emergency
 	Model         string    `json:"model,omitempty"`   // that summarized; empty: none
-	Focus         string    `json:"focus,omitempty"`   // what somebody asked it to keep
+	Focus         string    `json:"focus,omitempty"`   // what the request asked to keep
 	Error         string    `json:"error,omitempty"`   // why it failed
 }
 
-// Compactions returns the compactions that f chooses, the oldest Time first, and how many
-// there are without Limit. ErrNotFound: there is no such conversation.
+// Compactions returns the compactions that f selects, oldest Time first, and how many there are
+// without Limit. ErrNotFound: there is no such conversation.
 func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []ListedCompaction, total int, err error) {
 	const when = "coalesce(k.applied_at, k.created_at)"
 	conditions, args := []string{"true"}, []any{}

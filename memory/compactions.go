@@ -1,4 +1,4 @@
-// Compactions as rows: what a conversation's compactor loads, begins and changes.
+// Compactions as rows: what a conversation's compactor loads, starts and changes.
 
 package memory
 
@@ -113,7 +113,7 @@ func (c *Conversation) setState(tx *transaction, id int64, state compactor.RowSt
 	return changed(tx, "UPDATE compactions SET state = ? WHERE id = ? AND conversation = ?", state, id, c.id)
 }
 
-// head reads what was last committed of the head.
+// head reads the head as last committed.
 func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 	err = tx.QueryRow("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.SparedFrom, &head.SparedTo)
@@ -149,8 +149,8 @@ func (cs Compactions) Head(ctx context.Context) (head compactor.Head, first []ch
 	return head, first, nil
 }
 
-// first reads the first messages of the session that somebody addressed to the bot, and the
-// reply of each of their turns. A turn's rows are neighbours, so that nothing else is read.
+// first reads the first messages of the session that were addressed to the bot, and the replies of
+// their turns. A turn's rows are adjacent, so nothing else is read.
 func (c *Conversation) first(tx *transaction) ([]chat.Message, error) {
 	var start int64
 	if err := tx.QueryRow("SELECT session_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
@@ -170,9 +170,9 @@ func (c *Conversation) first(tx *transaction) ([]chat.Message, error) {
 	return first, err
 }
 
-// Load returns what the view is rebuilt from. It reads the rows of the messages
-// that no compaction covers and of no others, so that the age of a conversation
-// does not matter. Rows found running become failed, unless the store is Shared.
+// Load returns what the view is rebuilt from. It reads only the messages that no compaction covers,
+// so its cost does not depend on the conversation's age. Running rows become failed, unless the
+// store is Shared.
 func (cs Compactions) Load(ctx context.Context) (state compactor.State, err error) {
 	if !cs.c.store.shared {
 		err = cs.c.store.update(ctx, func(tx *transaction) error {
@@ -225,8 +225,8 @@ func (c *Conversation) load(tx *transaction) (state compactor.State, err error) 
 	return state, err
 }
 
-// spoken reports whether somebody addressed the bot since the newest summary was applied in
-// the session that it is of. Folds and repairs are of what was summarized before.
+// spoken reports whether the bot was addressed since the newest summary of its session was applied.
+// Folds and repairs do not count: they cover what was summarized before.
 func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 	low, high := c.rows(1, maxSeq)
 	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed

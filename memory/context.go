@@ -1,5 +1,5 @@
-// Turn contexts: what the model was shown behind the newest message of a turn, stored
-// until the head changes. The trigger conversations_head removes them then.
+// Turn contexts: the block after the newest message of a turn, stored until the head changes. The
+// trigger conversations_head removes them then.
 
 package memory
 
@@ -34,9 +34,9 @@ func (c *Conversation) contexts(tx *transaction) ([]compactor.Context, error) {
 	return found, err
 }
 
-// keepContext stores the context of a turn that is answered, unless the head is
-// another one by now than that of version, or what it quotes was deleted or forgotten
-// meanwhile. It reports whether the context is stored.
+// keepContext stores the context of an answered turn, unless the head no longer has this version,
+// or something the context quotes was deleted or forgotten in the meantime. It reports whether the
+// context is stored.
 func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, version int64) (stored bool, err error) {
 	if ctx.Text == "" {
 		return false, nil
@@ -66,7 +66,7 @@ func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, versi
 	return true, c.addQuotes(tx, row, ctx.Messages, ctx.Memories)
 }
 
-// addQuotes stores what a row quotes: its context, or the answer of a tool.
+// addQuotes stores what a row's context or tool result quotes.
 func (c *Conversation) addQuotes(tx *transaction, row int64, messages, memories []int64) error {
 	quote := func(kind string, source int64) error {
 		_, err := tx.Exec("INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", kind, source, row)

@@ -1,4 +1,4 @@
-// A conversation's handle, and which of them have something to do.
+// A conversation's handle, and which conversations have work to do.
 
 package memory
 
@@ -24,7 +24,7 @@ const maxName = 500
 // Name returns the conversation's name: connector:server/channel[/thread].
 func (c *Conversation) Name() string { return c.name }
 
-// Conversation returns the conversation with that name, a new one if there is none.
+// Conversation returns the conversation with that name, and creates it if necessary.
 func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, error) {
 	c, err := s.Find(ctx, name)
 	if !errors.Is(err, ErrNotFound) {
@@ -58,9 +58,9 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 	return c, nil
 }
 
-// Unfinished returns the names of the conversations that have something to do:
-// messages in the inbox, a session to be begun, a turn to be answered, a reply
-// that was not sent, or messages that a model is still to summarize.
+// Unfinished returns the names of the conversations with work to do: messages in the inbox, a
+// session to start, a turn to answer, an unsent reply, or messages that a model has yet to
+// summarize.
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
 		WHERE id IN (SELECT conversation FROM inbox)
@@ -90,12 +90,12 @@ func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	return names, nil
 }
 
-// view runs do in a transaction that reads. An error says what was tried.
+// view runs do in a read transaction. An error says what was tried.
 func (c *Conversation) view(ctx context.Context, tried string, do func(*transaction) error) error {
 	return c.failed(tried, c.store.view(ctx, do))
 }
 
-// update runs do in a transaction that writes. An error says what was tried.
+// update runs do in a write transaction. An error says what was tried.
 func (c *Conversation) update(ctx context.Context, tried string, do func(*transaction) error) error {
 	return c.failed(tried, c.store.update(ctx, do))
 }

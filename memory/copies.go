@@ -1,4 +1,4 @@
-// Copies: what the bot's own tools told it of messages. Deletions reach them too.
+// Copies of messages in the results of the bot's own tools. Deletions reach them too.
 
 package memory
 
@@ -12,24 +12,23 @@ import (
 	"cairn/llm"
 )
 
-// copyGone stands in the place of what a tool found and people have deleted.
+// copyGone replaces the result of a tool that found a deleted message.
 const copyGone = "What was found here has been deleted."
 
-// copying are the tools that return what was said, or what was made of it.
+// copying are the tools that return messages, or text derived from them.
 var copying = []string{"memory_search", "recall", "expand"}
 
-// noting reports whether the arguments of a tool are made of what was just said. Nobody knows
-// what those of other programs' tools are made of.
+// noting reports whether a tool's arguments may repeat the messages of its turn. Those of other
+// programs' tools may contain anything.
 func noting(tool string) bool { return tool != "context" }
 
-// mayRepeat reports whether the answer of a tool may repeat what was said in its turn: what it
-// found, or, of another program's tool, what it was given.
+// mayRepeat reports whether a tool's result may repeat the messages of its turn: what it found or,
+// for another program's tool, what it was given.
 func mayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
 
-// forgetCopies empties what models found of deleted messages and, in the turns they
-// stood in, what models noted of them: the arguments of memory tools, and what the
-// provider added, which may be what the model thought. It returns the seqs of what
-// it changed. No summary is made of any of this, so none is made again.
+// forgetCopies empties tool results that found deleted messages and, in the turns of those
+// messages, the arguments of memory tools and what the provider added, such as reasoning. It
+// returns the seqs that it changed. No summary is built from any of this, so none needs a repair.
 func (c *Conversation) forgetCopies(tx *transaction, deleted []chat.Message) (seqs []int64, err error) {
 	found := make(map[int64]chat.Message)
 	for _, m := range deleted {
@@ -66,8 +65,8 @@ func (c *Conversation) forgetCopies(tx *transaction, deleted []chat.Message) (se
 	return seqs, nil
 }
 
-// forgetReasoning removes the reasoning that is stored with what came after a deleted
-// message: it may repeat it in any words. It returns the seqs of what it changed.
+// forgetReasoning removes the stored reasoning of messages after a deleted one: it may repeat the
+// message in any words. It returns the seqs that it changed.
 func (c *Conversation) forgetReasoning(tx *transaction, deleted []chat.Message) (seqs []int64, err error) {
 	if len(deleted) == 0 {
 		return nil, nil
@@ -86,9 +85,9 @@ func (c *Conversation) forgetReasoning(tx *transaction, deleted []chat.Message) 
 	return seqs, err
 }
 
-// forgetFound empties what searches and turn contexts have of memories that are gone, in the
-// conversation and in others, which may have recalled them. It returns the seqs of what it
-// changed here; who watches is told of the others, see WatchCopies.
+// forgetFound empties search results and turn contexts with memories that are gone, in this
+// conversation and in others that recalled them. It returns the seqs that it changed here;
+// WatchCopies reports those elsewhere.
 func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []int64, err error) {
 	quoting, err := c.forgetQuoted(tx, memories, true)
 	if err != nil {
@@ -113,15 +112,15 @@ func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []in
 	return seqs, nil
 }
 
-// copies are messages of another conversation in which something was found that is gone.
+// copies are messages of another conversation with search results that are gone.
 type copies struct {
 	conversation string
 	seqs         []int64
 }
 
-// WatchCopies has f told, after a deletion, of messages that have changed in other
-// conversations than the one it was in: there something of it had been found. It is
-// called before anything is deleted; f must not wait.
+// WatchCopies sets f, which is called after a deletion for messages that changed in other
+// conversations, where a search had found the deleted text. Call it before the first deletion; f
+// must not block.
 func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch = f }
 
 // lastOf returns the seq of a turn's last message. Its messages are neighbours.
@@ -131,7 +130,7 @@ func (c *Conversation) lastOf(tx *transaction, turn int64) (seq int64, err error
 	return seq, err
 }
 
-// withoutCopies is what a model or a tool said, without what it took from elsewhere.
+// withoutCopies returns a message of a model or tool without what it copied from elsewhere.
 func withoutCopies(m chat.Message) chat.Message {
 	if m.Role == llm.RoleTool {
 		m.Text = copyGone
@@ -148,8 +147,8 @@ func withoutCopies(m chat.Message) chat.Message {
 	return m
 }
 
-// replace writes what is left of a message; what memory_save answered is in the search
-// index, as was.
+// replace writes what is left of a message. was is the message as indexed: results of memory_save
+// are in the search index.
 func (c *Conversation) replace(tx *transaction, was, m chat.Message) error {
 	if err := c.unindex(tx, was); err != nil {
 		return err
@@ -168,13 +167,12 @@ func (c *Conversation) replace(tx *transaction, was, m chat.Message) error {
 	return changed(tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id BETWEEN ? AND ?", calls, string(m.Native), m.Tokens, low, high)
 }
 
-// mayCopy reports whether a message may hold what withoutCopies takes out.
+// mayCopy reports whether withoutCopies may change a message.
 func mayCopy(m chat.Message) bool {
 	return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0
 }
 
-// uncopied is an answer that is about to be written, without what was deleted while
-// it was made.
+// uncopied returns an answer that is about to be stored, without what was deleted during its turn.
 func (c *Conversation) uncopied(tx *transaction, turn int64, answer []chat.Message) ([]chat.Message, error) {
 	if !slices.ContainsFunc(answer, mayCopy) { // as most are
 		return answer, nil
@@ -206,7 +204,7 @@ func (c *Conversation) uncopied(tx *transaction, turn int64, answer []chat.Messa
 	return answer, nil
 }
 
-// stillAsked returns errUnsaid if what a turn answers was deleted while it runs.
+// stillAsked returns errUnsaid if all messages that a turn answers were deleted while it ran.
 func (c *Conversation) stillAsked(ctx context.Context, turn int64) error {
 	return c.store.view(ctx, func(tx *transaction) error {
 		var left, gone int

@@ -1,4 +1,4 @@
-// Worth: what age takes from a memory. It is computed when a memory is read.
+// Worth: how a memory's importance decays with age. It is computed when a memory is read.
 
 package memory
 
@@ -9,8 +9,8 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// lasting is the share of its importance that a memory keeps however old it is: what
-// nobody has spoken of for years may still be asked for.
+// lasting is the share of its importance that a memory keeps at any age: a question may concern
+// something not mentioned for years.
 const lasting = 0.25
 
 // Worth is what the memory is worth at a time, from 0 to its importance. It fades with

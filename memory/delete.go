@@ -1,4 +1,4 @@
-// Deletions: what people take back is gone, and so is what was made of it.
+// Deletions of messages, and of everything derived from them.
 
 package memory
 
@@ -48,7 +48,7 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 	return c.deleteMessages(tx, append(bare, results...), quoting)
 }
 
-// deleteMessages takes messages away, and quotes of them from others.
+// deleteMessages deletes messages, and quotes of them in others.
 func (c *Conversation) deleteMessages(tx *transaction, bare, quoting []chat.Message) (seqs []int64, err error) {
 	version, err := c.nextVersion(tx)
 	if err != nil {
@@ -102,8 +102,8 @@ func (c *Conversation) deleteMessages(tx *transaction, bare, quoting []chat.Mess
 	return append(seqs, copies...), c.emptyInherited(tx, seqs, deleted, repeating)
 }
 
-// affected deletes what waits or was inherited of the messages, and returns those that are
-// to be blanked, and the messages that quote one of them.
+// affected deletes the messages from inbox and inherited rows, and returns those to blank and the
+// messages that quote one of them.
 func (c *Conversation) affected(tx *transaction, ids []string) (bare, quoting []chat.Message, err error) {
 	for _, id := range ids {
 		for _, remove := range []func(*transaction, string) error{c.deleteWaiting, c.deleteInherited, c.deleteInThread} {
@@ -125,7 +125,7 @@ func (c *Conversation) affected(tx *transaction, ids []string) (bare, quoting []
 	return bare, quoting, nil
 }
 
-// deleteWaiting takes a message out of the inbox, and quotes of it.
+// deleteWaiting removes a message from the inbox, and quotes of it.
 func (c *Conversation) deleteWaiting(tx *transaction, id string) error {
 	if _, err := tx.Exec("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", c.id, id); err != nil {
 		return err
@@ -173,8 +173,8 @@ func (c *Conversation) bury(tx *transaction, m chat.Message, version int64) (mem
 	return memories, err
 }
 
-// forgetFrom takes a message away from the memories that came from it. Those that
-// came from no other are deleted, and those that quote it; it returns these.
+// forgetFrom removes a message from the sources of memories. It deletes, and returns, those without
+// another source and those that quote the message.
 func (c *Conversation) forgetFrom(tx *transaction, seq int64) (gone []int64, err error) {
 	low, high := c.rows(seq, seq)
 	from, err := readMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.id, low, high)
@@ -212,7 +212,8 @@ func (c *Conversation) deleteMemory(tx *transaction, m Memory) error {
 	return changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.id)
 }
 
-// indexedMemory returns what a memory is found by: its words, and their stems in its language.
+// indexedMemory returns the text that a memory is indexed by: its words, and their stems in its
+// language.
 func indexedMemory(content, about string) (counts map[string]int, length int) {
 	return count(memoryTerms(content, about), words.Stems(content)...)
 }

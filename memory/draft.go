@@ -1,4 +1,4 @@
-// Drafts: what somebody wants remembered, checked before it becomes a memory.
+// Drafts: memories that are checked before they are stored.
 
 package memory
 
@@ -40,7 +40,7 @@ const maxContent = 1000
 // draft is a memory that is not written yet.
 type draft struct {
 	summarize.MemoryDraft
-	supersedes int64 // the memory it takes the place of; 0: none
+	supersedes int64 // the memory it supersedes; 0: none
 	by         string
 	folded     string   // see words.Fold
 	sources    []source // of Messages, in order
@@ -57,7 +57,7 @@ type draft struct {
 // source is a message a memory comes from.
 type source struct {
 	seq    int64
-	author string // empty: nobody has said it
+	author string // empty: unknown
 	id     string // of the author
 	saidAt int64
 }
@@ -75,7 +75,7 @@ func (d draft) saidAt() int64 {
 	return now()
 }
 
-// asDraft is what of it concerns a compactor.
+// asDraft returns the part that concerns a compactor.
 func (d draft) asDraft() summarize.MemoryDraft {
 	m := d.MemoryDraft
 	m.Messages = nil
@@ -85,9 +85,8 @@ func (d draft) asDraft() summarize.MemoryDraft {
 	return m
 }
 
-// check completes a draft whose messages lie in [from, to], or returns an error
-// that says how to fix it. wrong says what of it does not count, for the model that
-// made the draft; empty: all of it does.
+// check completes a draft whose messages are in [from, to], or returns an error that says how to
+// fix it. wrong says which part was ignored, for the model that made the draft; empty: none.
 func (c *Conversation) check(tx *transaction, d *draft, from, to int64) (wrong string, err error) {
 	if err := checkContent(d); err != nil {
 		return "", err
@@ -124,7 +123,7 @@ func (c *Conversation) check(tx *transaction, d *draft, from, to int64) (wrong s
 	case !there:
 		wrong += fmt.Sprintf(" There is no memory %d in this conversation, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
-	case pinned: // people want it kept, whatever a model was talked into
+	case pinned: // people want it kept, so no model may supersede it
 		wrong += fmt.Sprintf(" People pinned memory %d, so it is not superseded.", d.supersedes)
 		d.supersedes = 0
 	}
@@ -161,8 +160,8 @@ func kindIndex(kind string) (int, error) {
 	return i, nil
 }
 
-// sources finds the messages a draft names. wrong says which of them are out of reach; at
-// least one must not be.
+// sources finds the messages that a draft names. wrong says which are out of range; at least one
+// must be in range.
 func (c *Conversation) sources(tx *transaction, seqs []int64, from, to int64) (found []source, wrong string, err error) {
 	var outside []int64
 	for _, seq := range seqs {
@@ -200,8 +199,8 @@ func union(a, b []source) []source {
 	return slices.CompactFunc(all, func(x, y source) bool { return x.seq == y.seq })
 }
 
-// checkAbout holds a draft to somebody who speaks in [from, to]. Whose name several
-// people bear is known by name alone.
+// checkAbout checks that a draft is about a person who speaks in [from, to]. If several people
+// share a name, only the name is stored.
 func (c *Conversation) checkAbout(tx *transaction, d *draft, from, to int64) error {
 	d.About = strings.TrimSpace(d.About)
 	if d.About == "" || strings.EqualFold(d.About, d.speaker) {

@@ -1,4 +1,4 @@
-// Edits: what people change in what they have said.
+// Edits by people of their messages.
 
 package memory
 
@@ -116,7 +116,7 @@ func (c *Conversation) rewrite(tx *transaction, was, is chat.Message, version in
 	return p.index(is)
 }
 
-// unindex takes a message's words out of the search index.
+// unindex removes a message from the search index.
 func (c *Conversation) unindex(tx *transaction, m chat.Message) error {
 	counts, _ := indexed(m)
 	for term := range counts {

@@ -1,4 +1,4 @@
-// Exchange: the form in which memories leave for a file, and come back from one.
+// Exchange: the format of exported memories.
 
 package memory
 
@@ -16,8 +16,8 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// Exported is a memory as it stands in a file: whole, and the messages it came from in
-// a form by which another data folder that has them knows them.
+// Exported is a memory in a file: complete, with its messages in a form by which another data
+// folder that has them recognizes them.
 type Exported struct {
 	Memory
 	Messages []Source `json:"messages"`
@@ -30,9 +30,9 @@ type Source struct {
 	Time time.Time `json:"time"`
 }
 
-// Export calls do for each memory that f chooses, the oldest row first, on one
-// unchanging state of the database. Query, Limit and Offset do not count. The
-// messages are whole. ErrNotFound: there is no such conversation.
+// Export calls do for each memory that f selects, oldest row first, on one snapshot of the
+// database. It ignores Query, Limit and Offset. The messages are complete. ErrNotFound: there is no
+// such conversation.
 func (am AllMemories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
 	if err := f.check(); err != nil {
 		return err
@@ -76,8 +76,7 @@ func (am AllMemories) Export(ctx context.Context, f Filter, do func(Exported, []
 	return nil
 }
 
-// CheckExported completes memories that are to be imported; an *ImportError tells what is
-// wrong with one.
+// CheckExported completes memories before an import; an *ImportError says what is wrong with one.
 func CheckExported(all []Exported) error {
 	at := make(map[int64]int)
 	for i := range all {
@@ -109,7 +108,7 @@ func CheckExported(all []Exported) error {
 	return nil
 }
 
-// complete fills in what may be left out, and tells what is wrong.
+// complete fills in optional fields, and says what is wrong.
 func (e *Exported) complete() error {
 	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
 	if err := checkContent(&d); err != nil {
@@ -117,7 +116,7 @@ func (e *Exported) complete() error {
 	}
 	e.Content, e.Importance = d.Content, d.Importance
 	e.State, e.By, e.Reach = cmp.Or(e.State, "active"), cmp.Or(e.By, byPerson), cmp.Or(e.Reach, "channel")
-	if e.State == "expired" { // that is what its end says
+	if e.State == "expired" { // its end says that
 		e.State = "active"
 	}
 	if e.By == "built-in" { // its name in exports of the version before

@@ -12,15 +12,15 @@ import (
 	"cairn/words"
 )
 
-// Brought is what became of memories that were imported.
+// Brought counts what became of imported memories.
 type Brought struct {
 	Fresh int // were not there
-	Known int // were there, or said what an applied one says
+	Known int // existed already, with this or the same content
 	Lost  int // messages they came from that are not here
-	Out   int // concern somebody who wants to be in no memory, and were left out
+	Out   int // left out: about a person who opted out
 }
 
-// ImportError tells which of the memories cannot be imported.
+// ImportError says which memory cannot be imported, and why.
 type ImportError struct {
 	Index int // from 0
 	Err   error
@@ -70,8 +70,8 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n Brought, er
 	return n, nil
 }
 
-// bringBack writes one memory, unless it is there, and returns its number. Rows that
-// are taken stand for another one of the file.
+// bringBack writes one memory, unless it exists, and returns its number. taken are the rows that
+// other memories of the file were matched to.
 func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *Brought) (id int64, fresh bool, err error) {
 	c := &Conversation{store: s, name: e.Conversation}
 	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", c.name, now()); err != nil {

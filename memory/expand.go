@@ -1,4 +1,4 @@
-// expand: the messages behind a summary, or of a range, as they were said.
+// expand: the messages behind a summary, or of a range, word for word.
 
 package memory
 

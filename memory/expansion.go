@@ -1,4 +1,4 @@
-// Expanding: from a compaction to what it stands for; and the applied compactions, in time.
+// Expanding a compaction into what it covers; and the applied compactions in order of time.
 
 package memory
 
@@ -12,7 +12,7 @@ import (
 	"cairn/compactor"
 )
 
-// Expansion is what a compaction stands for.
+// Expansion is what a compaction covers.
 type Expansion struct {
 	Row      compactor.Compaction
 	Children []compactor.Compaction // of a rollup, oldest first
@@ -41,8 +41,8 @@ func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e E
 	return e, err
 }
 
-// page reads the messages from one seq to another, at least one and at most limit,
-// deleted ones left out. next is the seq of the one behind them; 0: there is none.
+// page reads the messages from one seq to another, at least one and at most limit, without deleted
+// ones. next is the seq of the following one; 0: none.
 func (c *Conversation) page(tx *transaction, from, to int64, limit int) (page []chat.Message, next int64, err error) {
 	limit = max(limit, 1)
 	page, err = c.messages(tx, from, to, "ORDER BY id LIMIT ?", limit+1)
@@ -55,10 +55,10 @@ func (c *Conversation) page(tx *transaction, from, to int64, limit int) (page []
 // AppliedCompaction is an applied compaction, or an emergency, as it came to pass.
 type AppliedCompaction struct {
 	At     time.Time
-	Next   int64                  // it stands before the message with this seq
+	Next   int64                  // it precedes the message with this seq
 	Before int                    // tokens used before, as they were measured; 0: they were not
 	After  int                    // and after
-	Rows   []compactor.Compaction // by id, in the states in which they are now
+	Rows   []compactor.Compaction // by id, in their current states
 }
 
 // Applied returns all applied compactions and emergencies of the conversation, oldest first.

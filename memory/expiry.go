@@ -36,7 +36,7 @@ func endOf(text string, said, now time.Time) (int64, error) {
 	return end.UnixMilli(), nil
 }
 
-// endless reports whether a model's words for an end say that there is none.
+// endless reports whether a model's words for an end mean "never".
 func endless(text string) bool {
 	return slices.Contains([]string{"", "never", "none", "null", "no", "n/a", "-", "forever", "permanent", "no expiration"},
 		strings.ToLower(strings.TrimRight(text, ".")))

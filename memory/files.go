@@ -1,4 +1,4 @@
-// Files: what came with messages, and messages whose connector can find out more.
+// Files of messages, and messages that their connector can complete.
 
 package memory
 
@@ -76,11 +76,11 @@ func (c *Conversation) keepFiles(tx *transaction, message string, attachments []
 	return toJSON(attachments)
 }
 
-// incompleteAtOnce is how many incomplete messages are returned at once.
+// incompleteAtOnce is the most incomplete messages that one call returns.
 const incompleteAtOnce = 50
 
-// Incomplete returns the oldest waiting messages of which the connector can find out
-// more, in order, at most 50.
+// Incomplete returns the oldest waiting messages that the connector can complete, in order, at most
+// 50.
 func (in Inbox) Incomplete(ctx context.Context) (found []Inbound, err error) {
 	err = in.c.view(ctx, "look for incomplete messages", func(tx *transaction) error {
 		found, err = in.c.waiting(tx, "AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
@@ -125,7 +125,7 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 				return err
 			}
 			if now[0].Quote != was.Quote {
-				m.Quote = now[0].Quote // what it quoted was deleted meanwhile
+				m.Quote = now[0].Quote // what it quoted may have been deleted since
 			}
 			attachments, err := in.c.keepFiles(tx, was.ID, m.Attachments)
 			if err != nil {

@@ -1,4 +1,4 @@
-// Filters: which memories somebody asks for.
+// Filters of memories.
 
 package memory
 
@@ -17,7 +17,7 @@ import (
 type Filter struct {
 	Conversation string    // its name; empty: all conversations
 	Query        string    // words to search for; empty: all memories, the newest first
-	Asker        string    // who asks, by name: "I" in Query is them; empty: nobody knows
+	Asker        string    // who asks, by name: "I" in Query means them; empty: unknown
 	Kind         string    // empty: all kinds
 	State        string    // of States; empty: active
 	About        string    // whom it is about, by name or platform id, in any case; who said it, where it is about nobody else; empty: anybody
@@ -48,7 +48,7 @@ var Sorts = slices.Sorted(maps.Keys(orders))
 // replaced (by what a worker saved) ones are history.
 var States = []string{"active", "expired", "current", "superseded", "forgotten", "replaced", "all"}
 
-// check tells what is wrong with a filter.
+// check says what is wrong with a filter.
 func (f Filter) check() error {
 	if f.State != "" && !slices.Contains(States, f.State) {
 		return fmt.Errorf("there is no state %q: use one of %s", f.State, strings.Join(States, ", "))
@@ -154,8 +154,8 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 	return found, total, nil
 }
 
-// Search returns what the conversation recalls that speaks of query, the best
-// first, at most limit; with an empty query the newest.
+// Search returns the memories that the conversation recalls and that match query, best first, at
+// most limit; with an empty query the newest.
 func (ms Memories) Search(ctx context.Context, query string, limit int) ([]Memory, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -206,7 +206,7 @@ func (s *Store) memories(ctx context.Context, f Filter, within func(*transaction
 	return found, total, err
 }
 
-// sorted brings what a query found into the order that f wants.
+// sorted sorts the results of a query as f says.
 func (f Filter) sorted(tx *transaction, found []weighed) ([]weighed, error) {
 	if f.Sort == "" || strings.TrimSpace(f.Query) == "" {
 		return found, nil

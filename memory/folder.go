@@ -18,8 +18,8 @@ import (
 
 const lockName = "cairn.lock"
 
-// prepare makes folder and file, and takes the lock. A folder with a database that
-// is not ours is left as it is.
+// prepare creates folder and file, and takes the lock. It leaves a folder with a database that is
+// not ours unchanged.
 func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -57,8 +57,8 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	return l, nil
 }
 
-// orphanedLog returns ErrDamaged if a database is gone or empty and its log is there: SQLite
-// would throw away the log, which may hold what was said last.
+// orphanedLog returns ErrDamaged if a database is gone or empty and its log exists: SQLite would
+// discard the log, which may hold the newest messages.
 func orphanedLog(path string) error {
 	if file, err := os.Stat(path); err == nil && file.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -69,8 +69,8 @@ func orphanedLog(path string) error {
 	return nil
 }
 
-// emptied returns ErrDamaged if the file held a database and is empty. Where it is gone,
-// somebody wanted that.
+// emptied returns ErrDamaged if the file held a database and is empty. A deleted file was deleted
+// on purpose.
 func (l *lock) emptied(path string) error {
 	if file, err := os.Stat(path); err == nil && file.Size() == 0 && l.held {
 		return fmt.Errorf("%w: the file is empty, and held a database: %s", ErrDamaged, remedy)
@@ -78,9 +78,8 @@ func (l *lock) emptied(path string) error {
 	return nil
 }
 
-// adopt takes a folder that was there before. One that holds nothing but what is ours
-// is closed to all but its owner; any other is not ours to close, nor is one that was
-// made to be shared, as /tmp.
+// adopt prepares a folder that existed before. If it holds only our files, others lose access to
+// it; otherwise, or if it is meant to be shared like /tmp, its permissions stay.
 func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
 	if err := orphanedLog(path); err != nil {
 		return unopened(dir, err)
@@ -124,7 +123,7 @@ func openPrivate(path string) (*os.File, error) {
 	return file, nil
 }
 
-// look checks that there is something to look at.
+// look checks that there is a database to read.
 func look(path string) error {
 	if err := orphanedLog(path); err != nil {
 		return err
@@ -141,8 +140,7 @@ func look(path string) error {
 	return nil
 }
 
-// Writable returns nil if this process may write the database in the folder dir, which
-// is there.
+// Writable returns nil if this process may write the existing database in the folder dir.
 func Writable(dir string) error {
 	for _, path := range []string{dir, File(dir)} {
 		if err := unix.Access(path, unix.W_OK); err != nil {
@@ -152,8 +150,8 @@ func Writable(dir string) error {
 	return nil
 }
 
-// unchanging reports whether the file holds all there is to read, and lies where this
-// process can write nothing, as on a medium that is mounted to be read.
+// unchanging reports whether the file holds all data, and is where this process cannot write, as on
+// a read-only mount.
 func unchanging(path string) bool {
 	_, err := os.Stat(path + "-wal")
 	return errors.Is(err, fs.ErrNotExist) && unix.Access(filepath.Dir(path), unix.W_OK) != nil

@@ -1,4 +1,4 @@
-// Forgetting people: all that somebody said, and what was kept of it and about them.
+// Forgetting people: their messages, and everything stored about them.
 
 package memory
 
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Traces is what is kept of a person, by the platform's id.
+// Traces counts what is stored about a person, by the platform's id.
 type Traces struct {
 	Conversations int `json:"conversations"` // in which anything of it is
 	Messages      int `json:"messages"`      // that they said, those that wait included
@@ -24,7 +24,7 @@ type Erasure struct {
 	Author       string // the platform's id
 }
 
-// Erased is what one step of an erasure took away.
+// Erased counts what one step of an erasure deleted.
 type Erased struct {
 	Messages int
 	Memories int
@@ -36,10 +36,10 @@ type Erased struct {
 // wait that long.
 const erasedAtOnce = 40
 
-// errNobody: an empty id is nobody's, and everybody's whose connector knows none.
+// errNobody: an empty id would match everyone whose connector has no ids.
 var errNobody = errors.New("the person's id is empty")
 
-// Traces counts what is kept of somebody in the conversation.
+// Traces counts what is stored about a person in the conversation.
 func (pr Privacy) Traces(ctx context.Context, author string) (t Traces, err error) {
 	err = pr.c.store.view(ctx, func(tx *transaction) error {
 		t, err = pr.c.traces(tx, author)
@@ -70,8 +70,8 @@ func (c *Conversation) traces(tx *transaction, author string) (t Traces, err err
 	return t, err
 }
 
-// Everywhere returns the conversations of a connector in which something is kept of
-// somebody, and how much in all.
+// Everywhere returns the conversations of a connector in which something about a person is stored,
+// and how much in all.
 func (ps People) Everywhere(ctx context.Context, connector, author string) (in []*Conversation, all Traces, err error) {
 	err = ps.store.view(ctx, func(tx *transaction) error {
 		var known []*Conversation
@@ -106,9 +106,9 @@ func (ps People) Everywhere(ctx context.Context, connector, author string) (in [
 	return in, all, nil
 }
 
-// Erase notes that somebody's traces in these conversations are to go, and takes away
-// what waits in their inboxes. EraseSome does the rest, step by step; what is said from
-// here on stays. What is noted outlasts the process, see Erasures.
+// Erase notes that a person's traces in these conversations must be deleted, and removes their
+// waiting messages. EraseSome does the rest, step by step; later messages stay. The note survives
+// the process, see Erasures.
 func (ps People) Erase(ctx context.Context, author string, in ...*Conversation) (waiting int, err error) {
 	err = ps.store.deleting(ctx, func(tx *transaction) error {
 		waiting = 0
@@ -163,9 +163,8 @@ func (ps People) Erasures(ctx context.Context) (due []Erasure, err error) {
 	return due, nil
 }
 
-// EraseSome takes the next of somebody's messages and memories away, as Delete does,
-// in one transaction that others do not wait for long. Their tombstones do not say
-// whose they were.
+// EraseSome deletes the next of a person's messages and memories, as Delete does, in one short
+// transaction. The tombstones do not say whose they were.
 func (pr Privacy) EraseSome(ctx context.Context, author string) (e Erased, err error) {
 	err = pr.c.store.deleting(ctx, func(tx *transaction) error {
 		e = Erased{}
@@ -199,7 +198,7 @@ func (pr Privacy) EraseSome(ctx context.Context, author string) (e Erased, err e
 	return e, nil
 }
 
-// eraseMessages takes the oldest messages away; left tells that there may be more.
+// eraseMessages deletes the oldest messages; left reports that there may be more.
 func (c *Conversation) eraseMessages(tx *transaction, author string, before int64, e *Erased) (left bool, err error) {
 	low, high := c.rows(1, before-1)
 	var rows []int64

@@ -1,4 +1,4 @@
-// Gaps: what may have been said while the bot was away.
+// Gaps: messages that the bot may have missed while it was away.
 
 package memory
 
@@ -64,8 +64,7 @@ func (s *Store) away(tx *transaction, connector string, earlier func(newest, fir
 	return gaps, nil
 }
 
-// newest returns the platform id of the newest message that was delivered, empty
-// if there is none.
+// newest returns the platform id of the newest delivered message, "" if there is none.
 func (c *Conversation) newest(tx *transaction) (id string, err error) {
 	err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? ORDER BY id DESC LIMIT 1", c.id).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -78,7 +77,7 @@ func (c *Conversation) newest(tx *transaction) (id string, err error) {
 	return id, err
 }
 
-// oldestKnown returns the platform id of the first message there is.
+// oldestKnown returns the platform id of the first message.
 func (c *Conversation) oldestKnown(tx *transaction) (id string, err error) {
 	low, high := c.rows(1, maxSeq)
 	err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND platform_id <> '' ORDER BY id LIMIT 1", low, high).Scan(&id)
@@ -106,8 +105,8 @@ func (h Past) SetGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "open a gap", "UPDATE conversations SET gap = ?1 WHERE id = ?2 AND (coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap))", after, h.c.id)
 }
 
-// CloseGap notes that nothing was missed after a message, or that it cannot be
-// read. A gap that begins elsewhere stays: it was opened meanwhile.
+// CloseGap notes that nothing was missed after a message, or that it cannot be read. A gap that
+// starts elsewhere stays: it was opened in the meantime.
 func (h Past) CloseGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
 }
@@ -145,7 +144,7 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 				fresh++
 			}
 		}
-		if err := h.c.reorder(tx); err != nil { // also if none was new: what a platform sends again comes in any order
+		if err := h.c.reorder(tx); err != nil { // even if none was new: platforms repeat messages in any order
 			return err
 		}
 		_, err := tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
@@ -192,7 +191,7 @@ func (c *Conversation) reorder(tx *transaction) error {
 			return err
 		}
 	}
-	// What was said before somebody wanted a new session stays before it.
+	// Messages from before a requested session stay before it.
 	_, err := tx.Exec(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
 		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
 	return err

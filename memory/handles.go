@@ -5,11 +5,11 @@ package memory
 // Compactions are a conversation's summaries and sessions: what its compactor reads and writes.
 type Compactions struct{ c *Conversation }
 
-// Inbox is what arrived for a conversation and is not in its transcript yet.
+// Inbox holds what arrived for a conversation and is not in its transcript yet.
 type Inbox struct{ c *Conversation }
 
-// Past is what people said before the bot listened, or while it was away: a gap is
-// filled from the platform's history.
+// Past is about messages from before the bot listened, or while it was away: a gap is filled from
+// the platform's history.
 type Past struct{ c *Conversation }
 
 // Transcript is a conversation's messages, with their files and pins.
@@ -24,7 +24,7 @@ type Outbox struct{ c *Conversation }
 // Memories are those that a conversation may recall; it changes only its own.
 type Memories struct{ c *Conversation }
 
-// Settings are what people set for a conversation.
+// Settings are the settings that people changed in a conversation.
 type Settings struct{ c *Conversation }
 
 // Tasks are those that a conversation gave to sub-agents, and the one that it is itself.
@@ -39,7 +39,7 @@ func (c *Conversation) Compactions() Compactions { return Compactions{c} }
 // Inbox returns the conversation's inbox.
 func (c *Conversation) Inbox() Inbox { return Inbox{c} }
 
-// Past returns what fills the conversation's gaps.
+// Past returns the handle that fills the conversation's gaps.
 func (c *Conversation) Past() Past { return Past{c} }
 
 // Transcript returns the conversation's messages.
@@ -54,25 +54,25 @@ func (c *Conversation) Outbox() Outbox { return Outbox{c} }
 // Memories returns the memories that the conversation may recall.
 func (c *Conversation) Memories() Memories { return Memories{c} }
 
-// Settings returns what people set for the conversation.
+// Settings returns the handle of the conversation's settings.
 func (c *Conversation) Settings() Settings { return Settings{c} }
 
-// Tasks returns what the conversation has to do with tasks of sub-agents.
+// Tasks returns the handle of the conversation's tasks for sub-agents.
 func (c *Conversation) Tasks() Tasks { return Tasks{c} }
 
-// Privacy returns what erases texts of the conversation.
+// Privacy returns the handle that erases text of the conversation.
 func (c *Conversation) Privacy() Privacy { return Privacy{c} }
 
 // AllMemories are the memories of all conversations.
 type AllMemories struct{ store *Store }
 
-// People are those who said something, in all conversations, and what they want erased.
+// People are the people of all conversations, and what they want erased.
 type People struct{ store *Store }
 
 // Upkeep looks after the files: backups, checks, and the erasure of what was deleted.
 type Upkeep struct{ store *Store }
 
-// Held is what was delivered while the database was busy with its upkeep.
+// Held holds deliveries that arrive while the database is being rewritten.
 type Held struct{ store *Store }
 
 // Pauses are where no model is called.

@@ -1,4 +1,4 @@
-// Held deliveries: what people say while VACUUM locks the database.
+// Held deliveries: messages that arrive while VACUUM locks the database.
 
 package memory
 
@@ -15,8 +15,8 @@ import (
 	"sync"
 )
 
-// held is the small database that takes deliveries meanwhile. A delivery holds the gate shared
-// for as long as it takes; who opens or closes the file holds it alone.
+// held is the small database that accepts deliveries during that time. Each delivery holds the gate
+// shared; opening or closing the file holds it exclusively.
 type held struct {
 	only  sync.Mutex   // held by Vacuum and Deliver, of which one runs at a time; taken before gate
 	gate  sync.RWMutex // guards db
@@ -83,7 +83,7 @@ func (hd Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), er
 	return true, func() {}, nil
 }
 
-// check refuses what the inbox would refuse later, when nobody is there to be told.
+// check refuses what the inbox would refuse later, when the sender can no longer be told.
 func (d *Delivery) check() error {
 	for _, m := range d.Messages {
 		if _, err := clean(m); err != nil {

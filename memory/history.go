@@ -64,7 +64,7 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 	return page, more, err
 }
 
-// AppliedStep is what one step of compacting changed.
+// AppliedStep is what one step of compaction changed.
 type AppliedStep struct {
 	ListedCompaction
 	Next      int64 `json:"next_seq"`  // it was applied before the message with this seq
@@ -100,15 +100,14 @@ func (cs Compactions) Steps(ctx context.Context, since time.Time, before int64, 
 // Place is a conversation in a list.
 type Place struct {
 	Channel string    // its name
-	Label   string    // what people call it; "": its platform has not told
-	Last    time.Time // when the newest message was said; zero: there is none
+	Label   string    // what people call it; "": unknown
+	Last    time.Time // when the newest message was sent; zero: none
 	Next    int64     // the seq that the next message gets
 	Version int64     // raised by every change of its head
 }
 
-// Places returns a page of the conversations whose name or label has some words in it, the one
-// with the newest message first, and how many there are. What it costs does not grow with what
-// was said in them.
+// Places returns a page of the conversations whose name or label contains some words, newest
+// message first, and how many there are. Its cost does not grow with their messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	err = s.look(ctx, func(rows *sql.Rows) error {
 		var p Place
