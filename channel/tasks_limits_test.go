@@ -61,15 +61,15 @@ func TestWhatATaskIsRefused(t *testing.T) {
 		arguments map[string]any
 		want      string
 	}{
-		"an agent that is not listed":    {map[string]any{"agent": "cairn", "task": "x"}, `no agent \"cairn\" to give tasks to. There are: one`},
-		"an empty task":                  {map[string]any{"agent": "one", "task": " "}, "Say what is to be done"},
-		"a setting there is none of":     {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_lst_n": 3}}, "keep_lst_n"},
-		"a value of another kind":        {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": "many"}}, "whole number"},
-		"a file":                         {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"prompt_file": "/etc/passwd"}}, "settings file only"},
-		"an argument that is not known":  {map[string]any{"agent": "one", "task": "x", "parent": "test:other"}, "unknown field"},
-		"more than may be open":          {map[string]any{"tasks": many}, "at most 4 may be"},
-		"one of several that are started":  {map[string]any{"tasks": []map[string]any{many[0], {"agent": "two", "task": "x"}}}, "no agent"},
-		"a task of thousands of letters": {map[string]any{"agent": "one", "task": strings.Repeat("long ", 5000)}, "too long"},
+		"an agent that is not listed":     {map[string]any{"agent": "cairn", "task": "x"}, `no agent \"cairn\" to give tasks to. There are: one`},
+		"an empty task":                   {map[string]any{"agent": "one", "task": " "}, "Say what is to be done"},
+		"a setting there is none of":      {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_lst_n": 3}}, "keep_lst_n"},
+		"a value of another kind":         {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": "many"}}, "whole number"},
+		"a file":                          {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"prompt_file": "/etc/passwd"}}, "settings file only"},
+		"an argument that is not known":   {map[string]any{"agent": "one", "task": "x", "parent": "test:other"}, "unknown field"},
+		"more than may be open":           {map[string]any{"tasks": many}, "at most 4 may be"},
+		"one of several that are started": {map[string]any{"tasks": []map[string]any{many[0], {"agent": "two", "task": "x"}}}, "no agent"},
+		"a task of thousands of letters":  {map[string]any{"agent": "one", "task": strings.Repeat("long ", 5000)}, "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, spawns(c.arguments))
