@@ -20,8 +20,8 @@ type route struct {
 	method, path string
 	summary      string
 	query        []param
-	body         any         // the zero value of what is sent; nil: nothing
-	answers      map[int]any // the zero value of what is returned, by status; nil: a stream
+	body         any         // the zero value of the request body; nil: none
+	answers      map[int]any // the zero value of the response body, by status; nil: a stream
 	handle       handler
 	stream       bool // it takes as long as it takes, or has no end
 }
@@ -91,7 +91,7 @@ func (r route) checkQuery(req *http.Request) error {
 	return nil
 }
 
-// noRoute says of what is asked for what is wrong: the path or the method.
+// noRoute says whether the path or the method of a request is wrong.
 func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 	var allowed []string
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
@@ -163,7 +163,7 @@ var (
 	cutParams     = []param{anyLimitParam, offsetParam}
 )
 
-// cut is the page of a list that limit and offset ask for.
+// cut returns the page of a list that limit and offset select.
 func cut[T any](r *http.Request, list []T) ([]T, error) {
 	limit, err := number(r, "limit", max(int64(len(list)), 1), 1, 1_000_000_000)
 	if err != nil {
@@ -190,7 +190,7 @@ func since(r *http.Request) (time.Time, error) {
 	return at, nil
 }
 
-// conversation is the one that the path names.
+// conversation returns the conversation in the path.
 func (s *Server) conversation(r *http.Request) (*memory.Conversation, error) {
 	return s.find(r, r.PathValue("name"))
 }

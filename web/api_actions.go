@@ -1,4 +1,4 @@
-// The API: what can be done with a conversation.
+// The API: actions on a conversation.
 package web
 
 import (
@@ -48,7 +48,7 @@ type doneAnswer struct {
 	Reason string `json:"reason,omitempty" doc:"why not, or why later"`
 }
 
-// compactBody is what to compact.
+// compactBody says what to compact.
 type compactBody struct {
 	Focus string         `json:"focus,omitempty" doc:"what to keep in detail; at most 1000 characters"`
 	Keep  *int           `json:"keep_last_n,omitempty" doc:"how many of the newest messages stay, 0 to 500; absent: as the policy says"`
@@ -199,7 +199,7 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, a)
 }
 
-// settingsAnswer is how a conversation is compacted.
+// settingsAnswer has the compaction settings of a conversation.
 type settingsAnswer struct {
 	Settings []channel.Setting `json:"settings"`
 	Ignored  []string          `json:"ignored" doc:"what is set here and does not go with the settings file"`

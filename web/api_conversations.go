@@ -1,4 +1,4 @@
-// The API: what there is to see of conversations.
+// The API: reading conversations.
 package web
 
 import (
@@ -250,7 +250,7 @@ func (s *Server) tasks(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, taskList{append([]channel.Task{}, all...)})
 }
 
-// summaryAnswer is a summary, and what it stands for.
+// summaryAnswer is a summary and what it covers.
 type summaryAnswer struct {
 	Summary  channel.Stone   `json:"summary"`
 	Children []channel.Stone `json:"children" doc:"of a rollup, oldest first"`

@@ -20,7 +20,7 @@ type historyAnswer struct {
 	Before      int64                `json:"before,omitempty" doc:"for what came earlier; absent: there is nothing"`
 }
 
-// usedPoint is how many tokens the next request took after a message.
+// usedPoint is the tokens of the next request after a message.
 type usedPoint struct {
 	Time   time.Time `json:"time"`
 	Seq    int64     `json:"seq"`
@@ -196,7 +196,7 @@ type fill struct {
 
 const maxFills = 10_000
 
-// of returns how full a conversation is and what it does.
+// of returns how full a conversation's window is, and what is running.
 func (f *fills) of(ctx context.Context, operator channel.Operator, p memory.Place) (channel.Glance, error) {
 	if now, open := operator.Glance(p.Channel); open {
 		return now, nil

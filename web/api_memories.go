@@ -1,4 +1,4 @@
-// The API: memories, search, and what models were used for.
+// The API: memories and search.
 package web
 
 import (
@@ -83,7 +83,7 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, memoryList{append([]memory.Memory{}, found...), total})
 }
 
-// memoryAnswer is a memory, and what it hangs together with.
+// memoryAnswer is a memory, its messages and its chain.
 type memoryAnswer struct {
 	memory.Memory
 	Messages []chat.Record   `json:"messages" doc:"that it came from"`
@@ -117,7 +117,7 @@ func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int
 	return answer(w, status, a)
 }
 
-// memoryNew is what is to be remembered.
+// memoryNew is a memory to save.
 type memoryNew struct {
 	Conversation string  `json:"conversation" doc:"its name; required"`
 	Content      string  `json:"content" doc:"one fact in a sentence that stands alone; required"`
@@ -151,7 +151,7 @@ func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
 	return s.answerMemory(w, r, status, saved.ID)
 }
 
-// memoryPatch is what changes of a memory.
+// memoryPatch is a change of a memory.
 type memoryPatch struct {
 	Content *string `json:"content,omitempty" doc:"another text; its sources stay"`
 	Pinned  *bool   `json:"pinned,omitempty" doc:"true: it neither ends nor fades"`
@@ -229,7 +229,7 @@ func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// recalled is what was found, the best first.
+// recalled has the results of a search, best first.
 type recalled struct {
 	Memories []memory.Memory `json:"memories"`
 	Messages []messageAnswer `json:"messages"`

@@ -18,14 +18,14 @@ func (s *Server) messageRoutes() []route {
 	}}
 }
 
-// messageNew is what somebody says.
+// messageNew is a message to deliver.
 type messageNew struct {
 	Text       string         `json:"text" doc:"a message, or a command as /context; at most 100000 characters"`
 	ID         string         `json:"id" doc:"at most 100 bytes, unique in the conversation: a message with a known id is the same one"`
 	Compaction map[string]any `json:"compaction,omitempty" doc:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
 }
 
-// messageTaken is what became of it.
+// messageTaken is the receipt of a message.
 type messageTaken struct {
 	ID     string `json:"id"`
 	Answer string `json:"answer,omitempty" doc:"of a command"`

@@ -1,4 +1,4 @@
-// The API: what other settings would have done with a conversation.
+// The API: simulating other settings on a conversation.
 package web
 
 import (
@@ -22,7 +22,7 @@ func (s *Server) simulateRoutes() []route {
 	}}
 }
 
-// simulateBody is what to try on which conversation.
+// simulateBody says what to try on which conversation.
 type simulateBody struct {
 	Conversation string        `json:"conversation"`
 	Variants     []variantBody `json:"variants" doc:"at most 8; none: the settings in force alone"`

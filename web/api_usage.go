@@ -11,7 +11,7 @@ import (
 	"cairn/memory"
 )
 
-// usageAnswer is what models were used for, and the budgets of now.
+// usageAnswer has the usage of the models, and the current budgets.
 type usageAnswer struct {
 	channel.UsageReport
 	Count   int              `json:"count" doc:"how many rows there are"`

@@ -30,7 +30,7 @@ func newAuth(token string) auth {
 	return auth{needed: token != "", token: sha256.Sum256([]byte(token)), key: sha256.Sum256([]byte("cairn session\x00" + token))}
 }
 
-// right reports whether a token is the one, in a time that tells nothing of it.
+// right compares a token in constant time.
 func (a auth) right(token string) bool {
 	hash := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(hash[:], a.token[:]) == 1
@@ -93,7 +93,7 @@ func wantsPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// loginFor is where to log in, and come back from.
+// loginFor returns the address of the login page, which leads back.
 func loginFor(r *http.Request) string {
 	return "/login?next=" + url.QueryEscape(r.URL.RequestURI())
 }

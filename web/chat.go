@@ -80,12 +80,12 @@ func (w *chatWriter) Send(_ context.Context, p channel.Piece) (string, error) {
 	return fmt.Sprintf("%s-%d", p.Reply, p.Part), nil
 }
 
-// Cancel takes back what was shown.
+// Cancel removes what was shown.
 func (w *chatWriter) Cancel() {
 	w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "canceled"})
 }
 
-// chatName is what the part of a name behind "web:" may be.
+// chatName matches the part of a name after "web:".
 var chatName = regexp.MustCompile(`^[\pL\pN][\pL\pN ._-]{0,63}$`)
 
 // unknownCommand is a line that begins as a command does.
@@ -120,7 +120,7 @@ func (s *Server) chatRoutes() {
 	}
 }
 
-// chatSaid reads the newest messages of a chat; none if nobody has spoken yet.
+// chatSaid reads the newest messages of a chat; none in a new one.
 func (v *visit) chatSaid(conversation string) ([]shown, error) {
 	var list messageList
 	err := v.get(apiOf(conversation)+"/messages", url.Values{"limit": {"100"}}, &list)

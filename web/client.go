@@ -115,7 +115,7 @@ func inTime(ctx context.Context, bot API, method, path string, query url.Values,
 	return bot(ctx, method, path, query, body)
 }
 
-// statusOf is the status of a *Problem; 0: it is none.
+// statusOf returns the status of a *Problem; 0 for other errors.
 func statusOf(err error) int {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -124,7 +124,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// changeProblem says what to do when a bot has not made a change.
+// changeProblem says what to do if a bot did not make a change.
 func changeProblem(err error, at string) error {
 	var gone *silence
 	switch {

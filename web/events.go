@@ -1,4 +1,4 @@
-// Events: what happens in the conversations, for those who watch.
+// Events of the conversations, for watchers.
 package web
 
 import (
@@ -40,8 +40,8 @@ const (
 	maxWatchers   = 100
 )
 
-// Events tells watchers what happens. It never blocks: who reads too slowly is dropped, and
-// may come back for what was missed. It is safe for concurrent use.
+// Events sends events to watchers. It never blocks: a watcher that reads too slowly is dropped, and
+// may come back for what it missed. It is safe for concurrent use.
 type Events struct {
 	epoch string // of this process: numbers begin again with the next one
 	usage usageEvents
@@ -60,7 +60,7 @@ func NewEvents() *Events {
 	return &Events{epoch: strconv.FormatInt(time.Now().UnixMilli(), 36), watchers: make(map[*watcher]bool)}
 }
 
-// publish tells everybody who watches.
+// publish sends an event to all watchers.
 func (e *Events) publish(kind, conversation string, data any) {
 	text, err := json.Marshal(data)
 	if err != nil { // a value of our own that cannot be written
@@ -78,7 +78,7 @@ func (e *Events) publish(kind, conversation string, data any) {
 	e.tell(event)
 }
 
-// pass tells those who watch now, and keeps nothing for those who come back.
+// pass sends an event to the current watchers, and does not keep it for those who come back.
 func (e *Events) pass(kind, conversation string, data any) {
 	text, err := json.Marshal(data)
 	if err != nil { // a value of our own that cannot be written
@@ -135,7 +135,7 @@ func (e *Events) leave(w *watcher) {
 	}
 }
 
-// newest is the id of the newest event.
+// newest returns the id of the newest event.
 func (e *Events) newest() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -155,7 +155,7 @@ type turnEvent struct {
 
 var _ observe.Observer = (*Events)(nil)
 
-// Begin tells that a turn began.
+// Begin publishes that a turn started.
 func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
 	if s.Kind == observe.Turn {
 		e.publish(kindTurn, s.Conversation, turnEvent{Conversation: s.Conversation, State: "started", Time: time.Now().UTC()})
@@ -163,10 +163,10 @@ func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
 	return ctx
 }
 
-// Event tells nothing: compactions come by Compaction.
+// Event does nothing: compactions come through Compaction.
 func (e *Events) Event(*observe.Step, string, []slog.Attr) {}
 
-// End tells how a turn ended.
+// End publishes how a turn ended.
 func (e *Events) End(s *observe.Step) {
 	if s.Kind != observe.Turn {
 		return
@@ -205,7 +205,7 @@ func compactionOf(conversation string, c channel.Event) compactionEvent {
 	}
 }
 
-// Compaction tells about a step of a compaction.
+// Compaction publishes a step of a compaction.
 func (e *Events) Compaction(conversation string, c channel.Event) {
 	e.publish(kindCompaction, conversation, compactionOf(conversation, c))
 	e.changed(conversation)
@@ -223,7 +223,7 @@ type memoryEvent struct {
 // kindApproval is an event of a call that waits to be allowed, or does no more.
 const kindApproval = "approval"
 
-// Asked tells that what waits to be allowed in a conversation has changed.
+// Asked publishes that the calls waiting for approval in a conversation have changed.
 func (e *Events) Asked(conversation string) {
 	e.publish(kindApproval, conversation, approvalEvent{conversation})
 }
@@ -236,10 +236,10 @@ type approvalEvent struct {
 // kindTask is an event of a task.
 const kindTask = "task"
 
-// Task tells about a task that begins, goes on or ends, in the conversation that began it.
+// Task publishes that a task starts, makes progress or ends, in the conversation that started it.
 func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }
 
-// Remembered tells about a new memory.
+// Remembered publishes a new memory.
 func (e *Events) Remembered(conversation string, id int64, kind, content string) {
 	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})
 }

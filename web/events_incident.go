@@ -39,7 +39,7 @@ func (h incidents) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelInfo || h.Handler.Enabled(ctx, level)
 }
 
-// Handle publishes a record that tells of an incident.
+// Handle publishes a record if it reports an incident.
 func (h incidents) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn || r.Level == slog.LevelInfo && strings.HasSuffix(r.Message, recovered) {
 		i := incidentEvent{Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC()}
@@ -58,17 +58,17 @@ func (h incidents) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs keeps what every record bears.
+// WithAttrs keeps the attributes of every record.
 func (h incidents) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return incidents{h.Handler.WithAttrs(attrs), h.events, append(h.attrs[:len(h.attrs):len(h.attrs)], attrs...)}
 }
 
-// WithGroup leaves the names of what is published as they are.
+// WithGroup does not change the names of published attributes.
 func (h incidents) WithGroup(name string) slog.Handler {
 	return incidents{h.Handler.WithGroup(name), h.events, h.attrs}
 }
 
-// keptIncidents bounds what the health page shows.
+// keptIncidents is the most incidents that the health page shows.
 const keptIncidents = 50
 
 // incident is an incident on a page.

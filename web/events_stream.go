@@ -17,7 +17,7 @@ const (
 	retryAfter  = 2 * time.Second  // when a client comes back
 )
 
-// stream is the answer to one who watches.
+// stream is the response to one watcher.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

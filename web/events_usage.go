@@ -1,4 +1,4 @@
-// Usage events: how full windows are, told at most four times a second of each conversation.
+// Usage events: how full windows are, at most four a second for each conversation.
 package web
 
 import (
@@ -10,7 +10,7 @@ import (
 	"cairn/channel"
 )
 
-// usageEvent is how full a conversation's window is.
+// usageEvent says how full a conversation's window is.
 type usageEvent struct {
 	Conversation string    `json:"conversation"`
 	Used         int       `json:"used_tokens" doc:"of the next request, the reply's reserve included"`
@@ -55,7 +55,7 @@ func (e *Events) changed(conversation string) {
 	}
 }
 
-// tellUsage tells what has changed.
+// tellUsage publishes what has changed.
 func (e *Events) tellUsage() {
 	u := &e.usage
 	defer u.telling.Done()
@@ -70,7 +70,7 @@ func (e *Events) tellUsage() {
 	}
 }
 
-// Close tells no more usage. It must not be called before the hub is closed.
+// Close stops usage events. It must not be called before the hub is closed.
 func (e *Events) Close() {
 	u := &e.usage
 	u.mu.Lock()

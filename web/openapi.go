@@ -1,4 +1,4 @@
-// GET /api/openapi.json: the description of the API, made of the table of routes.
+// GET /api/openapi.json: the description of the API, generated from the table of routes.
 package web
 
 import (
@@ -91,7 +91,7 @@ func (all schemas) operation(r route) object {
 
 func content(kind string, schema object) object { return object{kind: object{"schema": schema}} }
 
-// schemaPath is where the named schemas stand.
+// schemaPath is the path of the named schemas.
 const schemaPath = "#/components/schemas/"
 
 // of is the schema of a type; a struct is named, and described once.

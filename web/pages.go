@@ -19,7 +19,7 @@ import (
 //go:embed templates static
 var files embed.FS
 
-// frame is what every page has.
+// frame has what every page shows.
 type frame struct {
 	Title, Version string
 	Nav            []link
@@ -32,7 +32,7 @@ type link struct {
 	Here       bool
 }
 
-// pager leads to the pages before and after; "" where there is none.
+// pager has the links to the previous and next page; "" if there is none.
 type pager struct{ Earlier, Later string }
 
 // pages are the templates, each with the layout.
@@ -43,7 +43,7 @@ func parsePages() map[string]*template.Template {
 		"page": pageOf, "day": day, "thousands": func(n any) string { return thousands(fmt.Sprint(n)) }, "gauge": func(used, most int) gauge { return gauge{used, most} },
 	}).ParseFS(files, "templates/layout.html"))
 	made := map[string]*template.Template{}
-	entries, _ := fs.ReadDir(files, "templates") // embedded: it is there
+	entries, _ := fs.ReadDir(files, "templates") // embedded, so it exists
 	for _, entry := range entries {
 		if name := strings.TrimSuffix(entry.Name(), ".html"); name != "layout" {
 			made[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "templates/"+entry.Name()))
@@ -52,7 +52,7 @@ func parsePages() map[string]*template.Template {
 	return made
 }
 
-// pageOf is the address of a conversation's page.
+// pageOf returns the address of a conversation's page.
 func pageOf(name string) string { return "/c/" + url.PathEscape(name) }
 
 // day is a time for people, in the zone of the settings.
@@ -72,10 +72,10 @@ func thousands(text string) string {
 	return text
 }
 
-// gauge is how full a window is.
+// gauge says how full a window is.
 type gauge struct{ Used, Max int }
 
-// Percent is the fill in per cent, with one decimal.
+// Percent returns the fill in per cent, with one decimal.
 func (g gauge) Percent() float64 { return float64(g.Used*1000/max(g.Max, 1)) / 10 }
 
 // Class gives the gauge its colour.
@@ -109,7 +109,7 @@ func pageTable() map[string]func(*visit) error {
 
 // pageRoutes registers the pages.
 func (s *Server) pageRoutes() {
-	static, _ := fs.Sub(files, "static") // embedded: it is there
+	static, _ := fs.Sub(files, "static") // embedded, so it exists
 	s.serve("GET /static/", plain(http.StripPrefix("/static/", http.FileServerFS(static))))
 	s.serve("GET /static/chart.css", func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
@@ -136,10 +136,10 @@ type visit struct {
 	w http.ResponseWriter
 }
 
-// name is the conversation that the path names.
+// name returns the conversation in the path.
 func (v *visit) name() string { return v.PathValue("name") }
 
-// offset is where a page of a list begins.
+// offset returns where a page of a list starts.
 func (v *visit) offset() int {
 	n, err := strconv.Atoi(v.URL.Query().Get("offset"))
 	if err != nil || n < 0 {
@@ -167,7 +167,7 @@ func (v *visit) show(name string, data any) error {
 	return nil
 }
 
-// frame makes what every page has, and takes the note that a form left.
+// frame builds what every page shows, and consumes the note that a form left.
 func (v *visit) frame(title string) frame {
 	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed, Flash: v.takeFlash()}
 	for _, one := range []link{{Name: "Conversations", Href: "/"}, {Name: "Chat", Href: "/chat"}, {Name: "Memories", Href: "/memories"}, {Name: "Usage", Href: "/usage"}, {Name: "Health", Href: "/health"}} {
@@ -216,7 +216,7 @@ func (v *visit) paged(offset, limit, total int) (p pager) {
 	return p
 }
 
-// self is the page's own address, without what asks for a part of it.
+// self returns the page's own address, without the parameter that selects a part of it.
 func (v *visit) self() string {
 	q := v.URL.Query()
 	q.Del("fragment")

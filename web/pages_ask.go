@@ -23,8 +23,8 @@ func (v *visit) get(path string, query url.Values, into any) error {
 	return v.ask(http.MethodGet, path, query, nil, into)
 }
 
-// apiOf is the path of a conversation in the API.
+// apiOf returns the path of a conversation in the API.
 func apiOf(name string) string { return "/api/conversations/" + url.PathEscape(name) }
 
-// bad is an error about what was sent.
+// bad returns an error about the request.
 func bad(format string, args ...any) error { return problem(http.StatusBadRequest, format, args...) }

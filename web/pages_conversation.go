@@ -31,7 +31,7 @@ func conversationsPage(v *visit) error {
 	}{v.frame("Conversations"), q, v.self(), list, v.paged(offset, pageSize, list.Total)})
 }
 
-// about is what every page of a conversation has.
+// about has what every page of a conversation shows.
 type about struct {
 	frame
 	Name, Tab, Self string
@@ -125,7 +125,7 @@ func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
 
 // sawtooth draws the use of the window over the conversation.
 func sawtooth(d conversationAnswer, h historyAnswer) template.HTML {
-	return template.HTML(chart.Sawtooth{ // the chart escapes what it is given
+	return template.HTML(chart.Sawtooth{ // the chart escapes its input
 		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
 		Panels: []chart.Panel{panelOf("", d, h)},
 	}.SVG(chart.Options{ID: "sawtooth"}))
@@ -184,7 +184,7 @@ func summaryPage(v *visit) error {
 type shown struct {
 	chat.Record
 	Who   string
-	Match string // what a search found, if it is not the whole text
+	Match string // the part that a search found, if not the whole text
 }
 
 func shownOf(all []chat.Record) (made []shown) {
@@ -194,7 +194,7 @@ func shownOf(all []chat.Record) (made []shown) {
 	return made
 }
 
-// commandForm runs what a button of a conversation's page asks for.
+// commandForm runs the command of a button on a conversation's page.
 func commandForm(v *visit) error {
 	if err := v.ParseForm(); err != nil {
 		return bad("The form cannot be read.")
@@ -235,7 +235,7 @@ var doneWords = map[string]string{
 	"resume": "The bot answers here again.",
 }
 
-// words says what became of a compaction.
+// words describes the result of a compaction.
 func (j jobAnswer) words() string {
 	switch j.State {
 	case "noop":

@@ -52,7 +52,7 @@ func messagesPage(v *visit) error {
 	}{v.about("messages"), q, rowsOf(said, stonesOf(v.name(), append(stack.Past.Earlier, stack.Stack...))), p})
 }
 
-// rowsOf puts summaries behind the messages they stand for.
+// rowsOf puts summaries after the messages that they cover.
 func rowsOf(all []shown, stack []stone) (rows []row) {
 	for i := range all {
 		rows = append(rows, row{Message: &all[i]})

@@ -15,7 +15,7 @@ import (
 	"cairn/memory"
 )
 
-// helpFor is what the settings file says of a key.
+// helpFor returns the description of a key in the settings file.
 func helpFor(key string) string {
 	for _, s := range config.Reference() {
 		if s.Key == "defaults.compaction."+key {
@@ -60,7 +60,7 @@ func memoryPage(v *visit) error {
 	}{v.frame(fmt.Sprintf("Memory %d", m.ID)), m, shownOf(m.Messages)})
 }
 
-// memoryForm runs what a button of a memory's page asks for.
+// memoryForm runs the action of a button on a memory's page.
 func memoryForm(v *visit) error {
 	if err := v.ParseForm(); err != nil {
 		return bad("The form cannot be read.")
@@ -85,10 +85,10 @@ type usageRow struct {
 	channel.Expenses
 }
 
-// Key is what the row is of.
+// Key returns what the row is about.
 func (r usageRow) Key() string { return cmp.Or(r.Day, r.Conversation, r.Model) }
 
-// TurnCost is the cost without summaries.
+// TurnCost returns the cost without summaries.
 func (r usageRow) TurnCost() float64 { return r.Cost - r.Summaries.Cost }
 
 func usagePage(v *visit) error {
@@ -142,7 +142,7 @@ func daily(by string, rows []usageRow) template.HTML {
 		}
 		d.Days = append(d.Days, chart.Day{Date: at, Values: values})
 	}
-	return template.HTML(d.SVG(chart.Options{ID: "daily"})) // the chart escapes what it is given
+	return template.HTML(d.SVG(chart.Options{ID: "daily"})) // the chart escapes its input
 }
 
 func healthPage(v *visit) error {

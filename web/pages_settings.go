@@ -28,7 +28,7 @@ type knob struct {
 // Changed reports whether the form has another value than the one in force.
 func (k knob) Changed() bool { return k.Control != "" && k.Typed != k.Now }
 
-// knobs are the settings of the conversation, with what a form has typed into them.
+// knobs returns the settings of the conversation, with the values typed into a form.
 func (v *visit) knobs(typed url.Values) (all []knob, ignored []string, err error) {
 	var a settingsAnswer
 	if err := v.get(apiOf(v.name())+"/settings", nil, &a); err != nil {
@@ -60,7 +60,7 @@ func (v *visit) knobs(typed url.Values) (all []knob, ignored []string, err error
 
 func settingsPage(v *visit) error { return v.showSettings(nil) }
 
-// previewPage is the settings page with what the typed values would have done.
+// previewPage shows the settings page with the effect that the typed values would have had.
 func previewPage(v *visit) error { return v.showSettings(v.URL.Query()) }
 
 func (v *visit) showSettings(typed url.Values) error {
@@ -82,9 +82,9 @@ func (v *visit) showSettings(typed url.Values) error {
 	return v.show("settings", data)
 }
 
-// preview is what other settings would have done with the conversation.
+// preview is the effect that other settings would have had on the conversation.
 type preview struct {
-	Problem  string // why there is none
+	Problem  string // why there is no preview
 	Settings string // that are tried
 	Chart    template.HTML
 	Head     []string
@@ -93,7 +93,7 @@ type preview struct {
 	Equal    int
 }
 
-// figure is a row of figures: what it is, then the value of each variant.
+// figure is a row of figures: its name, then the value of each variant.
 type figure struct {
 	Name    string
 	Values  []string
@@ -130,7 +130,7 @@ func (v *visit) preview(all []knob) (*preview, error) {
 	drawn := report.Chart()
 	drawn.Title, drawn.Desc = "As it happened, and with "+p.Settings, "tokens of the next request, over the messages"
 	drawn.Panels = []chart.Panel{panelOf("as it happened", d, h), drawn.Panels[1]}
-	p.Chart = template.HTML(drawn.SVG(chart.Options{ID: "preview"})) // the chart escapes what it is given
+	p.Chart = template.HTML(drawn.SVG(chart.Options{ID: "preview"})) // the chart escapes its input
 	rows := report.Rows()
 	p.Head = rows[0][1:]
 	for _, row := range rows[1:] {
@@ -144,7 +144,7 @@ func (v *visit) preview(all []knob) (*preview, error) {
 	return p, nil
 }
 
-// settingsForm sets what the form changes, all or nothing, or takes one value back.
+// settingsForm sets the values of a form, all or none, or resets one.
 func settingsForm(v *visit) error {
 	if err := v.ParseForm(); err != nil {
 		return bad("The form cannot be read.")

@@ -16,15 +16,14 @@ import (
 	"cairn/memory"
 )
 
-// Options is what a server works with. Hub, Store, Settings, Agent, Events, Listener and Log
-// must be set.
+// Options configures a server. Hub, Store, Settings, Agent, Events, Listener and Log must be set.
 type Options struct {
 	Hub      *channel.Hub
 	Store    *memory.Store
 	Settings func() *config.Settings // those in force
 	Events   *Events
 	Listener net.Listener // the server closes it
-	Token    string       // what a client must show; "": nothing, only on loopback
+	Token    string       // the token that clients must send; "": none, only on loopback
 	Hosts    []string     // names under which browsers may ask, beside localhost and addresses
 	Log      *slog.Logger
 	Version  string
@@ -76,7 +75,7 @@ func New(o Options) *Server {
 // Name is "web".
 func (s *Server) Name() string { return config.WebName }
 
-// Handler is what the server serves.
+// Handler returns the server's handler.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Limits of a connection. A stream extends its write deadline by itself.
@@ -89,8 +88,8 @@ const (
 	maxHeader     = 32 << 10
 )
 
-// Run serves until ctx ends, and then waits for what is being answered, for a few seconds.
-// The hub is known already: the parameter makes a server run like a connector.
+// Run serves until ctx ends, and then waits a few seconds for running requests. The hub is known
+// already: the parameter gives Run the signature of a connector's.
 func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	streams, end := context.WithCancel(ctx)
 	defer end()
@@ -99,8 +98,8 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
-	s.running.Go(func() { // measured once, the first page of the list is there at once
-		_, _ = s.conversations(streams, "", pageSize, 0) // who asks is told what is wrong
+	s.running.Go(func() { // once measured, the first page of the list loads fast
+		_, _ = s.conversations(streams, "", pageSize, 0) // a request reports the error
 	})
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

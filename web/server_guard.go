@@ -1,4 +1,4 @@
-// The guard: what is checked of each request before anybody answers it.
+// The guard: the checks of each request before it is handled.
 package web
 
 import (
@@ -14,8 +14,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// contentPolicy lets a page load from this server alone, and run no script and no style that
-// stands in it.
+// contentPolicy lets a page load from this server only, and forbids inline scripts and styles.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -103,7 +102,7 @@ func allowedHosts(o Options) map[string]bool {
 	return hosts
 }
 
-// hostName is the host of a Host header, without the port and a dot at its end.
+// hostName returns the host of a Host header, without port and trailing dot.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

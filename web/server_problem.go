@@ -39,7 +39,7 @@ func tooMany(wait time.Duration) *Problem {
 
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// problemOf says of an error what concerns the client; internal text stays in the log.
+// problemOf returns the part of an error that concerns the client; internal text stays in the log.
 func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	var p *Problem
 	var large *http.MaxBytesError

@@ -29,8 +29,8 @@ func Extract(messages []chat.Message, target, maxMemories int, focus string) Sum
 	return ExtractBeside(messages, target, maxMemories, focus, nil)
 }
 
-// ExtractBeside does it for messages beside which told stands: other summaries, whose words
-// count as little as what the summary itself has told.
+// ExtractBeside does the same beside other summaries, told: their words count as little as words
+// that the summary already has.
 func ExtractBeside(messages []chat.Message, target, maxMemories int, focus string, told []string) Summary {
 	sentences := sentencesOf(messages, focus)
 	c := choose(sentences, target, told)
@@ -45,12 +45,12 @@ func ExtractBeside(messages []chat.Message, target, maxMemories int, focus strin
 	return s
 }
 
-// runnersUp is how much more than was chosen is noted for later folds.
+// runnersUp is how much more than the chosen sentences is kept for later folds.
 const runnersUp = 2
 
-// choose takes the sentences that tell most for their tokens until target is spent,
-// the best first. What a sentence tells is the sum of its terms' weights, which are
-// the higher the rarer a term is; a term that was told counts little.
+// choose takes the sentences with the most information per token, best first, until target is used
+// up. The information of a sentence is the sum of its terms' weights: rarer terms weigh more, and
+// terms that were already chosen weigh little.
 func choose(sentences []*sentence, target int, told []string) *chooser {
 	c := &chooser{rarity: rarities(sentences), told: map[string]bool{}, days: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
 	for _, text := range told {
@@ -98,8 +98,8 @@ type chooser struct {
 // reports whether it took any.
 func (c *chooser) take(room int) (took bool) {
 	for len(c.queue) > 0 && (room > 0 || len(c.chosen) == 0) {
-		// A score can only sink as terms are told, so that the first of the queue is the
-		// best of all if it stays first after a new count.
+		// Scores only fall as terms are chosen. So the first of the queue is the best if it is
+		// still first after it is scored again.
 		s := c.queue[0]
 		if score := c.scoreOf(s); score < s.score {
 			s.score = score
@@ -129,11 +129,11 @@ func (c *chooser) take(room int) (took bool) {
 }
 
 const (
-	toldFactor   = 0.3  // of a term that was told
-	secondFactor = 0.35 // of a sentence whose message is told by another one
+	toldFactor   = 0.3  // of a term that was already chosen
+	secondFactor = 0.35 // of a sentence whose message has another chosen one
 )
 
-// dayTokens is what the line with a date costs, hardly ever with its year.
+// dayTokens is what a line with a date costs, mostly without its year.
 const dayTokens = 4
 
 func (c *chooser) scoreOf(s *sentence) float64 {
@@ -200,8 +200,8 @@ func write(chosen []*sentence, target int) string {
 	return ""
 }
 
-// inOrder writes the days one after the other, and of a day what each speaker said:
-// a name before every change of speaker would cost a quarter of the room.
+// inOrder writes day after day, and groups each day by speaker: a name at every change of speaker
+// would cost a quarter of the tokens.
 func inOrder(chosen []*sentence) string {
 	chosen = slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
 	first := map[speech]int{}

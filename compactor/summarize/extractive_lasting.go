@@ -65,7 +65,7 @@ func foreign(text string) bool {
 		slices.ContainsFunc(strings.Fields(text), func(word string) bool { return ownWords[plain(word)] }))
 }
 
-// traits are what the words of a sentence tell of it.
+// traits are features of a sentence's words.
 type traits struct {
 	own       bool // it says I, my or she
 	self      bool // it says I, my or we
@@ -117,7 +117,7 @@ var (
 	// dates are what withDates added.
 	dates = regexp.MustCompile(`\((?:about |the )?[^()]*\d{4}\)`)
 
-	// passing is what is over when the talk is.
+	// passing matches what is over when the conversation is.
 	passing = regexp.MustCompile(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
 		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
 		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
@@ -126,10 +126,10 @@ var (
 	urging = regexp.MustCompile(`(?i)^(?:let's|let us|keep|don't|do|never|remember|take|go|try|stay|be|hope|hopefully|hoping|wish|glad|happy|good luck|best of|thanks|thank|thx|congrats|sounds|looks|seems|have (?:a|fun)|here's to|no (?:worries|problem)|` +
 		`(?:i(?:'m| am) )?(?:so |really |very |super |also |just )*(?:glad|happy (?:for|to)|here for|proud of|sorry|sure|thankful|grateful|looking forward|excited|stoked|pumped|curious))\b`)
 
-	// pointing is a beginning that only makes sense after what was said before.
+	// pointing matches a beginning that needs the previous sentence.
 	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b|\blike (?:this|that)\b`)
 
-	// feeling is how somebody finds something, and what it does to them.
+	// feeling matches opinions and feelings.
 	feeling = regexp.MustCompile(`(?i)\b(?:i(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|mess|part)|means? (?:a lot|so much|the world)|` +
 		`i (?:\w+ )?(?:feel|felt|think|guess|believe|agree|hope|wish|bet|appreciate|admire|imagine|(?:see|know|hear|understand|love) (?:how|that|it|this|what|why|your|the way|seeing|hearing))|` +
 		`(?:it|this|that|they)(?:'s|'re| is| are| was| were|'s been|'ve been| has been| have been) (?:\w+ )?(?:so|such|really|all|like|amazing|great|awesome|important|nice|good|cool|tough|hard|worth|fun|about)|` +
@@ -145,7 +145,7 @@ var (
 	tellWords = set(strings.Fields(`have has got every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
 	pasts     = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
 
-	// airy are what opinions on life are made of.
+	// airy are words of general opinions on life.
 	airy = terms(`life world people person friend family community difference positive positivity moment memory journey dream passion passionate
 inspire inspiration motivate motivation strength strong hard tough challenge obstacle success successful growth grow progress love joy happiness heart kindness
 compassion courage express expression creative creativity connect connection bond relationship important importance special experience example reminder remind

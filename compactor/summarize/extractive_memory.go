@@ -1,5 +1,5 @@
-// What the extractive summarizer remembers: what people said of themselves, decided,
-// planned or prefer, in their own words.
+// The memories of the extractive summarizer: what people say about themselves, decide, plan or
+// prefer, in their own words.
 
 package summarize
 
@@ -13,8 +13,8 @@ import (
 	"cairn/llm"
 )
 
-// cues are the words by which people show what kind of thing they say, in the
-// order in which they are tried. They stand between blanks, in small letters.
+// cues are words that show a sentence's kind of memory, in the order in which they are tried, in
+// lower case and between spaces.
 var cues = []struct {
 	kind  string
 	words []string
@@ -55,7 +55,7 @@ const (
 	leastBeside = -2.5
 )
 
-// note is a memory in the making: what one person said in a message or in several close ones.
+// note is a draft of a memory: sentences of one person from a message or from several close ones.
 type note struct {
 	place     int // of its first message among the messages
 	author    string
@@ -171,10 +171,10 @@ func (n *note) draft() MemoryDraft {
 	return MemoryDraft{Kind: n.kind, Importance: importance[n.kind], About: n.author, Content: content, Messages: n.messages}
 }
 
-// kindOfMemory tells what kind of thing a sentence says.
+// kindOfMemory returns the kind of memory that a sentence is.
 func kindOfMemory(s *sentence) string { return cmp.Or(cueIn(s.alone), s.kind) }
 
-// cueIn is the kind of memory of which a text has a cue, "" if it has none.
+// cueIn returns the kind of memory that a text has a cue of; "" if none.
 func cueIn(text string) string {
 	plain := " " + toBlanks.Replace(strings.ToLower(text)) + " "
 	for _, c := range cues {
@@ -187,5 +187,5 @@ func cueIn(text string) string {
 	return ""
 }
 
-// toBlanks makes a sentence's words stand between blanks.
+// toBlanks puts single spaces around a sentence's words.
 var toBlanks = strings.NewReplacer(" really ", " ", " also ", " ", " always ", " ", "’", "'", ",", " ", ".", " ", "!", " ", ";", " ", ":", " ")

@@ -1,5 +1,4 @@
-// What the extractive summarizer chooses from: the sentences of a span, each with
-// what speaks for it.
+// The sentences of a span from which the extractive summarizer chooses, each with its weight.
 
 package summarize
 
@@ -19,14 +18,14 @@ import (
 type sentence struct {
 	message int    // its message's place among the messages
 	place   int    // its own among all sentences
-	speaker string // fit to stand before a colon
+	speaker string // in the form used before a colon
 	day     string // "8 May 2023"; empty if the message has no time
-	text    string // one line, to stand under its day, as short as it goes
-	alone   string // all of it, to stand alone
+	text    string // one line below its day, as short as possible
+	alone   string // the whole sentence, understandable alone
 	terms   []string
 	tokens  int     // of text, blank included
 	label   int     // tokens of the speaker's name before it
-	weight  float64 // what speaks for it beside its terms; 1 is plain
+	weight  float64 // factor beside its terms; 1: ordinary
 	idle    bool    // a question or small talk: nothing to remember
 	trace   bool    // of an attachment
 	timed   bool    // it says when
@@ -35,12 +34,12 @@ type sentence struct {
 	taken   bool    // chosen
 }
 
-// maxSentence is the most tokens one sentence may take of a summary: longer ones
-// are clipped, or a pasted page would be all of it.
+// maxSentence is the most tokens of one sentence in a summary: longer ones are clipped, or a pasted
+// page would fill it.
 const maxSentence = 80
 
-// sentencesOf cuts what people and the assistant said into sentences. What tools
-// returned is left out: the assistant said what it made of it.
+// sentencesOf splits the messages of people and assistant into sentences. Tool results are left
+// out: the assistant's answer has what matters of them.
 func sentencesOf(messages []chat.Message, focus string) []*sentence {
 	names := namesOf(messages)
 	wanted := set(words.Content(focus)...)
@@ -90,12 +89,12 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 	return all
 }
 
-// speech is what one speaker said on one day.
+// speech is all sentences of one speaker on one day.
 type speech struct{ day, speaker string }
 
 func (s *sentence) speech() speech { return speech{s.day, s.speaker} }
 
-// speakerOf is the name before what was said.
+// speakerOf returns the name shown before a sentence.
 func speakerOf(m chat.Message) string {
 	if m.Author == "" && m.Role == llm.RoleAssistant {
 		return "assistant"
@@ -145,8 +144,8 @@ func oneLine(text string) string {
 	return text
 }
 
-// withoutFences takes blocks of code out of a text: a line of code out of its block
-// tells nothing, and the message keeps all of it. Text that is nothing else stays.
+// withoutFences removes code blocks from a text: a single line of code says nothing, and the
+// message keeps all of it. A text of code alone stays.
 func withoutFences(text string) string {
 	if !strings.Contains(text, "```") {
 		return text

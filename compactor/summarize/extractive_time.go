@@ -17,7 +17,7 @@ var relative = regexp.MustCompile(`(?i)\b(?:day before yesterday|day after tomor
 	`(?:last|next|this) (?:week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|` +
 	`(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`)
 
-// likened finds what makes a time no time: "it feels like just yesterday".
+// likened matches comparisons that only look like a time: "it feels like just yesterday".
 var likened = regexp.MustCompile(`(?i)\blike (?:just |only |it was )*$`)
 
 // withDates adds to a text, said at a given time, what its relative times mean: "We
@@ -47,7 +47,7 @@ func withDates(text string, said time.Time, underDay bool) string {
 	return b.String() + text[done:]
 }
 
-// besideDay is what of a date is news beside the day of what was said.
+// besideDay returns the part of a date that the day of the message does not say.
 func besideDay(date string, said time.Time) string {
 	if strings.HasPrefix(date, "the ") || date == said.Format(chat.DateFormat) {
 		return ""
@@ -86,8 +86,8 @@ func resolve(phrase, count, unit string, said time.Time) string {
 	case step == 0:
 		return ""
 	}
-	// Whether last Friday was the one of this week or the one before is anybody's
-	// guess, and so is where a week begins.
+	// "Last Friday" may mean this week or the one before, and weeks start on different days, so it
+	// is left as it is.
 	if span != "week" && span != "weekend" {
 		span = strings.ToUpper(span[:1]) + span[1:]
 	}

@@ -45,10 +45,10 @@ func tighten(text string) string {
 	return short
 }
 
-// starter is how a sentence goes on from the one before.
+// starter matches words that link a sentence to the one before.
 var starter = regexp.MustCompile(`(?i)^(?:(?:by the way|btw|anyway|actually|honestly|to be honest|basically|i mean|you know|guess what|so|well), +|(?:and|but|also|plus),? +)+`)
 
-// spare reports whether a word may go that stands between last, which stayed, and next.
+// spare reports whether a word between last, which stayed, and next may be dropped.
 func spare(word, last, next string) bool {
 	follows := plain(next)
 	if !startsSmall(next) || negative(last) {
@@ -92,7 +92,7 @@ func startsSmall(text string) bool {
 	return unicode.IsLower(r)
 }
 
-// negative reports whether a plain word turns what follows into its contrary.
+// negative reports whether a word negates what follows.
 func negative(word string) bool { return strings.HasSuffix(word, "n't") || negations[word] }
 
 var (
@@ -103,7 +103,7 @@ dont didnt cant wont isnt wasnt doesnt havent couldnt wouldnt`)...)
 possibly might may could would should seems seem hope hopefully believe suppose sure almost nearly but`)...)
 )
 
-// tail is where a clause at the end of a sentence may begin.
+// tail matches where a clause at the end of a sentence may start.
 var tail = regexp.MustCompile(` ?[-–—] |, (?:and|but|so|which|it|it's|that's|because) |; |[,.!?…]* *[\x{1F000}-\x{1FAFF}\x{2600}-\x{27BF}\x{FE0F}\x{200D}]+\s*$`)
 
 // withoutTail cuts clauses off that only say how nice it was.
@@ -122,7 +122,7 @@ func withoutTail(text string) string {
 	}
 }
 
-// tellsMore reports whether a clause says anything but kind words.
+// tellsMore reports whether a clause has more than kind words.
 func tellsMore(clause string) bool {
 	for i, word := range strings.Fields(clause) {
 		lower := plain(word)

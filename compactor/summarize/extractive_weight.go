@@ -1,5 +1,5 @@
-// What speaks for a sentence and what against it. The weights were measured on
-// real conversations with questions about them.
+// The weights for and against a sentence. They were measured on real conversations with questions
+// about them.
 
 package summarize
 
@@ -15,7 +15,7 @@ const (
 	numberWeight     = 0.15
 	timeWeight       = 1.2
 	nameWeight       = 0.8 // of each proper noun or quotation, two at most
-	selfWeight       = 0.8 // the speaker tells of themselves
+	selfWeight       = 0.8 // the speaker speaks about themselves
 	questionFactor   = 0.2
 	talkFactor       = 0.3
 	youFactor        = 0.5 // it is about the other one
@@ -57,7 +57,7 @@ func (s *sentence) judge(names map[string]bool) {
 		s.weight *= talkFactor
 		s.idle = true
 		if len(s.terms) < 3 && seen.proper == 0 && !seen.number {
-			s.weight *= talkFactor // where there is room
+			s.weight *= talkFactor // it is used only if there is room
 		}
 	}
 	if len(s.terms) < 3 {
@@ -122,7 +122,7 @@ september october november december summer winter spring fall autumn birthday an
 
 	youWords = set(strings.Fields(`you your you're you've you'd you'll yours yourself`)...)
 
-	// talkWords are what kindness is made of: two sentences of them tell the same.
+	// talkWords are words of small talk: two sentences of them say the same.
 	talkWords = terms(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
 glad happy sorry hear sound sure agree proud love wow congrats congratulations luck inspiring impressive support
 appreciate see talk chat catch care bye goodbye later soon time day keep go know think feel look way thing lot

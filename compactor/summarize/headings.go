@@ -22,7 +22,7 @@ Objetivos|Decisões|Pessoas|Preferências|Fatos|Perguntas em aberto
 目標|決定事項|人物|好み|事実|未解決の質問
 目标|决定|人物|偏好|事实|未解决的问题`
 
-// headingAt is the place in Headings of each name that a heading may have, in small letters.
+// headingAt maps each name that a heading may have, in lower case, to its index in Headings.
 var headingAt = func() map[string]int {
 	at := map[string]int{}
 	for line := range strings.SplitSeq(strings.Join(Headings, "|")+translated, "\n") {
@@ -36,8 +36,8 @@ var headingAt = func() map[string]int {
 // heading finds a line that is one of them, as models write them.
 var heading = regexp.MustCompile(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(slices.Sorted(maps.Keys(headingAt)), "|") + `)\**[:：]?\**[ \t]*$`)
 
-// JoinParts makes one text of the summaries of parts: under each heading what all of them
-// say there, after what they say without one.
+// JoinParts joins the summaries of parts: text without a heading first, then under each heading
+// what all parts have there.
 func JoinParts(texts []string) string {
 	bare, under := []string(nil), make([][]string, len(Headings))
 	add := func(to *[]string, text string) {
@@ -63,7 +63,7 @@ func JoinParts(texts []string) string {
 	return strings.Join(parts, "\n")
 }
 
-// bullet is what begins a line of a list.
+// bullet matches the beginning of a list item.
 var bullet = regexp.MustCompile(`(?m)^[ \t]*[-*•][ \t]+`)
 
 // withoutHeadings are the sentences of a summary.

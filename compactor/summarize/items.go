@@ -34,7 +34,7 @@ const (
 	MostOfMessage = 3_000 // tokens of one part of a message or summary
 )
 
-// labelledText is a text and what stands around it in the material.
+// labelledText is a text and its labels in the material.
 type labelledText struct{ name, attributes, text string }
 
 // part is one of n parts of the text between its label's tags.
@@ -50,7 +50,7 @@ func (l labelledText) part(text string, i, n int) string {
 // are parts of.
 func (l labelledText) items(most int, of chat.Message, from, to int64) (items []Item) {
 	parts := splitText(l.text, most)
-	of.Attachments = nil // whose words stand in the text
+	of.Attachments = nil // their words are in the text
 	for i, part := range parts {
 		of.Text = part
 		text := l.part(part, i, len(parts))
@@ -82,7 +82,7 @@ func ClippedItems(messages []chat.Message, most int) []Item {
 	return items
 }
 
-// ItemsOfRow is the text of a summary.
+// ItemsOfRow returns the text of a summary as items.
 func ItemsOfRow(c transcript.Summary, most int) []Item {
 	l := labelledText{"summary", fmt.Sprintf(" from=\"%d\" to=\"%d\"", c.From, c.To), secrets.Mask(c.Text)}
 	if !c.FromTime.IsZero() {
@@ -135,8 +135,8 @@ func splitText(text string, most int) (parts []string) {
 	}
 }
 
-// minPart is the least that a long message is cut into, in tokens: the label of a part
-// costs about as much.
+// minPart is the smallest part of a long message, in tokens: the label of a part costs about as
+// much.
 const minPart = 40
 
 // Lean is a text without what no summary shall hold: secrets, and data written out
@@ -175,7 +175,7 @@ func withoutData(text string) string {
 	return b.String()
 }
 
-// Omitted says that something stands there which the model will not summarize.
+// Omitted replaces something that the model refuses to summarize.
 func Omitted(c transcript.Summary) Item {
 	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, Days(c))
 	return Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), Turn: c.From, From: c.From, To: c.To}
@@ -187,7 +187,7 @@ var (
 	labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "question"})
 )
 
-// EscapeLabels makes a text safe to stand between labels.
+// EscapeLabels makes a text safe between labels.
 func EscapeLabels(text string) string { return chat.EscapeTags(chat.BreakRoles(text), labels) }
 
 // Content is a text between labels, in at most most tokens.
@@ -238,7 +238,7 @@ func Chunks(items []Item, most int) [][]Item {
 	return out
 }
 
-// PlainText is the material of one request.
+// PlainText returns the material of one request as text.
 func PlainText(items []Item) string {
 	var b strings.Builder
 	b.WriteString("<transcript>\n")
@@ -257,7 +257,7 @@ func CostOfItems(items []Item) (tokens int) {
 	return tokens
 }
 
-// WrittenOf makes a message of what a worker wrote.
+// WrittenOf makes a message of a worker's text.
 func WrittenOf(row transcript.Summary) chat.Message {
 	return chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime}
 }
@@ -270,6 +270,6 @@ func Days(c transcript.Summary) string {
 	return from + " to " + to
 }
 
-// NeverCleared are the tools whose results are what the bot remembers: clearing
-// them would make it ask again.
+// NeverCleared are the tools whose results are never cleared: they are memories and messages, and
+// the model would ask for them again.
 var NeverCleared = []string{"context", "memory_search", "recall", "expand"}

@@ -1,6 +1,6 @@
-// The judge decides whether a text may stand as the summary of a span. What decides
-// is evidence: names, numbers and words of the span. Few lists of words are needed
-// beside it: what models say of their task, and words that any text has.
+// The judge decides whether a text is acceptable as the summary of a span, by evidence: names,
+// numbers and words of the span. It needs few word lists: how models speak of their task, and words
+// that any text has.
 
 package summarize
 
@@ -17,8 +17,8 @@ import (
 	"cairn/words"
 )
 
-// Judge returns why text may not stand as a summary of messages, in words for people;
-// nil if it may.
+// Judge returns why text is not acceptable as a summary of messages, in words for people; nil if it
+// is.
 func Judge(text string, messages []chat.Message) error {
 	items := ItemsOf(messages, MostOfMessage)
 	if why := JudgeItems(StripThoughts(text), items, "", MostOfSummary(items)); why != "" {
@@ -27,12 +27,12 @@ func Judge(text string, messages []chat.Message) error {
 	return nil
 }
 
-// MostOfSummary is how many tokens a summary of items may have: one that is hardly shorter
-// frees nothing.
+// MostOfSummary returns the most tokens of a summary of items: one that is hardly shorter frees
+// nothing.
 func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSummary) }
 
-// JudgeItems returns why a text cannot be the summary of items, "" if it can. told is what
-// its writer was told, most how many tokens it may have.
+// JudgeItems returns why a text cannot be the summary of items; "" if it can. told is the writer's
+// prompt, most the most tokens.
 func JudgeItems(text string, items []Item, told string, most int) Refusal {
 	switch {
 	case text == "":
@@ -61,7 +61,7 @@ func JudgeItems(text string, items []Item, told string, most int) Refusal {
 }
 
 const (
-	// mostOfRefusal is how long, in tokens, a text is at most that does nothing but decline.
+	// mostOfRefusal is the longest text, in tokens, that can be nothing but a refusal.
 	mostOfRefusal = 80
 
 	// mostEvidence is how many words of a long span its summary must have at least, and
@@ -80,7 +80,7 @@ const (
 	specific = 3.0
 )
 
-// vocabulary is what a span has to be recognized by.
+// vocabulary is the evidence by which a span is recognized.
 type vocabulary struct {
 	keys   map[string]bool
 	size   float64 // different words, two pairs of characters being one
@@ -103,15 +103,15 @@ func vocabularyOf(items []Item) vocabulary {
 	return v
 }
 
-// least is how much evidence a summary of the span must have.
+// least returns how much evidence a summary of the span must have.
 func (v vocabulary) least() float64 { return max(min(v.size/wordsPerEvidence, mostEvidence), 1) }
 
-// share is how much of a summary must stand in the span.
+// share returns which share of a summary must be in the span.
 func (v vocabulary) share() float64 {
 	return min(leastShare+max(0.06*math.Log2(v.spaced/100), 0), mostShare)
 }
 
-// evidence is how much of a text stands in its span.
+// evidence counts how much of a text is in its span.
 type evidence struct{ found, all float64 }
 
 // evidence looks at the sentences that do more than decline; it reports whether some do not.
@@ -140,7 +140,7 @@ func (v vocabulary) evidence(sentences []string) (e evidence, declined bool) {
 	return e, declined
 }
 
-// key is what a word is compared by.
+// key returns the form by which words are compared.
 type key struct {
 	short  string // its beginning, without case and accents
 	stem   string
@@ -197,7 +197,7 @@ var pairedScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode
 // with two endings more often than two words.
 const shortKey = 5
 
-// parts tells where a word ends. An apostrophe parts a word from its ending.
+// parts reports where a word ends. An apostrophe separates a word from its ending.
 func parts(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '.' && r != ','
 }
@@ -209,9 +209,9 @@ func Declines(sentence string) bool {
 }
 
 var (
-	// label is how the transcript marks a message, for the worker or in the chat.
+	// label matches the mark of a message, as the worker or the chat's model sees it.
 	label   = regexp.MustCompile(`<(?:message|answer|tool_result) id="\d|\[#\d+ \d{4}-\d\d-\d\d `)
-	speaker = regexp.MustCompile(`^[\pL\pM\pN ._-]{1,32}: +`) // before what was said
+	speaker = regexp.MustCompile(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
 // leastRepeated is of how many messages a span must be for one that stands in the
@@ -253,10 +253,10 @@ func repeats(text string, items []Item) bool {
 
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// leastEcho is how long, in bytes, a sentence must be to be found again by more than chance.
+// leastEcho is the shortest sentence, in bytes, whose repetition is no coincidence.
 const leastEcho = 20
 
-// echoes reports whether a text is for the most part what its writer was told.
+// echoes reports whether a text mostly repeats its writer's prompt.
 func echoes(text, told string) bool {
 	told = flat(told)
 	all, echoed := 0, 0
@@ -270,5 +270,5 @@ func echoes(text, told string) bool {
 	return 2*echoed > all
 }
 
-// MinSummary is the least a summary is given: below it nothing can be said.
+// MinSummary is the smallest budget of a summary: below it nothing can be said.
 const MinSummary = 40

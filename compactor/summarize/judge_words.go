@@ -14,7 +14,7 @@ func anyOf(lines string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), "|"))
 }
 
-// task is how models speak of what they are asked to do.
+// task matches how models speak of their task.
 var task = anyOf(`
 \b(?:summar(?:y|ies|i[sz])|conversations?\b|transcript|chat logs?\b|messages\b|this request|that request|the text\b)
 zusammen(?:fass|zufass)|gespräch|unterhaltung|\bchat\b|anfrage|\btext\b
@@ -30,7 +30,7 @@ riassu|conversazion
 لخيص|ملخص|محادث|النص
 सारांश|बातचीत`)
 
-// refusing is how they say that they cannot, will not, or need something first.
+// refusing matches how models say that they cannot, will not, or need something first.
 var refusing = anyOf(`
 (?-i:\bI['’ ])|\bplease\b|\b(?:could|can|would) you\b
 \bich\b.*\b(?:nicht|kein\w*)\b|\bbitte\b|\b(?:können|könnten) sie\b|\bkannst du\b
@@ -46,7 +46,7 @@ não (?:posso|consigo)|desculpe|sinto muito|você pode
 لا (?:أستطيع|يمكنني)|عذر|آسف|يرجى|هل يمكنك
 नहीं (?:कर|दे)|क्षमा|माफ़|कृपया`)
 
-// assistant is how they speak of themselves.
+// assistant matches how models speak of themselves.
 var assistant = anyOf(`
 \bas an? (?:ai|artificial|(?:large )?language model|assistant)(?: (?:language )?(?:model|assistant)\b|,)
 \bals (?:ein )?ki(?:-|\b.*modell)

@@ -1,11 +1,11 @@
-// The kinds of memory, and what each is worth.
+// The kinds of memory, and the importance of each.
 
 package summarize
 
 // MemoryKind is a kind of memory.
 type MemoryKind struct {
 	Name       string
-	Importance float64 // 0 to 1, of a memory for which nobody gives another
+	Importance float64 // 0 to 1, unless a memory has its own
 	HalfLife   int     // days after which half of what can fade has faded; 0: it does not fade
 }
 
@@ -22,7 +22,7 @@ var MemoryKinds = []MemoryKind{
 	{"observation", 0.3, 30},
 }
 
-// importance is what a memory of each kind is worth; "" is worth nothing.
+// importance returns the importance of a kind; 0 for "".
 var importance = func() map[string]float64 {
 	worth := make(map[string]float64)
 	for _, k := range MemoryKinds {

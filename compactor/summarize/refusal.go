@@ -45,7 +45,7 @@ var (
 	toolSyntax = regexp.MustCompile(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
 )
 
-// StripThoughts leaves out what a model thought aloud.
+// StripThoughts removes a model's visible reasoning.
 func StripThoughts(text string) string {
 	return strings.TrimSpace(thoughtEnd.ReplaceAllString(reasoning.ReplaceAllString(text, ""), ""))
 }

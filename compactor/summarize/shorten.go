@@ -13,7 +13,7 @@ import (
 	"cairn/words"
 )
 
-// shortened stands where sentences were left out of a summary.
+// shortened marks where sentences were left out of a summary.
 const shortened = "[shortened]"
 
 // dropOrder are the headings as their sections are shortened: what stands under none goes
@@ -54,7 +54,7 @@ type outline struct {
 type piece struct {
 	text    string
 	line    int // of the text
-	section int // which heading it stands under; 0: none
+	section int // the heading it is under; 0: none
 	rank    int // of the section in dropOrder
 	heading bool
 	left    bool // left out
@@ -99,7 +99,7 @@ func (o outline) order() (order []int) {
 	return order
 }
 
-// text is what is left, with a mark for what is not.
+// text returns what is left, with a mark for what was dropped.
 func (o outline) text() string {
 	kept := map[int]bool{} // sections of which something is left
 	for _, p := range o.pieces {

@@ -4,14 +4,14 @@
 // span; the items are the span as both of them, and a model, read it. All of it is pure.
 package summarize
 
-// Summary is what a summarizer makes of a span.
+// Summary is a summarizer's result for a span.
 type Summary struct {
 	Text     string
 	Tokens   int           // see TokensOfCompaction
 	Model    string        // that wrote it, if not the one the row was begun with; else empty
 	Sources  []int64       // of the extractive summarizer, see Compaction
 	Memories []MemoryDraft // of the extractive summarizer; a worker saves through its job's tool
-	Beside   Beside        // what a worker read for reference
+	Beside   Beside        // what a worker read beside the span, for reference
 }
 
 // Beside is what stands beside a span and was read with it.
@@ -20,7 +20,7 @@ type Beside struct {
 	Messages []int64 // seqs
 }
 
-// MemoryDraft is a memory a summarizer wants kept.
+// MemoryDraft is a memory that a summarizer proposes.
 type MemoryDraft struct {
 	ID         int64   // given by the store when it is saved
 	Kind       string  // identity, goal, decision, todo, preference, fact, event, observation
