@@ -41,7 +41,7 @@ func TestForgetting(t *testing.T) {
 	t.Run("nobody else may, by whatever name", func(t *testing.T) {
 		for _, who := range []channel.Person{bo, fake, {}} {
 			for _, line := range []string{"/forget 1", "/forget #1", "/forget standup", "/memories pin 1", "/memories restore 1"} {
-				says(who, line, "neither said by you nor is it about you")
+				says(who, line, "neither came from you nor is about you")
 			}
 		}
 	})
