@@ -59,7 +59,7 @@ func NewState(head Head, verbatim iter.Seq[chat.Message], jobs []Summary, next i
 	}
 	var messages []Message
 	for m := range verbatim {
-		messages = append(messages, Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time, Tokens: m.Tokens})
+		messages = append(messages, Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time})
 	}
 	s.Messages = s.Messages.Append(messages...)
 	s.InSession += len(messages)
