@@ -167,12 +167,9 @@ func TestTheSlackLinkHasTheManifest(t *testing.T) {
 	compact := must(json.Marshal(want))(t)
 	page := read(t, "../../docs/slack.md")
 	link := regexp.MustCompile(`https://api\.slack\.com/apps\?\S+`).FindString(page)
-	address, err := url.Parse(link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := must(url.Parse(link))(t)
 	query := address.Query()
-	err = json.Unmarshal([]byte(query.Get("manifest_json")), &got)
+	err := json.Unmarshal([]byte(query.Get("manifest_json")), &got)
 	if err != nil || query.Get("new_app") != "1" || !reflect.DeepEqual(got, want) {
 		t.Errorf("the link in docs/slack.md is not that of deploy/slack-manifest.json (%v); it should be\nhttps://api.slack.com/apps?new_app=1&manifest_json=%s",
 			err, strings.ReplaceAll(url.QueryEscape(string(compact)), "+", "%20"))
