@@ -116,6 +116,19 @@ func TestShellCommandsPage(t *testing.T) {
 			t.Errorf("docs/cli.md does not show cairn %s", name)
 		}
 	}
+	commands, flags := regexp.MustCompile("`cairn ([a-z]+(?: [a-z]+)?)"), regexp.MustCompile("--([a-z-]+)")
+	for row := range strings.Lines(page) {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(strings.ReplaceAll(row, `\|`, " "), "| "), " | ")
+		for _, flag := range flags.FindAllStringSubmatch(cell, -1) {
+			named := commands.FindAllStringSubmatch(cell, -1)
+			if len(named) > 0 && !slices.ContainsFunc(named, func(name []string) bool {
+				cmd, _, err := newRoot(&app{}).Find(strings.Fields(name[1]))
+				return err == nil && cmd.InheritedFlags().Lookup(flag[1]) != nil || cmd.Flag(flag[1]) != nil
+			}) {
+				t.Errorf("docs/cli.md shows --%s, which none of %q has", flag[1], named)
+			}
+		}
+	}
 }
 
 // TestPagesNameRealCommands looks at `cairn NAME` and "$ cairn NAME" in every page, and at
