@@ -10,14 +10,8 @@ import (
 func TestTasksAreListedAndOpened(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk("terminal:garden", 1)
-	records, err := r.store.Find(t.Context(), "terminal:garden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun, err := records.Tasks().Begin(t.Context(), memory.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must(r.store.Find(t.Context(), "terminal:garden"))
+	begun := must(records.Tasks().Begin(t.Context(), memory.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4}))
 	var list struct {
 		Tasks []memory.Task `json:"tasks"`
 	}
