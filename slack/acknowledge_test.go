@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slack-go/slack/socketmode"
-
 	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
@@ -139,25 +137,6 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	close(hold)
 	r.eventually("all are acknowledged", r.acknowledged)
 	r.stored(conversation(general), "user: slowly")
-}
-
-func TestAnAcknowledgementThatCannotBeWritten(t *testing.T) {
-	t.Parallel()
-	s := knowing(t)
-	s.times.ack = 20 * time.Millisecond
-	k := s.newSocket(time.Minute) // nobody writes
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := range 25 { // slack-go queues 20
-			k.request(t.Context(), socketmode.Request{Type: "unknown", EnvelopeID: fmt.Sprint(i)})
-		}
-	}()
-	select {
-	case <-done:
-	case <-time.After(soon):
-		t.Fatal("it holds everything up")
-	}
 }
 
 func TestAServerThatDoesNotAnswer(t *testing.T) {

@@ -18,8 +18,7 @@ import (
 )
 
 // overlap is read again before the newest message that came: Slack sends events in any
-// order, and slack-go may drop one while a socket ends and still hand on the next. Slack
-// repeats what is not acknowledged, for minutes at most, and not to a bot that is down.
+// order. It repeats what is not acknowledged, for minutes at most, and not to a bot that is down.
 const overlap = 10 * time.Second
 
 // overlapped is where a gap begins behind the newest message. What was said before the

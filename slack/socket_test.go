@@ -3,9 +3,7 @@
 package slack
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -272,28 +270,5 @@ func TestTheFirstConnectionIsTold(t *testing.T) {
 	r.ask(general, ann, 2)
 	if n := strings.Count(r.logs.String(), `level=INFO msg=connected connector=slack as=app`); n != 1 {
 		t.Errorf("it is told %d times\n%s", n, r.logs)
-	}
-}
-
-// From then on slack-go may drop an event and hand on the next one, which would be kept
-// before the first.
-func TestASocketEndsBeforeSlackGoHearsThatItsConnectionHas(t *testing.T) {
-	t.Parallel()
-	for _, greeted := range []bool{true, false} {
-		ctx, lose := context.WithCancelCause(t.Context())
-		k := &socket{started: time.Now(), lose: lose}
-		k.helloReceived.Store(greeted)
-		theirs, ours := net.Pipe()
-		_ = theirs.Close()
-		if _, err := (&watchedConn{Conn: ours, socket: k}).Read(make([]byte, 1)); err == nil {
-			t.Fatal("something was read")
-		}
-		var want error
-		if greeted { // else slack-go tells why
-			want = errLost
-		}
-		if got := context.Cause(ctx); got != want {
-			t.Errorf("greeted %v: the socket ended with %v, want %v", greeted, got, want)
-		}
 	}
 }
