@@ -29,11 +29,11 @@ type session struct {
 	timeout time.Duration                                 // from the dial to READY or RESUMED
 	handle  func(name string, data json.RawMessage) error // gets each event, one after the other, and must not block; its error ends the connection
 
-	id        string       // empty: the gateway does not know the session, or not any more
-	sequence  int64        // of the last event that was handled
-	resumeURL string       // the address where it is resumed; empty: where it began
-	slash     bool         // ends the path of the address
-	refused   int          // connections in a row that came as far as HELLO only
+	id        string // empty: the gateway does not know the session, or not any more
+	sequence  int64  // of the last event that was handled
+	resumeURL string // the address where it is resumed; empty: where it began
+	slash     bool   // ends the path of the address
+	refused   int    // connections in a row that came as far as HELLO only
 
 	established bool      // READY or RESUMED came on the newest connection
 	identified  time.Time // when the newest connection sent IDENTIFY or RESUME; zero: it did not

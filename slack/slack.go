@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,7 +40,7 @@ type Slack struct {
 	newest          *platform.Cache             // how far a channel was known when its last gap began, by conversation
 	refusals        *platform.Cache             // what Slack refuses where, see learn
 	pageCache       *pageCache                  // of histories that are longer than a page
-	retryQueue      retryQueue                  // of messages that could not be stored
+	unstored        sync.Map                    // conversations with a message that could not be stored, see retryLater
 	storeIncident   platform.Incident           // messages cannot be stored
 	plain           atomic.Bool                 // the server takes no Markdown
 	socketed        atomic.Bool                 // Slack said hello on the newest socket
