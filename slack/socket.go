@@ -77,7 +77,7 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 }
 
 func (k *socket) dial(ctx context.Context) error {
-	_, address, err := k.s.api.write.StartSocketModeContext(ctx)
+	_, address, err := k.s.api.once.StartSocketModeContext(ctx)
 	if err != nil {
 		return err
 	}

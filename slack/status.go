@@ -65,7 +65,7 @@ func (w *writer) hasStatus() bool {
 func (w *writer) setStatus(ctx context.Context, text string) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	err := w.s.api.write.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
+	err := w.s.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
 		ChannelID: w.place.Channel, ThreadTS: w.statusThread(), Status: text,
 	})
 	return !w.s.learn(statusMethod, w.place.Channel, err)
@@ -78,7 +78,7 @@ func (w *writer) react() {
 	}
 	ctx, cancel := context.WithTimeout(w.halted, callTime)
 	defer cancel()
-	err := w.s.api.write.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
+	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 	if codeOf(err) == "already_reacted" { // by an earlier process
 		err = nil
 	}
@@ -88,9 +88,7 @@ func (w *writer) react() {
 
 // unreact removes the reaction.
 func (w *writer) unreact(ctx context.Context) {
-	err := waitForLimits(ctx, func() error {
-		return w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
-	})
+	err := w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 	if err != nil && !refusedForGood(err) { // else it is gone, or the message is
 		w.s.log.Debug("remove_reaction_failed", "error", err)
 	}
