@@ -7,10 +7,10 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 const (
@@ -21,24 +21,16 @@ const (
 // stream shows a reply while it is written: first that the bot is typing, then the text, by edits.
 // It is best effort: the writer sends the final text.
 type stream struct {
+	*platform.Stream
 	d            *Discord
 	conversation string
 	channel      string
 	to           []string
 	key          string // of the nonces of its messages
 
-	live context.Context // of what need not be finished
-	halt context.CancelFunc
-	wake chan struct{} // has one when there is a newer text
-	done chan struct{}
-
-	mu   sync.Mutex // guards text
-	text string     // the newest
-
-	// The goroutine's own until done is closed.
+	// Of the goroutine that shows the text, until it has ended.
 	pieces []shownPiece // in order
 	looked bool         // for what an earlier process began
-	given  bool         // up: nothing can be shown here
 }
 
 // shownPiece is the message that shows a piece of the reply.
@@ -78,89 +70,38 @@ func (s *stream) adopt(ctx context.Context) error {
 func newStream(d *Discord, conversation string, to []string) *stream {
 	channel := channelID(conversation)
 	s := &stream{
-		d: d, conversation: conversation, channel: channel, to: to, key: nonce("stream", channel, to, time.Now().UnixNano()),
-		wake: make(chan struct{}, 1), done: make(chan struct{}),
+		Stream: platform.NewStream(), d: d, conversation: conversation, channel: channel, to: to,
+		key: nonce("stream", channel, to, time.Now().UnixNano()),
 	}
-	s.live, s.halt = context.WithCancel(context.Background())
-	return s
-}
-
-func (s *stream) show(text string) {
-	s.mu.Lock()
-	s.text = text
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// skip ends a stream that never runs.
-func (s *stream) skip() {
-	s.halt()
-	close(s.done)
-}
-
-// stop ends the stream and waits for its last request, which must not arrive after the next one.
-func (s *stream) stop(ctx context.Context) error {
-	s.halt()
-	select {
-	case <-s.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *stream) run(ctx context.Context) {
-	defer close(s.done)
-	defer context.AfterFunc(ctx, s.halt)()
-	typing, due := time.NewTimer(0), time.NewTimer(time.Hour)
-	defer typing.Stop()
-	defer due.Stop()
-	wake := s.wake // nil while a request is due
-	due.Stop()
-	for first := true; ; {
-		select {
-		case <-s.live.Done():
-			return
-		case <-typing.C:
-			if s.typed() {
-				typing.Reset(s.d.pauses.typing)
-			}
-		case <-wake:
-			wake = nil
-			pause := s.d.throttle.wait(s.channel)
-			if first {
-				first, pause = false, max(pause, s.d.pauses.shown)
-			}
-			due.Reset(pause)
-		case <-due.C:
-			if again := s.put(ctx); again > 0 {
-				due.Reset(again)
-			} else if !s.given {
-				wake = s.wake
-			}
+	s.Start(d.work, func(context.Context) {
+		for s.typed() && platform.Sleep(s.Live, d.pauses.typing) == nil {
 		}
-	}
+	})
+	s.Start(d.work, func(ctx context.Context) {
+		first := d.pauses.shown
+		pause := func() time.Duration {
+			least := first
+			first = 0
+			return max(d.throttle.wait(channel), least)
+		}
+		s.Follow(pause, func(text string) (time.Duration, bool) { return s.put(ctx, text) })
+	})
+	return s
 }
 
 // typed sends a typing request; false: it is not possible here.
 func (s *stream) typed() bool {
-	ctx, cancel := context.WithTimeout(s.live, typingWait)
+	ctx, cancel := context.WithTimeout(s.Live, typingWait)
 	defer cancel()
 	err := s.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + s.channel + "/typing", once: true})
 	return !errors.Is(err, channel.ErrGone)
 }
 
-// put shows the newest text, with one request at a time. It returns how long to wait before the
-// next; 0: all is shown.
-func (s *stream) put(ctx context.Context) time.Duration {
-	s.mu.Lock()
-	text := s.text
-	s.mu.Unlock()
+// put shows a text, with one request at a time. It returns how long to wait before the next (0: all
+// is shown), and false if nothing can be shown here.
+func (s *stream) put(ctx context.Context, text string) (again time.Duration, more bool) {
 	if strings.TrimSpace(text) == "" {
-		return 0
+		return 0, true
 	}
 	pieces := s.d.Split(text)
 	for part, piece := range pieces {
@@ -170,21 +111,20 @@ func (s *stream) put(ctx context.Context) time.Duration {
 		err := s.write(ctx, part, piece)
 		switch after := limitedFor(err); {
 		case errors.Is(err, channel.ErrGone):
-			s.given = true
-			return 0
+			return 0, false
 		case after > 0:
-			return after
+			return after, true
 		case err != nil:
-			return streamRetry
+			return streamRetry, true
 		case part < len(pieces)-1:
-			return max(s.d.throttle.wait(s.channel), time.Millisecond)
+			return max(s.d.throttle.wait(s.channel), time.Millisecond), true
 		}
 	}
-	return 0
+	return 0, true
 }
 
 func (s *stream) write(ctx context.Context, part int, text string) error {
-	if err := s.adopt(s.live); err != nil {
+	if err := s.adopt(s.Live); err != nil {
 		return err
 	}
 	p := s.piece(part)
@@ -217,7 +157,7 @@ func (s *stream) write(ctx context.Context, part int, text string) error {
 	case err == nil:
 		p.text = text
 	case refusedWith(err, codeUnknownMessage): // somebody deleted it: so be it until the reply is whole
-		p.id, s.given = "", true
+		p.id = ""
 	case !isRefusal(err):
 		p.text = "" // unknown
 	}

@@ -239,9 +239,9 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 			if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "done"}); err != nil {
 				t.Error(err)
 			}
-			<-s.done
+			<-s.Live.Done()
 		}},
-		{"nothing to be said", func(w channel.Writer, s *stream) { w.Cancel(); <-s.done }},
+		{"nothing to be said", func(w channel.Writer, s *stream) { w.Cancel(); <-s.Live.Done() }},
 		{"an answer that was shown before", func(w channel.Writer, s *stream) {
 			n, before := len(r.sent(r.square)), typing()
 			w.Show("Well,")
@@ -250,7 +250,7 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 			if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "Well, done"}); err != nil {
 				t.Error(err)
 			}
-			<-s.done
+			<-s.Live.Done()
 		}},
 	} {
 		w := r.connector.Reply(r.place(r.square), nil)

@@ -29,15 +29,12 @@ type writer struct {
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
 	w.stream = newStream(d, conversation, to)
-	if !d.work.Start(w.stream.run) {
-		w.stream.skip()
-	}
 	return w
 }
 
 // Show shows the text so far, as soon as the limits allow.
 func (w *writer) Show(text string) {
-	w.stream.show(text)
+	w.stream.Set(text)
 }
 
 // Send sends one piece.
@@ -79,9 +76,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 // it may have arrived.
 func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, error) {
 	s := w.stream
-	if err := s.stop(ctx); err != nil {
-		return message{}, err
-	}
+	s.Stop()
 	p := s.piece(piece.Part)
 	if p.id == "" && piece.Sending {
 		if m, err := w.d.sent(ctx, w.conversation, piece); err != nil || m.ID != "" {
@@ -111,7 +106,7 @@ func (w *writer) mayBePart(m message, part int) bool {
 // Cancel deletes what was shown.
 func (w *writer) Cancel() {
 	w.takeBackSoon(w.stream, 0)
-	w.stream.halt() // also if the connector is closing
+	w.stream.End() // also if the connector is closing
 }
 
 // takeBackSoon deletes the streamed messages of a reply from a part on.
@@ -126,9 +121,7 @@ func (w *writer) takeBackSoon(s *stream, from int) {
 }
 
 func (w *writer) takeBack(ctx context.Context, s *stream, from int) error {
-	if err := s.stop(ctx); err != nil {
-		return err
-	}
+	s.Stop()
 	var errs []error
 	for part := from; part < len(s.pieces); part++ {
 		p := s.pieces[part]

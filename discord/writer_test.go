@@ -46,7 +46,7 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	broken.Show("half a thought")
 	r.until("the first words to be lost", func() bool { return len(r.Requests(posts)) == 1 })
 	s := broken.(*writer).stream
-	check.NoError(t, s.stop(r.ctx))
+	s.Stop()
 	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
 	check.Must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
 	check.NoError(t, broken.(*writer).takeBack(r.ctx, s, 0))

@@ -93,7 +93,7 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 						r.eventually("it goes on", func() bool { return len(r.w.Calls(more)) > 0 })
 					}
 					if method == last {
-						w.(*writer).stop()
+						w.(*writer).Stop()
 						r.w.Fail(fault)
 					}
 					p := piece("One two three.")

@@ -15,7 +15,7 @@ import (
 
 // Send sends one piece.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
-	w.stop()
+	w.Stop()
 	if w.s.ended.Load() {
 		defer w.s.api.close()
 	}
