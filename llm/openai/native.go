@@ -37,16 +37,12 @@ func readNative(raw json.RawMessage, provider string) native {
 	return n
 }
 
-// appendFields appends fields to an open object.
-func appendFields(buf []byte, fields map[string]json.RawMessage) []byte {
-	if len(fields) == 0 {
-		return buf
-	}
+// fields appends fields to an open object.
+func (b *body) fields(fields map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		buf = append(appendString(append(buf, ','), name), ':')
-		buf = append(buf, fields[name]...)
+		b.quote(",", name, ":")
+		b.buf = append(b.buf, fields[name]...)
 	}
-	return buf
 }
 
 // protocolCallFields are the fields of a tool call that are no addition.
