@@ -18,21 +18,6 @@ const (
 	streamRetry = 2 * time.Second // after a failure
 )
 
-// stream shows a reply while it is written: first that the bot is typing, then the text, by edits.
-// It is best effort: the writer sends the final text.
-type stream struct {
-	*platform.Stream
-	d            *Discord
-	conversation string
-	channel      string
-	to           []string
-	key          string // of the nonces of its messages
-
-	// Of the goroutine that shows the text, until it has ended.
-	pieces []shownPiece // in order
-	looked bool         // for what an earlier process began
-}
-
 // shownPiece is the message that shows a piece of the reply.
 type shownPiece struct {
 	id     string   // empty: there is none
@@ -42,73 +27,68 @@ type shownPiece struct {
 }
 
 // piece returns the state of a part of the reply.
-func (s *stream) piece(part int) *shownPiece {
-	for len(s.pieces) <= part {
-		s.pieces = append(s.pieces, shownPiece{})
+func (w *writer) piece(part int) *shownPiece {
+	for len(w.pieces) <= part {
+		w.pieces = append(w.pieces, shownPiece{})
 	}
-	return &s.pieces[part]
+	return &w.pieces[part]
 }
 
 // adopt takes over, once, the messages in which an earlier process showed the reply.
-func (s *stream) adopt(ctx context.Context) error {
-	if s.looked || !s.d.mayHaveStarted(s.to) {
+func (w *writer) adopt(ctx context.Context) error {
+	if w.looked || !w.d.mayHaveStarted(w.to) {
 		return nil
 	}
-	left, err := s.d.findStarted(ctx, s.conversation, s.to)
+	left, err := w.d.findStarted(ctx, w.conversation, w.to)
 	if err != nil {
 		return err
 	}
-	s.looked = true
+	w.looked = true
 	for part, m := range left {
-		if p := s.piece(part); p.id == "" {
+		if p := w.piece(part); p.id == "" {
 			p.id, p.text = m.ID, m.text()
 		}
 	}
 	return nil
 }
 
-func newStream(d *Discord, conversation string, to []string) *stream {
-	channel := channelID(conversation)
-	s := &stream{
-		Stream: platform.NewStream(), d: d, conversation: conversation, channel: channel, to: to,
-		key: nonce("stream", channel, to, time.Now().UnixNano()),
+// typing shows that the bot is typing, until the reply is sent.
+func (w *writer) typing(context.Context) {
+	for w.typed() && platform.Sleep(w.Live, w.d.pauses.typing) == nil {
 	}
-	s.Start(d.work, func(context.Context) {
-		for s.typed() && platform.Sleep(s.Live, d.pauses.typing) == nil {
-		}
-	})
-	s.Start(d.work, func(ctx context.Context) {
-		first := d.pauses.shown
-		pause := func() time.Duration {
-			least := first
-			first = 0
-			return max(d.throttle.wait(channel), least)
-		}
-		s.Follow(pause, func(text string) (time.Duration, bool) { return s.put(ctx, text) })
-	})
-	return s
+}
+
+// follow shows the text as it grows. It is best effort: Send sends the final text.
+func (w *writer) follow(ctx context.Context) {
+	first := w.d.pauses.shown
+	pause := func() time.Duration {
+		least := first
+		first = 0
+		return max(w.d.throttle.wait(w.channel), least)
+	}
+	w.Follow(pause, func(text string) (time.Duration, bool) { return w.put(ctx, text) })
 }
 
 // typed sends a typing request; false: it is not possible here.
-func (s *stream) typed() bool {
-	ctx, cancel := context.WithTimeout(s.Live, typingWait)
+func (w *writer) typed() bool {
+	ctx, cancel := context.WithTimeout(w.Live, typingWait)
 	defer cancel()
-	err := s.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + s.channel + "/typing", once: true})
+	err := w.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
 	return !errors.Is(err, channel.ErrGone)
 }
 
 // put shows a text, with one request at a time. It returns how long to wait before the next (0: all
 // is shown), and false if nothing can be shown here.
-func (s *stream) put(ctx context.Context, text string) (again time.Duration, more bool) {
+func (w *writer) put(ctx context.Context, text string) (again time.Duration, more bool) {
 	if strings.TrimSpace(text) == "" {
 		return 0, true
 	}
-	pieces := s.d.Split(text)
+	pieces := w.d.Split(text)
 	for part, piece := range pieces {
-		if part < len(s.pieces) && same(piece, s.pieces[part].text) {
+		if part < len(w.pieces) && same(piece, w.pieces[part].text) {
 			continue
 		}
-		err := s.write(ctx, part, piece)
+		err := w.write(ctx, part, piece)
 		switch after := limitedFor(err); {
 		case errors.Is(err, channel.ErrGone):
 			return 0, false
@@ -117,27 +97,23 @@ func (s *stream) put(ctx context.Context, text string) (again time.Duration, mor
 		case err != nil:
 			return streamRetry, true
 		case part < len(pieces)-1:
-			return max(s.d.throttle.wait(s.channel), time.Millisecond), true
+			return max(w.d.throttle.wait(w.channel), time.Millisecond), true
 		}
 	}
 	return 0, true
 }
 
-func (s *stream) write(ctx context.Context, part int, text string) error {
-	if err := s.adopt(s.Live); err != nil {
+func (w *writer) write(ctx context.Context, part int, text string) error {
+	if err := w.adopt(w.Live); err != nil {
 		return err
 	}
-	p := s.piece(part)
+	p := w.piece(part)
 	if p.id == "" {
 		if !p.unsure {
 			p.tried = nil
 		}
 		p.tried = append(p.tried, strings.TrimSpace(text))
-		to := ""
-		if part == 0 {
-			to = last(s.to)
-		}
-		made, err := s.d.create(ctx, s.channel, newPost(s.channel, text, to, nonce(s.key, part)), true)
+		made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, references(part, w.to), nonce(w.key, part)), true)
 		p.unsure = err != nil && (p.unsure || !isRefusal(err))
 		if err != nil {
 			return err
@@ -146,13 +122,13 @@ func (s *stream) write(ctx context.Context, part int, text string) error {
 		if made.Content != nil { // it may be what was posted before
 			p.text = *made.Content
 		}
-		s.d.throttle.edited(s.channel)
+		w.d.throttle.edited(w.channel)
 		return nil
 	}
 	if same(text, p.text) { // it was adopted
 		return nil
 	}
-	err := s.d.editMessage(ctx, s.channel, p.id, text, true)
+	err := w.d.editMessage(ctx, w.channel, p.id, text, true)
 	switch {
 	case err == nil:
 		p.text = text
