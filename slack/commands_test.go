@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/internal/check"
@@ -255,6 +256,18 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 			})
 			r.eventually("the queue is empty", func() bool { return len(r.own(general)) == 2 })
 		})
+	}
+}
+
+func TestAnAnswerOverAResponseURLIsRepeated(t *testing.T) {
+	t.Parallel()
+	r, general, ann := begun(t, quick(), answerN)
+	for i, fault := range []slacktest.Fault{{RetryAfter: time.Second}, {Status: 502, Body: "<html>"}, {Status: 502, Body: "<html>", TakesEffect: true}} {
+		fault.Method = "response_url"
+		r.w.Fail(fault)
+		r.w.Command(general, ann, "/cairn", "help")
+		r.eventually("it is tried again", func() bool { return len(r.w.Calls("response_url")) == 2*(i+1) })
+		check.Equal(t, "answers", len(r.private(general, ann)), i+1)
 	}
 }
 
