@@ -53,8 +53,7 @@ func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 func TestAShortReplyIsPostedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.ask(r.square, "quick")
-	r.answers(r.square, 1)
+	r.converse("quick", 1)
 	r.idle(r.place(r.square))
 	check.Equal(t, "edits of a reply that was whole at once", len(r.Requests("PATCH /channels/*/messages/*")), 0)
 }

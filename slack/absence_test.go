@@ -26,8 +26,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	t.Parallel()
 	for claim, inThread := range map[string]bool{"in a channel": false, "in a thread": true} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, unhelpful(), ok)
-			general, ann := r.place()
+			r, general, ann := town(t, unhelpful(), ok)
 			name, thread := conversation(general), ""
 			if inThread {
 				thread = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})

@@ -38,8 +38,7 @@ func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
 func TestABurstStaysInOrder(t *testing.T) {
 	t.Parallel()
 	o := slacktest.Options{}
-	r := newRig(t, o, answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, o, answerN)
 	r.begin()
 	const n = 2000
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
@@ -62,8 +61,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	for claim, o := range map[string]slacktest.Options{"and Slack sends again": quick(), "and Slack does not": {Redeliver: []time.Duration{}}} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, o, answerN)
-			general, ann := r.place()
+			r, general, ann := town(t, o, answerN)
 			r.begin()
 			r.ask(general, ann, 1)
 			repair := r.breakDisk()
@@ -104,8 +102,7 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	t.Parallel()
 	o := quick()
 	o.AckWithin = 100 * time.Millisecond
-	r := newRig(t, o, answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, o, answerN)
 	other := r.w.AddChannel("other", ann)
 	r.begin()
 	hold, held := make(chan struct{}), make(chan struct{})

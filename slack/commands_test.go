@@ -88,8 +88,7 @@ func TestSlashCommands(t *testing.T) {
 // Slack has no /compact: it refuses to send it.
 func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	bare := regexp.MustCompile(`(^|[^n\w] )/(` + strings.Join(commandNames(), "|") + `)\b|^/(` + strings.Join(commandNames(), "|") + `)\b`)
@@ -123,8 +122,7 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 // That somebody lacks the rights is no news for all.
 func TestARefusalIsForWhoeverAskedAlone(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	r.w.Command(general, ann, "/cairn", "pause")
@@ -151,8 +149,7 @@ func commandNames() (all []string) {
 
 func TestACommandAsAMessage(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the door is green"})
@@ -241,8 +238,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	for claim, fault := range failures {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, quick(), answerN)
-			general, ann := r.place()
+			r, general, ann := town(t, quick(), answerN)
 			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 			r.begin()
 			fault.Method = "chat.postMessage"

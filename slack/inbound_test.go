@@ -20,8 +20,7 @@ import (
 
 func TestWhatIsNoMessage(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	bot := r.w.AddBot("pingpong")
 	r.w.Join(general, bot)
 	r.begin()
@@ -37,8 +36,7 @@ func TestWhatIsNoMessage(t *testing.T) {
 
 func TestOtherMessages(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	bot := r.w.AddBot("helper")
 	r.w.Join(general, bot)
 	group := r.w.AddGroupDM(ann, bot)
@@ -92,8 +90,7 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 
 func TestEditsAndDeletions(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.begin()

@@ -89,9 +89,16 @@ func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, 
 // begun is a rig whose bot is connected, with a channel in which ann is.
 func begun(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
 	t.Helper()
+	r, general, ann = town(t, w, model)
+	r.begin()
+	return r, general, ann
+}
+
+// town is a rig that has not begun, with a channel in which ann is.
+func town(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
+	t.Helper()
 	r = newRig(t, w, model)
 	general, ann = r.place()
-	r.begin()
 	return r, general, ann
 }
 

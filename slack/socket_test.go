@@ -214,8 +214,7 @@ func TestScopesAreLookedAtAtTheStart(t *testing.T) {
 
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	r.w.SocketModeOff()
 	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
 	r.launch()
