@@ -16,6 +16,7 @@ const (
 	maxMessage   = 64 << 20         // bytes of one message
 	writeTimeout = 10 * time.Second // of one message
 	goodbyeTime  = time.Second      // that a close frame may take
+	maxAhead     = 64               // messages that are read while the loop is busy; PINGs are seen meanwhile
 )
 
 // Socket is one WebSocket.
@@ -31,7 +32,8 @@ type Socket struct {
 	mu sync.Mutex // guards writes, of which the library takes one at a time
 }
 
-// Dial connects. The error of a server that answers with something else than a WebSocket comes with its HTTP status.
+// Dial connects. The error of a server that answers with something else than a WebSocket comes with
+// its HTTP status.
 func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (s *Socket, status int, err error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
 	ws, resp, err := dialer.DialContext(ctx, address, header)
@@ -41,7 +43,7 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 		}
 		return nil, status, err
 	}
-	messages := make(chan []byte)
+	messages := make(chan []byte, maxAhead)
 	s = &Socket{Messages: messages, ws: ws, started: time.Now()}
 	ws.SetReadLimit(maxMessage)
 	pong := ws.PingHandler()
