@@ -45,6 +45,7 @@ type Discord struct {
 	commandLines    *platform.Cache // command lines too long for a button
 	seen            *platform.Cache // interactions and commands already handled
 	own             *platform.Cache // the bot's own messages
+	nicks           *platform.Cache // of people, by server and user: history does not tell them
 	reactionRefused *platform.Cache // channels in which Discord refuses reactions
 	started         time.Time       // an earlier process may have started to answer older messages
 
@@ -102,7 +103,7 @@ func New(o Options) (*Discord, error) {
 	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
 		queue:    platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		throttle: newEditThrottle(), commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
+		throttle: newEditThrottle(), commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
 		linkIncident:  platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
 		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
 	}
