@@ -64,12 +64,9 @@ func (o Operator) wakeUnfinished(ctx context.Context, match func(conversation st
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !match(name) })
 	for _, name := range names {
-		c, err := o.hub.use(ctx, name)
-		if err != nil {
+		if err := o.hub.wake(ctx, name); err != nil {
 			return nil, err
 		}
-		c.wake()
-		o.hub.release(c)
 	}
 	return names, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -157,17 +156,13 @@ func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, er
 }
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	agent, err := c.current(ctx)
+	now, err := c.status(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	now := newContext(ctx, (*c.gauge.Load())(), c.records, agent)
-	now.Calls = c.callsWords()
-	money := c.hub.rules.Load().Money
-	if now.Usage, err = ReadSpending(ctx, c.records, agent.Model.Name(), money); err != nil {
+	if now.Usage, err = c.hub.Operator().spending(ctx, c.records, now.Model); err != nil {
 		return Answer{}, err
 	}
-	now.Usage.Budgets = append(now.Usage.Budgets, c.hub.budget.state(money, time.Now())...)
 	return Answer{Text: c.spell(now.String()), Aligned: true}, nil
 }
 

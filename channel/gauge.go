@@ -103,24 +103,6 @@ func (o Operator) Fill(ctx context.Context, name string) (model string, percent 
 	return agent.Model.Name(), usedPct((*c.gauge.Load())()), nil
 }
 
-// Fullest returns the fill of the fullest window among the open conversations, as a share: 0 if
-// none is open, above 1 if one is overfull. It does not wait.
-func (o Operator) Fullest() (share float64) {
-	o.hub.mu.Lock()
-	gauges := make([]*func() compactor.Gauge, 0, len(o.hub.open))
-	for _, c := range o.hub.open {
-		gauges = append(gauges, c.gauge.Load())
-	}
-	o.hub.mu.Unlock()
-	for _, gauge := range gauges {
-		if gauge != nil { // otherwise it is still being opened
-			g := (*gauge)()
-			share = max(share, float64(g.Used)/float64(max(g.Window, 1)))
-		}
-	}
-	return share
-}
-
 func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversation, agent Agent) Context {
 	window := agent.Model.Window(ctx)
 	c := Context{

@@ -90,9 +90,6 @@ type Hub struct {
 // ErrClosed is returned when the hub is closing. Nothing was accepted.
 var ErrClosed = errors.New("the bot is shutting down")
 
-// ErrNoConnector is returned for a conversation whose connector is not open in this process.
-var ErrNoConnector = errors.New("no connector is open")
-
 // New returns a hub. Close ends what it starts.
 func New(o Options) *Hub {
 	if o.CatchUp == 0 {
@@ -127,9 +124,8 @@ func New(o Options) *Hub {
 // until the summary is applied.
 func (h *Hub) Renew(rules Rules) {
 	h.rules.Store(&rules)
-	for _, c := range h.all() {
+	for c := range h.all() {
 		c.wake()
-		h.release(c)
 	}
 }
 
@@ -168,11 +164,7 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 	if len(heard) == 0 {
 		return nil, ErrRefused
 	}
-	err = h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: heard}, func() (err error) {
-		receipts, err = h.deliver(ctx, name, heard)
-		return err
-	})
-	return receipts, err
+	return h.report(ctx, memory.Delivery{Conversation: name, Messages: heard})
 }
 
 func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]memory.Receipt, error) {
@@ -208,12 +200,9 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 		if !h.serves(name, match) {
 			continue
 		}
-		c, err := h.use(ctx, name)
-		if err != nil {
+		if err := h.wake(ctx, name); err != nil {
 			return err
 		}
-		c.wake()
-		h.release(c)
 	}
 	if err := h.watchTasks(ctx, match); err != nil {
 		return err
@@ -243,16 +232,14 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 // Drain returns once all turns, replies and running workers have ended. It does not wait for tasks:
 // the next start continues them.
 func (h *Hub) Drain(ctx context.Context) error {
-	for _, c := range h.all() {
-		var err error
-		if !c.isTask() {
-			err = c.waitIdle(ctx)
+	for c := range h.all() {
+		if c.isTask() {
+			continue
 		}
-		if err == nil && !c.isTask() {
-			err = c.drain(ctx)
+		if err := c.waitIdle(ctx); err != nil {
+			return err
 		}
-		h.release(c)
-		if err != nil {
+		if err := c.drain(ctx); err != nil {
 			return err
 		}
 	}

@@ -79,18 +79,16 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 		value = value[1 : n-1]
 	}
-	err := override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who.Name)
+	err := c.hub.override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who.Name)
 	if err == nil {
 		c.log.Info("channel_setting_changed", "setting", settingsTable+key, "taken_back", to == nil, "by", who.ID)
-		c.inbox.post(c.settingsChanged)
-		c.hub.eachThread(c.name, (*conversation).settingsChanged)
 	}
 	return err
 }
 
 // override sets values for a conversation or removes them, if the resulting settings make a valid
 // policy; otherwise nothing changes.
-func override(ctx context.Context, records *memory.Conversation, file compactor.Policy, values map[string]*string, by string) error {
+func (h *Hub) override(ctx context.Context, records *memory.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
 		if slices.Contains(fileOnly, key) {
 			return errPeople(fmt.Sprintf("%s is for the bot's operator to set, in the settings file.", key))
@@ -99,7 +97,7 @@ func override(ctx context.Context, records *memory.Conversation, file compactor.
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
-	return records.Settings().OverrideAll(ctx, values, by, func(set compactor.Patch) error {
+	err := records.Settings().OverrideAll(ctx, values, by, func(set compactor.Patch) error {
 		others := compactor.Merge(set)
 		for key := range values {
 			delete(others, key)
@@ -119,6 +117,11 @@ func override(ctx context.Context, records *memory.Conversation, file compactor.
 		}
 		return nil
 	})
+	if err == nil {
+		h.post(records.Name(), (*conversation).settingsChanged)
+		h.postThreads(records.Name(), (*conversation).settingsChanged)
+	}
+	return err
 }
 
 // shownSettings is a conversation's policy, and where its values are set.

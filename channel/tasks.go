@@ -176,24 +176,18 @@ func (h *Hub) closeTask(ctx context.Context, records *memory.Conversation, state
 		h.tellTask(t)
 	}
 	h.interruptBelow(t.Conversation)
-	parent, err := h.use(ctx, t.Parent)
-	if err != nil {
-		return nil //nolint:nilerr // its connector is closed, or all is closing: the report waits in its inbox
-	}
-	parent.wake()
-	h.release(parent)
+	_ = h.wake(ctx, t.Parent) // if its connector is closed, or all is closing, the report waits in its inbox
 	return nil
 }
 
 // interruptBelow stops the turns of a task and of the tasks it started.
 func (h *Hub) interruptBelow(name string) {
-	for _, c := range h.all() {
+	for c := range h.all() {
 		for above := c.name; connectorOf(above) == memory.TaskConnector; above = memory.ParentOf(above) {
 			if above == name {
 				c.interrupt()
 			}
 		}
-		h.release(c)
 	}
 }
 

@@ -141,7 +141,7 @@ func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person,
 	}
 	c.log.Info("channel_tools_changed", "server", id, "change", verb, "by", who.ID)
 	c.inbox.post(c.reread)
-	c.hub.eachThread(c.name, (*conversation).reread)
+	c.hub.postThreads(c.name, (*conversation).reread)
 	return nil
 }
 
