@@ -213,7 +213,10 @@ func (h *Hub) checkPrice(model string) {
 	if m.PerDay <= 0 && m.PerMonth <= 0 {
 		return
 	}
-	if _, known := m.Prices.Of(model); !known && h.unpriced.first(model) {
+	if _, known := m.Prices.Of(model); known {
+		return
+	}
+	if _, logged := h.unpriced.LoadOrStore(model, true); !logged {
 		h.o.Log.Warn("model_without_price", "effect", "it counts as 0 for the budget", "hint", "set it under [prices]", "model", model)
 	}
 }

@@ -79,13 +79,9 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		}
 	}
 	answer, err = command.run(ctx, c, who, args)
-	var denied errDenied
-	if errors.As(err, &denied) {
-		return Answer{Text: c.translated(string(denied)), Private: true}, true, nil
-	}
-	var words errPeople
+	var words peopleError
 	if errors.As(err, &words) {
-		return Answer{Text: c.translated(string(words))}, true, nil
+		answer, err = Answer{Text: words.words, Private: words.private}, nil
 	}
 	answer.Text = c.translated(answer.Text)
 	return answer, true, err

@@ -113,12 +113,7 @@ func count(rows []compactor.Compaction) (n, messages int) {
 	return n, messages
 }
 
-func summaries(n int) string {
-	if n == 1 {
-		return "1 summary"
-	}
-	return fmt.Sprintf("%d summaries", n)
-}
+func summaries(n int) string { return counted(n, "summary", "summaries") }
 
 // runNew requests a new session. The session starts after the messages that are waiting or being
 // answered, since they came first. The command does not wait for it.

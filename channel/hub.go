@@ -3,6 +3,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,8 @@ type Hub struct {
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics
-	hints      once // people who were told that they may not talk here
-
-	unpriced once // models without a price that were already logged
+	hints      sync.Map // people who were told that they may not talk here
+	unpriced   sync.Map // models without a price that were already logged
 
 	mu     sync.Mutex // guards closed, open, and the users of each conversation
 	closed bool
@@ -92,18 +92,8 @@ var ErrClosed = errors.New("the bot is shutting down")
 
 // New returns a hub. Close ends what it starts.
 func New(o Options) *Hub {
-	if o.CatchUp == 0 {
-		o.CatchUp = DefaultCatchUp
-	}
-	if o.Workers == 0 {
-		o.Workers = DefaultWorkers
-	}
-	if o.Idle == 0 {
-		o.Idle = DefaultIdle
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.CatchUp, o.Workers, o.Idle = cmp.Or(o.CatchUp, DefaultCatchUp), cmp.Or(o.Workers, DefaultWorkers), cmp.Or(o.Idle, DefaultIdle)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation)}
 	h.budget = newBudgets(o.Used)
 	for _, d := range o.Connectors {

@@ -221,15 +221,13 @@ func (c *conversation) turnContext(ctx context.Context, turn memory.Turn, other 
 	}
 	gauge := (*c.gauge.Load())()
 	made := c.recalled(ctx, turn, min(c.agent.Recall, gauge.Window/recalledShare))
-	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), percent(gauge.Used, gauge.Window))
+	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), gauge.Used*100/max(gauge.Window, 1))
 	if turn.Optional {
 		made.Text += "\n" + mayBeSilent
 	}
 	c.addTasks(ctx, &made)
 	return made
 }
-
-func percent(used, window int) int { return used * 100 / max(window, 1) }
 
 // cacheKey identifies a conversation to a provider's prompt cache without revealing its name.
 func cacheKey(conversation string) string {

@@ -231,15 +231,11 @@ func (c *conversation) useSettings(ids []string) {
 }
 
 // suggestSettings offers the keys that contain what was typed.
-func suggestSettings(_ context.Context, _ *Hub, _ *memory.Conversation, typed string) ([]Choice, error) {
-	var choices []Choice
+func suggestSettings(_ context.Context, _ *Hub, _ *memory.Conversation, typed string) (all []Choice, err error) {
 	for _, key := range compactor.Keys() {
-		if !strings.Contains(settingsTable+key, strings.ToLower(typed)) || slices.Contains(fileOnly, key) {
-			continue
-		}
-		if choices = append(choices, Choice{Label: settingsTable + key, Value: settingsTable + key}); len(choices) == maxChoices {
-			break
+		if !slices.Contains(fileOnly, key) {
+			all = append(all, Choice{Label: settingsTable + key, Value: settingsTable + key})
 		}
 	}
-	return choices, nil
+	return choose(typed, all), nil
 }
