@@ -195,20 +195,6 @@ func Buttons(p Piece) []Button {
 	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
 }
 
-// answersApproval returns the command that allows or denies a waiting call.
-func answersApproval(allow bool) func(context.Context, *conversation, Person, string) (Answer, error) {
-	return func(_ context.Context, c *conversation, who Person, code string) (Answer, error) {
-		if !c.trusted(who) {
-			return Answer{}, errDenied("In a direct message the owners and managers that my settings file names decide which tools I call.")
-		}
-		words, ok := c.hub.Operator().Approve(c.name, code, cmp.Or(who.Name, "Somebody"), allow)
-		if !ok {
-			return Answer{}, errPeople("No call waits for an answer here, or not this one: it was answered, took too long, or was stopped.")
-		}
-		return Answer{Text: words}, nil
-	}
-}
-
 // Approvals returns the tool calls that wait for permission in a conversation, oldest first.
 func (o Operator) Approvals(name string) []Approval { return o.hub.approvals.all(name) }
 

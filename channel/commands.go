@@ -151,35 +151,5 @@ func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, er
 	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }
 
-func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	now, err := c.status(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	if now.Usage, err = c.hub.Operator().spending(ctx, c.records, now.Model); err != nil {
-		return Answer{}, err
-	}
-	return Answer{Text: c.spell(now.String()), Aligned: true}, nil
-}
-
 // maxChoices is the most choices that Discord shows.
 const maxChoices = 25
-
-func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	following, err := c.records.Settings().Following(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	if following {
-		if err := c.records.Settings().Follow(ctx, false); err != nil {
-			return Answer{}, err
-		}
-	}
-	switch stopped := c.interrupt(); {
-	case following:
-		return Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}, nil
-	case stopped:
-		return Answer{Text: "Stopped."}, nil
-	}
-	return Answer{Text: "There is nothing to stop."}, nil
-}

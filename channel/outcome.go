@@ -161,7 +161,7 @@ func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []me
 		}
 	}
 	if err != nil {
-		c.usage.putBack(o.Usage)
+		c.usage.add(o.Usage...)
 	}
 	return posted, contextStored, err
 }

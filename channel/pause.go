@@ -42,48 +42,6 @@ func (s *switched) Generate(ctx context.Context, req llm.Request, show func(stri
 	return s.Model.Generate(ctx, req, show)
 }
 
-func runPause(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
-	scope, err := c.scope(who, where)
-	if err != nil {
-		return Answer{}, err
-	}
-	if err := c.hub.Operator().Pause(ctx, scope, who.Name); err != nil {
-		return Answer{}, err
-	}
-	if scope == everywhere {
-		return Answer{Text: c.sayf("I am silent everywhere until /resume everywhere. I go on listening.")}, nil
-	}
-	return Answer{Text: c.sayf("I am silent here until /resume. I go on listening.")}, nil
-}
-
-func runResume(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
-	scope, err := c.scope(who, where)
-	if err != nil {
-		return Answer{}, err
-	}
-	if err := c.hub.Operator().Resume(ctx, scope); err != nil {
-		return Answer{}, err
-	}
-	if scope == c.name && c.paused(ctx) {
-		return Answer{Text: c.sayf("I am still paused everywhere; /resume everywhere ends that.")}, nil
-	}
-	return Answer{Text: "I answer again."}, nil
-}
-
-// scope returns the scope that a person wants to pause.
-func (c *conversation) scope(who Person, where string) (string, error) {
-	switch where {
-	case "":
-		return c.name, nil
-	case "everywhere":
-		if place := ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
-			return "", errDenied("Only my owners, as the settings name them, may do that everywhere.")
-		}
-		return everywhere, nil
-	}
-	return "", errPeople(`Leave it out for this conversation, or say "everywhere".`)
-}
-
 // interrupt stops the running turn, if there is one.
 func (c *conversation) interrupt() (stopped bool) {
 	turn := c.turn.Load()
