@@ -97,7 +97,7 @@ func (h *Hub) override(ctx context.Context, records *memory.Conversation, file c
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
-	err := records.Settings().OverrideAll(ctx, values, by, func(set compactor.Patch) error {
+	err := records.Settings().OverrideAll(ctx, values, by, func(set map[string]string) error {
 		others := compactor.Merge(set)
 		for key := range values {
 			delete(others, key)
@@ -138,7 +138,7 @@ func effective(ctx context.Context, records *memory.Conversation, agent Agent) (
 		return s, err
 	}
 	s = shownSettings{agent: agent, set: make(map[string]memory.Override)}
-	s.policy, s.left = memory.PatchOf(set).Fit(agent.Policy())
+	s.policy, s.left = compactor.Patch(memory.PatchOf(set)).Fit(agent.Policy())
 	for _, o := range set {
 		s.set[o.Key] = o
 	}

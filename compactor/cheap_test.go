@@ -91,7 +91,7 @@ func (r *rig) answerAlone(asked chat.Message) {
 		Seq: r.c.History().Next(), Turn: asked.Seq, Time: asked.Time,
 		Role: llm.RoleAssistant, Text: fmt.Sprintf("answer to %d", asked.Seq),
 	}
-	m.Tokens = compactor.TokensOf(m)
+	m.Tokens = chat.TokensOf(m)
 	r.c.History().Append(m)
 	outcome := memory.Outcome{
 		Turn: asked.Seq, Messages: []chat.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),

@@ -144,7 +144,7 @@ func (r *rig) recalls(question string, seq int64) {
 	}
 	for i := range rows {
 		rows[i].Seq, rows[i].Turn, rows[i].Time = r.c.History().Next(), asked.Seq, asked.Time
-		rows[i].Tokens = compactor.TokensOf(rows[i])
+		rows[i].Tokens = chat.TokensOf(rows[i])
 		r.c.History().Append(rows[i])
 	}
 	must(r.t, r.conv.Turns().Finish(context.Background(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"I know."}}))

@@ -53,7 +53,7 @@ func (r *rig) sameOnDisk(ctx context.Context, told *transcript.State) error {
 		}
 	}
 	told.Prepared = prepared
-	if got, want := describe(told), describe(state.Transcript()); got != want {
+	if got, want := describe(told), describe(state.State()); got != want {
 		return fmt.Errorf("decisions are made on another state than the one on disk:\n%s--- on disk\n%s", got, want)
 	}
 	return nil
@@ -82,7 +82,7 @@ func decide(c *memory.Conversation, what func(*transcript.State) transcript.Chan
 	if err != nil {
 		return err
 	}
-	s := loaded.Transcript()
+	s := loaded.State()
 	_, err = c.Compactions().Commit(context.Background(), s, what(s))
 	return err
 }
