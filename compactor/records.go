@@ -252,7 +252,7 @@ func stored(head Head, verbatim iter.Seq[chat.Message], jobs []Compaction, next 
 	var messages []transcript.Message
 	for m := range verbatim {
 		messages = append(messages, transcript.Message{
-			Seq: m.Seq, Turn: m.Turn, Time: m.Time, Tokens: m.Tokens,
+			Seq: m.Seq, Turn: m.Turn, Time: m.Time,
 		})
 	}
 	s.Messages = s.Messages.Append(messages...)

@@ -105,7 +105,7 @@ func (d *cover) outOfOrder(row Summary) bool {
 	if !ok || row.Kind != Leaf || oldest.Seq >= row.From {
 		return false
 	}
-	hidden, _ := d.Messages.Count(row.Span)
+	hidden := d.Messages.Count(row.Span)
 	return hidden > 0
 }
 
@@ -116,7 +116,7 @@ func (d *cover) apply(row Summary) bool {
 	if !inOne || row.Trigger == OnRepair && len(below) == 0 {
 		return false
 	}
-	verbatim, _ := d.Messages.Count(row.Span)
+	verbatim := d.Messages.Count(row.Span)
 	done := Set{Made: []int64{row.ID}, Over: []Span{row.Span}, Messages: verbatim, Hid: d.hidden(row.Span, below)}
 	as, parts := Replaced, []Summary(nil)
 	if row.Kind == Rollup && row.Trigger != OnRepair {
@@ -155,7 +155,7 @@ func (d *cover) apply(row Summary) bool {
 // hidden returns the parts of a span in which messages are verbatim.
 func (d *cover) hidden(sp Span, below []Summary) (hid []Span) {
 	for _, gap := range sp.Gaps(below) {
-		if n, _ := d.Messages.Count(gap); n > 0 {
+		if d.Messages.Count(gap) > 0 {
 			hid = append(hid, gap)
 		}
 	}
