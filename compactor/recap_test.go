@@ -73,7 +73,7 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 		"it hangs": {&llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 			<-ctx.Done()
 			return llm.Response{}, ctx.Err()
-		}}, "took too long"},
+		}}, "too long"},
 		"it declines": {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("I'm sorry, I can't do that."), nil
 		}}, "declined"},
