@@ -64,10 +64,7 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 
 func TestAWorkerThatHangsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
-		}})
+		r := newRig(t, 8000, held(nil, good))
 		for r.c.Gauge().Running == nil {
 			r.hear(filler(40))
 		}

@@ -135,10 +135,7 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 }
 
 func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		<-ctx.Done()
-		return llm.Response{}, ctx.Err()
-	}})
+	r := newRig(t, 8000, held(nil, good))
 	for r.c.Gauge().Running == nil {
 		r.hear(filler(40))
 	}

@@ -15,22 +15,10 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// hanging is a model that answers nobody until open is closed.
-func hanging(open chan struct{}) *llmtest.Model {
-	return &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		select {
-		case <-open:
-			return good(ctx, n, req)
-		case <-ctx.Done():
-			return llm.Response{}, ctx.Err()
-		}
-	}}
-}
-
 func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
-		r := newRig(t, 4000, hanging(open))
+		r := newRig(t, 4000, held(open, good))
 		started := time.Now()
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.hear(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
@@ -179,7 +167,7 @@ func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
 // Whoever leaves does not wait for a repair.
 func TestLeavingCancelsARepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 4000, hanging(make(chan struct{})))
+		r := newRig(t, 4000, held(nil, good))
 		r.policy.Enabled = false
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(60)))

@@ -1,9 +1,7 @@
 package compactor_test
 
 import (
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +20,7 @@ func (r *rig) refuseCompactions(t *testing.T) (mend func()) {
 func (r *rig) refuse(t *testing.T, what string) (mend func()) {
 	t.Helper()
 	run := func(query string) {
-		db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-		must(t, err)
+		db := raw(t, r.dir)
 		defer db.Close()
 		if _, err := db.Exec(query); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@
 package compactor_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,11 +53,18 @@ func (r *rig) compactAndSettle() compactor.Event {
 
 func (r *rig) deliver(text string, addressed bool) chat.Message {
 	r.t.Helper()
+	return r.tell(memory.Inbound{Text: text, Addressed: addressed})
+}
+
+// tell delivers a message of Ada's as a connector does, and takes it up. What it does not have it
+// is given: an id, and a time a minute after the one before.
+func (r *rig) tell(in memory.Inbound) chat.Message {
+	r.t.Helper()
 	ctx := context.Background()
 	n := len(r.said) + 1
-	in := memory.Inbound{
-		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Addressed: addressed,
-		Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute),
+	in.ID, in.AuthorID, in.Author = cmp.Or(in.ID, fmt.Sprint("m", n)), "u1", "Ada"
+	if in.Time.IsZero() {
+		in.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
 	}
 	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
 		r.t.Fatal(err)
@@ -105,6 +113,12 @@ func (r *rig) session(seq int64) int {
 func (r *rig) talk(question string, results ...string) {
 	r.t.Helper()
 	r.answer(r.deliver(question, true), results...)
+}
+
+// answerAlone ends the turn of a question without a request, and waits for nothing.
+func (r *rig) answerAlone(asked chat.Message) {
+	r.t.Helper()
+	(&turn{r: r, asked: asked}).finish(fmt.Sprint("answer to ", asked.Seq))
 }
 
 // answer has the turn of a question that was taken up.

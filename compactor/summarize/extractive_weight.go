@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	numberWeight     = 0.15
 	timeWeight       = 1.2
 	nameWeight       = 0.8 // of each proper noun or quotation, two at most
 	selfWeight       = 0.8 // the speaker speaks about themselves
@@ -38,7 +37,7 @@ func (s *sentence) judge(names map[string]bool) {
 	for _, reason := range []struct {
 		holds bool
 		more  float64
-	}{{seen.number, numberWeight}, {s.timed, timeWeight}, {seen.self, selfWeight}} {
+	}{{s.timed, timeWeight}, {seen.self, selfWeight}} {
 		if reason.holds {
 			s.weight += reason.more
 		}
