@@ -42,11 +42,7 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 		r.verify()
 		close(open)
 		r.settle()
-		for _, row := range r.c.Gauge().Stack {
-			if row.NeedsRepair() {
-				t.Errorf("the model is back, and a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
-			}
-		}
+		r.repaired()
 		r.verify()
 		r.close()
 	})
@@ -77,11 +73,7 @@ func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
 	}
 	close(release)
 	r.settle()
-	for _, row := range r.c.Gauge().Stack {
-		if row.Kind == compactor.Placeholder {
-			t.Errorf("a placeholder of %d to %d was not filled", row.From, row.To)
-		}
-	}
+	r.noPlaceholder()
 	r.verify()
 }
 
@@ -123,11 +115,7 @@ func TestRepairGoesOnInSilence(t *testing.T) {
 				back.Store(true)
 				wait(r)
 				synctest.Wait()
-				for _, row := range r.c.Gauge().Stack {
-					if row.NeedsRepair() {
-						t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
-					}
-				}
+				r.repaired()
 				r.verify()
 				r.close()
 			})
@@ -181,11 +169,7 @@ func TestLeavingCancelsARepair(t *testing.T) {
 		if waited := time.Since(started); waited > 0 {
 			t.Errorf("it took %v", waited)
 		}
-		for _, row := range r.c.Gauge().Stack {
-			if row.Kind == compactor.Placeholder {
-				t.Errorf("a placeholder over %d to %d is left", row.From, row.To)
-			}
-		}
+		r.noPlaceholder()
 		r.verify()
 		r.close()
 	})
