@@ -137,7 +137,7 @@ func (e *engine) request(ctx context.Context) (view, error) {
 
 func (e *engine) add(m chat.Message) {
 	m.Seq, m.Turn, m.Time = e.c.History().Next(), e.turn, e.clock.now()
-	m.Tokens = compactor.TokensOf(m)
+	m.Tokens = chat.TokensOf(m)
 	e.rows = append(e.rows, m)
 	e.c.History().Append(m)
 }

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -116,7 +115,7 @@ func measureJudge(ctx context.Context, s *screen, dir string) (v verdicts, err e
 func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 	tokens := 0
 	for _, m := range span {
-		tokens += compactor.TokensOf(m)
+		tokens += chat.TokensOf(m)
 	}
 	good := func(kind, text string) {
 		if text != "" {

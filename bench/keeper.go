@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -37,7 +36,7 @@ func (k *keeper) keep(ctx context.Context, conversation, question, answer string
 	}
 	seq := taken[0].Seq
 	said := chat.Message{Seq: seq + 1, Turn: seq, ID: reply, Role: llm.RoleAssistant, Text: answer, Time: time.Now()}
-	said.Tokens = compactor.TokensOf(said)
+	said.Tokens = chat.TokensOf(said)
 	if err := conv.Turns().Finish(ctx, memory.Outcome{Turn: seq, Messages: []chat.Message{said}, Reply: reply, To: []string{id}, Pieces: []string{answer}}); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/memory"
 	"cairn/simulate"
 )
@@ -71,7 +71,7 @@ func (q *quality) add(evidence []int64, found []memory.Found) {
 		q.MRR += 1 / float64(first+1)
 	}
 	for _, f := range found[:min(10, len(found))] {
-		q.Tokens += float64(compactor.TokensOf(f.Message))
+		q.Tokens += float64(chat.TokensOf(f.Message))
 	}
 }
 

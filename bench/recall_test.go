@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/memory"
 	"cairn/simulate"
 	"cairn/words"
@@ -125,7 +124,7 @@ func TestQuality(t *testing.T) {
 	if q.Questions != 2 || q.At5 != (0.25+1)/2 || q.At10 != (0.5+1)/2 || q.At20 != (0.75+1)/2 || q.MRR != (0.5+1)/2 || q.All10 != 0.5 {
 		t.Errorf("%+v", q)
 	}
-	if want := 10 * float64(compactor.TokensOf(found[0].Message)); q.Tokens != want {
+	if want := 10 * float64(chat.TokensOf(found[0].Message)); q.Tokens != want {
 		t.Errorf("%v tokens, want %v", q.Tokens, want)
 	}
 	var none quality

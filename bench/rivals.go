@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
@@ -38,7 +37,7 @@ func newList(c *clock, tools []llm.Tool, stays bool) *list {
 func (l *list) add(m chat.Message) {
 	l.seq++
 	m.Seq, m.Time = l.seq, l.clock.now()
-	m.Tokens = compactor.TokensOf(m)
+	m.Tokens = chat.TokensOf(m)
 	l.lines = append(l.lines, m)
 	l.cost += m.Tokens
 }

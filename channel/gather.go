@@ -231,7 +231,7 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 		if m.ID == "" || !c.hub.hears(c.name, m) {
 			continue
 		}
-		budget -= compactor.TokensOf(chat.Message{Role: "user", Author: m.Author, Text: m.Text, Attachments: m.Attachments, Quote: m.Quote, Time: m.Time})
+		budget -= chat.TokensOf(chat.Message{Role: "user", Author: m.Author, Text: m.Text, Attachments: m.Attachments, Quote: m.Quote, Time: m.Time})
 		if budget < 0 {
 			break
 		}

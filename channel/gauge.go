@@ -164,7 +164,7 @@ func runningWords(g compactor.Gauge) string {
 func StoneOf(s compactor.Compaction) Stone {
 	text := s.Text
 	if s.Kind == compactor.Placeholder {
-		text = compactor.Render(s)
+		text = s.Render()
 	}
 	return Stone{
 		ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,

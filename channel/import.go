@@ -95,9 +95,10 @@ func newImporter(ctx context.Context, c *conversation, progress func(done int)) 
 }
 
 func (in *importer) add(m Inbound) error {
-	err := in.feed.Add(m, compactor.TokensOf(chat.Message{
+	err := in.feed.Add(m, chat.TokensOf(chat.Message{
 		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
-	})+2)
+	})+
+		2)
 	in.done++
 	return err
 }

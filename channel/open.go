@@ -11,6 +11,8 @@ import (
 	"cairn/memory"
 )
 
+var _ compactor.Records = memory.Compactions{}
+
 // How a conversation is opened, and reopened when the settings have changed.
 
 // load opens the conversation with its current agent. It reopens it when the settings have changed,

@@ -99,7 +99,7 @@ func override(ctx context.Context, records *memory.Conversation, file compactor.
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
-	return records.Settings().OverrideAll(ctx, values, by, func(set compactor.Patch) error {
+	return records.Settings().OverrideAll(ctx, values, by, func(set map[string]string) error {
 		others := compactor.Merge(set)
 		for key := range values {
 			delete(others, key)
@@ -135,7 +135,7 @@ func effective(ctx context.Context, records *memory.Conversation, agent Agent) (
 		return s, err
 	}
 	s = shownSettings{agent: agent, set: make(map[string]memory.Override)}
-	s.policy, s.left = memory.PatchOf(set).Fit(agent.Policy())
+	s.policy, s.left = compactor.Patch(memory.PatchOf(set)).Fit(agent.Policy())
 	for _, o := range set {
 		s.set[o.Key] = o
 	}

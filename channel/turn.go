@@ -251,7 +251,7 @@ func rowOf(m llm.Message, seq, turn int64) chat.Message {
 		Seq: seq, Turn: turn, Role: m.Role, Text: m.Text, Calls: m.Calls,
 		CallID: m.CallID, Tool: m.Tool, Native: m.Native, Time: time.Now(),
 	}
-	row.Tokens = compactor.TokensOf(row)
+	row.Tokens = chat.TokensOf(row)
 	return row
 }
 

@@ -38,9 +38,9 @@ func (c *Compactor) ahead() view {
 func (s view) prospect(rows []Compaction) prospect {
 	p := prospect{revision: s.revision, rows: idsOf(rows), seen: len(s.lines), head: s.head}
 	for _, row := range rows {
-		p.head = p.head.with(row)
+		p.head = withRow(p.head, row)
 	}
-	p.past = p.head.past(s.shape)
+	p.past = shownPast(p.head, s.shape)
 	for p.skip < len(s.lines) && covered(rows, s.lines[p.skip].Seq) {
 		p.tokens += s.lines[p.skip].tokens
 		p.skip++

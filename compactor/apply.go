@@ -119,7 +119,7 @@ func (c *Compactor) applyCold(ctx context.Context, p Policy) {
 // urgent returns a function that reports whether a prepared row must not wait: somebody or a level asked
 // for it, or it brings back what is hidden, or the stack is too large without it.
 func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
-	placeholders := slices.DeleteFunc(s.head.rows(), func(row Compaction) bool { return row.Kind != Placeholder })
+	placeholders := slices.DeleteFunc(s.head.Rows(), func(row Compaction) bool { return row.Kind != Placeholder })
 	return func(row Compaction) bool {
 		switch {
 		case overlaps(placeholders, row):

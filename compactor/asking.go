@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
@@ -196,7 +197,7 @@ func (w worker) leastAnswer() int { return w.target + w.target/2 + 100 }
 func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 	estimate := costOfTools(tools)
 	for _, m := range messages {
-		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + costOfCalls(m.Calls) + tokens.Estimate(string(m.Native))
+		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + chat.CallTokens(m.Calls...) + tokens.Estimate(string(m.Native))
 	}
 	prompt := int(float64(estimate) * w.c.learntOf(w.model).Factor())
 	return w.window - prompt - prompt/doubtShare - leastDoubt

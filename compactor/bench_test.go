@@ -93,7 +93,7 @@ func BenchmarkRequest(b *testing.B) {
 	say := func(role llm.Role, text string) {
 		seq := h.Next()
 		m := chat.Message{Seq: seq, Turn: seq, Role: role, Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
-		m.Tokens = compactor.TokensOf(m)
+		m.Tokens = chat.TokensOf(m)
 		h.Append(m)
 	}
 	for g := r.c.Gauge(); g.Used < g.Window*9/10; g = r.c.Gauge() {

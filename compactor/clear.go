@@ -33,7 +33,7 @@ type form struct {
 func resultOf(m chat.Message, whole form, sh shape) *result {
 	r := &result{whole: whole, brief: whole}
 	smaller := func(than form, text string) form {
-		if tokens := shownCost(m, text); tokens < than.tokens {
+		if tokens := chat.ShownTokens(m, text); tokens < than.tokens {
 			return form{text, tokens}
 		}
 		return than

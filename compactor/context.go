@@ -9,19 +9,6 @@ import (
 	"cairn/llm"
 )
 
-// Context is a turn context: what the model is shown behind the newest message of a
-// turn, which may help with this turn. It is written with the answer and shown again
-// until the head changes, so that each request extends the one before.
-type Context struct {
-	Seq      int64   // the message it follows
-	Text     string  // text without the lines around it
-	Messages []int64 // what it quotes: messages of this conversation, by seq
-	Memories []int64 // and memories, by id
-}
-
-// quotes reports whether the context quotes a message.
-func (c Context) quotes(seq int64) bool { return slices.Contains(c.Messages, seq) }
-
 const (
 	contextOpen  = "<now>"
 	contextClose = "</now>"
@@ -209,7 +196,7 @@ func (c *Compactor) ReasoningOf(m chat.Message, completion int) int {
 	if completion <= 0 {
 		return 0
 	}
-	return max(c.estimated(completion)-TokensOf(m), 1)
+	return max(c.estimated(completion)-chat.TokensOf(m), 1)
 }
 
 // costOfReasoning is what m's reasoning costs while it is sent, in tokens.

@@ -19,7 +19,7 @@ func (r *rig) remembers(tokens int) {
 	h.Begin(compactor.Context{Text: "memories: " + filler(tokens)})
 	r.request()
 	row := chat.Message{Seq: h.Next(), Turn: asked.Seq, Role: "assistant", Text: "yes", Time: asked.Time}
-	row.Tokens = compactor.TokensOf(row)
+	row.Tokens = chat.TokensOf(row)
 	h.Append(row)
 	outcome := memory.Outcome{Turn: asked.Seq, Messages: []chat.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
 	outcome.Context, outcome.Version = h.Context()

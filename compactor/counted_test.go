@@ -28,7 +28,7 @@ func TestEverythingThatIsSentIsCountedOnce(t *testing.T) {
 		"a call's arguments":  shown(call("look", `{"q":"`+long+`"}`)) - shown(call("look", `{"q":""}`)),
 		"a result":            shown(resultTo("a", long)) - shown(resultTo("a", "")),
 		"reasoning":           shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":"` + long + `"}`)}) - shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":""}`)}),
-		"a summary":           TokensOfCompaction(Compaction{Kind: Leaf, Text: long}) - TokensOfCompaction(Compaction{Kind: Leaf}),
+		"a summary":           Compaction{Kind: Leaf, Text: long}.Cost() - Compaction{Kind: Leaf}.Cost(),
 		"the system prompt":   frameCost(long, nil) - frameCost("", nil),
 		"a tool's definition": frameCost("", tool("look", long, "{}")) - frameCost("", tool("look", "", "{}")),
 		"its parameters":      frameCost("", tool("look", "", `{"q":"`+long+`"}`)) - frameCost("", tool("look", "", `{"q":""}`)),

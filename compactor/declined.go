@@ -222,7 +222,7 @@ func (c *Compactor) forgive() {
 	if c.suspect.times >= c.policy().FailureLimit { // else its half comes next
 		c.suspect = suspect{}
 	}
-	if !slices.ContainsFunc(s.head.rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
+	if !slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
 		return
 	}
 	if err := c.o.Records.Forgive(c.ctx); err != nil && c.ctx.Err() == nil {

@@ -61,7 +61,7 @@ func (h *History) edited(m chat.Message) {
 		h.restorable[i] = m
 	}
 	h.dropContexts(func(c Context) bool {
-		return c.quotes(m.Seq) || c.Seq == m.Seq && m.Context == "" && !h.contextRunsAt(m.Seq)
+		return c.Quotes(m.Seq) || c.Seq == m.Seq && m.Context == "" && !h.contextRunsAt(m.Seq)
 	})
 	if i := slices.IndexFunc(h.lines, func(old line) bool { return old.Seq == m.Seq }); i >= 0 {
 		lines := slices.Clone(h.lines)
@@ -75,7 +75,7 @@ func (h *History) edited(m chat.Message) {
 func (h *History) deleted(seqs []int64) {
 	gone := func(seq int64) bool { return slices.Contains(seqs, seq) }
 	h.restorable = slices.DeleteFunc(h.restorable, func(m chat.Message) bool { return gone(m.Seq) })
-	h.dropContexts(func(c Context) bool { return gone(c.Seq) || slices.ContainsFunc(seqs, c.quotes) })
+	h.dropContexts(func(c Context) bool { return gone(c.Seq) || slices.ContainsFunc(seqs, c.Quotes) })
 	if shown := func(l line) bool { return gone(l.Seq) }; slices.ContainsFunc(h.lines, shown) {
 		h.setLines(slices.DeleteFunc(slices.Clone(h.lines), shown))
 	}

@@ -129,7 +129,7 @@ func placeholderOver(lines []line) Compaction {
 			m.Messages++
 		}
 	}
-	m.Tokens = TokensOfCompaction(m)
+	m.Tokens = m.Cost()
 	return m
 }
 
@@ -138,7 +138,7 @@ func (c *Compactor) placeholder(s view, sp span) Compaction {
 	m := placeholderOver(sp.lines)
 	m.From, m.To, m.AwaitsModel = sp.from, sp.to, s.spoken && c.hasModel(c.o.Policy())
 	m, _ = m.TakeIn(slices.DeleteFunc(slices.Clone(s.head.Stack), func(row Compaction) bool { return row.ID == 0 }))
-	m.Tokens = TokensOfCompaction(m)
+	m.Tokens = m.Cost()
 	return m
 }
 

@@ -145,7 +145,7 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 				r.settle()
 				cost := 0
 				for _, row := range r.c.Gauge().Stack {
-					cost += compactor.TokensOfCompaction(row)
+					cost += row.Cost()
 				}
 				if budget := 4000 * 15 / 100; cost > budget {
 					t.Fatalf("after %d messages the stack has %d of %d tokens", i+1, cost, budget)

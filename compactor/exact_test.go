@@ -13,6 +13,7 @@ import (
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/transcript"
 
 	"github.com/tiktoken-go/tokenizer"
 )
@@ -147,7 +148,7 @@ func TestWholeContexts(t *testing.T) {
 	texts := ofEachKind(t)
 	for i, name := range slices.Sorted(maps.Keys(contexts)) {
 		messages := conversationOf(texts, contexts[name], int64(i))
-		h := newHistory(State{Messages: messages, Next: int64(len(messages) + 1)}, DefaultPolicy().shape(1_000_000))
+		h := newHistory(transcript.Snapshot{Messages: messages, Next: int64(len(messages) + 1)}, DefaultPolicy().shape(1_000_000))
 		s := h.view
 		real := e.request(joined(renderMessages("", s)))
 		by := off(s.cost(), real)

@@ -33,7 +33,7 @@ func Example() {
 	for seq := int64(1); seq <= 200; seq++ {
 		m := chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, Author: "Ada", Time: day}
 		m.Text = fmt.Sprintf("Stone %d of the wall is %d cm wide, and stands %d m from the gate.", seq, 20+seq%7, seq)
-		m.Tokens = compactor.TokensOf(m)
+		m.Tokens = chat.TokensOf(m)
 		if err := records.Append(m); err != nil {
 			panic(err)
 		}

@@ -31,7 +31,7 @@ func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
 		}
 		cost, hidden, most := 0, 0, 0
 		for _, row := range stack {
-			cost += compactor.TokensOfCompaction(row)
+			cost += row.Cost()
 			hidden += row.Messages
 			most = max(most, row.Messages)
 		}

@@ -21,7 +21,7 @@ import (
 func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	stopped := c.ctx.Err() != nil || c.draining && j.mayWait()
 	if !stopped {
-		c.failed(j, c.h.head.rows(), now, err)
+		c.failed(j, c.h.head.Rows(), now, err)
 	}
 	e := j.event(EventFailed)
 	var made *jobError

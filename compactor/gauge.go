@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 
+	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -105,7 +106,7 @@ func (c *Compactor) ask(s view) {
 		c.asked.context = c.h.contexts[len(c.h.contexts)-1].tokens
 	}
 	for _, l := range s.lines {
-		c.asked.pictures += l.pictures * pictureTokens
+		c.asked.pictures += l.pictures * chat.PictureTokens
 	}
 }
 
@@ -142,17 +143,6 @@ const (
 // Count returns the count that holds now, to be stored with the turn: so every gauge
 // shows one number, also after a restart and beside a running bot.
 func (c *Compactor) Count() Count { return c.h.anchor }
-
-// Sent is a request as its usage is kept with the turn: for the history of a conversation, and
-// to simulate it with what its provider counted. The zero value is of no request.
-type Sent struct {
-	Window    int     // tokens
-	Used      int     // tokens of the request, with the reply's reserve
-	Counted   int     // tokens of its prompt, by the provider; 0: it reported none
-	Estimated int     // the same, estimated
-	Context   int     // tokens of the turn context among them, estimated; 0: there was none
-	Factor    float64 // real tokens for one estimated, as it is known by now
-}
 
 // Sent returns the last Request since it was called last.
 func (c *Compactor) Sent() (s Sent) {

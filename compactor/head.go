@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"cairn/chat"
 	"cairn/llm"
@@ -31,6 +30,15 @@ type (
 	Trigger    = transcript.Trigger
 	Declined   = transcript.Declined
 	Span       = transcript.Span
+
+	Head        = transcript.Head
+	Session     = transcript.Session
+	Pin         = transcript.Pin
+	Inheritance = transcript.Inheritance
+	Context     = transcript.Context
+	Count       = transcript.Count
+	Sent        = transcript.Sent
+	Undoable    = transcript.Undoable
 )
 
 // Kinds, makers, states and triggers of compactions, see transcript.
@@ -65,33 +73,6 @@ const (
 
 	MaxLevel = transcript.MaxLevel
 )
-
-// Head is everything above the verbatim messages, as last committed.
-type Head struct {
-	Version   int64        // raised by every change of the head, in its transaction
-	Stack     []Compaction // the applied rows of the session, by From
-	ClearedTo int64        // tool results up to this seq are shown cleared or shortened; 0: none
-	Pins      []Pin        // pinned messages, in the order of pinning
-
-	Start     int64       // the first seq of the session
-	Earlier   []Session   // oldest first: those that may be shown, and of older ones those that need work
-	Inherited Inheritance // of a thread
-
-	// What somebody undid is left alone until the aggressive level: messages that
-	// were set free, and rows that came back to be repaired. Both ends included; 0: nothing.
-	SparedFrom, SparedTo int64
-}
-
-// Spares reports whether part of [from, to] must be left alone.
-func (h Head) Spares(from, to int64) bool { return from <= h.SparedTo && h.SparedFrom <= to }
-
-// Pin is a message that people want to keep in the prompt.
-type Pin struct {
-	chat.Message
-	Earlier bool   // it is from before the session, and only its copy is visible
-	By      string // who pinned it
-	At      time.Time
-}
 
 // Copies in the head: messages that stay in sight when their originals do not.
 // People pin them, and the first ones of a conversation often say what it is about.
@@ -151,7 +132,7 @@ func copyOf(m chat.Message, most int) line {
 		m.Calls, m.Native, m.CallID, m.Tokens = nil, nil, "", 0
 	}
 	l := lineOf(m, shape{clipTo: most})
-	l.tokens -= l.pictures * pictureTokens
+	l.tokens -= l.pictures * chat.PictureTokens
 	l.pictures = 0
 	return l
 }

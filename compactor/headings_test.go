@@ -33,10 +33,10 @@ func TestNoHeadingTakesRoomInARollupWithoutAModel(t *testing.T) {
 // TestAThreadSeesNoNumbersOfTheChannel: `expand` would follow them to other messages.
 func TestAThreadSeesNoNumbersOfTheChannel(t *testing.T) {
 	row := Compaction{Kind: Leaf, Span: Span{From: 1, To: 20}, Text: structured}
-	if got := renderInherited(row); strings.Contains(got, "#4") || !strings.Contains(got, "12,000 EUR.") {
+	if got := row.RenderInherited(); strings.Contains(got, "#4") || !strings.Contains(got, "12,000 EUR.") {
 		t.Errorf("the thread sees %s", got)
 	}
-	if got := Render(row); !strings.Contains(got, "12,000 EUR (#4, #9).") {
+	if got := row.Render(); !strings.Contains(got, "12,000 EUR (#4, #9).") {
 		t.Errorf("the channel sees %s", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"cairn/chat"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // History holds the parts of a conversation's prompt. It belongs to the goroutine that owns the
@@ -47,7 +48,7 @@ type view struct {
 // cost returns the tokens of head, messages and contexts.
 func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost }
 
-func newHistory(state State, sh shape) *History {
+func newHistory(state transcript.Snapshot, sh shape) *History {
 	h := &History{next: state.Next, first: state.First, view: view{
 		head: state.Head, open: state.Open, stored: state.Next - 1,
 		clearedTo: state.Head.ClearedTo, spoken: state.Spoken || state.Open != 0,
@@ -93,7 +94,7 @@ func (h *History) Append(messages ...chat.Message) {
 	}
 }
 
-// isFirst reports whether m, the next message of a session, is one of those that State.First
+// isFirst reports whether m, the next message of a session, is one of those that Snapshot.First
 // holds, of which first are those before it.
 func isFirst(first []chat.Message, m chat.Message) bool {
 	asked := 0
@@ -183,7 +184,7 @@ func (h *History) swap(head Head) (before, after view, taken bool) {
 	hidden := slices.DeleteFunc(slices.Clone(h.hidden), func(l line) bool { return l.Seq < head.Start || covered(head.Stack, l.Seq) })
 	head.Stack = withHidden(head.Stack, hidden)
 	clearedTo := clearedWith(head, h.clearedTo, h.head)
-	h.head, h.hidden, h.past = head, hidden, head.past(h.shape)
+	h.head, h.hidden, h.past = head, hidden, shownPast(head, h.shape)
 	h.copies = duplicates(head.Pins, h.first, h.shape)
 	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m chat.Message) bool { return m.Seq < head.Start })
 	h.newHead()

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -176,7 +177,7 @@ func TestTheGaugeTellsWhereTheEngineFires(t *testing.T) {
 			for i := 0; !fired && i < 400; i++ {
 				g := r.c.Gauge()
 				r.hear(fmt.Sprint("note ", i))
-				used := g.Used + compactor.TokensOf(r.said[len(r.said)-1])
+				used := g.Used + chat.TokensOf(r.said[len(r.said)-1])
 				r.settle()
 				if fired = r.seen(compactor.EventStarted) > 0; fired != (used >= g.NextAt) || g.Next != compactor.OnBackground {
 					t.Errorf("window %d: at %d tokens it fired: %v; the gauge said %s at %d", window, used, fired, g.Next, g.NextAt)

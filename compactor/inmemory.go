@@ -67,7 +67,7 @@ func (r *InMemory) Applied() (all []InMemoryRow) {
 func (r *InMemory) commit(c transcript.Change) {
 	for i := range c.Summaries {
 		if s := &c.Summaries[i]; s.Kind == Placeholder {
-			s.Tokens = TokensOfCompaction(*s)
+			s.Tokens = s.Cost()
 		}
 	}
 	r.state = r.state.With(c)
@@ -102,12 +102,12 @@ func (r *InMemory) Append(messages ...chat.Message) error {
 }
 
 // Load returns the state as committed. Rows at work fail.
-func (r *InMemory) Load(ctx context.Context) (State, error) {
+func (r *InMemory) Load(ctx context.Context) (transcript.Snapshot, error) {
 	for _, row := range r.state.Running {
 		r.commit(r.state.Fail(row.ID, "its worker ended"))
 	}
 	head, first, err := r.Head(ctx)
-	s := State{Head: head, First: first, Prepared: slices.Clone(r.state.Prepared), Next: r.state.NextSeq}
+	s := transcript.Snapshot{Head: head, First: first, Prepared: slices.Clone(r.state.Prepared), Next: r.state.NextSeq}
 	for m := range r.state.Messages.All() {
 		s.Messages = append(s.Messages, r.said(m.Seq, m.Seq)...)
 	}

@@ -116,7 +116,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 	unready := func(row Compaction) bool { // it would be summarized twice, or hold up the others
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
-	if children := s.head.foldable(p.RollupFanIn, unready); children != nil && !c.rests(OnRollup, now) {
+	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.rests(OnRollup, now) {
 		return c.planRollup(children, OnRollup, p, window, extractive || !c.worthModel(children))
 	}
 	return nil

@@ -26,49 +26,33 @@ type Shortened struct {
 	First, Last, All int // characters
 }
 
-// TokensOf returns what the whole of m costs in a view, in tokens.
-func TokensOf(m chat.Message) int {
-	m.Calls = chat.BrokenCalls(m.Calls)
-	return shownCost(m, chat.Header(m)+chat.Escape(m.Body())) + len(picturesOf(m))*pictureTokens
-}
-
-// shownCost is the cost of m when text is shown of it: with its calls or results,
-// without its reasoning.
-func shownCost(m chat.Message, text string) int {
-	cost := tokens.PerMessage + tokens.Estimate(text) + costOfCalls(m.Calls)
-	if m.CallID != "" {
-		cost += tokens.Estimate(m.CallID)
-	}
-	return cost
-}
-
 // lineOf shows m in at most clipTo tokens: of a larger one pictures are left out,
 // then what tools were given is shrunk, and then the text is clipped at both ends.
 // The row keeps all of it.
 func lineOf(m chat.Message, sh shape) line {
 	if m.Tokens == 0 {
-		m.Tokens = TokensOf(m)
+		m.Tokens = chat.TokensOf(m)
 	}
 	kept := m
 	m.Calls = chat.BrokenCalls(m.Calls)
 	head, text := chat.Header(m), chat.Escape(m.Body())
-	l := line{Message: kept, text: head + text, tokens: m.Tokens, pictures: len(picturesOf(m)), calls: m.Calls}
+	l := line{Message: kept, text: head + text, tokens: m.Tokens, pictures: len(m.Pictures()), calls: m.Calls}
 	if m.Tokens > sh.clipTo {
 		if len(m.Calls) > 0 {
 			l.calls = shrinkCalls(m.Calls, sh.clipTo/2)
 			m.Calls = l.calls // as it costs; the message itself keeps its own
 		}
-		words := shownCost(m, l.text)
-		l.pictures = min(l.pictures, max(sh.clipTo-words, 0)/pictureTokens)
+		words := chat.ShownTokens(m, l.text)
+		l.pictures = min(l.pictures, max(sh.clipTo-words, 0)/chat.PictureTokens)
 		if words > sh.clipTo {
-			rest := shownCost(m, head)
+			rest := chat.ShownTokens(m, head)
 			// Once more, for a line of the rest may begin where none did.
 			first, mark, last := tokens.Parts(text, max(sh.clipTo-rest-tokens.PerMessage, 0))
 			l.text = head + chat.Escape(first+mark+last)
 			l.short = &Shortened{kept, utf8.RuneCountInString(first), utf8.RuneCountInString(last), utf8.RuneCountInString(text)}
-			words = shownCost(m, l.text)
+			words = chat.ShownTokens(m, l.text)
 		}
-		l.tokens = words + l.pictures*pictureTokens
+		l.tokens = words + l.pictures*chat.PictureTokens
 	}
 	l.tokens += costOfReasoning(m)
 	if m.Role == llm.RoleTool {
@@ -80,30 +64,19 @@ func lineOf(m chat.Message, sh shape) line {
 // What a model gives its tools can be as long as an answer, and a turn has many
 // steps. Where a message is clipped, its calls are too.
 
-func costOfCalls(calls []llm.Call) (tokens int) {
-	for _, call := range calls {
-		tokens += costOfCall(call)
-	}
-	return tokens
-}
-
-func costOfCall(call llm.Call) int {
-	return tokens.PerMessage + tokens.Estimate(call.ID) + tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
-}
-
 // leastArguments is the least that a call's arguments are shrunk to, in tokens.
 const leastArguments = 16
 
 // shrinkCalls returns calls that cost at most so many tokens together, if the least
 // allows it: the arguments of those that take more than their share are shrunk.
 func shrinkCalls(calls []llm.Call, most int) []llm.Call {
-	if costOfCalls(calls) <= most {
+	if chat.CallTokens(calls...) <= most {
 		return calls
 	}
 	shrunk := make([]llm.Call, len(calls))
 	for i, call := range calls {
 		shrunk[i] = call
-		rest := costOfCall(call) - tokens.Estimate(call.Arguments)
+		rest := chat.CallTokens(call) - tokens.Estimate(call.Arguments)
 		shrunk[i].Arguments = shrinkArguments(call.Arguments, max(most/len(calls)-rest, leastArguments))
 	}
 	return shrunk
@@ -127,11 +100,6 @@ func shrinkArguments(arguments string, most int) string {
 // Pictures in the view: what one costs, and which ones a request shows.
 
 const (
-	// pictureTokens is what a picture costs in a view, whatever its size, which nobody
-	// knows in pixels: as much as large ones cost. A screen of 1920 to 1080 pixels is
-	// 1 105 tokens for GPT-4o and 1 548 for Gemini, and Claude scales most down to 1 600.
-	pictureTokens = 1600
-
 	// mostPictures is how many a request shows. Mistral takes 8, Scaleway 12, Claude
 	// 100, of which it wants smaller ones above 20.
 	mostPictures = 8
@@ -140,20 +108,6 @@ const (
 	// Claude takes requests of 32 MB.
 	mostPictureBytes = 20_000_000
 )
-
-// picturesOf are the pictures that came with m and are kept, to be shown.
-func picturesOf(m chat.Message) []chat.Attachment {
-	if m.Role != llm.RoleUser {
-		return nil
-	}
-	var pictures []chat.Attachment
-	for _, a := range m.Attachments {
-		if a.File > 0 {
-			pictures = append(pictures, a)
-		}
-	}
-	return pictures
-}
 
 // shownPictures are the newest pictures of lines, by the seq of their message; what
 // is older is seen in words alone. When there are too many, the older half goes at
@@ -171,7 +125,7 @@ func shownPictures(lines []line) map[int64][]llm.Image {
 		if l.pictures == 0 {
 			continue
 		}
-		for _, a := range picturesOf(l.Message)[:l.pictures] {
+		for _, a := range l.Message.Pictures()[:l.pictures] {
 			shown = append(shown, picture{l.Seq, a})
 			if bytes += a.Size; len(shown) <= mostPictures && bytes <= mostPictureBytes {
 				continue

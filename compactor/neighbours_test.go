@@ -38,7 +38,7 @@ func TestWhatWasDeletedBetweenTwoRowsKeepsNoRollupAway(t *testing.T) {
 				}
 				cost := 0
 				for _, row := range r.c.Gauge().Stack {
-					if cost += compactor.TokensOfCompaction(row); row.Kind == compactor.Placeholder {
+					if cost += row.Cost(); row.Kind == compactor.Placeholder {
 						t.Errorf("a placeholder over %d to %d is left", row.From, row.To)
 					}
 				}

@@ -51,7 +51,7 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 		{"no line without a row", line + 99, 3, nil, -1},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			p := h.past(shape{pastMost: test.most, pastSessions: test.sessions})
+			p := shownPast(h, shape{pastMost: test.most, pastSessions: test.sessions})
 			var own []int64
 			copies, tokens := -1, 0
 			for _, e := range p.entries {
@@ -70,7 +70,7 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 	}
 	t.Run("in order", func(t *testing.T) {
 		var text strings.Builder
-		for _, e := range h.past(shape{pastMost: 10_000, pastSessions: 3}).entries {
+		for _, e := range shownPast(h, shape{pastMost: 10_000, pastSessions: 3}).entries {
 			text.WriteString(e.text)
 		}
 		at := 0
@@ -94,19 +94,19 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 func TestACompactionChangesItsSessionAlone(t *testing.T) {
 	h := pastHead()
 	sh := shape{pastMost: 10_000, pastSessions: 3}
-	before := h.stackCost(sh)
+	before := headCost(h, sh)
 	fold := stone(9, 1, 20, 120)
-	after := h.with(fold)
+	after := withRow(h, fold)
 	if len(after.Stack) != 1 || len(after.Earlier[0].Rows) != 1 || after.Earlier[0].Rows[0].ID != 9 || len(after.Earlier[1].Rows) != 1 {
 		t.Errorf("it is %+v", after)
 	}
-	if got := after.stackCost(sh); got != before-80 {
+	if got := headCost(after, sh); got != before-80 {
 		t.Errorf("it cost %d and costs %d", before, got)
 	}
 	if len(h.Earlier[0].Rows) != 2 {
 		t.Error("the head it was made of has changed")
 	}
-	if got := h.with(stone(9, 41, 50, 10)); len(got.Stack) != 2 || got.stackCost(sh) != before+10 {
+	if got := withRow(h, stone(9, 41, 50, 10)); len(got.Stack) != 2 || headCost(got, sh) != before+10 {
 		t.Errorf("a new row makes it %+v", got)
 	}
 }

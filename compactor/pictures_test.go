@@ -9,6 +9,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // picture is a message that came with a kept picture, of so many bytes each.
@@ -33,18 +34,18 @@ func files(messages []llm.Message) (files []int64) {
 }
 
 func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
-	small, large := TokensOf(picture(1, 1)), TokensOf(picture(1, 4<<20))
-	if small < pictureTokens || large < pictureTokens || large > pictureTokens+60 {
+	small, large := chat.TokensOf(picture(1, 1)), chat.TokensOf(picture(1, 4<<20))
+	if small < chat.PictureTokens || large < chat.PictureTokens || large > chat.PictureTokens+60 {
 		t.Errorf("a small one costs %d tokens, a large one %d", small, large)
 	}
-	if two := TokensOf(picture(1, 1, 1)); two < 2*pictureTokens || two > 2*pictureTokens+80 {
+	if two := chat.TokensOf(picture(1, 1, 1)); two < 2*chat.PictureTokens || two > 2*chat.PictureTokens+80 {
 		t.Errorf("two cost %d", two)
 	}
 	t.Run("and nothing if it is not kept, or not a person's", func(t *testing.T) {
 		for role, file := range map[llm.Role]int64{llm.RoleUser: 0, llm.RoleAssistant: 7} {
 			m := picture(1, 1000)
 			m.Role, m.Attachments[0].File = role, file
-			if got := TokensOf(m); got > 60 || linesOf(m)[0].pictures != 0 {
+			if got := chat.TokensOf(m); got > 60 || linesOf(m)[0].pictures != 0 {
 				t.Errorf("%s: it costs %d tokens", role, got)
 			}
 		}
@@ -60,11 +61,11 @@ func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
 func TestPicturesAreLeftOutBeforeWords(t *testing.T) {
 	m := picture(1, 1, 1, 1)
 	whole := linesOf(m)[0]
-	words := whole.tokens - 3*pictureTokens
+	words := whole.tokens - 3*chat.PictureTokens
 	for name, c := range map[string]struct{ clipTo, pictures, tokens int }{
 		"all fit":  {whole.tokens, 3, whole.tokens},
-		"two fit":  {whole.tokens - 1, 2, words + 2*pictureTokens},
-		"one fits": {words + pictureTokens, 1, words + pictureTokens},
+		"two fit":  {whole.tokens - 1, 2, words + 2*chat.PictureTokens},
+		"one fits": {words + chat.PictureTokens, 1, words + chat.PictureTokens},
 		"none do":  {words, 0, words},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestTheNewestPicturesAreShown(t *testing.T) {
 func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
 	sh := shape{clipTo: 4000, firstMost: 1000, firstKeep: 3, kept: 3}
 	long := strings.Repeat("word ", 400)
-	h := newHistory(State{
+	h := newHistory(transcript.Snapshot{
 		First: []chat.Message{picture(1, 1000, 1000), user(2, long), user(3, long)}, Next: 5,
 		Head: Head{Stack: []Compaction{{Span: Span{From: 1, To: 4}, Tokens: 10}}},
 	}, sh)

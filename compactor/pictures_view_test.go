@@ -60,8 +60,8 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		}
 	})
 	t.Run("and counted", func(t *testing.T) {
-		if shown.Tokens != compactor.TokensOf(shown) || shown.Tokens < 1000 {
-			t.Errorf("the row says %d tokens, it costs %d", shown.Tokens, compactor.TokensOf(shown))
+		if shown.Tokens != chat.TokensOf(shown) || shown.Tokens < 1000 {
+			t.Errorf("the row says %d tokens, it costs %d", shown.Tokens, chat.TokensOf(shown))
 		}
 		if grown := r.c.Gauge().Used - before; grown < shown.Tokens {
 			t.Errorf("the gauge grew by %d tokens", grown)

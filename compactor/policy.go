@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"cairn/transcript"
 )
 
 // Policy says when and how a channel is compacted. Settings are merged field by
@@ -139,7 +141,7 @@ const (
 )
 
 // MaxKeepFirst is the most KeepFirst and KeepFirstTurns may be.
-const MaxKeepFirst = 20
+const MaxKeepFirst = transcript.MaxFirst
 
 // DefaultPolicy returns the policy of a bot whose settings say nothing.
 func DefaultPolicy() Policy {

@@ -164,7 +164,7 @@ func (d *disk) call(f func() error) error {
 	return err
 }
 
-func (d *disk) Load(ctx context.Context) (s compactor.State, err error) {
+func (d *disk) Load(ctx context.Context) (s transcript.Snapshot, err error) {
 	err = d.call(func() error { s, err = d.Records.Load(ctx); return err })
 	d.gave(s.Head)
 	return s, err

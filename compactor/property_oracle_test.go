@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"cairn/compactor"
 	"cairn/llm"
-
-	"pgregory.net/rapid"
 )
 
 // The oracle: what must be true of each request and after each step, told from what
@@ -264,7 +264,7 @@ func (m *machine) recovers(rt *rapid.T) {
 	}
 	stack := g.Past.Tokens
 	for _, row := range g.Stack {
-		stack += compactor.TokensOfCompaction(row)
+		stack += row.Cost()
 	}
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
 		repaired := row.By == compactor.ByWorker || row.By == compactor.ByExtractive && (r.worker == nil || !row.AwaitsModel)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"pgregory.net/rapid"
+
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
-
-	"pgregory.net/rapid"
 )
 
 // Steps of a history that are somebody's wish: turns, changes, taking back.
@@ -39,7 +39,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	var rows []chat.Message
 	add := func(row chat.Message) {
 		row.Seq, row.Turn, row.Time = h.Next(), asked.Seq, asked.Time
-		row.Tokens = compactor.TokensOf(row)
+		row.Tokens = chat.TokensOf(row)
 		rows = append(rows, row)
 		h.Append(row)
 	}

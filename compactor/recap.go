@@ -137,7 +137,7 @@ func (s view) above() (rows []Compaction, root []chat.Message) {
 		return slices.ContainsFunc(s.past.entries, func(e entry) bool { return e.row == 0 && e.text == text })
 	}
 	for _, row := range s.head.Inherited.Stack {
-		if row.Kind != Placeholder && shown(renderInherited(row)) {
+		if row.Kind != Placeholder && shown(row.RenderInherited()) {
 			rows = append(rows, row)
 		}
 	}

@@ -1,12 +1,9 @@
 package compactor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -155,17 +152,6 @@ func appendAssistant(out []llm.Message, lines []line, i int) ([]llm.Message, int
 	return out, next
 }
 
-// Render returns one compaction as it stands in the view.
-func Render(c Compaction) string {
-	if c.Kind == Placeholder {
-		return fmt.Sprintf("[System: %d older messages were truncated due to context limits]", c.Messages)
-	}
-	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", chat.SummaryMark, c.From, c.To, summarize.Days(c), chat.Escape(c.Text))
-}
-
-// TokensOfCompaction returns what c costs in a view, in tokens.
-func TokensOfCompaction(c Compaction) int { return tokens.PerMessage + tokens.Estimate(Render(c)) }
-
 // headFrame is what the head costs around what stands in it, in tokens.
 var headFrame = tokens.PerMessage + tokens.Estimate(headOpen) + tokens.Estimate(headClose)
 
@@ -192,7 +178,7 @@ func renderHead(copies []duplicate, past past, stack []Compaction) (text string,
 		add(e.text, e.tokens)
 	}
 	for _, c := range stack {
-		add(Render(c), c.Tokens)
+		add(c.Render(), c.Tokens)
 	}
 	if b.Len() == 0 {
 		return "", 0

@@ -8,12 +8,13 @@ import (
 
 	"cairn/chat"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // fullWindow is the history of a busy channel that fills a window of 128 000
 // tokens: three messages are overheard for each one the bot answers.
 func fullWindow() *History {
-	h := newHistory(State{Next: 1}, DefaultPolicy().shape(128_000))
+	h := newHistory(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(128_000))
 	for h.view.cost() < 128_000 {
 		for range 3 {
 			appendOne(h, llm.RoleUser, strings.Repeat("word ", 25))
@@ -27,7 +28,7 @@ func fullWindow() *History {
 func appendOne(h *History, role llm.Role, text string) {
 	seq := h.Next()
 	m := chat.Message{Seq: seq, Turn: seq, Role: role, ID: fmt.Sprint("m", seq), Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
-	m.Tokens = TokensOf(m)
+	m.Tokens = chat.TokensOf(m)
 	h.Append(m)
 }
 

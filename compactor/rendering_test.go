@@ -10,6 +10,7 @@ import (
 
 	"cairn/chat"
 	"cairn/llm"
+	"cairn/transcript"
 
 	"pgregory.net/rapid"
 )
@@ -33,7 +34,7 @@ type handedOver struct {
 // was handed out before.
 func TestRenderingIsPure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &renderedHistory{h: newHistory(State{Next: 1}, DefaultPolicy().shape(20_000))}
+		m := &renderedHistory{h: newHistory(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(20_000))}
 		steps := m.messages()
 		maps.Copy(steps, m.changes())
 		steps[""] = m.check

@@ -88,7 +88,7 @@ func (c *Compactor) sleep() (at time.Time) {
 		return at
 	}
 	waits := c.hasModel(p) && len(c.repairable(s)) > 0
-	waits = waits || slices.ContainsFunc(s.head.rows(), func(row Compaction) bool {
+	waits = waits || slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool {
 		return row.Kind == Placeholder && now.Before(c.repairBackoffs[row.ID].retryAt)
 	})
 	waits = waits || levelOf(c.used(s), c.o.Window(), p) != levelNone && now.Before(c.backoff.retryAt)
@@ -102,7 +102,7 @@ func (c *Compactor) sleep() (at time.Time) {
 	}
 	sooner(c.backoff.retryAt)
 	sooner(c.vetoes[OnRepair].until)
-	for _, row := range s.head.rows() {
+	for _, row := range s.head.Rows() {
 		sooner(c.repairBackoffs[row.ID].retryAt)
 		sooner(c.restsUntil(row))
 	}
@@ -125,7 +125,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 	s, p, window := c.h.view, c.policy(), c.o.Window()
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, now)
-	for _, row := range s.head.rows() {
+	for _, row := range s.head.Rows() {
 		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.repairBackoffs[row.ID].retryAt) || replaced(c.prepared, row) {
 			continue
 		}
@@ -164,7 +164,7 @@ func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	if row.Kind != Placeholder {
 		j.most = max(j.most, tokens.Estimate(row.Text))
 	}
-	if left := j.policy.stackBudget(j.budget) - s.head.stackCost(s.shape) + row.Tokens - headingCost; j.fills && left >= summarize.MinSummary {
+	if left := j.policy.stackBudget(j.budget) - s.stackCost() + row.Tokens - headingCost; j.fills && left >= summarize.MinSummary {
 		j.most = min(j.most, left)
 	}
 	return j.most >= summarize.MinSummary

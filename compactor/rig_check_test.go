@@ -9,6 +9,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/transcript"
 )
 
 // strict says what a strict provider would not take.
@@ -70,7 +71,7 @@ func (r *rig) noPlaceholder() {
 }
 
 // onDisk has somebody who looks on look at the conversation.
-func (r *rig) onDisk(look func(*memory.Conversation, compactor.State) error) error {
+func (r *rig) onDisk(look func(*memory.Conversation, transcript.Snapshot) error) error {
 	ctx := context.Background()
 	store := r.look
 	if store == nil {
@@ -93,7 +94,7 @@ func (r *rig) onDisk(look func(*memory.Conversation, compactor.State) error) err
 
 func (r *rig) check() error { return r.onDisk(r.checkOnDisk) }
 
-func (r *rig) checkOnDisk(conv *memory.Conversation, state compactor.State) error {
+func (r *rig) checkOnDisk(conv *memory.Conversation, state transcript.Snapshot) error {
 	if err := boughtTwice(state.Prepared); err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func (r *rig) begin(asked chat.Message) *turn {
 
 func (x *turn) add(m chat.Message) {
 	m.Seq, m.Turn, m.Time = x.r.c.History().Next(), x.asked.Seq, x.asked.Time
-	m.Tokens = compactor.TokensOf(m)
+	m.Tokens = chat.TokensOf(m)
 	x.rows = append(x.rows, m)
 	x.r.c.History().Append(m)
 }

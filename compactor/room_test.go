@@ -49,7 +49,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 				row.Messages = int(row.To - row.From + 1)
 				j, err := r.conv.Compactions().Begin(context.Background(), row)
 				if err == nil {
-					_, err = j.Store(context.Background(), summarize.Summary{Text: row.Text, Tokens: compactor.TokensOfCompaction(row)})
+					_, err = j.Store(context.Background(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})
 				}
 				must(t, err)
 				r.restart()

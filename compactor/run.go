@@ -86,7 +86,7 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 	if err == nil {
 		row.Text, row.Sources = summary.Text, summary.Sources
 		row.Model = cmp.Or(summary.Model, row.Model)
-		row.Tokens = TokensOfCompaction(row)
+		row.Tokens = row.Cost()
 		summary.Tokens = row.Tokens
 		var saved []summarize.MemoryDraft
 		if saved, err = record.Store(w.ctx, summary); err == nil {
@@ -129,7 +129,7 @@ func (c *Compactor) made(w *work, row Compaction, err error) {
 	if w.fills && c.busy != nil {
 		then.inWork = []Compaction{c.busy.row}
 	}
-	if then.head.stackCost(w.policy.shape(w.budget)) > w.policy.stackBudget(w.budget) {
+	if headCost(then.head, w.policy.shape(w.budget)) > w.policy.stackBudget(w.budget) {
 		// A model that declined a span folds what it wrote all the same: else the span would be
 		// folded with its neighbours, and they could not be repaired without it.
 		if children, extractive := c.planFold(then, w.policy, w.extractive && (w.fills || w.row.Declined.Times == 0)); children != nil {

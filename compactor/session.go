@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
@@ -16,19 +15,6 @@ import (
 // Sessions: what lies between two /new of a conversation. Of the earlier ones, and
 // of the conversation that a thread hangs on, the head shows summaries, as far as
 // half of the stack's budget goes.
-
-// Session is an earlier session of a conversation. None of it is verbatim.
-type Session struct {
-	From, To int64
-	Rows     []Compaction // the applied ones over it, by From
-}
-
-// Inheritance is what a thread has of the conversation it belongs to, copied when
-// its first message was taken up. Numbers of rows and messages are the parent's.
-type Inheritance struct {
-	Stack []Compaction  // as it stood then, by From
-	Root  *chat.Message // the message the thread hangs on; nil: none is known
-}
 
 // past is what the head shows of the time before the session, oldest first.
 type past struct {
@@ -50,9 +36,9 @@ func (p past) shows(row int64) bool {
 // newSession stands between what is shown of earlier sessions and the current one.
 const newSession = "[System: here somebody began anew with /new; what stands above is from before]"
 
-// past chooses what is shown: the newest rows of the newest sessions, then what
+// shownPast chooses what is shown: the newest rows of the newest sessions, then what
 // the thread inherited, the message it hangs on first, until one does not fit.
-func (h Head) past(sh shape) (p past) {
+func shownPast(h Head, sh shape) (p past) {
 	defer func() { slices.Reverse(p.entries) }()
 	add := func(e entry) bool {
 		if p.tokens+e.tokens > sh.pastMost {
@@ -75,7 +61,7 @@ func (h Head) past(sh shape) (p past) {
 				}
 				add(line)
 			}
-			if !add(entry{row.ID, Render(row), row.Tokens}) {
+			if !add(entry{row.ID, row.Render(), row.Tokens}) {
 				return p
 			}
 		}
@@ -84,7 +70,7 @@ func (h Head) past(sh shape) (p past) {
 		return p
 	}
 	for _, row := range slices.Backward(h.Inherited.Stack) {
-		if !add(entry{text: renderInherited(row), tokens: row.Tokens}) {
+		if !add(entry{text: row.RenderInherited(), tokens: row.Tokens}) {
 			return p
 		}
 	}
@@ -113,30 +99,8 @@ func rootEntry(m chat.Message, most int) entry {
 	return entry{text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
-func renderInherited(c Compaction) string {
-	if c.Kind == Placeholder {
-		return fmt.Sprintf("[System: %d older messages of the channel above this thread were truncated]", c.Messages)
-	}
-	text := summarize.Citations.ReplaceAllString(c.Text, "") // the numbers are the channel's: here others have them
-	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", chat.SummaryMark, summarize.Days(c), chat.Escape(text))
-}
-
-// TokensOfInherited returns what a copy of c costs in the view of a thread, in tokens.
-func TokensOfInherited(c Compaction) int {
-	return tokens.PerMessage + tokens.Estimate(renderInherited(c))
-}
-
-// rows are all applied rows of the conversation itself, those that matter most first.
-func (h Head) rows() []Compaction {
-	all := slices.Clone(h.Stack)
-	for _, s := range slices.Backward(h.Earlier) {
-		all = append(all, s.Rows...)
-	}
-	return all
-}
-
-// with returns the head as it would be if row was applied.
-func (h Head) with(row Compaction) Head {
+// withRow returns the head as it would be if row was applied.
+func withRow(h Head, row Compaction) Head {
 	if row.From >= h.Start {
 		h.Stack = insert(h.Stack, row)
 		return h
@@ -151,12 +115,12 @@ func (h Head) with(row Compaction) Head {
 }
 
 // stackCost returns what counts against the stack's budget, in tokens.
-func (h Head) stackCost(sh shape) int { return stackCost(h.Stack) + h.past(sh).tokens }
+func headCost(h Head, sh shape) int { return stackCost(h.Stack) + shownPast(h, sh).tokens }
 
 // foldable are the rows of an earlier session that are to be folded next, the
 // newest session first; none if one row stands for each. All that lies in such a
 // session is behind its rows, so any two in order are neighbours.
-func (h Head) foldable(fanIn int, but func(Compaction) bool) []Compaction {
+func foldable(h Head, fanIn int, but func(Compaction) bool) []Compaction {
 	for _, s := range slices.Backward(h.Earlier) {
 		rows := s.Rows[max(len(s.Rows)-fanIn, 0):] // the newest: the oldest have been folded most often
 		if len(rows) >= 2 && !slices.ContainsFunc(rows, but) {

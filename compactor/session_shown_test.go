@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/llm/llmtest"
 )
 
@@ -64,7 +63,7 @@ func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
 		g := r.c.Gauge()
 		stack := g.Past.Tokens
 		for _, row := range g.Stack {
-			stack += compactor.TokensOfCompaction(row)
+			stack += row.Cost()
 		}
 		if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget || g.Past.Tokens > budget/2 {
 			t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, g.Past.Tokens)

@@ -32,7 +32,7 @@ func (h *History) reshape(sh shape) {
 	}
 	h.shape = sh
 	h.rework(sh, func(l line) line { return lineOf(l.Message, sh) })
-	h.past = h.head.past(sh)
+	h.past = shownPast(h.head, sh)
 	h.copies = duplicates(h.head.Pins, h.first, sh)
 	h.renderHead()
 }

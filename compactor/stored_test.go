@@ -26,10 +26,10 @@ func (r *rig) sameOnDisk(told *transcript.State) error {
 	if err := told.Check(); err != nil {
 		return err
 	}
-	return r.onDisk(func(conv *memory.Conversation, state compactor.State) error { return same(told, conv, state) })
+	return r.onDisk(func(conv *memory.Conversation, state transcript.Snapshot) error { return same(told, conv, state) })
 }
 
-func same(told *transcript.State, conv *memory.Conversation, state compactor.State) error {
+func same(told *transcript.State, conv *memory.Conversation, state transcript.Snapshot) error {
 	var prepared []transcript.Summary // without those that changes have made stale: that is noticed when all of the work is done
 	for _, row := range told.Prepared {
 		ended, err := conv.Compactions().Ended(context.Background(), []int64{row.ID})
@@ -41,7 +41,7 @@ func same(told *transcript.State, conv *memory.Conversation, state compactor.Sta
 		}
 	}
 	told.Prepared = prepared
-	if got, want := describe(told), describe(state.Transcript()); got != want {
+	if got, want := describe(told), describe(state.State()); got != want {
 		return fmt.Errorf("decisions are made on another state than the one on disk:\n%s--- on disk\n%s", got, want)
 	}
 	return nil
@@ -70,7 +70,7 @@ func decide(c *memory.Conversation, what func(*transcript.State) transcript.Chan
 	if err != nil {
 		return err
 	}
-	s := loaded.Transcript()
+	s := loaded.State()
 	_, err = c.Compactions().Commit(context.Background(), s, what(s))
 	return err
 }

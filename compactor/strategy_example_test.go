@@ -51,7 +51,7 @@ func ExampleStrategy() {
 	for seq := int64(1); seq <= 80; seq++ {
 		m := chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, Author: []string{"Ada", "Bo"}[seq%2], Time: day}
 		m.Text = fmt.Sprintf("Stone %d of the wall is %d cm wide, and stands %d m from the gate.", seq, 20+seq%7, seq)
-		m.Tokens = compactor.TokensOf(m)
+		m.Tokens = chat.TokensOf(m)
 		if err := records.Append(m); err != nil {
 			panic(err)
 		}

@@ -69,7 +69,7 @@ func (c *Compactor) stackRoom(j *job) int {
 // headingOf is what stands above a row's text, in tokens.
 func headingOf(row Compaction) int {
 	row.Text = ""
-	return TokensOfCompaction(row) + 1 // sums of parts are rounded up
+	return row.Cost() + 1 // sums of parts are rounded up
 }
 
 // aim is how long the summary of what was read shall be, in tokens: a repair knows its

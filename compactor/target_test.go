@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -56,7 +57,7 @@ func TestALargeSpanKeepsItsShare(t *testing.T) {
 				r.c.Speak()
 				span := 0
 				for _, m := range r.said {
-					span += compactor.TokensOf(m)
+					span += chat.TokensOf(m)
 				}
 				e := r.compact("")
 				row := r.c.Gauge().Stack[0]

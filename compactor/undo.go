@@ -59,11 +59,11 @@ func (c *Compactor) undoing(s *transcript.State, l Undoable, p Policy, window in
 	if err != nil {
 		return change, err.Error()
 	}
-	return change, c.tooMuch(c.h.head.after(s.With(change)), l.Freed, p, window)
+	return change, c.tooMuch(headAfter(c.h.head, s.With(change)), l.Freed, p, window)
 }
 
-// after is the head as a change makes it that leaves pins and earlier sessions alone.
-func (h Head) after(s *transcript.State) Head {
+// headAfter is the head as a change makes it that leaves pins and earlier sessions alone.
+func headAfter(h Head, s *transcript.State) Head {
 	h.Version, h.ClearedTo, h.SparedFrom, h.SparedTo = s.HeadVersion, s.ClearedTo, s.Spared.From, s.Spared.To
 	h.Stack = nil
 	for _, row := range s.Summaries {
@@ -71,7 +71,7 @@ func (h Head) after(s *transcript.State) Head {
 			continue
 		}
 		if row.Kind == Placeholder {
-			row.Tokens = TokensOfCompaction(row)
+			row.Tokens = row.Cost()
 		}
 		h.Stack = append(h.Stack, row)
 	}
@@ -105,7 +105,7 @@ func (c *Compactor) undone(l Undoable, before int) Event {
 // tooMuch tells why there is no room for another head and freed messages; empty: there is.
 func (c *Compactor) tooMuch(head Head, freed []chat.Message, p Policy, window int) string {
 	s := c.h.view
-	if now, then, budget := s.head.stackCost(s.shape), head.stackCost(s.shape), p.stackBudget(c.budget()); then > budget && then > now {
+	if now, then, budget := s.stackCost(), headCost(head, s.shape), p.stackBudget(c.budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
 	}
 	lines := slices.Clone(s.lines)
@@ -118,7 +118,7 @@ func (c *Compactor) tooMuch(head Head, freed []chat.Message, p Policy, window in
 	for _, line := range lines {
 		s.lineCost += line.tokens
 	}
-	_, s.headCost = renderHead(duplicates(head.Pins, c.h.first, s.shape), head.past(s.shape), head.Stack)
+	_, s.headCost = renderHead(duplicates(head.Pins, c.h.first, s.shape), shownPast(head, s.shape), head.Stack)
 	s.anchor = Count{} // what was counted is another view
 	if used := c.used(s); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",

@@ -47,7 +47,7 @@ func TestMessagesOfWordsLookAsTheyAlwaysDid(t *testing.T) {
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
-	if got := TokensOf(user(4, "one")); got != 4+tokens.Estimate("[#4 2026-01-01 00:04 Ada] one") {
+	if got := chat.TokensOf(user(4, "one")); got != 4+tokens.Estimate("[#4 2026-01-01 00:04 Ada] one") {
 		t.Errorf("a short message costs %d tokens", got)
 	}
 	if got, want := materialOf(user(4, "one"), 100), `<message id="4" time="2026-01-01 00:04" from="Ada" user="u1">one</message>`; got != want {
@@ -126,7 +126,7 @@ func TestWhatCameWithAMessageIsDescribed(t *testing.T) {
 func TestAFileIsPaidForAndClippedLikeText(t *testing.T) {
 	m := user(3, "my notes")
 	m.Attachments = []chat.Attachment{{Kind: "file", Name: "notes.txt", Text: "first\n" + strings.Repeat("word ", 5000) + "\nlast"}}
-	if got := TokensOf(m); got < 4000 {
+	if got := chat.TokensOf(m); got < 4000 {
 		t.Errorf("it costs %d tokens", got)
 	}
 	l := lineOf(m, shape{clipTo: 500})
@@ -222,7 +222,7 @@ func FuzzLine(f *testing.F) {
 		clipTo = max(clipTo%1000, 0)
 		clipped := lineOf(m, shape{clipTo: clipTo})
 		holdsNoForgery(t, strings.TrimPrefix(clipped.text, head), chat.Reserved)
-		if most := max(clipTo, shownCost(m, head)); clipped.tokens > most {
+		if most := max(clipTo, chat.ShownTokens(m, head)); clipped.tokens > most {
 			t.Errorf("clipped, it costs %d tokens of %d", clipped.tokens, most)
 		}
 	})

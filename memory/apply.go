@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/compactor"
 	"cairn/transcript"
 )
 
 // Commit writes a change of s, which was made of what was loaded or committed last, and returns the
 // head as committed. transcript.ErrStale: what is stored is not s any more, as far as the
 // change depends on it, and nothing has changed.
-func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head compactor.Head, err error) {
+func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head transcript.Head, err error) {
 	err = cs.c.update(ctx, "change the head", func(tx *transaction) error {
 		if err := cs.c.current(tx, s, change); err != nil {
 			return err
@@ -39,7 +38,7 @@ func (c *Conversation) current(tx *transaction, s *transcript.State, change tran
 		return fmt.Errorf("a session begins at %d, and the next message is %d: %w", start, next, transcript.ErrStale)
 	}
 	for _, row := range change.Summaries {
-		if row.State != compactor.Applied {
+		if row.State != transcript.Applied {
 			continue
 		}
 		if slices.Contains(ids(s.Prepared), row.ID) {
@@ -66,10 +65,10 @@ func (c *Conversation) current(tx *transaction, s *transcript.State, change tran
 
 // Ended returns those of the once prepared rows that are no longer prepared, in their current
 // state.
-func (cs Compactions) Ended(ctx context.Context, rows []int64) (ended []compactor.Compaction, err error) {
+func (cs Compactions) Ended(ctx context.Context, rows []int64) (ended []transcript.Summary, err error) {
 	err = cs.c.view(ctx, "look for summaries that are prepared no longer", func(tx *transaction) error {
 		if ended, err = cs.c.withIDs(tx, rows); err == nil {
-			ended = slices.DeleteFunc(ended, func(row compactor.Compaction) bool { return row.State == compactor.Prepared })
+			ended = slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared })
 		}
 		return err
 	})
@@ -92,7 +91,7 @@ func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) (f
 }
 
 // withIDs reads the rows with these ids. ErrNotFound: one of them is not in this conversation.
-func (c *Conversation) withIDs(tx *transaction, ids []int64) (rows []compactor.Compaction, err error) {
+func (c *Conversation) withIDs(tx *transaction, ids []int64) (rows []transcript.Summary, err error) {
 	for _, id := range ids {
 		row, err := c.compaction(tx, id)
 		if err != nil {

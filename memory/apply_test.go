@@ -4,21 +4,20 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/transcript"
 )
 
 const (
-	leaf   = compactor.Leaf
-	rollup = compactor.Rollup
+	leaf   = transcript.Leaf
+	rollup = transcript.Rollup
 
-	worker     = compactor.ByWorker
-	extractive = compactor.ByExtractive
+	worker     = transcript.Worker
+	extractive = transcript.Extractive
 )
 
-func appliedSummary(by compactor.By, from, to int64) func(*testing.T, *Conversation) int64 {
+func appliedSummary(by transcript.By, from, to int64) func(*testing.T, *Conversation) int64 {
 	return func(t *testing.T, c *Conversation) int64 {
 		id := storeSummary(t, c, leaf, by, from, to)
 		applyRows(t, c, id)
@@ -30,92 +29,92 @@ var applyCases = []struct {
 	claim string
 	rows  func(t *testing.T, c *Conversation) []int64 // the rows to apply
 	want  string
-	state compactor.RowState // of the last row
+	state transcript.Status // of the last row
 }{
 	{"a leaf replaces verbatim messages", func(t *testing.T, c *Conversation) []int64 {
 		return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
-	}, "leaf worker 1-5", compactor.Applied},
+	}, "leaf worker 1-5", transcript.Applied},
 	{"a leaf replaces the placeholder that hid its span", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 1, 5)
 		hide(t, c, 1, 5)
 		return []int64{id}
-	}, "leaf worker 1-5", compactor.Applied},
+	}, "leaf worker 1-5", transcript.Applied},
 	{"a leaf splits a placeholder, and nothing comes back into view", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 4, 6)
 		hide(t, c, 1, 10)
 		return []int64{id}
-	}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", compactor.Applied},
+	}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", transcript.Applied},
 	{"a leaf trims the placeholders at both of its ends", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 3, 8)
 		hide(t, c, 1, 4)
 		hide(t, c, 7, 10)
 		return []int64{id}
-	}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", compactor.Applied},
+	}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", transcript.Applied},
 	{"a leaf repairs an extractive summary", func(t *testing.T, c *Conversation) []int64 {
 		appliedSummary(extractive, 1, 5)(t, c)
 		return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
-	}, "leaf worker 1-5", compactor.Applied},
+	}, "leaf worker 1-5", transcript.Applied},
 	{"what is left of an extractive summary goes behind a placeholder", func(t *testing.T, c *Conversation) []int64 {
 		appliedSummary(extractive, 1, 6)(t, c)
 		return []int64{storeSummary(t, c, leaf, worker, 3, 9)}
-	}, "placeholder emergency 1-2, leaf worker 3-9", compactor.Applied},
+	}, "placeholder emergency 1-2, leaf worker 3-9", transcript.Applied},
 	{"a leaf is stale where a worker's summary stands", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 1, 9)
 		appliedSummary(worker, 1, 2)(t, c)
 		return []int64{id}
-	}, "leaf worker 1-2", compactor.Stale},
+	}, "leaf worker 1-2", transcript.Stale},
 	{"a stale leaf takes no placeholder with it", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 1, 9)
 		hide(t, c, 1, 3)
 		appliedSummary(worker, 4, 9)(t, c)
 		return []int64{id}
-	}, "placeholder emergency 1-3, leaf worker 4-9", compactor.Stale},
+	}, "placeholder emergency 1-3, leaf worker 4-9", transcript.Stale},
 	{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 1, 5)
 		edit(t, c, 5, "other words")
 		return []int64{id}
-	}, "", compactor.Stale},
+	}, "", transcript.Stale},
 	{"a leaf is stale when one of its messages was deleted", func(t *testing.T, c *Conversation) []int64 {
 		id := storeSummary(t, c, leaf, worker, 1, 5)
 		remove(t, c, 1)
 		return []int64{id}
-	}, "", compactor.Stale},
+	}, "", transcript.Stale},
 	{"an edit before it was read, or beside its span, does no harm", func(t *testing.T, c *Conversation) []int64 {
 		edit(t, c, 3, "other words")
 		id := storeSummary(t, c, leaf, worker, 1, 5)
 		edit(t, c, 6, "other words")
 		return []int64{id}
-	}, "leaf worker 1-5", compactor.Applied},
+	}, "leaf worker 1-5", transcript.Applied},
 	{"a rollup folds its children", func(t *testing.T, c *Conversation) []int64 {
 		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(extractive, 4, 6)(t, c)
 		return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
-	}, "rollup worker 1-6", compactor.Applied},
+	}, "rollup worker 1-6", transcript.Applied},
 	{"a rollup is applied together with the leaf it folds", func(t *testing.T, c *Conversation) []int64 {
 		a := appliedSummary(worker, 1, 3)(t, c)
 		b := storeSummary(t, c, leaf, worker, 4, 6)
 		return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, a, b)}
-	}, "rollup worker 1-6", compactor.Applied},
+	}, "rollup worker 1-6", transcript.Applied},
 	{"a rollup folds what is left of a placeholder that was split", func(t *testing.T, c *Conversation) []int64 {
 		placeholder := hide(t, c, 1, 6).Stack[0].ID
 		b := storeSummary(t, c, leaf, worker, 4, 6)
 		return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, placeholder, b)}
-	}, "rollup worker 1-6", compactor.Applied},
+	}, "rollup worker 1-6", transcript.Applied},
 	{"a rollup is stale when a child was replaced", func(t *testing.T, c *Conversation) []int64 {
 		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(extractive, 4, 6)(t, c)
 		id := storeSummary(t, c, rollup, worker, 1, 6, a, b)
 		appliedSummary(worker, 4, 6)(t, c)
 		return []int64{id}
-	}, "leaf worker 1-3, leaf worker 4-6", compactor.Stale},
+	}, "leaf worker 1-3, leaf worker 4-6", transcript.Stale},
 	{"a rollup is stale when its children leave a message uncovered", func(t *testing.T, c *Conversation) []int64 {
 		return []int64{storeSummary(t, c, rollup, worker, 1, 6, appliedSummary(worker, 1, 3)(t, c))}
-	}, "leaf worker 1-3", compactor.Stale},
+	}, "leaf worker 1-3", transcript.Stale},
 	{"a rollup is stale when a child reaches beyond it", func(t *testing.T, c *Conversation) []int64 {
 		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(worker, 4, 7)(t, c)
 		return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
-	}, "leaf worker 1-3, leaf worker 4-7", compactor.Stale},
+	}, "leaf worker 1-3, leaf worker 4-7", transcript.Stale},
 	{"a row that is not prepared is not applied", func(t *testing.T, c *Conversation) []int64 {
 		return []int64{begin(t, c, leaf, worker, 1, 5).ID()}
-	}, "", compactor.Running},
+	}, "", transcript.Running},
 }
 
 func TestApplyingRows(t *testing.T) {
@@ -128,7 +127,7 @@ func TestApplyingRows(t *testing.T) {
 			check.Equal(t, "stack", shape(head.Stack), test.want)
 			check.Equal(t, "the row", applied[len(applied)-1].State, test.state)
 			raised := head.Version - before.Version
-			if changed := shape(before.Stack) != test.want || test.state == compactor.Applied; changed != (raised == 1) {
+			if changed := shape(before.Stack) != test.want || test.state == transcript.Applied; changed != (raised == 1) {
 				t.Errorf("changed: %v, and the version went up by %d", changed, raised)
 			}
 			checkCoverage(t, c)
@@ -141,7 +140,7 @@ func TestApplyAgain(t *testing.T) {
 	id := storeSummary(t, c, leaf, worker, 1, 3)
 	first, _ := applyRows(t, c, id)
 	again, rows := applyRows(t, c, id)
-	if !reflect.DeepEqual(first, again) || rows[0].State != compactor.Applied {
+	if !reflect.DeepEqual(first, again) || rows[0].State != transcript.Applied {
 		t.Errorf("compaction again: %+v, then %+v", first, again)
 	}
 	other := find(t, c.store, "terminal:other")
@@ -153,14 +152,14 @@ func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
 	a, b := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10)
 	old := storeSummary(t, c, rollup, extractive, 1, 10, a, b)
 	applyRows(t, c, a, b, old)
-	j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
+	j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
 	children, err := j.Children(ctx, old)
 	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
 		t.Fatalf("children of the one to repair: %+v, %v", children, err)
 	}
 	check.Must(j.Store(ctx, summarize.Summary{Text: "better", Tokens: 7}))(t)
 	head, rows := applyRows(t, c, j.ID())
-	if shape(head.Stack) != "rollup worker 1-10" || rows[0].State != compactor.Applied {
+	if shape(head.Stack) != "rollup worker 1-10" || rows[0].State != transcript.Applied {
 		t.Fatalf("the stack is %s, the row %s", shape(head.Stack), rows[0].State)
 	}
 	if children, err = j.Children(ctx, j.ID()); err != nil || len(children) != 2 {
@@ -180,7 +179,7 @@ func TestPlaceholdersLeftByACompaction(t *testing.T) {
 	if left.Messages != 2 || !left.FromTime.Equal(said(8, "").Time) || !left.ToTime.Equal(said(10, "").Time) {
 		t.Errorf("the placeholder says %+v", left)
 	}
-	check.Equal(t, "it costs", left.Tokens, compactor.TokensOfCompaction(left))
+	check.Equal(t, "it costs", left.Tokens, left.Cost())
 }
 
 // What was deleted leaves no message behind, and yet the rows beside it stay neighbours.

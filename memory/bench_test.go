@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // chatter makes messages as people write them: a dozen words, common ones often.
@@ -37,7 +37,7 @@ func old(b *testing.B, dir string, n int) *Conversation {
 	}
 	covered := int64(n - 100)
 	for i := range int64(10) {
-		applyRows(b, c, storeSummary(b, c, compactor.Leaf, compactor.ByWorker, i*covered/10+1, (i+1)*covered/10))
+		applyRows(b, c, storeSummary(b, c, transcript.Leaf, transcript.Worker, i*covered/10+1, (i+1)*covered/10))
 	}
 	return c
 }

@@ -61,7 +61,7 @@ func (s *Store) broken(tx *transaction) (found []Finding, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if wrong := state.Transcript().Check(); wrong != nil {
+		if wrong := state.State().Check(); wrong != nil {
 			found = append(found, Finding{Conversation: c.name, What: wrong.Error()})
 		}
 	}

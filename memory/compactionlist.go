@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // CompactionStates are the states that compactions can be listed by.
 var CompactionStates = []string{
-	string(compactor.Running), string(compactor.Prepared), string(compactor.Applied), string(compactor.RolledUp),
-	string(compactor.Replaced), string(compactor.Undone), string(compactor.Failed), string(compactor.Stale),
+	string(transcript.Running), string(transcript.Prepared), string(transcript.Applied), string(transcript.RolledUp),
+	string(transcript.Replaced), string(transcript.Undone), string(transcript.Failed), string(transcript.Stale),
 }
 
 // CompactionFilter chooses compactions.

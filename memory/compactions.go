@@ -11,20 +11,18 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/transcript"
 )
-
-var _ compactor.Records = Compactions{}
 
 const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
 	messages, children, sources, text, tokens, model, focus, policy_hash, error, owed, tries, tried_at, tried_with`
 
 // compactions reads the conversation's rows that the rest of the query chooses.
-func (c *Conversation) compactions(tx *transaction, rest string, args ...any) ([]compactor.Compaction, error) {
-	var found []compactor.Compaction
+func (c *Conversation) compactions(tx *transaction, rest string, args ...any) ([]transcript.Summary, error) {
+	var found []transcript.Summary
 	err := each(tx, func(rows *sql.Rows) error {
-		var row compactor.Compaction
+		var row transcript.Summary
 		var fromAt, toAt, triedAt int64
 		var children, sources string
 		err := rows.Scan(&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
@@ -47,27 +45,27 @@ func (c *Conversation) compactions(tx *transaction, rest string, args ...any) ([
 }
 
 // known reports whether a row is of a kind and by a maker that there are.
-func known(row compactor.Compaction) bool {
-	kinds := []compactor.Kind{compactor.Leaf, compactor.Rollup, compactor.Placeholder}
-	makers := []compactor.By{compactor.ByWorker, compactor.ByExtractive, compactor.ByEmergency}
+func known(row transcript.Summary) bool {
+	kinds := []transcript.Kind{transcript.Leaf, transcript.Rollup, transcript.Placeholder}
+	makers := []transcript.By{transcript.Worker, transcript.Extractive, transcript.Nobody}
 	return slices.Contains(kinds, row.Kind) && slices.Contains(makers, row.By)
 }
 
 // asPlaceholder is a damaged row: it goes on hiding its span, says so, and is repaired
 // from its messages.
-func asPlaceholder(row compactor.Compaction) compactor.Compaction {
-	row.Kind, row.By, row.Level, row.Text, row.Children, row.Sources = compactor.Placeholder, compactor.ByEmergency, 0, "", nil, nil
-	row.Tokens = compactor.TokensOfCompaction(row)
+func asPlaceholder(row transcript.Summary) transcript.Summary {
+	row.Kind, row.By, row.Level, row.Text, row.Children, row.Sources = transcript.Placeholder, transcript.Nobody, 0, "", nil, nil
+	row.Tokens = row.Cost()
 	return row
 }
 
-func (c *Conversation) compaction(tx *transaction, id int64) (compactor.Compaction, error) {
+func (c *Conversation) compaction(tx *transaction, id int64) (transcript.Summary, error) {
 	rows, err := c.compactions(tx, "AND id = ?", id)
 	if err == nil && len(rows) == 0 {
 		err = fmt.Errorf("compaction %d: %w", id, ErrNotFound)
 	}
 	if err != nil {
-		return compactor.Compaction{}, err
+		return transcript.Summary{}, err
 	}
 	return rows[0], nil
 }
@@ -77,13 +75,13 @@ func (c *Conversation) compaction(tx *transaction, id int64) (compactor.Compacti
 const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
 // activeIn reads the applied rows of a session, by the begin of their spans.
-func (c *Conversation) activeIn(tx *transaction, s transcript.Span) ([]compactor.Compaction, error) {
+func (c *Conversation) activeIn(tx *transaction, s transcript.Span) ([]transcript.Summary, error) {
 	return c.compactions(tx, "AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
 // insert writes a new row and returns it with its id and as it reads back. A row
 // that is inserted active is applied with the given version.
-func (c *Conversation) insert(tx *transaction, row compactor.Compaction, version int64) (compactor.Compaction, error) {
+func (c *Conversation) insert(tx *transaction, row transcript.Summary, version int64) (transcript.Summary, error) {
 	children, err := toJSON(row.Children)
 	if err != nil {
 		return row, err
@@ -93,7 +91,7 @@ func (c *Conversation) insert(tx *transaction, row compactor.Compaction, version
 	if row.Declined.Times > 0 {
 		triedAt = row.Declined.At.UnixMilli()
 	}
-	if row.State == compactor.Applied {
+	if row.State == transcript.Applied {
 		appliedAt, appliedWith = now(), version
 	}
 	var id int64
@@ -109,12 +107,12 @@ func (c *Conversation) insert(tx *transaction, row compactor.Compaction, version
 	return c.compaction(tx, id)
 }
 
-func (c *Conversation) setState(tx *transaction, id int64, state compactor.RowState) error {
+func (c *Conversation) setState(tx *transaction, id int64, state transcript.Status) error {
 	return changed(tx, "UPDATE compactions SET state = ? WHERE id = ? AND conversation = ?", state, id, c.id)
 }
 
 // head reads the head as last committed.
-func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
+func (c *Conversation) head(tx *transaction) (head transcript.Head, err error) {
 	err = tx.QueryRow("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.SparedFrom, &head.SparedTo)
 	if err != nil {
@@ -135,7 +133,7 @@ func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 
 // Head returns the head as it was last committed, and the first messages of the
 // session as they are now, of one instant.
-func (cs Compactions) Head(ctx context.Context) (head compactor.Head, first []chat.Message, err error) {
+func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
 	err = cs.c.store.view(ctx, func(tx *transaction) error {
 		if head, err = cs.c.head(tx); err != nil {
 			return err
@@ -144,7 +142,7 @@ func (cs Compactions) Head(ctx context.Context) (head compactor.Head, first []ch
 		return err
 	})
 	if err != nil {
-		return compactor.Head{}, nil, cs.c.fail("read the head", err)
+		return transcript.Head{}, nil, cs.c.fail("read the head", err)
 	}
 	return head, first, nil
 }
@@ -156,7 +154,7 @@ func (c *Conversation) first(tx *transaction) ([]chat.Message, error) {
 	if err := tx.QueryRow("SELECT session_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
 		return nil, err
 	}
-	first, err := c.messagesOf(tx, "messages INDEXED BY messages_addressed", start, maxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", compactor.MaxKeepFirst)
+	first, err := c.messagesOf(tx, "messages INDEXED BY messages_addressed", start, maxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
 	if err != nil || len(first) == 0 {
 		return first, err
 	}
@@ -173,7 +171,7 @@ func (c *Conversation) first(tx *transaction) ([]chat.Message, error) {
 // Load returns what the view is rebuilt from. It reads only the messages that no compaction covers,
 // so its cost does not depend on the conversation's age. Running rows become failed, unless the
 // store is Shared.
-func (cs Compactions) Load(ctx context.Context) (state compactor.State, err error) {
+func (cs Compactions) Load(ctx context.Context) (state transcript.Snapshot, err error) {
 	if !cs.c.store.shared {
 		err = cs.c.store.update(ctx, func(tx *transaction) error {
 			_, err := tx.Exec("UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done' WHERE conversation = ? AND state = 'running'", cs.c.id)
@@ -187,12 +185,12 @@ func (cs Compactions) Load(ctx context.Context) (state compactor.State, err erro
 		})
 	}
 	if err != nil {
-		return compactor.State{}, cs.c.fail("load the state", err)
+		return transcript.Snapshot{}, cs.c.fail("load the state", err)
 	}
 	return state, nil
 }
 
-func (c *Conversation) load(tx *transaction) (state compactor.State, err error) {
+func (c *Conversation) load(tx *transaction) (state transcript.Snapshot, err error) {
 	if state.Head, err = c.head(tx); err != nil {
 		return state, err
 	}
@@ -241,9 +239,9 @@ func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 }
 
 // Begin writes row in state running and returns the job that works on it.
-func (cs Compactions) Begin(ctx context.Context, row compactor.Compaction) (compactor.Job, error) {
+func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (summarize.Job, error) {
 	j := &job{conversation: cs.c}
-	row.State = compactor.Running
+	row.State = transcript.Running
 	err := cs.c.store.update(ctx, func(tx *transaction) (err error) {
 		j.row, err = cs.c.insert(tx, row, 0)
 		return err
@@ -266,7 +264,7 @@ func (cs Compactions) Measured(ctx context.Context, row int64, before, after int
 }
 
 // ids returns the numbers of rows.
-func ids(rows []compactor.Compaction) []int64 {
+func ids(rows []transcript.Summary) []int64 {
 	var list []int64
 	for _, row := range rows {
 		list = append(list, row.ID)

@@ -8,15 +8,15 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // contexts returns the contexts that are still shown, by seq.
-func (c *Conversation) contexts(tx *transaction) ([]compactor.Context, error) {
+func (c *Conversation) contexts(tx *transaction) ([]transcript.Context, error) {
 	low, high := c.rows(1, maxSeq)
-	var found []compactor.Context
+	var found []transcript.Context
 	err := each(tx, func(rows *sql.Rows) error {
-		var ctx compactor.Context
+		var ctx transcript.Context
 		var messages, memories string
 		if err := rows.Scan(&ctx.Seq, &ctx.Text, &messages, &memories); err != nil {
 			return err
@@ -37,7 +37,7 @@ func (c *Conversation) contexts(tx *transaction) ([]compactor.Context, error) {
 // keepContext stores the context of an answered turn, unless the head no longer has this version,
 // or something the context quotes was deleted or forgotten in the meantime. It reports whether the
 // context is stored.
-func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, version int64) (stored bool, err error) {
+func (c *Conversation) keepContext(tx *transaction, ctx transcript.Context, version int64) (stored bool, err error) {
 	if ctx.Text == "" {
 		return false, nil
 	}

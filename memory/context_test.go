@@ -6,18 +6,18 @@ import (
 	"testing"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // answerUnder finishes the turn of message asked with a reply and a context.
-func answerUnder(t *testing.T, c *Conversation, asked int64, ctxOf compactor.Context, version int64) {
+func answerUnder(t *testing.T, c *Conversation, asked int64, ctxOf transcript.Context, version int64) {
 	t.Helper()
 	ctxOf.Seq = asked
 	row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: day}
-	row.Tokens = compactor.TokensOf(row)
+	row.Tokens = chat.TokensOf(row)
 	outcome := Outcome{Turn: asked, Messages: []chat.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
 	check.NoError(t, c.Turns().Finish(ctx, outcome))
 }
@@ -40,7 +40,7 @@ func withContext(t *testing.T) (*Conversation, Memory) {
 		t.Fatal(err)
 	}
 	deliver(t, c, asking(3, "what do I play?"))
-	answerUnder(t, c, 3, compactor.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, load(t, c).Head.Version)
+	answerUnder(t, c, 3, transcript.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, load(t, c).Head.Version)
 	if got := load(t, c).Contexts; len(got) != 1 || got[0].Seq != 3 || got[0].Text != "time: now" ||
 		!slices.Equal(got[0].Messages, []int64{1}) || !slices.Equal(got[0].Memories, []int64{kept.ID}) {
 		t.Fatalf("stored are %+v", got)
@@ -60,14 +60,14 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	t.Run("it outlasts another turn", func(t *testing.T) {
 		c, _ := withContext(t)
 		deliver(t, c, asking(5, "and you?"))
-		answerUnder(t, c, 5, compactor.Context{Text: "time: later"}, load(t, c).Head.Version)
+		answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, load(t, c).Head.Version)
 		if got := contextsOf(t, c); len(got) != 2 || got[5] != "time: later" {
 			t.Errorf("shown are %v", got)
 		}
 	})
 	t.Run("a summary ends it", func(t *testing.T) {
 		c, _ := withContext(t)
-		applyRows(t, c, storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 2))
 		wantNoContext(t, c)
 	})
 	t.Run("a deletion of anything ends it", func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			c, kept := withContext(t)
 			other := find(t, c.store, "terminal:elsewhere")
 			deliver(t, other, asking(1, "who plays?"))
-			answerUnder(t, other, 1, compactor.Context{Text: "Ann plays", Memories: []int64{kept.ID}}, load(t, other).Head.Version)
+			answerUnder(t, other, 1, transcript.Context{Text: "Ann plays", Memories: []int64{kept.ID}}, load(t, other).Head.Version)
 			told := map[string][]int64{}
 			c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
 			before := load(t, other).Head.Version
@@ -108,8 +108,8 @@ func TestWhichContextIsNotStored(t *testing.T) {
 		c, _ := withContext(t)
 		was := load(t, c).Head.Version
 		deliver(t, c, asking(5, "and you?"))
-		applyRows(t, c, storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
-		answerUnder(t, c, 5, compactor.Context{Text: "time: later"}, was)
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 2))
+		answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, was)
 		wantNoContext(t, c)
 	})
 	t.Run("nor if what it quotes was deleted while the turn ran", func(t *testing.T) {
@@ -117,27 +117,27 @@ func TestWhichContextIsNotStored(t *testing.T) {
 		deliver(t, c, asking(5, "and you?"))
 		remove(t, c, 1)
 		now := load(t, c).Head.Version
-		answerUnder(t, c, 5, compactor.Context{Text: "you play the theremin", Messages: []int64{1}}, now)
+		answerUnder(t, c, 5, transcript.Context{Text: "you play the theremin", Messages: []int64{1}}, now)
 		wantNoContext(t, c)
 		deliver(t, c, asking(7, "and you?"))
-		answerUnder(t, c, 7, compactor.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now)
+		answerUnder(t, c, 7, transcript.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now)
 		wantNoContext(t, c)
 	})
 	t.Run("nor if a memory that it quotes was forgotten while the turn ran", func(t *testing.T) {
 		c, kept := withContext(t)
 		deliver(t, c, asking(5, "and you?"))
 		check.NoError(t, c.Memories().Forget(ctx, kept.ID))
-		answerUnder(t, c, 5, compactor.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, load(t, c).Head.Version)
+		answerUnder(t, c, 5, transcript.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, load(t, c).Head.Version)
 		wantNoContext(t, c)
 	})
 	t.Run("an answer reports whether it was stored", func(t *testing.T) {
 		c, kept := withContext(t)
-		answer := func(asked int64, made compactor.Context, version int64) bool {
+		answer := func(asked int64, made transcript.Context, version int64) bool {
 			t.Helper()
 			deliver(t, c, asking(int(asked), "and you?"))
 			made.Seq = asked
 			row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: day}
-			row.Tokens = compactor.TokensOf(row)
+			row.Tokens = chat.TokensOf(row)
 			_, stored, err := c.Turns().Answer(ctx, Outcome{Turn: asked, Messages: []chat.Message{row}, Context: made, Version: version})
 			if err != nil {
 				t.Fatal(err)
@@ -145,10 +145,10 @@ func TestWhichContextIsNotStored(t *testing.T) {
 			return stored
 		}
 		now := load(t, c).Head.Version
-		if !answer(5, compactor.Context{Text: "time: now"}, now) {
+		if !answer(5, transcript.Context{Text: "time: now"}, now) {
 			t.Error("one that was stored was not told of")
 		}
-		if answer(7, compactor.Context{Text: "time: now"}, now-1) || answer(9, compactor.Context{Text: "time: now", Memories: []int64{kept.ID + 1}}, now) {
+		if answer(7, transcript.Context{Text: "time: now"}, now-1) || answer(9, transcript.Context{Text: "time: now", Memories: []int64{kept.ID + 1}}, now) {
 			t.Error("one was told of that was not stored")
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/llm"
 )
 
@@ -143,7 +142,7 @@ func withoutCopies(m chat.Message) chat.Message {
 			}
 		}
 	}
-	m.Tokens = compactor.TokensOf(m)
+	m.Tokens = chat.TokensOf(m)
 	return m
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/llm"
@@ -28,7 +27,7 @@ func answerWith(t *testing.T, c *Conversation, turn, next int64, native string, 
 	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: "so it is", Time: day})
 	for i := range rows {
 		rows[i].Seq, rows[i].Turn = next+int64(i), turn
-		rows[i].Tokens = compactor.TokensOf(rows[i])
+		rows[i].Tokens = chat.TokensOf(rows[i])
 	}
 	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows}))
 }
@@ -53,7 +52,7 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		got := remove(t, c, 1)
 		check.EqualAll(t, "changed", got, []int64{1, 5, 6, 7})
 		wantNoSecret(t, c)
-		if m, err := c.Transcript().Message(ctx, 5); err != nil || m.Text != copyGone || m.Tokens != compactor.TokensOf(m) {
+		if m, err := c.Transcript().Message(ctx, 5); err != nil || m.Text != copyGone || m.Tokens != chat.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
@@ -76,7 +75,7 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		run(t, c.store, "DELETE FROM message_terms WHERE seq > 1 AND term LIKE 'xyl%'")
 		wantNoSecret(t, c)
 		m, err := c.Transcript().Message(ctx, 2)
-		if err != nil || len(m.Native) != 0 || len(m.Calls) != 3 || m.Calls[2].Arguments != "{}" || m.Tokens != compactor.TokensOf(m) {
+		if err != nil || len(m.Native) != 0 || len(m.Calls) != 3 || m.Calls[2].Arguments != "{}" || m.Tokens != chat.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 
 	"pgregory.net/rapid"
 )
@@ -56,7 +56,7 @@ func checkCoverage(t tester, c *Conversation) {
 }
 
 // active are all rows of a head, those of earlier sessions too, each inside its session.
-func active(head compactor.Head) (rows []compactor.Compaction) {
+func active(head transcript.Head) (rows []transcript.Summary) {
 	for _, s := range head.Earlier {
 		for _, row := range s.Rows {
 			if row.From < s.From || row.To > s.To {
@@ -69,7 +69,7 @@ func active(head compactor.Head) (rows []compactor.Compaction) {
 }
 
 // tiled reports whether children are all that stands in [from, to].
-func tiled(state compactor.State, from, to int64, children []int64) bool {
+func tiled(state transcript.Snapshot, from, to int64, children []int64) bool {
 	var rows []int64
 	for _, row := range active(state.Head) {
 		if row.From <= to && row.To >= from {
@@ -80,9 +80,9 @@ func tiled(state compactor.State, from, to int64, children []int64) bool {
 }
 
 // expand returns the seqs a row stands for, by going down to its leaves.
-func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
+func expand(t tester, c *Conversation, row transcript.Summary) []int64 {
 	t.Helper()
-	if row.Kind != compactor.Rollup {
+	if row.Kind != transcript.Rollup {
 		page, err := c.Transcript().Page(ctx, row.From, int(row.To-row.From+1))
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 	}
 	var all []int64
 	for _, id := range row.Children {
-		var child compactor.Compaction
+		var child transcript.Summary
 		err := c.store.view(ctx, func(tx *transaction) (err error) {
 			child, err = c.compaction(tx, id)
 			return err
@@ -99,7 +99,7 @@ func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if child.State != compactor.RolledUp {
+		if child.State != transcript.RolledUp {
 			t.Errorf("child %d of rollup %d is %s", id, row.ID, child.State)
 		}
 		all = append(all, expand(t, c, child)...)

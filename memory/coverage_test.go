@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/transcript"
 )
 
 // coverage is a conversation to which everything happens in random order: whatever is started,
@@ -27,12 +27,12 @@ type coverage struct {
 	gone           map[int64]bool // deleted messages
 	memories       *savings
 	jobs, prepared []*coverageJob
-	appliedSets    []compactor.State // the states before those that an undo goes back to
+	appliedSets    []transcript.Snapshot // the states before those that an undo goes back to
 }
 
 // coverageJob is a compaction on its way.
 type coverageJob struct {
-	compactor.Job
+	summarize.Job
 	from, to int64
 	touched  bool // one of its messages has changed since it started
 	undone   bool // something was undone since
@@ -75,7 +75,7 @@ func (m *coverage) touch(n int64, changed bool) {
 	m.prepared = slices.DeleteFunc(m.prepared, over)
 }
 
-func (m *coverage) start(rt *rapid.T, w coverageJob, by compactor.By) {
+func (m *coverage) start(rt *rapid.T, w coverageJob, by transcript.By) {
 	if by == worker {
 		w.drafts = make(map[string]int64)
 		if w.Tools(20); !m.gone[w.to] {
@@ -123,7 +123,7 @@ func (m *coverage) begin(rt *rapid.T) {
 		return
 	}
 	from, to := m.between(rt, "span")
-	by := rapid.SampledFrom([]compactor.By{worker, extractive}).Draw(rt, "by")
+	by := rapid.SampledFrom([]transcript.By{worker, extractive}).Draw(rt, "by")
 	m.start(rt, coverageJob{Job: begin(m.t, m.c, leaf, by, from, to), from: from, to: to}, by)
 }
 
@@ -135,7 +135,7 @@ func (m *coverage) beginFold(rt *rapid.T) {
 	}
 	first := rapid.IntRange(0, len(stack)-2).Draw(rt, "first")
 	children := stack[first : first+2]
-	by := rapid.SampledFrom([]compactor.By{worker, extractive}).Draw(rt, "by")
+	by := rapid.SampledFrom([]transcript.By{worker, extractive}).Draw(rt, "by")
 	from, to := children[0].From, children[1].To
 	m.start(rt, coverageJob{Job: begin(m.t, m.c, rollup, by, from, to, ids(children)...), from: from, to: to, children: ids(children)}, by)
 	if len(m.prepared) == 0 && rapid.Bool().Draw(rt, "at once") {
@@ -177,7 +177,7 @@ func (m *coverage) apply(rt *rapid.T) {
 	}
 	mustApply := len(m.prepared) == 1 && m.prepared[0].children != nil && !m.prepared[0].undone && tiled(before, m.prepared[0].from, m.prepared[0].to, m.prepared[0].children)
 	rows := m.preparedIDs()
-	if _, applied := applyAndClear(rt, m.c, cleared, rows...); mustApply && applied[0].State != compactor.Applied {
+	if _, applied := applyAndClear(rt, m.c, cleared, rows...); mustApply && applied[0].State != transcript.Applied {
 		rt.Fatalf("the fold of %d to %d is %s, and should replace %s", m.prepared[0].from, m.prepared[0].to, applied[0].State, shape(before.Head.Stack))
 	}
 	after := peek(rt, m.c)
@@ -202,10 +202,10 @@ func (m *coverage) undo(rt *rapid.T) {
 		w.undone = true
 	}
 	for _, j := range m.jobs { // it would hide again what people want to see
-		j.touched = j.touched || slices.ContainsFunc(l.Rows, func(row compactor.Compaction) bool { return row.From <= j.to && j.from <= row.To })
+		j.touched = j.touched || slices.ContainsFunc(l.Rows, func(row transcript.Summary) bool { return row.From <= j.to && j.from <= row.To })
 	}
 	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { // they would hide it again
-		return slices.ContainsFunc(l.Rows, func(row compactor.Compaction) bool { return row.From <= w.to && w.from <= row.To })
+		return slices.ContainsFunc(l.Rows, func(row transcript.Summary) bool { return row.From <= w.to && w.from <= row.To })
 	})
 	if len(m.appliedSets) == 0 {
 		return

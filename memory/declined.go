@@ -7,11 +7,11 @@ import (
 	"fmt"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // Declined notes that a model declined to summarize what a row covers.
-func (cs Compactions) Declined(ctx context.Context, row int64, d compactor.Declined) error {
+func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Declined) error {
 	return cs.c.update(ctx, fmt.Sprintf("note a refusal of compaction %d", row), func(tx *transaction) error {
 		return changed(tx, "UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, cs.c.id)
 	})

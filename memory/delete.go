@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 	"cairn/words"
 )
 
@@ -95,7 +95,7 @@ func (c *Conversation) deleteMessages(tx *transaction, bare, quoting []chat.Mess
 	for _, m := range bare {
 		deleted = append(deleted, m.Seq)
 	}
-	without := func(row compactor.Compaction) compactor.Compaction { return row.Without(deleted) }
+	without := func(row transcript.Summary) transcript.Summary { return row.Without(deleted) }
 	if err := c.revise(tx, seqs, repeating, version, without); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 )
@@ -121,7 +120,7 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 		}
 		wantNoSecret(t, c)
 		m, err := c.Transcript().Message(ctx, 1)
-		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != compactor.TokensOf(m) || m.Tokens > taken[0].Tokens {
+		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != chat.TokensOf(m) || m.Tokens > taken[0].Tokens {
 			t.Errorf("%+v, %v", m, err)
 		}
 		check.EqualAll(t, "its own words find", recalled(t, c, "disagree"), []int64{1})

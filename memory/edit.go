@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // Edit replaces text and attachments of a message by those of m; m.Time is when it
@@ -82,7 +82,7 @@ func (c *Conversation) editTakenUp(tx *transaction, m Inbound) (seq int64, edite
 		err = c.rewrite(tx, was, is, version)
 	}
 	if err == nil {
-		err = c.revise(tx, []int64{seq}, nil, version, compactor.Compaction.Edited)
+		err = c.revise(tx, []int64{seq}, nil, version, transcript.Summary.Edited)
 	}
 	return seq, err == nil, err
 }
@@ -105,7 +105,7 @@ func (c *Conversation) rewrite(tx *transaction, was, is chat.Message, version in
 	}
 	low, high := c.rows(is.Seq, is.Seq)
 	err = changed(tx, "UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id BETWEEN ? AND ?",
-		is.Text, attachments, is.Quote, compactor.TokensOf(is), version, low, high)
+		is.Text, attachments, is.Quote, chat.TokensOf(is), version, low, high)
 	if err != nil {
 		return err
 	}

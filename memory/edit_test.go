@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
+	"cairn/chat"
 	"cairn/internal/check"
 )
 
@@ -47,7 +47,7 @@ func TestEdit(t *testing.T) {
 		deliverOnly(t, c, m)
 		check.Equal(t, "the result", edit(t, c, 1, "buy milk"), 0)
 		taken := deliver(t, c)
-		if got := taken[0]; len(taken) != 1 || got.Text != "buy milk" || !got.Addressed || got.Quote != "x" || !got.Time.Equal(m.Time) || got.Tokens != compactor.TokensOf(got) {
+		if got := taken[0]; len(taken) != 1 || got.Text != "buy milk" || !got.Addressed || got.Quote != "x" || !got.Time.Equal(m.Time) || got.Tokens != chat.TokensOf(got) {
 			t.Errorf("took up %+v", taken)
 		}
 	})
@@ -58,7 +58,7 @@ func TestEdit(t *testing.T) {
 		check.Equal(t, "the result", edit(t, c, 1, "the meeting is on Tuesday, in the large room"), 1)
 		want := taken[0]
 		want.Text = "the meeting is on Tuesday, in the large room"
-		want.Tokens = compactor.TokensOf(want)
+		want.Tokens = chat.TokensOf(want)
 		if m, err := c.Transcript().Message(ctx, 1); err != nil || !reflect.DeepEqual(m, want) {
 			t.Errorf("%+v, %v", m, err)
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 func rememberAbout(t *testing.T, c *Conversation, content, about string, messages ...int64) int64 {
@@ -52,7 +52,7 @@ func TestErasing(t *testing.T) {
 			all = append(all, m)
 		}
 		deliver(t, c, all...)
-		id := storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 100)
+		id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 100)
 		run(t, c.store, "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
 		applyRows(t, c, id)
 		deliverOnly(t, c, saidBy(201, "a", "Ann", secret), saidBy(202, "b", "Ann", "I wait"))
@@ -159,7 +159,7 @@ func TestOptingOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker := begin(t, c, compactor.Leaf, compactor.ByWorker, 1, 2)
+	worker := begin(t, c, transcript.Leaf, transcript.Worker, 1, 2)
 	save := func(arguments string) error {
 		_, err := call(worker.Tools(9), "memory_save", arguments)
 		return err

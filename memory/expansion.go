@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // Expansion is what a compaction covers.
 type Expansion struct {
-	Row      compactor.Compaction
-	Children []compactor.Compaction // of a rollup, oldest first
-	Messages []chat.Message         // of any other, oldest first
-	Next     int64                  // the seq of the next message, if there are more; 0: there are none
+	Row      transcript.Summary
+	Children []transcript.Summary // of a rollup, oldest first
+	Messages []chat.Message       // of any other, oldest first
+	Next     int64                // the seq of the next message, if there are more; 0: there are none
 }
 
 // Expand returns what a compaction of this conversation stands for: the children
@@ -28,7 +28,7 @@ func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e E
 		if e.Row, err = tr.c.compaction(tx, id); err != nil {
 			return err
 		}
-		if e.Row.State != compactor.Applied && e.Row.State != compactor.RolledUp {
+		if e.Row.State != transcript.Applied && e.Row.State != transcript.RolledUp {
 			return ErrNotFound
 		}
 		if e.Row.IsRollup() {
@@ -55,10 +55,10 @@ func (c *Conversation) page(tx *transaction, from, to int64, limit int) (page []
 // AppliedCompaction is an applied compaction, or an emergency, as it came to pass.
 type AppliedCompaction struct {
 	At     time.Time
-	Next   int64                  // it precedes the message with this seq
-	Before int                    // tokens used before, as they were measured; 0: they were not
-	After  int                    // and after
-	Rows   []compactor.Compaction // by id, in their current states
+	Next   int64                // it precedes the message with this seq
+	Before int                  // tokens used before, as they were measured; 0: they were not
+	After  int                  // and after
+	Rows   []transcript.Summary // by id, in their current states
 }
 
 // Applied returns all applied compactions and emergencies of the conversation, oldest first.

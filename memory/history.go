@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // Grown is a message as it adds to the window.
@@ -128,7 +128,7 @@ func (s *Store) Places(ctx context.Context, words string, limit, offset int) (pa
 type TurnUsage struct {
 	Seq  int64 // of the answer
 	Time time.Time
-	compactor.Sent
+	transcript.Sent
 }
 
 // keepSent stores how full the window was when the turn was answered.

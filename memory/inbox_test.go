@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/internal/check"
 )
 
@@ -195,7 +194,7 @@ func TestTakeUp(t *testing.T) {
 		if err != nil || len(first) != 1 || first[0].Tokens <= 10 {
 			t.Fatalf("%+v, %v", first, err)
 		}
-		second, err := c.Inbox().TakeUp(ctx, All, 2*compactor.TokensOf(first[0]), time.Time{}) // room for all
+		second, err := c.Inbox().TakeUp(ctx, All, 2*chat.TokensOf(first[0]), time.Time{}) // room for all
 		if err != nil || len(second) != 3 {
 			t.Fatalf("%d taken, %v", len(second), err)
 		}
@@ -207,7 +206,7 @@ func TestTakeUp(t *testing.T) {
 	})
 	t.Run("a stored cost is what the message costs", func(t *testing.T) {
 		for _, m := range deliver(t, newConversation(t), addressed(1), said(2, "日本語")) {
-			check.Equal(t, "tokens", m.Tokens, compactor.TokensOf(m))
+			check.Equal(t, "tokens", m.Tokens, chat.TokensOf(m))
 		}
 	})
 }

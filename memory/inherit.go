@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // hangsOn splits the name of a thread into the name of its channel and the platform ID of the
@@ -51,7 +51,7 @@ func (c *Conversation) inherit(tx *transaction) error {
 		_, err := tx.Exec(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
 			platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', '', ?, '', ?)`,
 			c.id, i+1, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
-			row.Text, compactor.TokensOfInherited(row))
+			row.Text, row.InheritedCost())
 		if err != nil {
 			return err
 		}
@@ -127,9 +127,9 @@ func (c *Conversation) inheritRoot(tx *transaction, above *Conversation, m chat.
 }
 
 // inheritance reads what a thread has inherited from its channel.
-func (c *Conversation) inheritance(tx *transaction) (in compactor.Inheritance, err error) {
+func (c *Conversation) inheritance(tx *transaction) (in transcript.Inheritance, err error) {
 	err = each(tx, func(rows *sql.Rows) error {
-		var row compactor.Compaction
+		var row transcript.Summary
 		var m chat.Message
 		var fromAt, toAt int64
 		var text, attachments string
@@ -194,13 +194,13 @@ func (c *Conversation) touchThreads(tx *transaction, where string, args ...any) 
 
 // emptyInherited turns copies of rows that cover deleted messages, and of rows that repeated
 // them, into placeholders. refillInherited restores text.
-func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, repeating []compactor.Compaction) error {
+func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, repeating []transcript.Summary) error {
 	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
 	empty := func(where string, from, to int64) error {
 		if err := c.touchThreads(tx, where, from, to); err != nil {
 			return err
 		}
-		_, err := tx.Exec("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, compactor.Placeholder, c.id, from, to)
+		_, err := tx.Exec("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, transcript.Placeholder, c.id, from, to)
 		return err
 	}
 	for _, seq := range seqs {
@@ -228,7 +228,7 @@ func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, re
 	for _, n := range counts {
 		if err == nil {
 			_, err = tx.Exec("UPDATE inherited SET tokens = ? WHERE parent = ? AND kind = 'placeholder' AND messages = ?",
-				compactor.TokensOfInherited(compactor.Compaction{Kind: compactor.Placeholder, Messages: n}), c.id, n)
+				transcript.Summary{Kind: transcript.Placeholder, Messages: n}.InheritedCost(), c.id, n)
 		}
 	}
 	return err
@@ -236,12 +236,12 @@ func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, re
 
 // refillInherited gives the copies that emptyInherited emptied the text of a repair of the same
 // span. Copies of rows that were rolled up since then stay placeholders.
-func (c *Conversation) refillInherited(tx *transaction, row compactor.Compaction) error {
+func (c *Conversation) refillInherited(tx *transaction, row transcript.Summary) error {
 	const emptied = "from_seq = ? AND to_seq = ? AND kind = 'placeholder'"
 	if err := c.touchThreads(tx, emptied, row.From, row.To); err != nil {
 		return err
 	}
 	_, err := tx.Exec("UPDATE inherited SET kind = ?, text = ?, messages = ?, tokens = ? WHERE parent = ? AND "+emptied,
-		row.Kind, row.Text, row.Messages, compactor.TokensOfInherited(row), c.id, row.From, row.To)
+		row.Kind, row.Text, row.Messages, row.InheritedCost(), c.id, row.From, row.To)
 	return err
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 const (
@@ -52,7 +52,7 @@ func TestInherit(t *testing.T) {
 	deliver(t, c, said(1, "what do you think?"))
 	head := load(t, c).Head
 	in := head.Inherited
-	if head.Version <= before.Version || shape(in.Stack) != "leaf  1-3, leaf  4-6" || !strings.Contains(in.Stack[1].Text, secret) || in.Stack[0].Tokens != compactor.TokensOfInherited(in.Stack[0]) {
+	if head.Version <= before.Version || shape(in.Stack) != "leaf  1-3, leaf  4-6" || !strings.Contains(in.Stack[1].Text, secret) || in.Stack[0].Tokens != in.Stack[0].InheritedCost() {
 		t.Errorf("inherited are %+v", in.Stack)
 	}
 	if in.Root == nil || in.Root.Text != "I bought red bicycles in Turin." || in.Root.Author != "Ann" || !in.Root.Time.Equal(said(8, "").Time) {
@@ -156,7 +156,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 			t.Errorf("%s is not told", one.name)
 		}
 		row := head.Inherited.Stack[1]
-		if row.Kind != compactor.Placeholder || row.Messages != 2 || row.Tokens != compactor.TokensOfInherited(row) || row.Text != "" || head.Inherited.Stack[0].Text != "Bicycles were bought." {
+		if row.Kind != transcript.Placeholder || row.Messages != 2 || row.Tokens != row.InheritedCost() || row.Text != "" || head.Inherited.Stack[0].Text != "Bicycles were bought." {
 			t.Errorf("%s has %+v", one.name, head.Inherited.Stack)
 		}
 	}
@@ -197,7 +197,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 		late := thread(t, s, "none")
 		remove(t, above, 2)
 		in := load(t, late).Head.Inherited
-		if len(in.Stack) != 1 || in.Stack[0].Messages != 4 || in.Stack[0].Kind != compactor.Placeholder {
+		if len(in.Stack) != 1 || in.Stack[0].Messages != 4 || in.Stack[0].Kind != transcript.Placeholder {
 			t.Errorf("it has %+v", in.Stack)
 		}
 	})
@@ -211,15 +211,15 @@ func TestARepairReachesThreads(t *testing.T) {
 	before := load(t, c).Head.Version
 	repair := func(text string) {
 		t.Helper()
-		j := check.Must(above.Compactions().Begin(ctx, compactor.Compaction{
-			Kind: leaf, By: worker, State: compactor.Running, Trigger: compactor.OnRepair, Span: compactor.Span{From: 4, To: 6}, Messages: 2,
+		j := check.Must(above.Compactions().Begin(ctx, transcript.Summary{
+			Kind: leaf, By: worker, State: transcript.Running, Trigger: transcript.OnRepair, Span: transcript.Span{From: 4, To: 6}, Messages: 2,
 		}))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
 		applyRows(t, above, j.ID())
 	}
 	repair("Bicycles were bought again.")
 	head := load(t, c).Head
-	if row := head.Inherited.Stack[1]; row.Kind != leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != compactor.TokensOfInherited(row) {
+	if row := head.Inherited.Stack[1]; row.Kind != leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != row.InheritedCost() {
 		t.Errorf("the thread has %+v", row)
 	}
 	if head.Version <= before {

@@ -13,15 +13,15 @@ import (
 	"strings"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
-// job belongs to one goroutine.
+// job is one compaction on its way from running to prepared. It belongs to one goroutine.
 type job struct {
 	conversation *Conversation
-	row          compactor.Compaction // as it was when the job started
-	offered      bool                 // the summarizer could save memories itself
+	row          transcript.Summary // as it was when the job started
+	offered      bool               // the summarizer could save memories itself
 	drafts       []draft
 	refused      int // how many drafts were invalid
 }
@@ -46,7 +46,7 @@ func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []
 
 // Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
 // For the job's own row it returns the rows to fold, in their current state.
-func (j *job) Children(ctx context.Context, rollup int64) (found []compactor.Compaction, err error) {
+func (j *job) Children(ctx context.Context, rollup int64) (found []transcript.Summary, err error) {
 	err = j.conversation.store.view(ctx, func(tx *transaction) error {
 		if rollup == j.row.ID {
 			found, err = j.conversation.withIDs(tx, j.row.Children)

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 func TestJobLife(t *testing.T) {
@@ -18,7 +18,7 @@ func TestJobLife(t *testing.T) {
 		check.NoError(t, j.Fail(ctx, "too slow"))
 		check.Error(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "late", Tokens: 1})), ErrNotFound)
 		_, rows := applyRows(t, c, j.ID())
-		if rows[0].State != compactor.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
+		if rows[0].State != transcript.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
 			t.Errorf("the row is %+v", rows[0])
 		}
 	})
@@ -43,21 +43,21 @@ func TestJobLife(t *testing.T) {
 		if state := load(t, c); !slices.Equal(ids(state.Prepared), []int64{prepared}) || len(state.Messages) != 3 {
 			t.Errorf("loaded %+v", state)
 		}
-		if _, rows := applyRows(t, c, running); rows[0].State != compactor.Failed || !strings.Contains(rows[0].Error, "stopped") {
+		if _, rows := applyRows(t, c, running); rows[0].State != transcript.Failed || !strings.Contains(rows[0].Error, "stopped") {
 			t.Errorf("the running row is %+v", rows[0])
 		}
 	})
 	t.Run("what is known of a row reads back", func(t *testing.T) {
 		c := imported(t, 4)
-		row := compactor.Compaction{
-			Kind: leaf, By: worker, Trigger: compactor.OnManual, Level: 2, Span: compactor.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
+		row := transcript.Summary{
+			Kind: leaf, By: worker, Trigger: transcript.OnManual, Level: 2, Span: transcript.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
 			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
 		}
 		j := check.Must(c.Compactions().Begin(ctx, row))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)
 		check.NoError(t, c.Compactions().Measured(ctx, j.ID(), 100, 60))
-		row.ID, row.State, row.Text, row.Tokens = j.ID(), compactor.Applied, "text", 3
-		if head, _ := applyRows(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []compactor.Compaction{row}) {
+		row.ID, row.State, row.Text, row.Tokens = j.ID(), transcript.Applied, "text", 3
+		if head, _ := applyRows(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []transcript.Summary{row}) {
 			t.Errorf("got %+v, want %+v", head.Stack, row)
 		}
 		check.Equal(t, "measured", number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"), 40)
@@ -92,11 +92,11 @@ func TestWhatWaitsInOrder(t *testing.T) {
 	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
 		c := imported(t, 20)
 		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
-		repair := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
+		repair := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: leaf, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
 		check.Must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
 		next := storeSummary(t, c, leaf, worker, 6, 10)
 		undo(t, c)
-		if head, applied := applyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != compactor.Prepared {
+		if head, applied := applyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != transcript.Prepared {
 			t.Errorf("applied: %s", shape(head.Stack))
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/transcript"
 )
@@ -25,12 +24,12 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 	err = c.store.update(ctx, func(tx *transaction) error {
 		fresh = nil
 		if stale, err := j.stale(tx, summary.Beside); err != nil || stale {
-			return errors.Join(err, c.setState(tx, j.row.ID, compactor.Stale))
+			return errors.Join(err, c.setState(tx, j.row.ID, transcript.Stale))
 		}
 		extractive := j.ofExtractive(tx, summary.Memories)
 		extracted := ""
 		switch {
-		case j.row.By == compactor.ByWorker && j.offered && (len(j.drafts) > 0 || len(extractive) == 0):
+		case j.row.By == transcript.Worker && j.offered && (len(j.drafts) > 0 || len(extractive) == 0):
 			extracted = byWorker
 		case len(extractive) > 0:
 			extracted = byExtractive
@@ -174,7 +173,7 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 // read returns the spans whose messages the worker read: for a rollup those of the children that
 // it repairs, because of the others it read only the text.
 func (j *job) read(tx *transaction) ([]transcript.Span, error) {
-	if j.row.Kind != compactor.Rollup {
+	if j.row.Kind != transcript.Rollup {
 		return []transcript.Span{j.row.Span}, nil
 	}
 	var spans []transcript.Span

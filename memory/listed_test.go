@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 func TestExpand(t *testing.T) {
@@ -65,7 +65,7 @@ func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
 	if want := "leaf worker 1-3|placeholder emergency 4-6|leaf worker 5-6, leaf worker 7-8"; strings.Join(got, "|") != want {
 		t.Errorf("applied compactions are %q", got)
 	}
-	if all[0].Next != 9 || all[1].Next != 10 || all[0].Before != 900 || all[0].After != 400 || all[2].Rows[0].State != compactor.Undone {
+	if all[0].Next != 9 || all[1].Next != 10 || all[0].Before != 900 || all[0].After != 400 || all[2].Rows[0].State != transcript.Undone {
 		t.Errorf("applied compactions are %+v", all)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/llm"
@@ -104,14 +103,14 @@ func (ms Memories) Remember(ctx context.Context, d summarize.MemoryDraft, person
 	return s.Memory, s.Fresh, err
 }
 
-func load(t testing.TB, c *Conversation) compactor.State {
+func load(t testing.TB, c *Conversation) transcript.Snapshot {
 	t.Helper()
 	state := check.Must(c.Compactions().Load(ctx))(t)
 	return state
 }
 
 // peek reads the state as Load does, and leaves running rows alone.
-func peek(t tester, c *Conversation) (state compactor.State) {
+func peek(t tester, c *Conversation) (state transcript.Snapshot) {
 	t.Helper()
 	err := c.store.view(ctx, func(tx *transaction) (err error) {
 		state, err = c.load(tx)
@@ -150,17 +149,17 @@ func remove(t tester, c *Conversation, numbers ...int) []int64 {
 }
 
 // begin starts a row of the given kind and maker over [from, to].
-func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) compactor.Job {
+func begin(t testing.TB, c *Conversation, kind transcript.Kind, by transcript.By, from, to int64, children ...int64) summarize.Job {
 	t.Helper()
-	j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{
-		Kind: kind, By: by, Trigger: compactor.OnBackground, Span: compactor.Span{From: from, To: to},
+	j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{
+		Kind: kind, By: by, Trigger: transcript.OnBackground, Span: transcript.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Messages: int(to - from + 1), Children: children,
 	}))(t)
 	return j
 }
 
 // storeSummary starts a row and stores its summary.
-func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) int64 {
+func storeSummary(t testing.TB, c *Conversation, kind transcript.Kind, by transcript.By, from, to int64, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
 	check.Must(j.Store(ctx, summarize.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}))(t)
@@ -168,7 +167,7 @@ func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compact
 }
 
 // commit writes a decision on the state on disk.
-func commit(t tester, c *Conversation, decide func(*transcript.State) (transcript.Change, error)) (head compactor.Head) {
+func commit(t tester, c *Conversation, decide func(*transcript.State) (transcript.Change, error)) (head transcript.Head) {
 	t.Helper()
 	s := stateOf(t, c)
 	change, err := decide(s)
@@ -194,16 +193,16 @@ func stateOf(t tester, c *Conversation) *transcript.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return loaded.Transcript()
+	return loaded.State()
 }
 
 // applyRows applies prepared rows, and returns the resulting head and rows.
-func applyRows(t tester, c *Conversation, rows ...int64) (compactor.Head, []compactor.Compaction) {
+func applyRows(t tester, c *Conversation, rows ...int64) (transcript.Head, []transcript.Summary) {
 	t.Helper()
 	return applyAndClear(t, c, 0, rows...)
 }
 
-func applyAndClear(t tester, c *Conversation, clearTo int64, rows ...int64) (head compactor.Head, now []compactor.Compaction) {
+func applyAndClear(t tester, c *Conversation, clearTo int64, rows ...int64) (head transcript.Head, now []transcript.Summary) {
 	t.Helper()
 	head = commit(t, c, func(s *transcript.State) (transcript.Change, error) {
 		behind, err := c.Compactions().Stretches(ctx, s.CoverNeeds(rows))
@@ -221,16 +220,16 @@ func applyAndClear(t tester, c *Conversation, clearTo int64, rows ...int64) (hea
 }
 
 // hide puts a placeholder over [from, to], as an emergency does.
-func hide(t tester, c *Conversation, from, to int64) compactor.Head {
+func hide(t tester, c *Conversation, from, to int64) transcript.Head {
 	t.Helper()
 	return commit(t, c, func(s *transcript.State) (transcript.Change, error) {
-		row := compactor.Compaction{Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}
-		return s.Truncate([]compactor.Compaction{row}, 0), nil
+		row := transcript.Summary{Trigger: transcript.OnEmergency, Span: transcript.Span{From: from, To: to}}
+		return s.Truncate([]transcript.Summary{row}, 0), nil
 	})
 }
 
 // shape formats a stack as "leaf worker 1-5, placeholder emergency 6-9".
-func shape(stack []compactor.Compaction) string {
+func shape(stack []transcript.Summary) string {
 	var parts []string
 	for _, row := range stack {
 		parts = append(parts, fmt.Sprintf("%s %s %d-%d", row.Kind, row.By, row.From, row.To))

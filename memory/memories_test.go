@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 )
@@ -29,7 +28,7 @@ func contents(t *testing.T, c *Conversation) []string {
 }
 
 func TestWorkerSaves(t *testing.T) {
-	save := func(t *testing.T, j compactor.Job, arguments string) (string, error) {
+	save := func(t *testing.T, j summarize.Job, arguments string) (string, error) {
 		t.Helper()
 		return call(j.Tools(20), "memory_save", arguments)
 	}

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/compactor"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // believedFor is how long a limit or a refusal is trusted: servers get reconfigured, and one
@@ -64,14 +64,14 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
 // lastCount lists the columns of the last count: prompt, estimate, model, version.
 const lastCount = "counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ?"
 
-func (c *Conversation) keepCount(tx *transaction, count compactor.Count) error {
+func (c *Conversation) keepCount(tx *transaction, count transcript.Count) error {
 	_, err := tx.Exec("UPDATE conversations SET "+lastCount+" WHERE id = ?",
 		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
 	return err
 }
 
 // count returns the last count, if the head it belongs to is still the current one.
-func (c *Conversation) count(tx *transaction) (count compactor.Count, err error) {
+func (c *Conversation) count(tx *transaction) (count transcript.Count, err error) {
 	err = tx.QueryRow("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).
 		Scan(&count.Prompt, &count.Estimate, &count.Model, &count.Version)
 	if errors.Is(err, sql.ErrNoRows) {

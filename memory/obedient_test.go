@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 )
@@ -25,7 +24,7 @@ func TestAModelThatObeysGainsNothing(t *testing.T) {
 			nuts, code, rows := keep(t, c, "Ann", "Ann is allergic to nuts", 1), keep(t, c, "Ann", "The code is 17", 2), keep(t, c, "Ann", "Ann rows", 3)
 			check.NoError(t, c.Memories().Pin(ctx, nuts.ID, true))
 			tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
-			var j compactor.Job
+			var j summarize.Job
 			if by == "the worker" {
 				j = begin(t, c, leaf, worker, 1, 4)
 				tools = j.Tools(20)

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
-func repair(t *testing.T, c *Conversation, by compactor.By, from, to int64, content string, seq int64) {
+func repair(t *testing.T, c *Conversation, by transcript.By, from, to int64, content string, seq int64) {
 	t.Helper()
 	j := begin(t, c, leaf, by, from, to)
 	summary := summarize.Summary{Text: "summary", Tokens: 2}

@@ -5,8 +5,6 @@ package memory
 import (
 	"context"
 	"database/sql"
-
-	"cairn/compactor"
 )
 
 // Override is one value that a user set.
@@ -32,12 +30,12 @@ func (h Settings) Set(ctx context.Context) (set []Override, err error) {
 // Override sets a value, or removes it if value is nil. It calls allow inside the transaction
 // with everything that would then be in effect; if allow returns an error, Override returns it
 // unchanged and changes nothing. allow must be quick.
-func (h Settings) Override(ctx context.Context, key string, value *string, by string, allow func(compactor.Patch) error) error {
+func (h Settings) Override(ctx context.Context, key string, value *string, by string, allow func(map[string]string) error) error {
 	return h.OverrideAll(ctx, map[string]*string{key: value}, by, allow)
 }
 
 // OverrideAll is Override for several values together: it sets all of them or none.
-func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(compactor.Patch) error) error {
+func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(map[string]string) error) error {
 	var refused error
 	err := h.c.store.update(ctx, func(tx *transaction) error {
 		for key, value := range values {
@@ -68,8 +66,8 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 }
 
 // PatchOf returns overrides as a layer of a policy.
-func PatchOf(set []Override) compactor.Patch {
-	patch := make(compactor.Patch, len(set))
+func PatchOf(set []Override) map[string]string {
+	patch := make(map[string]string, len(set))
 	for _, o := range set {
 		patch[o.Key] = o.Value
 	}

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/internal/check"
 )
 
@@ -13,7 +12,7 @@ func TestOverrides(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")
-	fine := func(compactor.Patch) error { return nil }
+	fine := func(map[string]string) error { return nil }
 	value := func(v string) *string { return &v }
 	set := func(key string, v *string) {
 		t.Helper()
@@ -38,12 +37,12 @@ func TestOverrides(t *testing.T) {
 
 	t.Run("a refusal changes nothing, and sees all that would be set", func(t *testing.T) {
 		no := errors.New("no")
-		var seen compactor.Patch
-		err := c.Settings().Override(ctx, "keep_first", value("99"), "Bob", func(p compactor.Patch) error {
+		var seen map[string]string
+		err := c.Settings().Override(ctx, "keep_first", value("99"), "Bob", func(p map[string]string) error {
 			seen = p
 			return no
 		})
-		if want := (compactor.Patch{"enabled": "false", "focus": "", "keep_first": "99"}); err != no || !reflect.DeepEqual(seen, want) {
+		if want := (map[string]string{"enabled": "false", "focus": "", "keep_first": "99"}); err != no || !reflect.DeepEqual(seen, want) {
 			t.Errorf("%v, it saw %v", err, seen)
 		}
 		holds(c, all...)
@@ -58,13 +57,13 @@ func TestOverrides(t *testing.T) {
 func TestAThreadHasItsChannelsOverrides(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	above, thread := find(t, s, "discord:1/2"), find(t, s, "discord:1/2/3")
-	set := func(c *Conversation, key, value string) (seen compactor.Patch) {
+	set := func(c *Conversation, key, value string) (seen map[string]string) {
 		t.Helper()
 		to := &value
 		if value == "" {
 			to = nil
 		}
-		check.NoError(t, c.Settings().Override(ctx, key, to, "Ann", func(p compactor.Patch) error { seen = p; return nil }))
+		check.NoError(t, c.Settings().Override(ctx, key, to, "Ann", func(p map[string]string) error { seen = p; return nil }))
 		return seen
 	}
 	holds := func(c *Conversation, want ...Override) {
@@ -76,14 +75,14 @@ func TestAThreadHasItsChannelsOverrides(t *testing.T) {
 	set(above, "keep_first", "2")
 	set(above, "keep_last_n", "9")
 	holds(thread, Override{Key: "keep_first", Value: "2", By: "Ann", Above: true}, Override{Key: "keep_last_n", Value: "9", By: "Ann", Above: true})
-	if seen := set(thread, "keep_last_n", "7"); !reflect.DeepEqual(seen, compactor.Patch{"keep_first": "2", "keep_last_n": "7"}) {
+	if seen := set(thread, "keep_last_n", "7"); !reflect.DeepEqual(seen, map[string]string{"keep_first": "2", "keep_last_n": "7"}) {
 		t.Errorf("asked is about %v", seen)
 	}
 	holds(thread, Override{Key: "keep_first", Value: "2", By: "Ann", Above: true}, Override{Key: "keep_last_n", Value: "7", By: "Ann"})
 	holds(above, Override{Key: "keep_first", Value: "2", By: "Ann"}, Override{Key: "keep_last_n", Value: "9", By: "Ann"})
 	holds(find(t, s, "discord:1/3"))    // another channel
 	holds(find(t, s, "discord:1/2x/3")) // a thread of another channel
-	if seen := set(thread, "keep_last_n", ""); !reflect.DeepEqual(seen, compactor.Patch{"keep_first": "2", "keep_last_n": "9"}) {
+	if seen := set(thread, "keep_last_n", ""); !reflect.DeepEqual(seen, map[string]string{"keep_first": "2", "keep_last_n": "9"}) {
 		t.Errorf("asked is about %v", seen)
 	}
 	set(above, "keep_first", "")

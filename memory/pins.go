@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such
@@ -61,10 +61,10 @@ func (tr Transcript) Newest(ctx context.Context) (m chat.Message, err error) {
 }
 
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.
-func (c *Conversation) pins(tx *transaction) ([]compactor.Pin, error) {
-	var pins []compactor.Pin
+func (c *Conversation) pins(tx *transaction) ([]transcript.Pin, error) {
+	var pins []transcript.Pin
 	err := each(tx, func(rows *sql.Rows) error {
-		var p compactor.Pin
+		var p transcript.Pin
 		var madeAt int64
 		err := rows.Scan(&p.Seq, &p.By, &madeAt, &p.Earlier)
 		p.At = at(madeAt)
@@ -80,7 +80,7 @@ func (c *Conversation) pins(tx *transaction) ([]compactor.Pin, error) {
 		return nil, err
 	}
 	for _, m := range pinned {
-		i := slices.IndexFunc(pins, func(p compactor.Pin) bool { return p.Seq == m.Seq })
+		i := slices.IndexFunc(pins, func(p transcript.Pin) bool { return p.Seq == m.Seq })
 		pins[i].Message = m
 	}
 	return pins, nil

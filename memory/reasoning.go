@@ -4,7 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"cairn/compactor"
+	"cairn/chat"
 )
 
 // dropReasoning removes the reasoning that earlier versions kept, and counted, of turns that
@@ -27,7 +27,7 @@ func dropReasoning(tx *transaction) error {
 			return err
 		}
 		for _, m := range said {
-			if err := changed(tx, "UPDATE messages SET native = '', tokens = ? WHERE id = ?", compactor.TokensOf(m), c.row(m.Seq)); err != nil {
+			if err := changed(tx, "UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), c.row(m.Seq)); err != nil {
 				return fmt.Errorf("message %d: %w", m.Seq, err)
 			}
 		}

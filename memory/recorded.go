@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // Recorded is a message and when it was stored.
@@ -19,7 +19,7 @@ type Recorded struct {
 
 // RecordedSummary is a summary with its times; zero: that has not happened.
 type RecordedSummary struct {
-	compactor.Compaction
+	transcript.Summary
 	Began, Ended, Applied time.Time // Ended: prepared, or failed
 	Version               int64     // the same for rows that were applied together; 0: it was not applied
 	Before, After         int       // tokens used when it was applied
@@ -54,7 +54,7 @@ func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sess
 		}
 		all = make([]RecordedSummary, 0, len(rows))
 		err = each(tx, func(found *sql.Rows) error {
-			r := RecordedSummary{Compaction: rows[len(all)]}
+			r := RecordedSummary{Summary: rows[len(all)]}
 			var began, ended, applied int64
 			err := found.Scan(&began, &ended, &applied, &r.Version, &r.Before, &r.After)
 			r.Began, r.Ended, r.Applied = at(began), atOrZero(ended), atOrZero(applied)

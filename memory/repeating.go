@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 	"cairn/words"
 )
 
@@ -42,7 +42,7 @@ func (c *Conversation) lost(tx *transaction, deleted []chat.Message) (lostWords,
 
 // repeating returns the summaries around deleted messages that contain a word which no message
 // contains any more: they repeat deleted text.
-func (c *Conversation) repeating(tx *transaction, deleted []chat.Message) ([]compactor.Compaction, error) {
+func (c *Conversation) repeating(tx *transaction, deleted []chat.Message) ([]transcript.Summary, error) {
 	lost, err := c.lost(tx, deleted)
 	if err != nil || len(lost) == 0 {
 		return nil, err
@@ -52,7 +52,7 @@ func (c *Conversation) repeating(tx *transaction, deleted []chat.Message) ([]com
 		first, last = min(first, m.Seq), max(last, m.Seq)
 	}
 	rows, err := c.compactions(tx, "AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reachOfWords, last+reachOfWords)
-	return slices.DeleteFunc(rows, func(row compactor.Compaction) bool { return !lost.in(row.Text) }), err
+	return slices.DeleteFunc(rows, func(row transcript.Summary) bool { return !lost.in(row.Text) }), err
 }
 
 // reachOfWords is how many messages away a summary is still checked: what one summary repeats,

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // told returns a conversation of nine messages, the fifth of which holds a secret.
@@ -28,7 +28,7 @@ func told(t *testing.T) *Conversation {
 }
 
 // sumUp starts a row and stores a summary with the given text.
-func sumUp(t *testing.T, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, text string, children ...int64) int64 {
+func sumUp(t *testing.T, c *Conversation, kind transcript.Kind, by transcript.By, from, to int64, text string, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
 	check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
@@ -37,7 +37,7 @@ func sumUp(t *testing.T, c *Conversation, kind compactor.Kind, by compactor.By, 
 
 const long = " Much more was said about bicycles, about Turin and about the weather there, which was fine on most of the days, and about lunch."
 
-func rowsOf(t *testing.T, c *Conversation, state compactor.RowState) (found []compactor.Compaction) {
+func rowsOf(t *testing.T, c *Conversation, state transcript.Status) (found []transcript.Summary) {
 	t.Helper()
 	check.NoError(t, c.store.view(ctx, func(tx *transaction) (err error) {
 		found, err = c.compactions(tx, "AND state = ? ORDER BY to_seq, id", state)
@@ -59,7 +59,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			change(c)
 			check.EqualAll(t, "prepared", ids(load(t, c).Prepared), []int64{beside})
 			wantNoSecret(t, c)
-			if _, applied := applyRows(t, c, over, beside); applied[0].State != compactor.Stale || applied[1].State != compactor.Prepared {
+			if _, applied := applyRows(t, c, over, beside); applied[0].State != transcript.Stale || applied[1].State != transcript.Prepared {
 				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: applied %+v", applied)
 			}
 			if head, applied := applyRows(t, c, beside, sumUp(t, c, leaf, worker, 1, 6, "More.")); shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
@@ -76,7 +76,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 				t.Errorf("%+v, %v", saved, err)
 			}
 			wantNoSecret(t, c)
-			if _, applied := applyRows(t, c, j.ID()); applied[0].State != compactor.Stale {
+			if _, applied := applyRows(t, c, j.ID()); applied[0].State != transcript.Stale {
 				t.Errorf("it is %s", applied[0].State)
 			}
 			// Nothing was saved, so the next worker may save.
@@ -108,7 +108,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 }
 
 func TestSummariesOverADeletedMessage(t *testing.T) {
-	for _, by := range []compactor.By{worker, extractive} {
+	for _, by := range []transcript.By{worker, extractive} {
 		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
 			c := told(t)
 			j := begin(t, c, leaf, by, 1, 6)
@@ -121,7 +121,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 				t.Fatalf("stack %s, version %d after %d", shape(head.Stack), head.Version, before.Version)
 			}
 			row := head.Stack[0]
-			if row.AwaitsModel != (by == worker) || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) || row.Text != "" || row.Model != "" || row.Sources != nil {
+			if row.AwaitsModel != (by == worker) || row.Messages != 5 || row.Tokens != row.Cost() || row.Text != "" || row.Model != "" || row.Sources != nil {
 				t.Errorf("the row is %+v", row)
 			}
 			if !reflect.DeepEqual(head.Stack[1], before.Stack[1]) {
@@ -144,14 +144,14 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		wantNoSecret(t, c)
 		checkCoverage(t, c)
 		row := load(t, c).Head.Stack[0]
-		if shape([]compactor.Compaction{row}) != "placeholder emergency 1-7" || row.Messages != 6 || !row.IsRollup() {
+		if shape([]transcript.Summary{row}) != "placeholder emergency 1-7" || row.Messages != 6 || !row.IsRollup() {
 			t.Errorf("the row is %+v", row)
 		}
-		for _, rolledUp := range rowsOf(t, c, compactor.RolledUp) {
-			if over := rolledUp.Covers(5); over != (rolledUp.Kind == compactor.Placeholder) || over != (rolledUp.Text == "") {
+		for _, rolledUp := range rowsOf(t, c, transcript.RolledUp) {
+			if over := rolledUp.Covers(5); over != (rolledUp.Kind == transcript.Placeholder) || over != (rolledUp.Text == "") {
 				t.Errorf("the child over %d to %d by %s has the text %q", rolledUp.From, rolledUp.To, rolledUp.By, rolledUp.Text)
 			}
-			if rolledUp.Tokens != compactor.TokensOfCompaction(rolledUp) && rolledUp.Covers(5) {
+			if rolledUp.Tokens != rolledUp.Cost() && rolledUp.Covers(5) {
 				t.Errorf("the child over %d to %d costs %d", rolledUp.From, rolledUp.To, rolledUp.Tokens)
 			}
 		}
@@ -168,7 +168,7 @@ func TestRowsWithoutADeletedMessage(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 9)
 		remove(t, c, 5, 9)
-		if row := load(t, c).Head.Stack[0]; row.Kind != compactor.Placeholder || row.Messages != 7 || row.Text != "" || row.Tokens != compactor.TokensOfCompaction(row) {
+		if row := load(t, c).Head.Stack[0]; row.Kind != transcript.Placeholder || row.Messages != 7 || row.Text != "" || row.Tokens != row.Cost() {
 			t.Errorf("the row is %+v", row)
 		}
 	})
@@ -221,7 +221,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}))(t)
 		applyRows(t, c, j.ID())
 		edit(t, c, 5, "I bought something in Milan.")
-		if row := load(t, c).Head.Stack[1]; row.Kind != compactor.Placeholder || row.Text != "" || row.Messages != 2 {
+		if row := load(t, c).Head.Stack[1]; row.Kind != transcript.Placeholder || row.Text != "" || row.Messages != 2 {
 			t.Errorf("the row is %+v", row)
 		}
 	})
@@ -230,7 +230,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 3, "maps"), sumUp(t, c, leaf, worker, 4, 6, "Rome"))
 		applyRows(t, c, sumUp(t, c, rollup, worker, 1, 6, "maps, Rome", ids(load(t, c).Head.Stack)...))
 		edit(t, c, 5, "I bought something in Milan.")
-		awaitsModel := func(rows []compactor.Compaction) (which []bool) {
+		awaitsModel := func(rows []transcript.Summary) (which []bool) {
 			for _, row := range rows {
 				which = append(which, row.AwaitsModel)
 			}
@@ -239,7 +239,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		if rows := load(t, c).Head.Stack; shape(rows) != "rollup worker 1-6" || !rows[0].AwaitsModel {
 			t.Errorf("stack %+v", rows)
 		}
-		if rows := rowsOf(t, c, compactor.RolledUp); shape(rows) != "leaf worker 1-3, leaf worker 4-6" || !slices.Equal(awaitsModel(rows), []bool{false, true}) {
+		if rows := rowsOf(t, c, transcript.RolledUp); shape(rows) != "leaf worker 1-3, leaf worker 4-6" || !slices.Equal(awaitsModel(rows), []bool{false, true}) {
 			t.Errorf("folded are %+v", rows)
 		}
 		checkCoverage(t, c)

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"cairn/compactor"
+	"cairn/compactor/summarize"
 )
 
 // savings models which memories a conversation must have, given what workers saved: each from
@@ -21,7 +21,7 @@ func newSavings() *savings {
 }
 
 // draft makes a worker save one memory of a message; the job keeps it until it is stored.
-func (s *savings) draft(t tester, j compactor.Job, seq int64) (content string) {
+func (s *savings) draft(t tester, j summarize.Job, seq int64) (content string) {
 	t.Helper()
 	s.drafts++
 	content = fmt.Sprint("fact ", s.drafts)

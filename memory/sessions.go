@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 
-	"cairn/compactor"
 	"cairn/transcript"
 )
 
@@ -80,10 +79,10 @@ func (c *Conversation) dropSession(tx *transaction) error {
 
 // earlier reads the earlier sessions, oldest first: the newest ones, and of those before them the
 // newest that need work. So the amount read does not grow with the number of sessions.
-func (c *Conversation) earlier(tx *transaction) ([]compactor.Session, error) {
+func (c *Conversation) earlier(tx *transaction) ([]transcript.Session, error) {
 	sessions, err := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
 	if err == nil && len(sessions) == sessionsShown {
-		var older []compactor.Session
+		var older []transcript.Session
 		older, err = c.sessions(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", sessions[len(sessions)-1].From, sessionsHeld)
 		sessions = append(sessions, older...)
 	}
@@ -102,15 +101,15 @@ func (c *Conversation) earlier(tx *transaction) ([]compactor.Session, error) {
 	}
 	rows, err := c.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To})
 	for _, row := range rows {
-		i := slices.IndexFunc(newest, func(s compactor.Session) bool { return row.From <= s.To })
+		i := slices.IndexFunc(newest, func(s transcript.Session) bool { return row.From <= s.To })
 		newest[i].Rows = append(newest[i].Rows, row)
 	}
 	return sessions, err
 }
 
-func (c *Conversation) sessions(tx *transaction, rest string, args ...any) (found []compactor.Session, err error) {
+func (c *Conversation) sessions(tx *transaction, rest string, args ...any) (found []transcript.Session, err error) {
 	err = each(tx, func(rows *sql.Rows) error {
-		var s compactor.Session
+		var s transcript.Session
 		err := rows.Scan(&s.From, &s.To)
 		found = append(found, s)
 		return err

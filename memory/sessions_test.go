@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/transcript"
 )
 
 // startSession starts a session, as an engine does, unless there is nothing to leave behind.
-func startSession(t tester, c *Conversation) (head compactor.Head, started bool) {
+func startSession(t tester, c *Conversation) (head transcript.Head, started bool) {
 	t.Helper()
 	head, err := tryStartSession(t, c)
 	if started = err == nil; errors.Is(err, transcript.ErrEmpty) {
@@ -25,7 +24,7 @@ func startSession(t tester, c *Conversation) (head compactor.Head, started bool)
 	return head, started
 }
 
-func tryStartSession(t tester, c *Conversation) (compactor.Head, error) {
+func tryStartSession(t tester, c *Conversation) (transcript.Head, error) {
 	t.Helper()
 	s := stateOf(t, c)
 	change, err := s.NewSession(len(peek(t, c).First) > 0)
@@ -138,7 +137,7 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	deliver(t, c, said(10, "anew"))
 	check.Must(running.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, prepared, running.ID())
-	if applied[0].State != compactor.Applied || applied[1].State != compactor.Applied || len(head.Stack) != 0 || head.Start != 10 {
+	if applied[0].State != transcript.Applied || applied[1].State != transcript.Applied || len(head.Stack) != 0 || head.Start != 10 {
 		t.Errorf("applied as %s and %s; the stack is %s", applied[0].State, applied[1].State, shape(head.Stack))
 	}
 	wantSessions(t, c, "1-9 [leaf worker 1-3, leaf worker 4-6, placeholder emergency 7-9] unsettled")

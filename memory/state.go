@@ -7,19 +7,18 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/compactor"
 	"cairn/transcript"
 )
 
 // write writes a change of s, and returns the resulting head.
-func (c *Conversation) write(tx *transaction, s *transcript.State, change transcript.Change) (compactor.Head, error) {
+func (c *Conversation) write(tx *transaction, s *transcript.State, change transcript.Change) (transcript.Head, error) {
 	if change.Empty() {
 		return c.head(tx)
 	}
 	given := make(map[int64]int64) // row IDs, by the temporary IDs of the change
 	for _, row := range change.Summaries {
 		if err := c.writeRow(tx, s, row, change.Marks.HeadVersion, given); err != nil {
-			return compactor.Head{}, err
+			return transcript.Head{}, err
 		}
 	}
 	for _, ended := range change.Sessions[len(s.Sessions):] {
@@ -30,27 +29,27 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 			err = c.dropSession(tx) // the request is fulfilled
 		}
 		if err != nil {
-			return compactor.Head{}, err
+			return transcript.Head{}, err
 		}
 	}
 	if m := change.Marks; m.HeadVersion != s.HeadVersion {
 		_, err := tx.Exec("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
 			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, c.id)
 		if err != nil {
-			return compactor.Head{}, err
+			return transcript.Head{}, err
 		}
 	}
 	return c.head(tx)
 }
 
 // writeRow writes what a change of s with a version does to one summary.
-func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compactor.Compaction, version int64, given map[int64]int64) error {
+func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) error {
 	row = priced(row)
 	if row.ID >= transcript.Unstored {
 		fresh := row
-		fresh.State = compactor.Applied
+		fresh.State = transcript.Applied
 		fresh, err := c.insert(tx, fresh, version)
-		if given[row.ID] = fresh.ID; err != nil || row.State == compactor.Applied {
+		if given[row.ID] = fresh.ID; err != nil || row.State == transcript.Applied {
 			return err
 		}
 		row.ID = fresh.ID // a rollup of the same change already has it
@@ -59,11 +58,11 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 	for i, child := range row.Children {
 		row.Children[i] = cmp.Or(given[child], child)
 	}
-	if row.State == compactor.Stale {
+	if row.State == transcript.Stale {
 		return c.makeStale(tx, row.ID)
 	}
 	var ended any
-	if row.State != compactor.Applied {
+	if row.State != transcript.Applied {
 		ended = version
 	}
 	err := changed(tx, "UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
@@ -76,7 +75,7 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 			return err
 		}
 	}
-	if row.State != compactor.Applied && row.State != compactor.RolledUp {
+	if row.State != transcript.Applied && row.State != transcript.RolledUp {
 		return nil
 	}
 	for _, child := range row.Children {
@@ -88,12 +87,12 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 }
 
 // writeApplied records when, and over what, a prepared row was applied.
-func (c *Conversation) writeApplied(tx *transaction, row compactor.Compaction, version int64) error {
+func (c *Conversation) writeApplied(tx *transaction, row transcript.Summary, version int64) error {
 	children, err := toJSON(row.Children)
 	if err != nil {
 		return err
 	}
-	if row.Trigger == compactor.OnRepair && row.Text != "" {
+	if row.Trigger == transcript.OnRepair && row.Text != "" {
 		if err := c.refillInherited(tx, row); err != nil {
 			return fmt.Errorf("repair what threads inherited: %w", err)
 		}
@@ -104,17 +103,17 @@ func (c *Conversation) writeApplied(tx *transaction, row compactor.Compaction, v
 
 // priced returns a row, a placeholder with the tokens that it costs in the view: transcript does
 // not know what a placeholder looks like.
-func priced(row compactor.Compaction) compactor.Compaction {
-	if row.Kind == compactor.Placeholder {
-		row.Tokens = compactor.TokensOfCompaction(row)
+func priced(row transcript.Summary) transcript.Summary {
+	if row.Kind == transcript.Placeholder {
+		row.Tokens = row.Cost()
 	}
 	return row
 }
 
 // revise writes what an edit or a deletion, which incremented the version, does to the summaries
 // over messages, and to others.
-func (c *Conversation) revise(tx *transaction, seqs []int64, others []compactor.Compaction, version int64, to func(compactor.Compaction) compactor.Compaction) error {
-	over := make(map[int64]compactor.Compaction)
+func (c *Conversation) revise(tx *transaction, seqs []int64, others []transcript.Summary, version int64, to func(transcript.Summary) transcript.Summary) error {
+	over := make(map[int64]transcript.Summary)
 	for _, row := range others {
 		over[row.ID] = row
 	}

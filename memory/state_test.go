@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/transcript"
@@ -44,7 +43,7 @@ func (h *stateHistory) step() {
 		h.said++
 		deliver(h.t, h.c, said(h.said, "more"))
 	case n < 4:
-		h.summarize(leaf, []compactor.By{worker, extractive}[h.draw.IntN(2)], from, to)
+		h.summarize(leaf, []transcript.By{worker, extractive}[h.draw.IntN(2)], from, to)
 	case n < 5 && len(head.Stack) > 1:
 		i := h.draw.IntN(len(head.Stack) - 1)
 		a, b := head.Stack[i], head.Stack[i+1]
@@ -53,7 +52,7 @@ func (h *stateHistory) step() {
 		h.check("apply", h.cover)
 	case n < 8:
 		h.check("truncate", func(s *transcript.State) (transcript.Change, error) {
-			row := transcript.Summary{Span: transcript.Span{From: from, To: to}, Trigger: compactor.OnEmergency, AwaitsModel: h.draw.IntN(2) == 0}
+			row := transcript.Summary{Span: transcript.Span{From: from, To: to}, Trigger: transcript.OnEmergency, AwaitsModel: h.draw.IntN(2) == 0}
 			return s.Truncate([]transcript.Summary{row}, from), nil
 		})
 	case n < 9 || h.draw.IntN(3) > 0:
@@ -67,10 +66,10 @@ func (h *stateHistory) step() {
 }
 
 // summarize prepares a summary, which a model may still have to redo.
-func (h *stateHistory) summarize(kind compactor.Kind, by compactor.By, from, to int64, children ...int64) {
+func (h *stateHistory) summarize(kind transcript.Kind, by transcript.By, from, to int64, children ...int64) {
 	h.t.Helper()
-	j := check.Must(h.c.Compactions().Begin(ctx, compactor.Compaction{
-		Kind: kind, By: by, Trigger: compactor.OnBackground, Span: compactor.Span{From: from, To: to},
+	j := check.Must(h.c.Compactions().Begin(ctx, transcript.Summary{
+		Kind: kind, By: by, Trigger: transcript.OnBackground, Span: transcript.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Children: children, AwaitsModel: h.draw.IntN(2) == 0,
 	}))(h.t)
 	check.Must(j.Store(ctx, summarize.Summary{Text: "a summary", Tokens: 7}))(h.t)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/llm"
 )
 
@@ -154,7 +153,7 @@ func (c *Conversation) resolve(tx *transaction, m *chat.Message, places map[stri
 	if m.ReplySeq != 0 {
 		m.Quote = ""
 	}
-	m.Tokens = compactor.TokensOf(*m)
+	m.Tokens = chat.TokensOf(*m)
 	return nil
 }
 

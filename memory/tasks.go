@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"cairn/compactor"
 )
 
 // TaskConnector is the first part of the names of tasks' conversations.
@@ -36,27 +34,27 @@ const (
 
 // Task is the work of a sub-agent.
 type Task struct {
-	Number       int64           `json:"number"` // counts the tasks of its parent, from 1
-	Parent       string          `json:"parent"` // the conversation that it reports to
-	Conversation string          `json:"conversation"`
-	Agent        string          `json:"agent"`
-	Text         string          `json:"text"`
-	State        TaskState       `json:"state"`
-	Began        int64           `json:"began_seq"`        // the parent's newest message when the task began
-	Author       string          `json:"author,omitempty"` // the platform ID of the person who asked for it; empty: the model did
-	Above        compactor.Patch `json:"-"`                // what the parent's layers set of the policy
-	Own          compactor.Patch `json:"-"`                // what the call set
-	Sources      []int64         `json:"-"`                // the parent's messages that it is derived from
-	Created      time.Time       `json:"created"`
-	Ended        time.Time       `json:"ended,omitzero"`
-	Messages     int64           `json:"messages"` // in its conversation
-	Tokens       int64           `json:"tokens"`   // input and output of its models so far, as their servers counted them
+	Number       int64             `json:"number"` // counts the tasks of its parent, from 1
+	Parent       string            `json:"parent"` // the conversation that it reports to
+	Conversation string            `json:"conversation"`
+	Agent        string            `json:"agent"`
+	Text         string            `json:"text"`
+	State        TaskState         `json:"state"`
+	Began        int64             `json:"began_seq"`        // the parent's newest message when the task began
+	Author       string            `json:"author,omitempty"` // the platform ID of the person who asked for it; empty: the model did
+	Above        map[string]string `json:"-"`                // what the parent's layers set of the policy
+	Own          map[string]string `json:"-"`                // what the call set
+	Sources      []int64           `json:"-"`                // the parent's messages that it is derived from
+	Created      time.Time         `json:"created"`
+	Ended        time.Time         `json:"ended,omitzero"`
+	Messages     int64             `json:"messages"` // in its conversation
+	Tokens       int64             `json:"tokens"`   // input and output of its models so far, as their servers counted them
 }
 
 // NewTask describes a task to begin.
 type NewTask struct {
 	Agent, Text, Author string
-	Above, Own          compactor.Patch
+	Above, Own          map[string]string
 	Began               int64
 	Sources             []int64 // the parent's messages that Text and Message are derived from
 	Message             string  // the first message to the sub-agent

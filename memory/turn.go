@@ -9,8 +9,8 @@ import (
 	"fmt"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // Unanswered returns the oldest turn waiting for its answer, if any.
@@ -126,7 +126,7 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (posted []Piece, conte
 }
 
 // append writes the messages of a turn, and the provider's last count.
-func (c *Conversation) append(tx *transaction, turn int64, messages []chat.Message, count compactor.Count) error {
+func (c *Conversation) append(tx *transaction, turn int64, messages []chat.Message, count transcript.Count) error {
 	if len(messages) == 0 {
 		return c.keepCount(tx, count)
 	}

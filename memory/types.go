@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // Errors that callers branch on.
@@ -41,7 +41,7 @@ type Inbound struct {
 
 	// Compaction overrides the policy in the turn that answers the message, and in the check that
 	// follows it. It is not stored: a turn that is answered after a restart uses the policy.
-	Compaction compactor.Patch `json:"-"`
+	Compaction map[string]string `json:"-"`
 }
 
 // Receipt is the outcome of a delivery; the zero value: the message is held, see Hold.
@@ -62,18 +62,18 @@ type Turn struct {
 
 // Outcome ends a turn: one transaction writes all of it.
 type Outcome struct {
-	Turn     int64           // the turn that is answered
-	Messages []chat.Message  // what the bot and its tools said, in order, with seqs set; may be empty
-	Reply    string          // ID of the reply to send; empty: nothing is sent
-	To       []string        // platform ids of the messages it answers
-	Pieces   []string        // the reply, cut for the connector
-	Failure  bool            // Pieces are a plain sentence about a failure, not the assistant's words
-	Count    compactor.Count // the provider's last count; zero: no valid one
-	Sent     compactor.Sent  // the last request of the turn; zero: there was none
-	Usage    []Usage         // what models were used for since the last outcome
+	Turn     int64            // the turn that is answered
+	Messages []chat.Message   // what the bot and its tools said, in order, with seqs set; may be empty
+	Reply    string           // ID of the reply to send; empty: nothing is sent
+	To       []string         // platform ids of the messages it answers
+	Pieces   []string         // the reply, cut for the connector
+	Failure  bool             // Pieces are a plain sentence about a failure, not the assistant's words
+	Count    transcript.Count // the provider's last count; zero: no valid one
+	Sent     transcript.Sent  // the last request of the turn; zero: there was none
+	Usage    []Usage          // what models were used for since the last outcome
 
-	Context compactor.Context // the context the model got with the turn; its Text is empty if it is not kept
-	Version int64             // of the head at that time: under another one Context is not kept
+	Context transcript.Context // the context the model got with the turn; its Text is empty if it is not kept
+	Version int64              // of the head at that time: under another one Context is not kept
 }
 
 // Piece is one row of the outbox.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 
-	"cairn/compactor"
 	"cairn/transcript"
 )
 
@@ -26,7 +25,7 @@ const (
 // Latest returns the latest compaction of the session that was not undone yet, with what undoing
 // it needs. What was applied in earlier sessions does not concern the user who undoes something;
 // it stays, even where it was applied together with what they undo.
-func (cs Compactions) Latest(ctx context.Context) (l compactor.Undoable, err error) {
+func (cs Compactions) Latest(ctx context.Context) (l transcript.Undoable, err error) {
 	err = cs.c.view(ctx, "read the latest compaction", func(tx *transaction) error {
 		l, err = cs.c.latest(tx)
 		return err
@@ -34,7 +33,7 @@ func (cs Compactions) Latest(ctx context.Context) (l compactor.Undoable, err err
 	return l, err
 }
 
-func (c *Conversation) latest(tx *transaction) (l compactor.Undoable, err error) {
+func (c *Conversation) latest(tx *transaction) (l transcript.Undoable, err error) {
 	var start int64
 	if err := tx.QueryRow("SELECT version, session_start FROM conversations WHERE id = ?", c.id).Scan(&l.Version, &start); err != nil {
 		return l, err
@@ -80,11 +79,11 @@ func (c *Conversation) latest(tx *transaction) (l compactor.Undoable, err error)
 
 // hidden returns where messages were verbatim before an applied compaction that made rows and
 // ended others, and how many messages that is.
-func (c *Conversation) hidden(tx *transaction, made, ended []compactor.Compaction) (hid []transcript.Span, messages int, err error) {
-	ends := func(row compactor.Compaction) bool {
-		return slices.ContainsFunc(ended, func(old compactor.Compaction) bool { return old.ID == row.ID })
+func (c *Conversation) hidden(tx *transaction, made, ended []transcript.Summary) (hid []transcript.Span, messages int, err error) {
+	ends := func(row transcript.Summary) bool {
+		return slices.ContainsFunc(ended, func(old transcript.Summary) bool { return old.ID == row.ID })
 	}
-	before := slices.DeleteFunc(slices.Clone(ended), func(row compactor.Compaction) bool { return slices.Contains(ids(made), row.ID) })
+	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(ids(made), row.ID) })
 	for _, row := range made {
 		if ends(row) {
 			continue // it was folded by another row of the compaction, which covers it
@@ -103,7 +102,7 @@ func (c *Conversation) hidden(tx *transaction, made, ended []compactor.Compactio
 }
 
 // changedSince reports whether a message of one of the rows was edited or deleted since an applied compaction.
-func (c *Conversation) changedSince(tx *transaction, applied int64, rows []compactor.Compaction) (touched bool, err error) {
+func (c *Conversation) changedSince(tx *transaction, applied int64, rows []transcript.Summary) (touched bool, err error) {
 	for _, row := range rows {
 		low, high := c.rows(row.From, row.To)
 		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed

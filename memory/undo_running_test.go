@@ -3,8 +3,8 @@ package memory
 import (
 	"testing"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/transcript"
 )
 
 // A job running during an undo of the summary over its messages would hide them again.
@@ -23,8 +23,8 @@ func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 		t.Error(err)
 	}
 	_, rows := applyRows(t, c, over.ID(), failing.ID(), beside.ID())
-	for i, want := range []compactor.RowState{compactor.Stale, compactor.Failed, compactor.Prepared} {
-		if rows[i].State != want || want == compactor.Stale && rows[i].Text != "" {
+	for i, want := range []transcript.Status{transcript.Stale, transcript.Failed, transcript.Prepared} {
+		if rows[i].State != want || want == transcript.Stale && rows[i].Text != "" {
 			t.Errorf("row %d is %s, should be %s: %+v", i, rows[i].State, want, rows[i])
 		}
 	}
@@ -38,7 +38,7 @@ func TestUndoBringsARowWithoutItsTextBackAsAPlaceholder(t *testing.T) {
 	applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5))
 	run(t, c.store, "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
 	head := undo(t, c)
-	if shape(head.Stack) != "placeholder emergency 1-5" || head.Stack[0].Tokens != compactor.TokensOfCompaction(head.Stack[0]) {
+	if shape(head.Stack) != "placeholder emergency 1-5" || head.Stack[0].Tokens != head.Stack[0].Cost() {
 		t.Errorf("the stack is %+v", head.Stack)
 	}
 }

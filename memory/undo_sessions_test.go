@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // A summary that waited in an earlier session may be applied together with what a user undoes:
@@ -65,6 +65,6 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 		for _, want := range []string{"leaf worker 10-12, leaf worker 13-15", "leaf worker 10-12", ""} {
 			check.Equal(t, "the stack", shape(undo(t, c).Stack), want)
 		}
-		check.Equal(t, "the fold of the earlier session is undone", number(t, c.store, "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", compactor.Rollup), 0)
+		check.Equal(t, "the fold of the earlier session is undone", number(t, c.store, "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", transcript.Rollup), 0)
 	})
 }

@@ -4,14 +4,13 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/transcript"
 )
 
 // undo undoes the latest compaction, and fails if that is refused.
-func undo(t tester, c *Conversation) compactor.Head {
+func undo(t tester, c *Conversation) transcript.Head {
 	t.Helper()
 	l := latest(t, c)
 	head := commit(t, c, l.Undo)
@@ -20,7 +19,7 @@ func undo(t tester, c *Conversation) compactor.Head {
 }
 
 // latest returns the latest compaction; Why says why it cannot be undone.
-func latest(t tester, c *Conversation) compactor.Undoable {
+func latest(t tester, c *Conversation) transcript.Undoable {
 	t.Helper()
 	l, err := c.Compactions().Latest(ctx)
 	if err != nil {
@@ -69,7 +68,7 @@ func TestUndoOfACompaction(t *testing.T) {
 			applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
-			j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
+			j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
 			check.Must(j.Store(ctx, summarize.Summary{Text: "made anew", Tokens: 3}))(t)
 			return []int64{j.ID()}
 		}},
@@ -171,10 +170,10 @@ func TestWhatReadAnUndoneCompactionIsNotApplied(t *testing.T) {
 	applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
 	repair := storeSummary(t, c, leaf, worker, 1, 5)
 	undo(t, c)
-	if _, applied := applyRows(t, c, repair); applied[0].State != compactor.Stale {
+	if _, applied := applyRows(t, c, repair); applied[0].State != transcript.Stale {
 		t.Errorf("what was to repair it is %s", applied[0].State)
 	}
-	if _, applied := applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5)); applied[0].State != compactor.Applied {
+	if _, applied := applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5)); applied[0].State != transcript.Applied {
 		t.Errorf("what was begun later is %s", applied[0].State)
 	}
 }
@@ -187,10 +186,10 @@ func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	applyRows(t, c, a, b)
 	applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
-	j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
+	j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
 	check.Must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, j.ID())
-	if applied[0].State != compactor.Stale || shape(head.Stack) != before {
+	if applied[0].State != transcript.Stale || shape(head.Stack) != before {
 		t.Errorf("it is %s, and holds %d messages; the stack is %s, was %s", applied[0].State, applied[0].Messages, shape(head.Stack), before)
 	}
 }
@@ -224,9 +223,9 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 			t.Errorf("spared is %d to %d, want %d to %d", head.SparedFrom, head.SparedTo, from, to)
 		}
 	}
-	by := func(t *testing.T, c *Conversation, trigger compactor.Trigger, from, to int64) {
+	by := func(t *testing.T, c *Conversation, trigger transcript.Trigger, from, to int64) {
 		t.Helper()
-		j := check.Must(c.Compactions().Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
+		j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: leaf, By: worker, Trigger: trigger, Span: transcript.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 1}))(t)
 		applyRows(t, c, j.ID())
 	}
@@ -238,16 +237,16 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	spared(t, c, 4, 9)
 	undo(t, c)
 	spared(t, c, 1, 9)
-	by(t, c, compactor.OnAggressive, 1, 3)
+	by(t, c, transcript.OnAggressive, 1, 3)
 	spared(t, c, 0, 0)
 	undo(t, c)
 	spared(t, c, 1, 3)
 	hide(t, c, 1, 3)
 	spared(t, c, 0, 0)
-	by(t, c, compactor.OnRepair, 1, 3)
+	by(t, c, transcript.OnRepair, 1, 3)
 	undo(t, c) // the placeholder is back: it is also left alone
 	spared(t, c, 1, 3)
-	by(t, c, compactor.OnManual, 4, 6)
+	by(t, c, transcript.OnManual, 4, 6)
 	spared(t, c, 0, 0)
 	a := load(t, c).Head.Stack
 	applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 6, ids(a)...))

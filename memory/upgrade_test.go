@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/transcript"
 )
@@ -104,7 +103,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		if m := state.Messages[0]; m.ReplyTo != "m1" || m.ReplySeq != 0 || m.Quote != "" || m.Optional || m.Tokens != 10 {
 			t.Errorf("message 2 is %+v", m)
 		}
-		if head, applied := applyRows(t, c, 2); shape(head.Stack) != "leaf worker 1-1, leaf worker 2-3" || applied[0].State != compactor.Applied {
+		if head, applied := applyRows(t, c, 2); shape(head.Stack) != "leaf worker 1-1, leaf worker 2-3" || applied[0].State != transcript.Applied {
 			t.Errorf("what was prepared is applied as %+v", applied)
 		}
 	})

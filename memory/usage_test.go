@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 func usageRow(day, kind, model string, n int64) Usage {
@@ -95,7 +95,7 @@ func TestADayIsTheZones(t *testing.T) {
 
 // TestSaved: 10 messages of 100 tokens, summaries of 30 over them, and answers in between.
 func TestSaved(t *testing.T) {
-	prepare := func(t *testing.T) (c *Conversation, answer func(n int), shown func(kind compactor.Kind, from, to int64, children ...int64) int64) {
+	prepare := func(t *testing.T) (c *Conversation, answer func(n int), shown func(kind transcript.Kind, from, to int64, children ...int64) int64) {
 		c = imported(t, 10)
 		run(t, c.store, "UPDATE messages SET tokens = 100")
 		seq := int64(11)
@@ -109,7 +109,7 @@ func TestSaved(t *testing.T) {
 				seq = turn + 2
 			}
 		}
-		shown = func(kind compactor.Kind, from, to int64, children ...int64) int64 {
+		shown = func(kind transcript.Kind, from, to int64, children ...int64) int64 {
 			id := storeSummary(t, c, kind, worker, from, to, children...)
 			run(t, c.store, "UPDATE compactions SET tokens = 30 WHERE id = ?", id)
 			applyRows(t, c, id)

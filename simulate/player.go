@@ -146,7 +146,7 @@ func (p *player) remember() {
 	}
 	for _, s := range p.rec.Summaries {
 		if s.Text != "" || s.State == compactor.Failed {
-			p.known[keyOf(s.Compaction)] = append(p.known[keyOf(s.Compaction)], s)
+			p.known[keyOf(s.Summary)] = append(p.known[keyOf(s.Summary)], s)
 		}
 		if !s.Ended.IsZero() && s.State != compactor.Failed && s.By == compactor.ByWorker {
 			total, n = total+s.Ended.Sub(s.Began), n+1

@@ -76,7 +76,7 @@ func FromFile(name string, said []memory.Inbound, bot string) Recording {
 			}
 			m.Role, m.Author, m.AuthorID, m.Turn = llm.RoleAssistant, "", "", before.Turn
 		}
-		m.Tokens = compactor.TokensOf(m)
+		m.Tokens = chat.TokensOf(m)
 		rec.Messages = append(rec.Messages, Message{Message: m, Saved: m.Time})
 	}
 	if bot == "" {

@@ -14,7 +14,6 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
@@ -180,7 +179,7 @@ func TestFiles(t *testing.T) {
 		r.awaitAnswers(general, 3)
 		m := r.messages(conversation(general))[4]
 		for _, a := range m.Attachments {
-			if tokens := compactor.TokensOf(chat.Message{Text: a.Text}); a.Text == "" || tokens > 600 {
+			if tokens := chat.TokensOf(chat.Message{Text: a.Text}); a.Text == "" || tokens > 600 {
 				t.Errorf("%d tokens of a file", tokens)
 			}
 		}

@@ -21,6 +21,8 @@
 // covers, the applied summaries, and what is being prepared. What else an operation needs
 // is an argument: see CoverNeeds and UndoNeeds.
 //
-// The package has no I/O, locks, goroutines, globals or clock, and imports nothing of this
-// module.
+// Head and Snapshot are what a store has of a conversation; render.go has a summary as the prompt
+// shows it.
+//
+// The package has no I/O, locks, goroutines, globals or clock.
 package transcript

@@ -144,7 +144,7 @@ func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 
 func (s *Server) showLogin(w http.ResponseWriter, status int, next, why string) error {
 	var page strings.Builder
-	err := pages["login"].ExecuteTemplate(&page, "layout", struct {
+	err := pages()["login"].ExecuteTemplate(&page, "layout", struct {
 		frame
 		Next, Problem string
 	}{frame{Title: "Log in", Version: s.o.Version}, next, why})

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"cairn/internal/chart"
@@ -35,10 +36,9 @@ type link struct {
 // pager has the links to the previous and next page; "" if there is none.
 type pager struct{ Earlier, Later string }
 
-// pages are the templates, each with the layout.
-var pages = parsePages()
-
-func parsePages() map[string]*template.Template {
+// pages returns the templates, each with the layout. They are parsed for the first visitor: a bot
+// without a dashboard has no use for their 3 MB.
+var pages = sync.OnceValue(func() map[string]*template.Template {
 	layout := template.Must(template.New("").Funcs(template.FuncMap{
 		"page": pageOf, "day": day, "thousands": func(n any) string { return thousands(fmt.Sprint(n)) }, "gauge": func(used, most int) gauge { return gauge{used, most} },
 	}).ParseFS(files, "templates/layout.html"))
@@ -50,7 +50,7 @@ func parsePages() map[string]*template.Template {
 		}
 	}
 	return made
-}
+})
 
 // pageOf returns the address of a conversation's page.
 func pageOf(name string) string { return "/c/" + url.PathEscape(name) }
@@ -154,7 +154,7 @@ func (v *visit) show(name string, data any) error {
 	if wanted := v.URL.Query().Get("fragment"); slices.Contains([]string{"live", "summary", "messages", "preview"}, wanted) {
 		part = wanted
 	}
-	page := pages[name]
+	page := pages()[name]
 	if page.Lookup(part) == nil {
 		return bad("this page has no part of that name")
 	}

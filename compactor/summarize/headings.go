@@ -70,6 +70,3 @@ var bullet = regexp.MustCompile(`(?m)^[ \t]*[-*•][ \t]+`)
 func withoutHeadings(text string) string {
 	return bullet.ReplaceAllString(heading.ReplaceAllString(text, ""), "")
 }
-
-// Citations are the numbers of the messages that a line of a summary comes from.
-var Citations = regexp.MustCompile(` ?\(#[0-9]+(?:, ?#[0-9]+)*\)`)

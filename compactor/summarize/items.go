@@ -86,7 +86,7 @@ func ClippedItems(messages []chat.Message, most int) []Item {
 func ItemsOfRow(c transcript.Summary, most int) []Item {
 	l := labelledText{"summary", fmt.Sprintf(" from=\"%d\" to=\"%d\"", c.From, c.To), secrets.Mask(c.Text)}
 	if !c.FromTime.IsZero() {
-		l.attributes += fmt.Sprintf(" dates=\"%s\"", Days(c))
+		l.attributes += fmt.Sprintf(" dates=\"%s\"", c.Days())
 	}
 	of := WrittenOf(c)
 	of.Turn = c.From
@@ -177,7 +177,7 @@ func withoutData(text string) string {
 
 // Omitted replaces something that the model refuses to summarize.
 func Omitted(c transcript.Summary) Item {
-	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, Days(c))
+	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, c.Days())
 	return Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), Turn: c.From, From: c.From, To: c.To}
 }
 
@@ -260,14 +260,6 @@ func CostOfItems(items []Item) (tokens int) {
 // WrittenOf makes a message of a worker's text.
 func WrittenOf(row transcript.Summary) chat.Message {
 	return chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime}
-}
-
-func Days(c transcript.Summary) string {
-	from, to := c.FromTime.Format(chat.DateFormat), c.ToTime.Format(chat.DateFormat)
-	if from == to {
-		return from
-	}
-	return from + " to " + to
 }
 
 // NeverCleared are the tools whose results are never cleared: they are memories and messages, and
