@@ -67,7 +67,7 @@ type traits struct {
 	own       bool // it says I, my or she
 	self      bool // it says I, my or we
 	you       bool
-	tells     bool // something happened, or is so or done again and again
+	tells     bool // something happened
 	figure    bool // it has a number
 	vagueTime bool // its only time is the present day
 	words     float64
@@ -87,8 +87,6 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		case strings.HasPrefix(word, "we") && selfWords[word] || word == "us" || word == "our": // often everybody
 		case selfWords[word] || ownWords[word] || nearWords[word]:
 			t.own = true
-		case tellWords[word]:
-			t.tells = true
 		case unicode.IsNumber(first):
 			t.figure, t.vagueTime = true, t.vagueTime && len(word) != 4 // a year
 		case !start && unicode.IsUpper(first) && !names[strings.TrimSuffix(word, "'s")] && len(words.Content(word)) > 0 && !timeWords[word]:
@@ -122,6 +120,5 @@ var (
 	ownWords  = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
 	ownSigns  = regexp.MustCompile(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
 	nearWords = set(strings.Fields(`he she his her him hers`)...)
-	tellWords = set(strings.Fields(`have has got every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
 	pasts     = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
 )
