@@ -83,7 +83,7 @@ func (c *Compactor) worked(j *job) {
 
 // apart reports whether the worker's model is not the one that turns use. Then turns do not notice
 // when its server is down, and all conversations that need it share one incident.
-func (c *Compactor) apart() bool { return c.learntOf(c.o.Worker) != c.learnt() }
+func (c *Compactor) apart() bool { return c.learntOf(c.o.Worker) != c.o.Learnt() }
 
 // failed makes the next try wait. A row that cannot be repaired, because of
 // what it holds, holds up no other work; a model that does not answer does.
