@@ -223,7 +223,7 @@ func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r 
 func (sum Summary) part(sp Span, behind []Stretch) (part Summary, ok bool) {
 	part = Summary{
 		Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: sp, FromTime: sum.FromTime, ToTime: sum.ToTime,
-		Tokens: placeholderTokens, AwaitsModel: sum.AwaitsModel, Declined: sum.Declined,
+		AwaitsModel: sum.AwaitsModel, Declined: sum.Declined,
 	}
 	next := sp.From
 	for _, stretch := range behind {
