@@ -182,11 +182,15 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 }
 
 func TestHooksEndWithTheBot(t *testing.T) {
-	h, _ := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: time.Second})
-	h.Tell(OnReply, one)
-	h.Tell(OnReply, one)
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: time.Second})
+	for range 5 {
+		h.Tell(OnReply, one)
+	}
 	began := time.Now()
 	h.Close()
+	if n := strings.Count(f.String(), OnReply+" "+Dropped); n < 3 || strings.Count(f.log.String(), "hook_not_called") != 1 || strings.Contains(f.log.String(), "canceled") {
+		t.Errorf("%s\n%s", f, f.log.String())
+	}
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("closing took %v", took)
 	}

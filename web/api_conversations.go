@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/channel"
@@ -93,7 +94,7 @@ func (s *Server) conversations(ctx context.Context, words string, limit, offset 
 	}
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
-		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.operator.AgentID(p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle"}
+		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle"}
 		now, err := s.fills.of(ctx, s.operator, p)
 		if err != nil {
 			return list, err
@@ -110,6 +111,18 @@ func (s *Server) conversations(ctx context.Context, words string, limit, offset 
 		list.Conversations = append(list.Conversations, l)
 	}
 	return list, nil
+}
+
+// agentID returns the id of the agent of a conversation, of a task its own.
+func (s *Server) agentID(ctx context.Context, name string) string {
+	if strings.HasPrefix(name, memory.TaskConnector+":") {
+		if records, err := s.o.Store.Find(ctx, name); err == nil {
+			if t, err := records.Tasks().Self(ctx); err == nil {
+				return t.Agent
+			}
+		}
+	}
+	return s.operator.AgentID(name)
 }
 
 // conversationAnswer is one conversation, as `cairn context --json` shows it, and how it is compacted.

@@ -21,6 +21,9 @@ func TestTasksAreListedAndOpened(t *testing.T) {
 	if page := r.do(200, nil, "GET", pageOf("terminal:garden"), ""); !strings.Contains(page, "count the bridges") || !strings.Contains(page, `href="`+pageOf(begun.Conversation)+`"`) {
 		t.Error("the page does not lead to the task")
 	}
+	if all := r.do(200, nil, "GET", "/api/conversations", ""); !strings.Contains(all, `"channel":"task:terminal:garden/1","agent":"researcher"`) {
+		t.Errorf("the agent of a task: %s", all)
+	}
 	r.do(200, nil, "GET", at(begun.Conversation, ""), "")
 	r.do(200, nil, "GET", at(begun.Conversation, "/messages"), "")
 	r.do(200, nil, "GET", at(begun.Conversation, "/settings"), "")
