@@ -176,7 +176,7 @@ func (t Tool) definition() string {
 // shownArguments returns a call's arguments as people see them.
 func shownArguments(arguments json.RawMessage) string {
 	text := strings.Join(strings.Fields(cmp.Or(string(arguments), "{}")), " ")
-	return secrets.Mask(Clip(text, mostAsked))
+	return Clip(secrets.Mask(text), mostAsked) // a secret that is cut is not recognized
 }
 
 // Button is a command that a connector shows below a message.

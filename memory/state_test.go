@@ -103,7 +103,6 @@ func describe(s *transcript.State) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Sessions, s.HeadVersion, s.NextSeq, s.SessionStart, s.InSession, s.ClearedTo, s.Spared)
 	for _, row := range s.Summaries {
-		row = priced(row)
 		fmt.Fprintln(&b, row.Kind, row.By, row.Trigger, row.Span, row.FromTime.Unix(), row.ToTime.Unix(), row.Messages, len(row.Children), row.Text, row.Tokens, row.AwaitsModel)
 	}
 	fmt.Fprintln(&b, ids(s.Prepared), ids(s.Running))
