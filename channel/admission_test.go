@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 )
 
@@ -52,8 +50,7 @@ func (r *rig) settled(where string) {
 func TestRespond(t *testing.T) {
 	t.Run("never only listens, also where it is addressed", func(t *testing.T) {
 		r := newRig(t, echo).with(responds(channel.RespondNever))
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 		expect(t, "how often the model was called", len(r.model.Requests()), 0)
 		equal(t, "transcript", r.transcript(), []string{"user: hello"})
 	})
@@ -66,9 +63,7 @@ func TestRespond(t *testing.T) {
 		contains(t, "the model does not know that it may be silent", last[len(last)-1].Text, "NO_REPLY")
 	})
 	t.Run("all may stay silent, and nothing of it is shown, sent or stored", func(t *testing.T) {
-		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-			return llmtest.Say("NO_REPLY"), nil
-		}).with(responds(channel.RespondAll))
+		r := newRig(t, says("NO_REPLY")).with(responds(channel.RespondAll))
 		r.say("it rains", false)
 		r.idle()
 		r.say("it still rains", false)
@@ -80,21 +75,15 @@ func TestRespond(t *testing.T) {
 		expect(t, "how often the model was called", len(r.model.Requests()), 2)
 	})
 	t.Run("who is addressed is not left without a word", func(t *testing.T) {
-		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-			return llmtest.Say("NO_REPLY"), nil
-		}).with(responds(channel.RespondAll))
-		r.say("are you there?", true)
-		r.idle()
+		r := newRig(t, says("NO_REPLY")).with(responds(channel.RespondAll))
+		r.ask("are you there?")
 		if sent := r.connector.texts(); len(sent) != 1 || strings.Contains(sent[0], "NO_REPLY") || !r.connector.sent[0].Failure {
 			t.Errorf("sent %q", sent)
 		}
 	})
 	t.Run("a silent token beside words is left out", func(t *testing.T) {
-		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-			return llmtest.Say("Tea it is.\nNO_REPLY"), nil
-		})
-		r.say("tea?", true)
-		r.idle()
+		r := newRig(t, says("Tea it is.\nNO_REPLY"))
+		r.ask("tea?")
 		equal(t, "sent", r.connector.texts(), []string{"Tea it is."})
 		if slices.ContainsFunc(r.connector.shown, func(s string) bool { return strings.Contains(s, "NO_") }) {
 			t.Errorf("shown %q", r.connector.shown)
@@ -224,10 +213,8 @@ func TestAReplyThatCanNeverBeSentIsDropped(t *testing.T) {
 	r := newRig(t, echo)
 	r.connector.note(func() { r.connector.gone = 1 })
 	want := []string{"I could not send an answer here: this platform refuses it. It is kept in my history; ask again, perhaps in other words.", "answer 2"}
-	r.say("one", true)
-	r.idle()
-	r.say("two", true)
-	r.idle()
+	r.ask("one")
+	r.ask("two")
 	equal(t, "sent", r.connector.texts(), want)
 	r.restart()
 	r.idle()

@@ -66,8 +66,7 @@ func TestAToolThatAsksOnceIsRemembered(t *testing.T) {
 	r.says(r.question(1)[0].Line, "allowed")
 	r.idle()
 	r.restart()
-	r.say("add once more", true)
-	r.idle()
+	r.ask("add once more")
 	if len(b.Called()) != 2 {
 		t.Fatalf("called %v", b.Called())
 	}
@@ -122,8 +121,7 @@ func TestWhereNobodyAnswersTheCallIsRefused(t *testing.T) {
 	r.stop()
 	r.opts.Connectors = []channel.Connector{pipe{r.connector}}
 	r.start()
-	r.say("please add", true)
-	r.idle()
+	r.ask("please add")
 	if len(b.Called()) != 0 || !strings.Contains(r.lastText(), "there is no one to ask here") {
 		t.Errorf("called %v, %q", b.Called(), r.lastText())
 	}
@@ -166,8 +164,7 @@ func TestManagersGiveAConversationTools(t *testing.T) {
 	r, b := withTools(t, channel.ApproveNever)
 	r.agent.ToolServers = nil
 	r.restart()
-	r.say("please add", true)
-	r.idle()
+	r.ask("please add")
 	r.says("/tools", "calc (not here): calc_add")
 	r.says("/tools add shell", `no tools named "shell"`)
 	r.says("/tools wipe calc", "/tools add NAME")
@@ -176,15 +173,13 @@ func TestManagersGiveAConversationTools(t *testing.T) {
 	must(r.hub.Deliver(t.Context(), place+"/thread", r.inbound("please add", true)))(t) // a thread inherits them
 	noError(t, r.hub.Idle(t.Context(), place+"/thread"))
 	r.restart()
-	r.say("please add", true)
-	r.idle()
+	r.ask("please add")
 	if len(b.Called()) != 2 {
 		t.Errorf("called %v", b.Called())
 	}
 	r.says("/tools remove calc", "calc (not here)")
 	r.says("/tools remove calc", `Nobody added "calc" here`)
-	r.say("please add", true)
-	r.idle()
+	r.ask("please add")
 	if len(b.Called()) != 2 {
 		t.Errorf("called %v", b.Called())
 	}

@@ -15,8 +15,7 @@ func BenchmarkTurn(b *testing.B) {
 	r := newRig(b, echo)
 	r.idle()
 	for b.Loop() {
-		r.say("and what about tomorrow?", true)
-		r.idle()
+		r.ask("and what about tomorrow?")
 	}
 }
 

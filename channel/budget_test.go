@@ -22,24 +22,11 @@ func costs(tokens int) func(context.Context, int, llm.Request) (llm.Response, er
 	}
 }
 
-func (r *rig) ask(text string) string {
-	r.t.Helper()
-	r.say(text, true)
-	r.idle()
-	for _, sent := range r.connector.texts() {
-		if !strings.HasPrefix(sent, "(") { // a notice
-			text = sent
-		}
-	}
-	return text
-}
-
 // talk sends n messages, to give the summarizer something to summarize.
 func (r *rig) talk(n int) {
 	r.t.Helper()
 	for i := range n {
-		r.say(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)), true)
-		r.idle()
+		r.ask(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)))
 		noError(r.t, r.hub.Drain(r.t.Context()))
 	}
 }
@@ -161,7 +148,7 @@ func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	if strings.Contains(said, "failed") {
 		t.Errorf("something failed:\n%s", said)
 	}
-	contains(t, "a recap says", r.recap(), "what a model may cost here is used up for now")
+	contains(t, "a recap says", r.finished(r.press("/recap")), "what a model may cost here is used up for now")
 }
 
 func TestAnOwnerIsWarnedOnce(t *testing.T) {
@@ -180,7 +167,7 @@ func TestAnOwnerIsWarnedOnce(t *testing.T) {
 			t.Helper()
 			m := r.inbound("hello", true)
 			m.AuthorID = author
-			must(r.hub.Deliver(t.Context(), place, m))(t)
+			r.hand(m)
 			r.idle()
 		}
 		from("boss")

@@ -73,8 +73,7 @@ func TestCallsPerHour(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{CallsPerHour: 8})
 		log := r.logged()
 		for range 12 {
-			r.say("hello", true)
-			r.idle()
+			r.ask("hello")
 			time.Sleep(time.Minute)
 		}
 		sent := r.connector.texts()
@@ -85,16 +84,13 @@ func TestCallsPerHour(t *testing.T) {
 		expect(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
 		contains(t, "/context says", r.run("/context"), "calls     8 of 8 in the last hour")
 		time.Sleep(48 * time.Minute) // the first call is an hour old
-		r.say("and now?", true)
-		r.idle()
-		r.say("and then?", true)
-		r.idle()
+		r.ask("and now?")
+		r.ask("and then?")
 		if sent := r.connector.texts(); sent[12] != "answer 9" || r.fails() != 4 && r.fails() != 5 {
 			t.Errorf("after an hour: %q", sent[12:])
 		}
 		time.Sleep(time.Hour)
-		r.say("at last", true)
-		r.idle()
+		r.ask("at last")
 		expect(t, "how often its end is told", log.lines(slog.LevelInfo, "calls_available"), 1)
 		expect(t, "rows; all that was said must be kept", len(r.transcript()), 15+len(r.model.Requests()))
 		r.stop()
@@ -108,8 +104,7 @@ func TestTheLastCallOfAnHourAnswers(t *testing.T) {
 		}
 		return llmtest.Say("without tools"), nil
 	}).with(channel.Rules{CallsPerHour: 5})
-	r.say("where is the tea?", true)
-	r.idle()
+	r.ask("where is the tea?")
 	if sent := r.connector.texts(); len(sent) != 1 || sent[0] != "without tools" || len(r.model.Requests()) != 5 {
 		t.Errorf("%q after %d calls", sent, len(r.model.Requests()))
 	}
@@ -129,8 +124,7 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 		r = r.with(channel.Rules{CallsPerHour: 40})
 		log := r.logged()
 		for i := range 36 {
-			r.say(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)), true)
-			r.idle()
+			r.ask(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)))
 			synctest.Wait() // the summaries have ended too
 		}
 		turns, summaries := len(r.model.Requests()), len(worker.Requests())
@@ -150,8 +144,7 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 		expect(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
 		for range 4 { // the last repair shows only in the next request
 			time.Sleep(2 * time.Hour)
-			r.say("how are you?", true)
-			r.idle()
+			r.ask("how are you?")
 			synctest.Wait() // the summaries have ended too
 		}
 		time.Sleep(time.Hour)
@@ -178,8 +171,7 @@ func TestATurnIsBoundedByRequests(t *testing.T) {
 	r.stop()
 	r.agent.Model = model
 	r.start()
-	r.say("where is the tea?", true)
-	r.idle()
+	r.ask("where is the tea?")
 	if sent := r.connector.texts(); len(sent) != 1 || len(server.Requests()) > 48 {
 		t.Errorf("%d requests, sent %q", len(server.Requests()), sent)
 	}

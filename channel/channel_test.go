@@ -15,8 +15,7 @@ import (
 
 func TestAMessageIsAnsweredOnce(t *testing.T) {
 	r := newRig(t, echo)
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1"})
 	equal(t, "accepted", r.connector.accepted, []string{"m1=1"})
@@ -32,8 +31,7 @@ func TestWhatIsOverheardIsContextAndNotAnswered(t *testing.T) {
 	if len(r.model.Requests()) != 0 {
 		t.Fatal("the model was asked about what nobody addressed to it")
 	}
-	r.say("what is the code?", true)
-	r.idle()
+	r.ask("what is the code?")
 	last := r.model.Requests()[0].Messages
 	contains(t, "the model did not see what was overheard", last[len(last)-1].Text, "4711")
 }
@@ -84,20 +82,18 @@ func TestTheSameIdIsNotTakenTwice(t *testing.T) {
 	r := newRig(t, echo)
 	m := r.inbound("hello", true)
 	for range 3 {
-		must(r.hub.Deliver(t.Context(), place, m))(t)
+		r.hand(m)
 		r.idle()
 	}
 	m2 := m
 	m2.ID = "other"
-	must(r.hub.Deliver(t.Context(), place, m2))(t)
+	r.hand(m2)
 	r.idle()
 	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
 }
 
 func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
-	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llmtest.Say("first and then a long long tail"), nil
-	})
+	r := newRig(t, says("first and then a long long tail"))
 	r.model.Delay = 20 * time.Millisecond
 	r.say("hello", true)
 	r.connector.until(t, "the first piece", func() bool { return len(r.connector.shown) > 0 && len(r.connector.sent) == 0 })
@@ -139,8 +135,7 @@ func TestTools(t *testing.T) {
 		}
 		return echo(t.Context(), n, req)
 	})
-	r.say("I like tea", true)
-	r.idle()
+	r.ask("I like tea")
 	equal(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
 	equal(t, "memories", r.connector.memories, []string{"Ada likes tea."})
 	expect(t, "rows are stored", len(r.transcript()), 5)
@@ -162,8 +157,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("what people saw of a stopped answer is not what is stored: %d rows", len(stored))
 	}
 	r.model.Func, r.model.Delay = echo, 0
-	r.say("and now?", true)
-	r.idle()
+	r.ask("and now?")
 	if texts := r.connector.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer") {
 		t.Error("after /stop the conversation does not go on")
 	}
@@ -239,8 +233,7 @@ func TestConversationsDoNotWaitForEachOther(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	must(r.hub.Deliver(t.Context(), "test:server/other", r.inbound("slow", true)))(t)
-	r.say("quick", true)
-	r.idle()
+	r.ask("quick")
 	expect(t, "answers before the slow one", len(r.connector.sent), 1)
 	close(release)
 	noError(t, r.hub.Drain(t.Context()))
@@ -253,8 +246,7 @@ func TestASilentConversationLeavesMemoryAndComesBack(t *testing.T) {
 	r.opts.Idle = time.Millisecond
 	r.start()
 	for i := range 30 {
-		r.say(fmt.Sprint("m", i), true)
-		r.idle()
+		r.ask(fmt.Sprint("m", i))
 		time.Sleep(time.Duration(i%4) * time.Millisecond)
 	}
 	expect(t, "rows", len(r.transcript()), 60)

@@ -40,7 +40,7 @@ func comeAndGo(t *testing.T, seed int64) {
 	c.rig = newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		time.Sleep(time.Millisecond)
 		return llmtest.Say(fmt.Sprint("answer ", n)), nil
-	}).reads(p)
+	}).through(p)
 	p.history = c.history
 	p.complete = func(_ context.Context, m channel.Inbound) (channel.Inbound, error) {
 		time.Sleep(500 * time.Microsecond)

@@ -45,8 +45,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s says %q, want %q in it", line, answer, want)
 		}
 	}
-	r.say("I am Ada", true)
-	r.idle()
+	r.ask("I am Ada")
 	contains(t, "/remember says", r.run("/remember the standup is at 9:30"), "memory 1")
 	contains(t, "/memories says", r.run("/memories standup"), "9:30")
 	contains(t, "/forget says", r.run("/forget 1"), "forgotten")
@@ -60,11 +59,9 @@ func TestCompactOnDemand(t *testing.T) {
 	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
 	}}
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := range 10 {
-		r.say(fmt.Sprintf("message %d %s", i, strings.Repeat("word ", 30)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("message %d %s", i, strings.Repeat("word ", 30)))
 	}
 	if answer := r.run("/compact the prices"); !strings.Contains(answer, "Summing up") {
 		t.Fatalf("/compact says %q", answer)
@@ -122,8 +119,7 @@ func TestImport(t *testing.T) {
 	}
 	expect(t, "again imported", must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
 	expect(t, "imported messages were answered", len(r.model.Requests()), 0)
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, memory.ErrLive) {
 		t.Errorf("importing into a live conversation: %v", err)
 	}

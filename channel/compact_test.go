@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -30,15 +29,6 @@ func gated(gate chan bool) *llmtest.Model {
 	}}
 }
 
-func (r *rig) press(line string) channel.Answer {
-	r.t.Helper()
-	answer, handled, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, line)
-	if err != nil || !handled {
-		r.t.Fatalf("%s: handled %v, %v", line, handled, err)
-	}
-	return answer
-}
-
 func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 	for name, test := range map[string]struct {
 		well bool
@@ -57,11 +47,9 @@ func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 				p.PrepareThreshold, p.MaxTurns = 0, 1
 				return p
 			}
-			r.stop()
-			r.start()
+			r.reopen()
 			for i := 0; !r.running() && i < 200; i++ {
-				r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)), true)
-				r.idle()
+				r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
 			}
 			answer := r.press("/compact the prices")
 			if !strings.HasPrefix(answer.Text, "Scheduled") || answer.Then == nil {
@@ -96,11 +84,9 @@ func TestACompactThatIsScheduledWhenTheProgramEnds(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
 	r.agent.Worker = gated(nil)
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := 0; !r.running() && i < 200; i++ {
-		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
 	}
 	answer := r.press("/compact")
 	if !strings.HasPrefix(answer.Text, "Scheduled") {
@@ -124,11 +110,9 @@ func withReady(t *testing.T, spared *atomic.Bool) *rig {
 		}
 		return p
 	}
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := range 30 {
-		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 60)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 60)))
 		synctest.Wait() // the summaries have ended too
 	}
 	return r

@@ -55,7 +55,7 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 	killed(bad, innocent, other) // all three together, then the bad one alone
 	killed(bad)
 	p.said = []channel.Inbound{missing("early", time.Hour, false), other}
-	r.on(p)
+	r.through(p)
 	noError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
 	r.idle()
 	lines := r.transcript()
@@ -81,7 +81,7 @@ func (l *looked) Window(ctx context.Context) llm.Window {
 
 func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
 	p := &reader{}
-	r := newRig(t, echo).reads(p)
+	r := newRig(t, echo).through(p)
 	var once sync.Once
 	armed := atomic.Bool{}
 	r.agent.Model = &looked{r.model, func() {
@@ -94,8 +94,7 @@ func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
 			})
 		}
 	}}
-	r.stop()
-	r.start()
+	r.reopen()
 	r.hand(past("1", "one", 0, true))
 	r.idle()
 	armed.Store(true)
@@ -120,7 +119,7 @@ func TestIncompleteWithoutACompleter(t *testing.T) {
 
 func TestACompleterThatReturnsNothing(t *testing.T) {
 	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { return channel.Inbound{}, nil }}
-	r := newRig(t, echo).reads(p)
+	r := newRig(t, echo).through(p)
 	m := past("1", "one", 0, true)
 	m.Incomplete = true
 	r.hand(m)
@@ -141,7 +140,7 @@ func TestOneBadPictureCostsNotTheNext(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	p := &reader{}
-	r.reads(p)
+	r.through(p)
 	p.complete = func(_ context.Context, m channel.Inbound) (channel.Inbound, error) {
 		m.Attachments = []channel.Attachment{{Kind: "image", Name: m.ID + ".png", Type: "image/png", Data: append(png, m.ID...)}}
 		return m, nil
@@ -163,7 +162,7 @@ func TestOneBadPictureCostsNotTheNext(t *testing.T) {
 
 func TestACompleterThatPanics(t *testing.T) {
 	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { panic("complete") }}
-	r := newRig(t, echo).reads(p)
+	r := newRig(t, echo).through(p)
 	m := past("2", "two", 0, true)
 	m.Incomplete = true
 	r.hand(m)
@@ -186,14 +185,11 @@ func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
 		}
 		return echo(ctx, n, req)
 	})
-	r.say("I like green tea", true)
-	r.idle()
-	r.say("look up the tea", true)
-	r.idle()
+	r.ask("I like green tea")
+	r.ask("look up the tea")
 	moved = true
 	for range 3 {
-		r.say("and now?", true)
-		r.idle()
+		r.ask("and now?")
 	}
 	expect(t, "refused requests", refused, 1)
 	for i, p := range r.connector.sent {
@@ -207,14 +203,12 @@ func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
 	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
 	down = true
 	asked := len(r.model.Requests())
-	r.say("hello?", true)
-	r.idle()
+	r.ask("hello?")
 	if n := len(r.model.Requests()) - asked; n != 1 || !r.connector.sent[len(r.connector.sent)-1].Failure {
 		t.Errorf("%d requests, and then %+v", n, r.connector.sent[len(r.connector.sent)-1])
 	}
 	down, moved = false, false
-	r.say("hello again", true)
-	r.idle()
+	r.ask("hello again")
 	all = r.model.Requests()
 	if last := all[len(all)-1]; !slices.ContainsFunc(last.Messages, poisoned) {
 		t.Error("calls are told in words still")

@@ -79,11 +79,9 @@ func TestTheModelSeesItsWindow(t *testing.T) {
 		p.BackgroundThreshold = 0.7
 		return p
 	}
-	r.stop()
-	r.start()
+	r.reopen()
 	r.chat(10)
-	r.say("go ahead", true)
-	r.idle()
+	r.ask("go ahead")
 	if len(results) != 1 {
 		t.Fatalf("%d results", len(results))
 	}
@@ -116,8 +114,7 @@ func TestWhatTheModelReadsOfItselfIsShort(t *testing.T) {
 		return p
 	}
 	r.restart()
-	r.say("go ahead", true)
-	r.idle()
+	r.ask("go ahead")
 	if len(results) != len(calls) {
 		t.Fatalf("%d results", len(results))
 	}
@@ -135,8 +132,7 @@ func TestTheModelSaysHowMuchStays(t *testing.T) {
 	r := newRig(t, calling(&results, map[string]any{"op": "compact", "keep_last_n": 501}, map[string]any{"op": "compact", "keep_last_n": 12}))
 	r.withWorker(sumUp)
 	r.chat(20)
-	r.say("go ahead", true)
-	r.idle()
+	r.ask("go ahead")
 	noError(t, r.hub.Drain(t.Context()))
 	if len(results) != 2 || !strings.Contains(results[0], "from 0 to 500") || !strings.Contains(results[1], `"to_seq":11`) {
 		t.Errorf("it is told %q", results)
@@ -152,8 +148,7 @@ func TestTheModelSetsHowOneCompactionIsMade(t *testing.T) {
 		map[string]any{"op": "compact", "compaction": one}))
 	r.withWorker(sumUp)
 	r.chat(20)
-	r.say("go ahead", true)
-	r.idle()
+	r.ask("go ahead")
 	if len(results) != 3 {
 		t.Fatalf("%q", results)
 	}
@@ -177,8 +172,7 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	worker := r.withWorker(sumUp)
 	r.chat(20)
 	before := r.agent.Policy().Hash()
-	r.say("go ahead", true)
-	r.idle()
+	r.ask("go ahead")
 	r.connector.until(t, "what is applied", func() bool {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventApplied && e.Trigger == compactor.OnSelf {
@@ -250,15 +244,12 @@ func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
 		p.KeepLastN = 40
 		return p
 	}
-	r.stop()
-	r.start()
+	r.reopen()
 	r.chat(50)
-	r.say("go ahead", true)
-	r.idle()
+	r.ask("go ahead")
 	r.run("/compact")
 	noError(t, r.hub.Drain(t.Context()))
-	r.say("and now?", true)
-	r.idle()
+	r.ask("and now?")
 	asked := r.model.Requests()
 	n := 0
 	for _, m := range asked[len(asked)-1].Messages {

@@ -23,16 +23,14 @@ func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
 	}
 	call := past("now", "what were we saying?", 0, true)
 	p.said = append(p.said, call)
-	r := newRig(t, echo).on(p)
-	if _, err := r.hub.Deliver(t.Context(), place, p.said[149]); err != nil { // overheard earlier
-		t.Fatal(err)
-	}
+	r := newRig(t, echo).through(p)
+	r.hand(p.said[149]) // overheard earlier
 	r.idle()
 	if len(p.asked) != 0 {
 		t.Fatalf("the past was read before anybody asked: %q", p.asked)
 	}
 	for _, m := range []channel.Inbound{call, past("more", "and?", 0, true)} {
-		must(r.hub.Deliver(t.Context(), place, m))(t)
+		r.hand(m)
 		r.idle()
 	}
 	lines := r.transcript()
@@ -55,7 +53,7 @@ func TestCompletion(t *testing.T) {
 			m.Author, m.Text = "Grace", strings.ReplaceAll(m.Text, "@U1", "@Ada")
 			return m, nil
 		}}
-		r := newRig(t, echo).on(p)
+		r := newRig(t, echo).through(p)
 		noError(t, r.deliver(place, "ask @U1", incomplete))
 		r.say("second", false)
 		close(release)
@@ -65,7 +63,7 @@ func TestCompletion(t *testing.T) {
 		contains(t, "the model saw", last[len(last)-1].Text, "Grace")
 	})
 	t.Run("that fails leaves the message as it came", func(t *testing.T) {
-		r := newRig(t, echo).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		r := newRig(t, echo).through(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			return channel.Inbound{}, errors.New("no such user")
 		}})
 		noError(t, r.deliver(place, "ask @U1", incomplete))
@@ -74,7 +72,7 @@ func TestCompletion(t *testing.T) {
 	})
 	t.Run("a picture is shown to a model that can see, also after a restart", func(t *testing.T) {
 		picture := []byte("\x89PNG\r\n\x1a\n and so on")
-		r := newRig(t, echo).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		r := newRig(t, echo).through(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			m.Attachments[0].Data = picture
 			return m, nil
 		}})
@@ -85,8 +83,7 @@ func TestCompletion(t *testing.T) {
 		noError(t, r.deliver(place, "what is this?", withPicture))
 		r.idle()
 		r.restart()
-		r.say("and now?", true)
-		r.idle()
+		r.ask("and now?")
 		for i, req := range r.model.Requests() {
 			var images []llm.Image
 			for _, m := range req.Messages {
@@ -105,7 +102,7 @@ func TestCompletion(t *testing.T) {
 				}
 			}
 			return llmtest.Say("a cat, I am told"), nil
-		}).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		}).through(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			m.Attachments[0].Data = []byte("\x89PNG\r\n\x1a\n")
 			return m, nil
 		}})
@@ -138,20 +135,17 @@ func lastSeen(r *rig, n int) string {
 func TestEdits(t *testing.T) {
 	t.Run("an edit starts no turn, and the model sees the new text", func(t *testing.T) {
 		r := newRig(t, echo)
-		r.say("the code is 1234", true)
-		r.idle()
+		r.ask("the code is 1234")
 		editAt(r, "m1", "the code is 4711", time.Now())
 		editAt(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
 		editAt(r, "nobody", "was never said", time.Now())
 		equal(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
-		r.say("what is it?", true)
-		r.idle()
+		r.ask("what is it?")
 		if s := lastSeen(r, 1); !strings.Contains(s, "4711") || strings.Contains(s, "1234") {
 			t.Errorf("the model saw\n%s", s)
 		}
 		r.restart()
-		r.say("once more?", true)
-		r.idle()
+		r.ask("once more?")
 		if a, b := lastSeen(r, 1), lastSeen(r, 2); !strings.HasPrefix(strings.SplitN(b, "<now>", 2)[0], strings.SplitN(a, "<now>", 2)[0]) {
 			t.Errorf("a restart renders other bytes:\n%s\n%s", a, b)
 		}
@@ -178,19 +172,15 @@ func TestDeletions(t *testing.T) {
 	t.Run("a deleted message is gone for the model, and stays gone", func(t *testing.T) {
 		r := newRig(t, echo)
 		r.say("the secret is swordfish", false)
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 		noError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
 		r.idle()
-		r.say("what is it?", true)
-		r.idle()
+		r.ask("what is it?")
 		if s := lastSeen(r, 1); strings.Contains(s, "swordfish") {
 			t.Errorf("the model saw\n%s", s)
 		}
 		m := past("m1", "the secret is swordfish", 0, true)
-		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil { // a repeated delivery
-			t.Fatal(err)
-		}
+		r.hand(m) // a repeated delivery
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: what is it?", "assistant: answer 2"})
 	})
@@ -272,6 +262,5 @@ func TestWhatIsDeletedDuringATurnIsShownNoMore(t *testing.T) {
 		return echo(ctx, n, req)
 	}
 	r.say("the secret is swordfish", false)
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 }

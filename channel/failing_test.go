@@ -29,8 +29,7 @@ func TestAProvidersFailureIsReportedInOneSentence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, tt.err })
-			r.say("hello", true)
-			r.idle()
+			r.ask("hello")
 			expect(t, "calls", len(r.model.Requests()), tt.calls)
 			if len(r.connector.sent) != 1 || !r.connector.sent[0].Failure || !strings.Contains(r.connector.sent[0].Text, tt.says) || strings.Contains(r.connector.sent[0].Text, "secret") {
 				t.Errorf("sent %+v", r.connector.sent)
@@ -50,10 +49,8 @@ func TestAPanicInAToolOrModelEndsOnlyTheTurn(t *testing.T) {
 		}
 		return echo(ctx, n, req)
 	})
-	r.say("hello", true)
-	r.idle()
-	r.say("again", true)
-	r.idle()
+	r.ask("hello")
+	r.ask("again")
 	texts := r.connector.texts()
 	if len(texts) != 2 || texts[1] != "answer 2" {
 		t.Errorf("sent %q", texts)
@@ -71,8 +68,7 @@ func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
 		return echo(ctx, n, req)
 	}
 	for i := range 31 {
-		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
 	}
 	if n := len(r.model.Requests()); n != 32 {
 		t.Fatalf("%d requests, want one more than questions", n)
@@ -96,8 +92,7 @@ func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	for range 2 {
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 	}
 	equal(t, "sent", r.connector.texts(), []string{"answer 2", "answer 3"})
 }
@@ -106,8 +101,7 @@ func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
 	})
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	if n := len(r.model.Requests()); n > 3 {
 		t.Errorf("%d requests, at most 3 are right", n)
 	}
@@ -131,8 +125,7 @@ func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 		t.Fatalf("/context in a conversation that cannot be opened gave %v", err)
 	}
 	must(disk.Exec("ALTER TABLE elsewhere RENAME TO compactions"))(t)
-	r.say("are you back?", true)
-	r.idle()
+	r.ask("are you back?")
 	equal(t, "transcript", r.transcript(), []string{"user: hello", "user: are you back?", "assistant: answer 1"})
 }
 
@@ -166,8 +159,7 @@ func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 
 func TestWhatCannotBeWrittenIsNotAccepted(t *testing.T) {
 	r := newRig(t, echo)
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	if err := r.store.Close(); err != nil { // the disk goes away under a running hub
 		t.Fatal(err)
 	}
@@ -217,8 +209,7 @@ func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
 		r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		r.start()
 		r.connector.note(func() { r.connector.fails = 3 })
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 		if warned, tried := log.count("level=WARN"), log.count("send_reply_failed"); warned != 1 || tried != 3 {
 			t.Errorf("%d warnings for %d tries", warned, tried)
@@ -231,8 +222,7 @@ func TestAConversationThatPanicsIsLoadedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
 		log := r.logged()
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 		for _, text := range []string{"and now?", "and then?"} {
 			r.connector.panics.Store(1)
 			r.say(text, true)

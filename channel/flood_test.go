@@ -154,7 +154,7 @@ func TestMegabytes(t *testing.T) {
 			r := newRig(t, echo)
 			r.model.Tokens, r.agent.Recall = 8000, 400
 			m := r.inbound("parrot "+text, true)
-			must(r.hub.Deliver(t.Context(), place, m))(t)
+			r.hand(m)
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			noError(t, r.hub.Idle(ctx, place))

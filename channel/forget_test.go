@@ -14,28 +14,13 @@ import (
 	"cairn/memory"
 )
 
-// runAs runs a command as a person who manages nothing, and waits for its end.
-func (r *rig) runAs(id, name, where, line string) string {
-	r.t.Helper()
-	answer, handled, err := r.hub.Run(r.t.Context(), where, channel.Person{ID: id, Name: name}, line)
-	if err != nil || !handled {
-		r.t.Fatalf("%s: handled %v, %v", line, handled, err)
-	}
-	if answer.Then != nil {
-		return answer.Then(r.t.Context())
-	}
-	return answer.String()
-}
-
 // sayAs delivers an unaddressed message of a person.
 func (r *rig) sayAs(id, name, where, text string) {
 	r.t.Helper()
 	m := r.inbound(text, false)
 	m.AuthorID, m.Author = id, name
 	must(r.hub.Deliver(r.t.Context(), where, m))(r.t)
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
-	defer cancel()
-	noError(r.t, r.hub.Idle(ctx, where))
+	r.settled(where)
 }
 
 func TestForgetMe(t *testing.T) {
@@ -47,49 +32,48 @@ func TestForgetMe(t *testing.T) {
 		r.sayAs("u2", "Ada", place, fmt.Sprintf("I like tea, number %d", i)) // same name, different person
 	}
 	r.sayAs("u1", "Ada", other, "parrots here too")
-	if got := r.runAs("u1", "Ada", place, "/remember my parrot is called Coco"); !strings.Contains(got, "as memory 1") {
+	if got := r.finished(r.as(ada, place, "/remember my parrot is called Coco")); !strings.Contains(got, "as memory 1") {
 		t.Fatal(got)
 	}
 	t.Run("it tells what would go, and deletes nothing", func(t *testing.T) {
-		got := r.runAs("u1", "Ada", place, "/forget me")
+		got := r.finished(r.as(ada, place, "/forget me"))
 		if !strings.Contains(got, "60 messages and 1 memory of yours in this conversation") || !strings.Contains(got, "/forget me yes") {
 			t.Errorf("it says %q", got)
 		}
-		if got := r.runAs("u1", "Ada", place, "/forget ME everywhere"); !strings.Contains(got, "61 messages and 1 memory") || !strings.Contains(got, "/forget me everywhere yes") {
+		if got := r.finished(r.as(ada, place, "/forget ME everywhere")); !strings.Contains(got, "61 messages and 1 memory") || !strings.Contains(got, "/forget me everywhere yes") {
 			t.Errorf("it says %q", got)
 		}
-		expect(t, "to one of that name it says", r.runAs("u9", "Ada", place, "/forget me"), "I keep nothing of yours in this conversation.")
-		contains(t, "it says", r.runAs("u1", "Ada", place, "/forget me not"), `"not"`)
+		expect(t, "to one of that name it says", r.finished(r.as(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
+		contains(t, "it says", r.finished(r.as(ada, place, "/forget me not")), `"not"`)
 		expect(t, "messages are left", len(r.transcript()), 120)
 	})
 	t.Run("one of that name may not forget what is another's", func(t *testing.T) {
-		if got := r.runAs("u2", "Ada", place, "/forget 1"); strings.Contains(got, "is forgotten") {
+		if got := r.finished(r.as(channel.Person{ID: "u2", Name: "Ada"}, place, "/forget 1")); strings.Contains(got, "is forgotten") {
 			t.Errorf("it says %q", got)
 		}
 	})
 	t.Run("with a yes all of it goes here, from what the model is shown too", func(t *testing.T) {
-		got := r.runAs("u1", "Ada", place, "/forget me yes")
+		got := r.finished(r.as(ada, place, "/forget me yes"))
 		if !strings.HasPrefix(got, "Deleted: 60 messages and 1 memory of yours in this conversation.") {
 			t.Errorf("it says %q", got)
 		}
 		r.sayAs("u1", "Ada", place, "good morning")
-		r.say("what do I like?", true)
-		r.idle()
+		r.ask("what do I like?")
 		if asked := r.asked(); strings.Contains(asked, "parrot") || !strings.Contains(asked, "tea, number 59") || !strings.Contains(asked, "good morning") {
 			t.Errorf("the model is shown\n%s", asked)
 		}
 		if all := strings.Join(r.transcript(), "\n"); strings.Contains(all, "parrot") || !strings.Contains(all, "tea, number 0") {
 			t.Errorf("the transcript is\n%s", all)
 		}
-		if got := r.runAs("u2", "Bo", place, "/memories"); strings.Contains(got, "Coco") {
+		if got := r.finished(r.as(bo, place, "/memories")); strings.Contains(got, "Coco") {
 			t.Errorf("memories are %q", got)
 		}
 	})
 	t.Run("and everywhere it goes everywhere", func(t *testing.T) {
-		if got := r.runAs("u1", "Ada", place, "/forget me everywhere yes"); !strings.HasPrefix(got, "Deleted: 3 messages and 0 memories of yours in all conversations") {
+		if got := r.finished(r.as(ada, place, "/forget me everywhere yes")); !strings.HasPrefix(got, "Deleted: 3 messages and 0 memories of yours in all conversations") {
 			t.Errorf("it says %q", got)
 		}
-		if got := r.runAs("u1", "Ada", place, "/forget me everywhere yes"); got != "I keep nothing of yours in all conversations that I have with you." {
+		if got := r.finished(r.as(ada, place, "/forget me everywhere yes")); got != "I keep nothing of yours in all conversations that I have with you." {
 			t.Errorf("again it says %q", got)
 		}
 		c := must(r.store.Conversation(t.Context(), other))(t)
@@ -140,7 +124,7 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 		started := time.Now()
 		m := r.inbound(fmt.Sprintf("question %d", i), true)
 		m.AuthorID, m.Author = "u2", "Bo"
-		must(r.hub.Deliver(t.Context(), place, m))(t)
+		r.hand(m)
 		slowest = max(slowest, time.Since(started))
 	}
 	r.idle()
@@ -168,31 +152,30 @@ func TestOptOut(t *testing.T) {
 		return llmtest.Use(llmtest.Call("1", "memory_save", map[string]any{"content": fmt.Sprintf("she likes parrots, %d", n), "kind": "preference"})), nil
 	}
 	r := newRig(t, saves)
-	r.runAs("u1", "Ada", place, "/remember I like tea")
-	got := r.runAs("u1", "Ada", place, "/optout")
+	r.finished(r.as(ada, place, "/remember I like tea"))
+	got := r.finished(r.as(ada, place, "/optout"))
 	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "its summaries still contain what you said", "/optout off"} {
 		contains(t, "it says", got, want)
 	}
-	r.say("remember that I like parrots", true)
-	r.idle()
+	r.ask("remember that I like parrots")
 	contains(t, "the model was told", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
-	if got := r.runAs("u1", "Ada", "test:server/elsewhere", "/remember I like parrots"); got != "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back." {
+	if got := r.finished(r.as(ada, "test:server/elsewhere", "/remember I like parrots")); got != "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back." {
 		t.Errorf("/remember says %q", got)
 	}
-	if got := r.runAs("u2", "Bo", place, "/remember Ada likes parrots"); got != "Ada has opted out of my memories, so I keep nothing of them in mind." {
+	if got := r.finished(r.as(bo, place, "/remember Ada likes parrots")); got != "Ada has opted out of my memories, so I keep nothing of them in mind." {
 		t.Errorf("/remember of somebody else says %q", got)
 	}
-	if got := r.runAs("u2", "Bo", place, "/memories"); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
+	if got := r.finished(r.as(bo, place, "/memories")); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
 		t.Errorf("memories are %q", got)
 	}
-	if got := r.runAs("u1", "Ada", place, "/optout"); !strings.HasPrefix(got, "You have opted out already") {
+	if got := r.finished(r.as(ada, place, "/optout")); !strings.HasPrefix(got, "You have opted out already") {
 		t.Errorf("a second time it says %q", got)
 	}
-	if got := r.runAs("u1", "Ada", place, "/optout off"); !strings.HasPrefix(got, "What you say may become a memory again") {
+	if got := r.finished(r.as(ada, place, "/optout off")); !strings.HasPrefix(got, "What you say may become a memory again") {
 		t.Errorf("off says %q", got)
 	}
-	contains(t, "/remember says", r.runAs("u1", "Ada", place, "/remember I like parrots"), "as memory")
-	expect(t, "off again says", r.runAs("u1", "Ada", place, "/optout off"), "You had not opted out.")
+	contains(t, "/remember says", r.finished(r.as(ada, place, "/remember I like parrots")), "as memory")
+	expect(t, "off again says", r.finished(r.as(ada, place, "/optout off")), "You had not opted out.")
 }
 
 // If the running turn has found a message that is then deleted, the search result is stored, and
@@ -216,16 +199,14 @@ func TestWhatTheRunningTurnFoundIsForgotten(t *testing.T) {
 	})
 	r.say("my parrot is called Coco", false)
 	r.idle()
-	r.say("what is its name?", true)
-	r.idle()
+	r.ask("what is its name?")
 	if sent := strings.Join(r.connector.texts(), "|"); sent != "it has a name" {
 		t.Fatalf("it said %q", sent)
 	}
 	if all := strings.Join(r.transcript(), "\n"); strings.Contains(all, "Coco") {
 		t.Errorf("the transcript is\n%s", all)
 	}
-	r.say("and now?", true)
-	r.idle()
+	r.ask("and now?")
 	if asked := r.asked(); strings.Contains(asked, "Coco") || !strings.Contains(asked, "has been deleted") {
 		t.Errorf("the model is shown\n%s", asked)
 	}
@@ -249,14 +230,13 @@ func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
 	must(save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)))(t)
 	ask := r.inbound("what is it called?", true)
 	ask.Audience = channel.ServerWide
-	must(r.hub.Deliver(t.Context(), place, ask))(t)
+	r.hand(ask)
 	r.idle()
 	if !strings.Contains(r.asked(), "Wumpus") {
 		t.Fatalf("the model found nothing:\n%s", r.asked())
 	}
 	noError(t, r.hub.Delete(t.Context(), source, said.ID))
-	r.say("and now?", true)
-	r.idle()
+	r.ask("and now?")
 	if strings.Contains(r.asked(), "Wumpus") {
 		t.Errorf("the model is shown\n%s", r.asked())
 	}

@@ -59,6 +59,8 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (chan
 	return channel.Page{Said: found[:limit], Last: found[limit-1].ID, More: true}, nil
 }
 
+func (p *platform) on(inner *connector) { p.connector = inner }
+
 func (p *platform) Complete(_ context.Context, _ string, m channel.Inbound) (channel.Inbound, error) {
 	if p.complete == nil {
 		return m, nil
@@ -66,26 +68,11 @@ func (p *platform) Complete(_ context.Context, _ string, m channel.Inbound) (cha
 	return p.complete(m)
 }
 
-// on gives the rig a connector that can look things up.
-func (r *rig) on(p *platform) *rig {
-	r.t.Helper()
-	r.stop()
-	p.connector = r.connector
-	r.opts.Connectors = []channel.Connector{p}
-	r.start()
-	return r
-}
-
 func past(id, text string, age time.Duration, addressed bool) channel.Inbound {
 	return channel.Inbound{ID: id, AuthorID: "u1", Author: "Ada", Text: text, Time: time.Now().Add(-age), Addressed: addressed}
 }
 
 func texts(lines []string) string { return strings.Join(lines, " | ") }
-
-func deliverTo(r *rig, m channel.Inbound) {
-	r.t.Helper()
-	must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
-}
 
 func comeBack(r *rig) {
 	r.t.Helper()
@@ -103,13 +90,12 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	}
 	t.Run("in the platform's order, each once", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
-		r := newRig(t, echo).on(p)
-		deliverTo(r, first)
+		r := newRig(t, echo).through(p)
+		r.hand(first)
 		r.idle()
-		r.stop()
-		r.start()
+		r.reopen()
 		comeBack(r)
-		deliverTo(r, live) // before anyone reports that there is something to catch up on
+		r.hand(live) // before anyone reports that there is something to catch up on
 		r.idle()
 		noError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
@@ -120,8 +106,8 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	})
 	t.Run("after a crash in between it goes on", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
-		r := newRig(t, echo).on(p)
-		deliverTo(r, first)
+		r := newRig(t, echo).through(p)
+		r.hand(first)
 		r.idle()
 		comeBack(r)
 		r.stop() // nothing was read
@@ -129,7 +115,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		if gaps, err := r.hub.Away(t.Context(), "test", nil); err != nil || gaps[0].After != "1" {
 			t.Fatalf("%+v, %v", gaps, err)
 		}
-		deliverTo(r, live)
+		r.hand(live)
 		r.idle()
 		if got := texts(r.transcript()); !strings.HasPrefix(got, "user: one | user: two | user: three | user: four | user: five | user: nine") {
 			t.Errorf("the transcript is %s", got)
@@ -137,8 +123,8 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	})
 	t.Run("what is too old is context", func(t *testing.T) {
 		old := []channel.Inbound{first, past("2", "two", 3*time.Hour, true), past("3", "three", 2*time.Hour, false)}
-		r := newRig(t, echo).on(&platform{said: old})
-		deliverTo(r, first)
+		r := newRig(t, echo).through(&platform{said: old})
+		r.hand(first)
 		r.idle()
 		comeBack(r)
 		noError(t, r.hub.CatchUp(t.Context(), place, ""))
@@ -156,18 +142,17 @@ func TestGapsThatCannotBeRead(t *testing.T) {
 	}
 	t.Run("a gap that cannot be read now holds nobody up, and stays", func(t *testing.T) {
 		p := &platform{said: missed, broken: errors.New("the platform is down")}
-		r := newRig(t, echo).on(p)
-		deliverTo(r, first)
+		r := newRig(t, echo).through(p)
+		r.hand(first)
 		r.idle()
 		comeBack(r)
-		deliverTo(r, live)
+		r.hand(live)
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: one", "user: nine", "assistant: answer 1"})
 		p.mu.Lock()
 		p.broken = nil
 		p.mu.Unlock()
-		r.stop()
-		r.start()
+		r.reopen()
 		noError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
 		if n := len(r.transcript()); n != 8 {
@@ -176,14 +161,14 @@ func TestGapsThatCannotBeRead(t *testing.T) {
 	})
 	t.Run("one that can never be read is closed", func(t *testing.T) {
 		p := &platform{broken: fmt.Errorf("history: %w", channel.ErrGone)}
-		r := newRig(t, echo).on(p)
-		deliverTo(r, first)
+		r := newRig(t, echo).through(p)
+		r.hand(first)
 		r.idle()
 		comeBack(r)
-		deliverTo(r, live)
+		r.hand(live)
 		r.idle()
 		n := len(p.asked)
-		deliverTo(r, past("10", "ten", 0, false))
+		r.hand(past("10", "ten", 0, false))
 		r.idle()
 		if len(p.asked) != n {
 			t.Errorf("asked again: %q", p.asked)
@@ -191,19 +176,19 @@ func TestGapsThatCannotBeRead(t *testing.T) {
 	})
 	t.Run("where nothing was missed nothing is read", func(t *testing.T) {
 		p := &platform{said: missed}
-		r := newRig(t, echo).on(p)
-		deliverTo(r, first)
+		r := newRig(t, echo).through(p)
+		r.hand(first)
 		r.idle()
 		comeBack(r)
 		noError(t, r.hub.NothingMissed(t.Context(), place))
-		deliverTo(r, past("6", "six", 0, false))
+		r.hand(past("6", "six", 0, false))
 		r.idle()
 		if len(p.asked) != 0 {
 			t.Errorf("asked %q", p.asked)
 		}
 	})
 	t.Run("a conversation nothing is known of begins where the connector says", func(t *testing.T) {
-		r := newRig(t, echo).on(&platform{said: missed})
+		r := newRig(t, echo).through(&platform{said: missed})
 		noError(t, r.hub.CatchUp(t.Context(), place, "3"))
 		r.idle()
 		contains(t, "the transcript", texts(r.transcript()), "user: four | user: five | user: nine | assistant")
@@ -211,7 +196,7 @@ func TestGapsThatCannotBeRead(t *testing.T) {
 }
 
 func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
-	r := newRig(t, echo).on(&platform{said: []channel.Inbound{past("1", "one", time.Minute, false), past("2", "two", time.Minute, false)}})
+	r := newRig(t, echo).through(&platform{said: []channel.Inbound{past("1", "one", time.Minute, false), past("2", "two", time.Minute, false)}})
 	var places []string
 	for i := range 100 {
 		places = append(places, fmt.Sprintf("test:server/quiet%d", i))
@@ -219,8 +204,7 @@ func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.stop()
-	r.start()
+	r.reopen()
 	must(r.hub.Away(t.Context(), "test", nil))(t)
 	for _, name := range places {
 		noError(t, r.hub.CatchUp(t.Context(), name, "1"))
@@ -253,8 +237,7 @@ func TestMessagesDeliveredTogether(t *testing.T) {
 // the rewrite takes as long as the test wants.
 func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	r := newRig(t, echo)
-	r.say("before", true)
-	r.idle()
+	r.ask("before")
 	other := must(sql.Open("sqlite3", memory.File(r.dir)))(t)
 	defer other.Close()
 	blocker := must(other.Conn(t.Context()))(t)
@@ -283,8 +266,7 @@ func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.connector.until(t, "all are answered", func() bool { return len(r.connector.sent) == 3 })
-	r.say("afterwards", true)
-	r.idle()
+	r.ask("afterwards")
 	if texts := r.connector.texts(); len(texts) != 4 || !slices.ContainsFunc(r.transcript(), func(line string) bool { return line != "" }) {
 		t.Errorf("sent were %q", texts)
 	}

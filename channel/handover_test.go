@@ -37,12 +37,9 @@ func TestHandingOver(t *testing.T) {
 		}
 		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: "It will fall.", Native: []byte(`{"thought":1}`)}, FinishReason: llm.FinishStop}, nil
 	})
-	r.say("we build the bridge of wood", true)
-	r.idle()
-	r.say("@critic, what do you think of it?", true)
-	r.idle()
-	r.say("and you?", true)
-	r.idle()
+	r.ask("we build the bridge of wood")
+	r.ask("@critic, what do you think of it?")
+	r.ask("and you?")
 
 	equal(t, "sent", r.connector.texts(), []string{"answer 1", "critic: It will fall.", "answer 2"})
 	equal(t, "the transcript", r.transcript(), []string{
@@ -91,8 +88,7 @@ func TestWhoIsAsked(t *testing.T) {
 	r := newRig(t, echo)
 	critic := r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })
 	for _, text := range []string{"@nobody what do you think?", "@cairn what do you think?", "ask @critic", "@", "@ critic", "critic what do you think?", "@criticism is fine"} {
-		r.say(text, true)
-		r.idle()
+		r.ask(text)
 	}
 	r.say("@critic but nobody asked the bot", false)
 	r.idle()
@@ -102,8 +98,7 @@ func TestWhoIsAsked(t *testing.T) {
 	for i, text := range r.connector.texts() {
 		expect(t, "people got", text, fmt.Sprintf("answer %d", i+1))
 	}
-	r.say("@critic", true)
-	r.idle()
+	r.ask("@critic")
 	if len(critic.Requests()) != 1 || len(r.model.Requests()) != 7 {
 		t.Error("the critic was not asked for its view")
 	}
@@ -123,8 +118,7 @@ func TestHandingOverALongConversation(t *testing.T) {
 	}
 	r.idle()
 	before := r.run("/context")
-	r.say("@critic is plan-3 good?", true)
-	r.idle()
+	r.ask("@critic is plan-3 good?")
 	requests := critic.Requests()
 	if len(requests) != 2 {
 		t.Fatalf("the critic was asked %d times", len(requests))
@@ -165,8 +159,7 @@ func TestHandingOverFails(t *testing.T) {
 		{nil, "Something went wrong"},
 	} {
 		fail = test.err
-		r.say("@critic what do you think?", true)
-		r.idle()
+		r.ask("@critic what do you think?")
 		texts := r.connector.texts()
 		if last := texts[len(texts)-1]; !strings.Contains(last, test.want) {
 			t.Errorf("%v: people are told %q", test.err, last)
@@ -177,8 +170,7 @@ func TestHandingOverFails(t *testing.T) {
 			t.Errorf("a failure is stored as %q", line)
 		}
 	}
-	r.say("and you?", true)
-	r.idle()
+	r.ask("and you?")
 	if texts := r.connector.texts(); texts[len(texts)-1] != "answer 1" {
 		t.Errorf("afterwards people are told %v", texts)
 	}
@@ -202,8 +194,7 @@ func TestAnotherAgentAnswersUnderTheLayersOfTheConversation(t *testing.T) {
 	r := newRig(t, echo)
 	critic := r.withCritic(echo)
 	ask := func() (tools int) {
-		r.say("@critic what do you think?", true)
-		r.idle()
+		r.ask("@critic what do you think?")
 		requests := critic.Requests()
 		return len(requests[len(requests)-1].Tools)
 	}
@@ -233,8 +224,7 @@ func TestThatAnotherAgentTakesNoToolsIsLearntOnceAndKept(t *testing.T) {
 	r.opts.Agents = func(id string) (channel.Agent, bool) { return critic, id == "critic" }
 	r.start()
 	for range 3 {
-		r.say("@critic what do you think?", true)
-		r.idle()
+		r.ask("@critic what do you think?")
 	}
 	equal(t, "sent", r.connector.texts(), []string{"critic: No.", "critic: No.", "critic: No."})
 	expect(t, "requests for three answers", len(model.Requests()), 4)

@@ -79,8 +79,7 @@ func (r *rig) summarizing(language string) *llmtest.Model {
 func (r *rig) converse(language string) {
 	r.t.Helper()
 	for _, text := range talks[language].said {
-		r.say(text, true)
-		r.idle()
+		r.ask(text)
 	}
 }
 
@@ -92,8 +91,7 @@ func (r *rig) compacted() llm.Request {
 		r.t.Fatalf("/compact says %s", answer)
 	}
 	contains(r.t, "/compact says", answer.Then(r.t.Context()), "Summed up")
-	r.say("👍", true)
-	r.idle()
+	r.ask("👍")
 	all := r.model.Requests()
 	return all[len(all)-1]
 }
@@ -168,19 +166,16 @@ func TestTheLanguageIsTold(t *testing.T) {
 	t.Run("by the first messages that tell it, and it stays", func(t *testing.T) {
 		r := auto(t)
 		for _, text := range []string{"ok", "Hallo, kannst du mir bei der Steuer helfen?", "Could you please tell me what the weather is like?", "¿Y qué es esto?"} {
-			r.say(text, true)
-			r.idle()
+			r.ask(text)
 		}
 		r.restart()
-		r.say("And what do you say to this?", true)
-		r.idle()
+		r.ask("And what do you say to this?")
 		equal(t, "the languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
 	})
 	t.Run("by what summaries cover, as soon as they do", func(t *testing.T) {
 		r := auto(t)
 		r.summarizing("fr")
-		r.say("Hi, can you help us with the launch of the app?", true)
-		r.idle()
+		r.ask("Hi, can you help us with the launch of the app?")
 		r.converse("fr")
 		equal(t, "before", r.languages(), []string{"en", "en", "en", "en", "en"})
 		next := r.compacted()
@@ -189,8 +184,7 @@ func TestTheLanguageIsTold(t *testing.T) {
 		}
 		equal(t, "behind the summary", r.languages()[5:], []string{"fr"})
 		r.restart()
-		r.say("So what do you think about this now?", true)
-		r.idle()
+		r.ask("So what do you think about this now?")
 		equal(t, "after a restart", r.languages()[6:], []string{"fr"})
 	})
 	t.Run("by the message that a thread hangs on", func(t *testing.T) {
@@ -205,8 +199,7 @@ func TestTheLanguageIsTold(t *testing.T) {
 	t.Run("of a language without prompts: English", func(t *testing.T) {
 		r := auto(t)
 		for range 2 {
-			r.say("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.", true)
-			r.idle()
+			r.ask("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.")
 		}
 		equal(t, "the languages", r.languages(), []string{"en", "en"})
 	})
@@ -215,12 +208,10 @@ func TestTheLanguageIsTold(t *testing.T) {
 func TestALanguageThatIsSetAppliesFromTheNextTurnOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, echo)
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	r.agent.Language = "ja"
 	r.hub.Renew(channel.Rules{})
-	r.say("hello again", true)
-	r.idle()
+	r.ask("hello again")
 	equal(t, "the languages", r.languages(), []string{"en", "ja"})
 }
 
@@ -238,8 +229,7 @@ func TestOtherAgentsAndToolsHaveTheLanguageOfTheConversation(t *testing.T) {
 	r.agent.Language = "pt"
 	critic := &llmtest.Model{Label: "critical", Func: echo}
 	r.withTasks(map[string]channel.Agent{"critic": {Model: critic}})
-	r.say("@critic, what do you think of it?", true)
-	r.idle()
+	r.ask("@critic, what do you think of it?")
 	r.say("go", true)
 	r.ended(1)
 	r.idle()
@@ -265,8 +255,7 @@ func TestTheBotsOwnWordsAreInTheLanguage(t *testing.T) {
 	})
 	r.agent.Language = "de"
 	r.restart()
-	r.say("Wann treffen wir uns?", true)
-	r.idle()
+	r.ask("Wann treffen wir uns?")
 	r.connector.until(t, "the failure", func() bool { return len(r.connector.sent) > 0 })
 	contains(t, "a failure", r.connector.sent[0].Text, "Der Server des Modells lehnt meinen Schlüssel ab")
 	help := r.run("/help")

@@ -40,12 +40,10 @@ func counted(text string, prompt int) llm.Response {
 func TestTheGaugeShowsWhatTheProviderCounted(t *testing.T) {
 	prompt := 0 // the provider's count; 0: it does not count
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return counted("ok", prompt), nil })
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	estimated := r.used()
 	prompt = estimated * 11 / 10
-	r.say("hello again", true)
-	r.idle()
+	r.ask("hello again")
 	// The reserve of 500 and the answer, without the context block of the question.
 	if used, want := r.used(), prompt+500; used < want-60 || used > want+20 {
 		t.Errorf("%d tokens used, the prompt was counted at %d", used, prompt)
@@ -60,8 +58,7 @@ func TestACountOfARequestWithoutToolsIsNotThatOfTheNext(t *testing.T) {
 		resp := llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "recall", map[string]string{"query": "tea"}))
 		return resp, nil
 	})
-	r.say("look for tea", true)
-	r.idle()
+	r.ask("look for tea")
 	if used := r.used(); used > 20_000 {
 		t.Errorf("%d tokens used", used)
 	}
@@ -79,8 +76,7 @@ func TestARefusalOfToolsThatAWorkerHasLearntMeanwhileFailsNoTurn(t *testing.T) {
 		return echo(ctx, n, req)
 	}
 	r.agent.Model = counting{r.model, page}
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	equal(t, "sent", r.connector.texts(), []string{"answer 2"})
 }
 
@@ -111,8 +107,7 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 	}
 	open()
 	for range 40 {
-		r.say("hello "+strings.Repeat("word ", 30), true)
-		r.idle()
+		r.ask("hello " + strings.Repeat("word ", 30))
 	}
 	if writes == 0 || writes > 15 {
 		t.Errorf("%d writes in 40 turns", writes)
@@ -124,11 +119,9 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 		}
 	}
 	before := r.used()
-	r.stop()
-	r.start()
+	r.reopen()
 	open()
-	r.say("hello once more", true)
-	r.idle()
+	r.ask("hello once more")
 	for _, req := range r.model.Requests() {
 		if len(req.Tools) > 0 {
 			refused--
@@ -161,11 +154,9 @@ func TestAnOverflowThatTellsBothNumbersTeachesBoth(t *testing.T) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long", Limit: window, Prompt: real - req.MaxTokens}
 	}
 	r.agent.Model = counting{r.model, &page}
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := range 60 {
-		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
 	}
 	for _, sent := range r.connector.sent {
 		if sent.Failure {
@@ -192,8 +183,7 @@ func TestAWindowThatIsFullInSilenceMakesRoom(t *testing.T) {
 		return counted(fmt.Sprint("answer ", n), 0), nil
 	}
 	for i := range 11 {
-		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)))
 	}
 	reqs := r.model.Requests()
 	if len(reqs) != 12 || len(reqs[11].Messages) >= len(reqs[10].Messages) {

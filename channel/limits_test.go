@@ -103,17 +103,14 @@ func TestPause(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	r.agent.Worker = r.model
-	r.stop()
-	r.start()
+	r.reopen()
 	r.run("/pause")
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	if n := len(r.model.Requests()); n != 0 || len(r.connector.texts()) != 0 {
 		t.Fatalf("%d calls of the model while paused", n)
 	}
 	r.restart()
-	r.say("still?", true)
-	r.idle()
+	r.ask("still?")
 	if n := len(r.model.Requests()); n != 0 {
 		t.Fatalf("%d calls of the model after a restart", n)
 	}
@@ -122,8 +119,7 @@ func TestPause(t *testing.T) {
 	equal(t, "sent elsewhere", r.connector.texts(), []string{"answer 1"})
 
 	r.run("/resume")
-	r.say("now?", true)
-	r.idle()
+	r.ask("now?")
 	equal(t, "sent after /resume", r.connector.texts(), []string{"answer 1", "answer 2"})
 
 	slow = true
@@ -132,13 +128,11 @@ func TestPause(t *testing.T) {
 	contains(t, "the result", r.run("/pause everywhere"), "everywhere")
 	r.idle()
 	slow = false
-	r.say("and?", true)
-	r.idle()
+	r.ask("and?")
 	equal(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})
 	contains(t, "the result", r.run("/resume"), "still paused everywhere")
 	r.run("/resume everywhere")
-	r.say("and now?", true)
-	r.idle()
+	r.ask("and now?")
 	expect(t, "answers", len(r.connector.texts()), 3)
 }
 

@@ -19,10 +19,8 @@ func TestTheLimitIsSilentWhilePaused(t *testing.T) {
 	r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 1})
 	r.run("/pause")
 	r.say("one", true)
-	r.say("two", true)
-	r.idle()
-	r.say("three", true)
-	r.idle()
+	r.ask("two")
+	r.ask("three")
 	expect(t, "answers while paused", len(r.connector.texts()), 0)
 }
 
@@ -30,8 +28,7 @@ func TestTheNoticeOfALimitIsNotATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 1})
 		for range 7 { // one every fifty seconds: every other one is within the limit
-			r.say("hello", true)
-			r.idle()
+			r.ask("hello")
 			time.Sleep(50 * time.Second)
 		}
 		answers := 0
@@ -55,8 +52,7 @@ func TestWhoIsAddressedIsToldOfTheLimit(t *testing.T) {
 	r.idle()
 	r.say("more talk", false) // over the limit, and not addressed to the bot
 	r.idle()
-	r.say("bot, help me", true)
-	r.idle()
+	r.ask("bot, help me")
 	expect(t, "an addressed message got neither answer nor notice", len(r.connector.texts()), 2)
 }
 
@@ -76,8 +72,7 @@ func TestNobodyOwnsEverythingByADirectMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	if len(r.connector.texts()) == 0 {
 		t.Errorf("a stranger silenced the bot everywhere: %s", answer)
 	}
@@ -99,8 +94,7 @@ func TestABotsRepeatedMessageCountsOnce(t *testing.T) {
 func TestNothingOfNoReplyIsShown(t *testing.T) {
 	r := newRig(t, nil).with(responds(channel.RespondAll))
 	r.agent.Model = letters{r.model}
-	r.stop()
-	r.start()
+	r.reopen()
 	r.say("talk", false)
 	r.idle()
 	if len(r.connector.shown) != 0 {

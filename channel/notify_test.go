@@ -88,13 +88,12 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 					applied++
 				}
 			}
-			r.stop()
-			r.start()
+			r.reopen()
 			last := ""
 			for i := range 20 {
 				m := r.inbound(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20)), false)
 				last = m.ID
-				must(r.hub.Deliver(t.Context(), place, m))(t)
+				r.hand(m)
 			}
 			r.idle()
 			if test.tokens == 0 {
@@ -141,8 +140,7 @@ func TestAHookForbidsACompaction(t *testing.T) {
 	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
 		return "", fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
 	}
-	r.stop()
-	r.start()
+	r.reopen()
 	for range 20 {
 		r.say("hello", false)
 	}
@@ -163,12 +161,9 @@ func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
 	})
 	r.model.Tokens = 4000
 	long := strings.Repeat("The tide at the old harbour wall rises twice a day. ", 27_200/52)
-	r.say("hello", true)
-	r.idle()
-	r.say(long, true)
-	r.idle()
-	r.say("and now?", true)
-	r.idle()
+	r.ask("hello")
+	r.ask(long)
+	r.ask("and now?")
 
 	sent := r.connector.sent
 	if len(sent) != 4 {
@@ -190,8 +185,7 @@ func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
 	contains(t, "/context says", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
 
 	r.restart()
-	r.say("and after a restart?", true)
-	r.idle()
+	r.ask("and after a restart?")
 	expect(t, "notices", strings.Count(strings.Join(r.connector.texts(), "\n"), "sees the first"), 1)
 }
 
@@ -202,11 +196,9 @@ func TestContextSaysHowThingsStand(t *testing.T) {
 		<-release
 		return summing(ctx, n, req)
 	}}
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := range 10 {
-		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
 	}
 	r.says("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in all, 20 of them as they were said",
 		"running   nothing", "stack     empty")

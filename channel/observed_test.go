@@ -61,12 +61,10 @@ func TestEachTurnIsObservedAndEachFailureLogged(t *testing.T) {
 	r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	r.start()
 	for _, failure = range []error{nil, &llm.Error{Kind: llm.KindAuth}, &llm.Error{Kind: llm.KindAuth}, llm.ErrTooManyCalls, errors.New("boom")} {
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 	}
 	r.run("/pause")
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	equal(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
 	if warned, all := log.lines(slog.LevelWarn, "turn_failed"), log.lines(slog.LevelInfo, "turn_failed")+log.lines(slog.LevelWarn, "turn_failed"); warned != 2 || all != 4 {
 		t.Errorf("%d warnings and %d lines in all of\n%s", warned, all, log.text.String())
@@ -89,8 +87,7 @@ func TestWhatIsAppliedInATurnIsAnEventOfIt(t *testing.T) {
 	r.start()
 	for i := range 31 {
 		overflow = i == 30
-		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
 	}
 	at := slices.IndexFunc(w.lines, func(line string) bool { // the prepared summary, or the one that makes room now
 		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")

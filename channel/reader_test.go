@@ -27,25 +27,13 @@ func (p *reader) History(ctx context.Context, _ string, look channel.Look) (page
 	return page, err
 }
 
+func (p *reader) on(inner *connector) { p.connector = inner }
+
 func (p *reader) Complete(ctx context.Context, _ string, m channel.Inbound) (channel.Inbound, error) {
 	if p.complete == nil {
 		return m, nil
 	}
 	return p.complete(ctx, m)
-}
-
-func (r *rig) reads(p *reader) *rig {
-	r.t.Helper()
-	r.stop()
-	p.connector = r.connector
-	r.opts.Connectors = []channel.Connector{p}
-	r.start()
-	return r
-}
-
-func (r *rig) hand(m channel.Inbound) {
-	r.t.Helper()
-	must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
 }
 
 func (r *rig) away() {
@@ -62,7 +50,7 @@ func (r *rig) settles(within time.Duration) bool {
 func TestHistoryThatDoesNotGoOn(t *testing.T) {
 	var asked atomic.Int64
 	p := &reader{}
-	r := newRig(t, echo).reads(p)
+	r := newRig(t, echo).through(p)
 	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 		if before == "" {
 			asked.Add(1)
@@ -80,7 +68,7 @@ func TestHistoryThatDoesNotGoOn(t *testing.T) {
 
 func TestHistoryWithAMessageThatCannotBeStored(t *testing.T) {
 	p := &reader{}
-	r := newRig(t, echo).reads(p)
+	r := newRig(t, echo).through(p)
 	p.history = func(context.Context, string, string) ([]channel.Inbound, string, bool, error) {
 		return []channel.Inbound{past("", "no id", time.Minute, false)}, "", false, nil
 	}
@@ -93,7 +81,7 @@ func TestHistoryWithAMessageThatCannotBeStored(t *testing.T) {
 
 func TestASecondAbsenceWhileTheFirstIsRead(t *testing.T) {
 	p := &reader{}
-	r := newRig(t, echo).reads(p)
+	r := newRig(t, echo).through(p)
 	calls := 0
 	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 		if before != "" {
@@ -120,7 +108,7 @@ func TestAGapThatCannotBeReadIsOneWarning(t *testing.T) {
 		p := &reader{history: func(context.Context, string, string) ([]channel.Inbound, string, bool, error) {
 			return nil, "", false, errors.New("503")
 		}}
-		r := newRig(t, echo).reads(p)
+		r := newRig(t, echo).through(p)
 		var log strings.Builder
 		r.hub.Close()
 		r.hub = channel.New(channel.Options{
@@ -140,7 +128,7 @@ func TestAGapThatCannotBeReadIsOneWarning(t *testing.T) {
 
 func TestAMessageReadBackAndThenDelivered(t *testing.T) {
 	p := &reader{}
-	r := newRig(t, echo).reads(p)
+	r := newRig(t, echo).through(p)
 	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 		return []channel.Inbound{past("1", "bot, what is up?", time.Second, true)}, "", false, nil
 	}
@@ -156,7 +144,7 @@ func TestEditsWhileHistoryIsRead(t *testing.T) {
 	for _, which := range []string{"gap", "earlier"} {
 		t.Run(which, func(t *testing.T) {
 			p := &reader{}
-			r := newRig(t, echo).reads(p)
+			r := newRig(t, echo).through(p)
 			p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 				if (which == "gap") != (after != "") {
 					return nil, "", false, nil
@@ -189,7 +177,7 @@ func TestEditsWhileHistoryIsRead(t *testing.T) {
 
 func TestAHistorianThatPanics(t *testing.T) {
 	p := &reader{history: func(context.Context, string, string) ([]channel.Inbound, string, bool, error) { panic("history") }}
-	r := newRig(t, echo).reads(p)
+	r := newRig(t, echo).through(p)
 	r.hand(past("2", "two", 0, true))
 	r.settles(3 * time.Second)
 	expect(t, "answers", len(r.connector.texts()), 1)
@@ -204,7 +192,7 @@ func overtaken(t *testing.T, p *reader, f func(r *rig)) (r *rig, armed *atomic.B
 			f(r)
 		}
 	}}
-	return r.reads(p), armed
+	return r.through(p), armed
 }
 
 func TestNothingIsTakenUpBeforeWhatWasSaidBeforeIt(t *testing.T) {

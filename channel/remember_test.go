@@ -10,16 +10,6 @@ import (
 	"cairn/memory"
 )
 
-// as runs a line for a person in a place.
-func (r *rig) as(who channel.Person, place, line string) channel.Answer {
-	r.t.Helper()
-	answer, handled, err := r.hub.Run(r.t.Context(), place, who, line)
-	if err != nil || !handled {
-		r.t.Fatalf("%s: handled %v, %v", line, handled, err)
-	}
-	return answer
-}
-
 var (
 	ada  = channel.Person{ID: "u1", Name: "Ada"}
 	bo   = channel.Person{ID: "u2", Name: "Bo"}

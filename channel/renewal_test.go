@@ -128,8 +128,7 @@ func TestARequestDuringARenewalIsGranted(t *testing.T) {
 		}
 	}}
 	r.agent.Model = model
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := range 20 {
 		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
 	}
@@ -171,8 +170,7 @@ func TestRenewal(t *testing.T) {
 	agent.Store(&first)
 	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
 	r.start()
-	r.say("I like tea", true)
-	r.idle()
+	r.ask("I like tea")
 
 	second := first
 	second.ID, second.Instructions = "second", "You are a librarian."
@@ -184,8 +182,7 @@ func TestRenewal(t *testing.T) {
 	}}
 	agent.Store(&second)
 	r.hub.Renew(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
-	r.say("what do I like?", true)
-	r.idle()
+	r.ask("what do I like?")
 	if texts := r.connector.texts(); texts[len(texts)-1] != "tea, says the librarian" {
 		t.Errorf("it said %q", texts)
 	}
@@ -226,14 +223,12 @@ func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
 	second.Model = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("the second"), nil }}
 	agent.Store(&second)
 	r.hub.Renew(channel.Rules{})
-	r.say("who is there?", true)
-	r.idle()
+	r.ask("who is there?")
 	close(goOn)
 	r.connector.until(t, "the summary", func() bool {
 		return len(r.connector.events) > 0 && r.connector.events[len(r.connector.events)-1].State == compactor.EventApplied
 	})
 	noError(t, r.hub.Drain(t.Context()))
-	r.say("and now?", true)
-	r.idle()
+	r.ask("and now?")
 	equal(t, "said", r.connector.texts(), []string{"answer 1", "the second"})
 }

@@ -45,8 +45,7 @@ func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
 		r.restart()
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 		r.stop()
 	})
@@ -102,8 +101,7 @@ func TestAReplyIsNotShownBeforeTheOneAheadOfItWasSent(t *testing.T) {
 	r.connector.note(func() { r.connector.slow = 300 * time.Millisecond })
 	r.say("one", true)
 	r.connector.until(t, "the first reply", func() bool { return len(r.transcript()) == 2 })
-	r.say("two", true)
-	r.idle()
+	r.ask("two")
 	equal(t, "sent", r.connector.texts(), []string{"answer 1 in many words", "answer 2 in many words"})
 	r.connector.mu.Lock()
 	defer r.connector.mu.Unlock()
@@ -150,14 +148,12 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 			time.Sleep(summary)
 			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("summary %d, of a quick brown fox", n)})), nil
 		}}
-		r.stop()
-		r.start()
+		r.reopen()
 		withWorker := 0
 		for i := range 60 {
 			time.Sleep(300 * time.Millisecond)
 			start := time.Now()
-			r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)), true)
-			r.idle()
+			r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
 			if took := time.Since(start); took != reply {
 				t.Errorf("turn %d took %v", i, took)
 			}

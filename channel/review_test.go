@@ -204,16 +204,14 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 	t.Run("an unanswered question that was deleted is not answered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, a := archived(t, 3)
-			r.stop()
-			r.start()
+			r.reopen()
 			conv := must(r.store.Conversation(t.Context(), place))(t)
 			if _, err := conv.Inbox().Deliver(t.Context(), past("1004", "never mind", 0, true)); err != nil { // and then the process dies
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Minute)
 			a.said = append(a.said, past("1005", "hello", 0, false))
-			r.stop()
-			r.start()
+			r.reopen()
 			r.away()
 			noError(t, r.hub.CatchUp(t.Context(), place, ""))
 			r.idle()

@@ -213,10 +213,16 @@ func (r *rig) stop() {
 	r.hub = nil
 }
 
-func (r *rig) restart() {
+// reopen starts the hub again, with what a test has changed; restart also recovers what was left.
+func (r *rig) reopen() {
 	r.t.Helper()
 	r.stop()
 	r.start()
+}
+
+func (r *rig) restart() {
+	r.t.Helper()
+	r.reopen()
 	noError(r.t, r.hub.Recover(r.t.Context(), func(string) bool { return true }))
 }
 
@@ -229,25 +235,34 @@ func (r *rig) inbound(text string, addressed bool) channel.Inbound {
 
 func (r *rig) say(text string, addressed bool) {
 	r.t.Helper()
-	must(r.hub.Deliver(r.t.Context(), place, r.inbound(text, addressed)))(r.t)
+	r.hand(r.inbound(text, addressed))
 }
 
 func (r *rig) idle() {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
-	defer cancel()
-	if err := r.hub.Idle(ctx, place); err != nil {
-		r.t.Fatalf("the conversation does not settle: %v", err)
-	}
+	r.settled(place)
 }
 
-func (r *rig) run(line string) string {
+// over is a connector that adds something to the rig's.
+type over interface {
+	channel.Connector
+	on(inner *connector)
+}
+
+// through starts the hub again with a connector over the rig's.
+func (r *rig) through(c over) *rig {
 	r.t.Helper()
-	answer, handled, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, line)
-	if err != nil || !handled {
-		r.t.Fatalf("%s: handled %v, %v", line, handled, err)
-	}
-	return answer.String()
+	r.stop()
+	c.on(r.connector)
+	r.opts.Connectors = []channel.Connector{c}
+	r.start()
+	return r
+}
+
+// hand delivers a message.
+func (r *rig) hand(m channel.Inbound) {
+	r.t.Helper()
+	must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
 }
 
 // transcript returns the stored messages as "role: text" lines.
@@ -264,11 +279,4 @@ func (r *rig) transcript() []string {
 
 func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
-}
-
-func equal(t testing.TB, what string, got, want []string) {
-	t.Helper()
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%s:\n%s\nwant:\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
 }

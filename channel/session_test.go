@@ -36,8 +36,7 @@ func textOf(req llm.Request) string {
 func TestNew(t *testing.T) {
 	r := newRig(t, echo)
 	contains(t, "/new before anything was said", r.run("/new"), "new already")
-	r.say("my parrot is called Coco", true)
-	r.idle()
+	r.ask("my parrot is called Coco")
 	if answer := r.run("/new"); !strings.HasPrefix(answer, "A new session. ") {
 		t.Errorf("/new says %q", answer)
 	}
@@ -52,8 +51,7 @@ func TestNew(t *testing.T) {
 		}
 		return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"})), nil
 	}
-	r.say("what is its name?", true)
-	r.idle()
+	r.ask("what is its name?")
 	if sent := strings.Join(r.connector.texts(), "|"); !strings.Contains(sent, "found: ") || !strings.Contains(sent, "Coco") {
 		t.Errorf("what was left behind is not found: %s", sent)
 	}
@@ -128,11 +126,9 @@ func summedUp(t *testing.T) *rig {
 	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "Coco is a parrot, word by word."})), nil
 	}}
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := range 8 {
-		r.say(fmt.Sprintf("message-%d of the parrot %s", i+1, strings.Repeat("word ", 30)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("message-%d of the parrot %s", i+1, strings.Repeat("word ", 30)))
 	}
 	r.run("/compact")
 	r.connector.until(t, "what is applied", func() bool {
@@ -169,8 +165,7 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 	if strings.Contains(asked, "message-8") {
 		t.Errorf("more than that is shown:\n%s", asked)
 	}
-	r.say("the parrot has flown", true)
-	r.idle()
+	r.ask("the parrot has flown")
 	if strings.Contains(r.asked(), "how old") {
 		t.Error("what is said in the thread stands in the channel")
 	}

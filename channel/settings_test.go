@@ -28,8 +28,7 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 	r.agent.Origin = func(key string) string {
 		return map[string]string{"keep_first": "[defaults.compaction]", "keep_last_n": `[agents.compaction] of "cairn"`, "prompt_file": "[defaults.compaction]"}[key]
 	}
-	r.stop()
-	r.start()
+	r.reopen()
 	r.run("/settings compaction.pin_budget 0")
 	shown := r.run("/settings")
 	for _, want := range []string{
@@ -145,8 +144,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	})
 	r.model.Tokens = 6000
 	r.agent.Worker = r.model
-	r.stop()
-	r.start()
+	r.reopen()
 	other := "test:server/garden"
 	for i := range 25 {
 		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))
@@ -185,8 +183,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 				t.Errorf("beside the bot: %s, %v", beside.Next, err)
 			}
 			said := len(r.connector.texts())
-			r.say("are you there?", true)
-			r.idle()
+			r.ask("are you there?")
 			expect(t, "answers while it is paused", len(r.connector.texts()), said)
 			r.restart()
 		}
@@ -215,8 +212,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 	file.Store(&usual)
 	r.agent.Policy = func() compactor.Policy { return *file.Load() }
 	r.opts.Log = slog.New(slog.NewTextHandler(&log, nil))
-	r.stop()
-	r.start()
+	r.reopen()
 	r.run("/settings compaction.background_threshold 0.82")
 	r.run("/settings compaction.keep_last_n 7")
 	r.idle()
@@ -225,8 +221,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 	edited.BackgroundThreshold, edited.AggressiveThreshold = 0.5, 0.6
 	file.Store(&edited)
 	for range 3 {
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 	}
 	expect(t, "answers", len(r.connector.texts()), 3)
 	shown := r.run("/settings")

@@ -49,11 +49,9 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 		}
 		return llmtest.Say("the long answer " + strings.Repeat("word ", 4000)), nil
 	}
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := range 12 {
-		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 300)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 300)))
 		if len(r.connector.events) > 0 && i < 11 {
 			t.Fatalf("a level is reached by question %d", i)
 		}
@@ -102,11 +100,9 @@ func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
 		return resp, nil
 	}
 	for i := range 30 {
-		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 400)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 400)))
 	}
-	r.say("I like tea", true)
-	r.idle()
+	r.ask("I like tea")
 	if texts := r.connector.texts(); texts[len(texts)-1] != "Noted." {
 		t.Fatalf("it says %q", texts[len(texts)-1])
 	}
@@ -128,8 +124,7 @@ func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
 	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
 	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(words), nil }
 	for range 3 {
-		r.say(words, true)
-		r.idle()
+		r.ask(words)
 	}
 	if n := len(r.model.Requests()); n != 3 || len(r.connector.events) != 0 {
 		t.Errorf("%d requests, events %+v", n, r.connector.events)
@@ -157,23 +152,19 @@ func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 		resp.Message.Text = "Let me look."
 		return resp, nil
 	}
-	r.stop()
-	r.start()
+	r.reopen()
 	r.say("what do I like?", true)
 	<-waits
 	r.says("/stop", "Stopped.")
 	stopped = true
 	r.idle()
 	for i := range 12 {
-		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 30)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 30)))
 	}
 	r.compact()
-	r.say("and now?", true)
-	r.idle()
+	r.ask("and now?")
 	r.restart()
-	r.say("and after a restart?", true)
-	r.idle()
+	r.ask("and after a restart?")
 	if texts := r.connector.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer ") {
 		t.Errorf("it says %q", texts)
 	}

@@ -74,8 +74,7 @@ func TestWhatATaskIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, spawns(c.arguments))
 			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
-			r.say("go", true)
-			r.idle()
+			r.ask("go")
 			contains(t, "the tool", strings.Join(r.connector.texts(), "\n"), strings.ReplaceAll(c.want, `\"`, `"`))
 			contains(t, "/tasks", r.run("/tasks"), "There are no tasks.")
 		})

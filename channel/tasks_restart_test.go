@@ -214,8 +214,7 @@ func TestSummariesNameOpenTasks(t *testing.T) {
 	r.say("go", true)
 	r.sent("started")
 	for n := range 15 {
-		r.say(fmt.Sprintf("message %d %s", n, strings.Repeat("with some words ", 40)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("message %d %s", n, strings.Repeat("with some words ", 40)))
 	}
 	r.run("/settings compaction.keep_last_n 2")
 	r.run("/compact")
@@ -275,8 +274,7 @@ func TestAPurgeReachesTasks(t *testing.T) {
 	r.sent("Rosebud is a sledge")
 	r.ended(1)
 	r.idle()
-	r.stop()
-	r.start()
+	r.reopen()
 	conv := must(r.store.Find(t.Context(), place))(t)
 	noError(t, conv.Privacy().Purge(t.Context()))
 	held := must(r.store.Holdings(t.Context(), place, "task:"+place+"/1"))(t)

@@ -35,8 +35,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 		})
 		r.agent.Recall = 600
 		r.run("/remember " + fact)
-		r.say("What does Ophelia keep?", true)
-		r.idle()
+		r.ask("What does Ophelia keep?")
 		if !shows(req, fact) {
 			t.Fatal("nothing was recalled")
 		}
@@ -60,8 +59,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			r.say("and what else is there to tell", true)
-			r.idle()
+			r.ask("and what else is there to tell")
 			if shows(last(), fact) {
 				t.Error("the next request shows it")
 			}
@@ -71,8 +69,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 			if err := gone(r); err != nil {
 				t.Error(err)
 			}
-			r.say("and what else is there to tell", true)
-			r.idle()
+			r.ask("and what else is there to tell")
 			if shows(last(), fact) {
 				t.Error("the next request shows it")
 			}
@@ -83,10 +80,8 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 		other := must(memory.Open(t.Context(), memory.Options{Dir: r.dir, Shared: true}))(t)
 		defer other.Close()
 		noError(t, other.Memories().Purge(t.Context(), id(r)))
-		r.say("and what else is there to tell", true)
-		r.idle()
-		r.say("so long", true)
-		r.idle()
+		r.ask("and what else is there to tell")
+		r.ask("so long")
 		if shows(last(), fact) {
 			t.Error("the second request shows it")
 		}
@@ -114,7 +109,7 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 		says = answers
 		in := r.inbound(text, true)
 		in.Optional = optional
-		must(r.hub.Deliver(t.Context(), place, in))(t)
+		r.hand(in)
 		r.idle()
 		if len(says) > 0 {
 			t.Errorf("%q was not answered as it should be", text)
@@ -143,8 +138,7 @@ func TestAQuestionToAnotherAgentHasNoTurnContext(t *testing.T) {
 	r := newRig(t, echo)
 	r.withCritic(echo)
 	for _, text := range []string{"hello", "@critic, is it?", "and you?"} {
-		r.say(text, true)
-		r.idle()
+		r.ask(text)
 	}
 	requests := r.model.Requests()
 	contexts := 0
@@ -166,7 +160,7 @@ func TestATurnContextWithoutRecallIsSmall(t *testing.T) {
 			})
 			in := r.inbound("hello", true)
 			in.Optional = optional
-			must(r.hub.Deliver(t.Context(), place, in))(t)
+			r.hand(in)
 			r.idle()
 			if cost := tokens.Estimate(block); !strings.HasPrefix(block, "<now>") || cost > 60 || strings.Contains(block, "NO_REPLY") != optional {
 				t.Errorf("%d tokens: %s", cost, block)

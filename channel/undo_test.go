@@ -20,11 +20,9 @@ func summing(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Response, error), turns int) *rig {
 	r := newRig(t, f)
 	r.agent.Worker = &llmtest.Model{Func: summing}
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := range turns {
-		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
 	}
 	return r
 }
@@ -56,8 +54,7 @@ func (r *rig) says(line string, want ...string) string {
 // view returns what the model gets next.
 func (r *rig) view() string {
 	r.t.Helper()
-	r.say("and now?", true)
-	r.idle()
+	r.ask("and now?")
 	requests := r.model.Requests()
 	var b strings.Builder
 	for _, m := range requests[len(requests)-1].Messages {
@@ -114,14 +111,12 @@ func TestUndoInTheMiddleOfAnAnswer(t *testing.T) {
 func TestPinCommands(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Func: summing}
-	r.stop()
-	r.start()
+	r.reopen()
 	r.says("/pin", "Nobody has said anything here yet")
 	r.says("/pins", "Nothing is pinned here")
 	r.say("The gate code is 4711.", false)
 	r.say("Long: "+strings.Repeat("word ", 4000), false)
-	r.say("The meeting is at nine.", true)
-	r.idle()
+	r.ask("The meeting is at nine.")
 	r.says("/pin", "#3 is pinned", "The meeting is at nine.") // not the answer to it
 	r.says("/pin #1", "#1 is pinned", "4711")
 	r.says("/pin 1", "#1 is pinned already")
@@ -137,8 +132,7 @@ func TestPinCommands(t *testing.T) {
 	r.says("/unpin #7", "#7 is not pinned")
 	r.says("/unpin #2", "#2 is pinned no longer")
 	for i := range 10 {
-		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)), true)
-		r.idle()
+		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
 	}
 	r.compact()
 	view := r.view()
@@ -156,8 +150,7 @@ func TestPinCommands(t *testing.T) {
 func TestThereIsAnEndToPins(t *testing.T) {
 	r := newRig(t, echo)
 	r.filed(func(p *compactor.Policy) { p.PinBudget = 20_000 })
-	r.stop()
-	r.start()
+	r.reopen()
 	for i := range 101 {
 		r.say(fmt.Sprintf("note %d", i), false)
 	}

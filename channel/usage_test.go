@@ -37,16 +37,6 @@ func (r *rig) usageRows() (rows []string) {
 	return rows
 }
 
-// recap returns the final answer of /recap.
-func (r *rig) recap() string {
-	r.t.Helper()
-	answer, _, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/recap")
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return answer.Then(r.t.Context())
-}
-
 // restartCounting restarts the bot as the program does: with the earlier usage.
 func (r *rig) restartCounting() {
 	r.t.Helper()
@@ -79,11 +69,9 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 		r.stop()
 		r.opts.Counted = func(u memory.Usage) { counted = append(counted, u) }
 		r.start()
-		r.say("where is the tea?", true)
-		r.idle()
+		r.ask("where is the tea?")
 		equal(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 3 600 110 5 8"})
-		r.say("and now?", true)
-		r.idle()
+		r.ask("and now?")
 		equal(t, "rows after another turn", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
 		var sum memory.Usage
 		for _, u := range counted {
@@ -93,8 +81,7 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 			t.Errorf("the hub counts %+v", counted)
 		}
 		r.restart()
-		r.stop()
-		r.start()
+		r.reopen()
 		equal(t, "rows after restarts", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
 		r.stop()
 	})
@@ -105,8 +92,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 			return billed(llm.Response{}, 50, 0, 0, 1), &llm.Error{Kind: llm.KindBadRequest, Message: "no"}
 		})
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 50 0 0 1") {
 			t.Errorf("rows %q", rows)
 		}
@@ -119,8 +105,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 			}
 			return billed(llmtest.Say("too late"), 70, 0, 0, 2), nil
 		})
-		r.say("hello", true)
-		r.idle()
+		r.ask("hello")
 		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 70 0 0 2") {
 			t.Errorf("rows %q", rows)
 		}
@@ -156,8 +141,7 @@ func TestUsageOfAnotherAgentIsItsModels(t *testing.T) {
 		return channel.Agent{ID: "critic", Model: other, MaxOutput: 500, Policy: compactor.DefaultPolicy}, id == "critic"
 	}
 	r.start()
-	r.say("@critic what do you think?", true)
-	r.idle()
+	r.ask("@critic what do you think?")
 	if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn critic-model 1 40 0 0 2") {
 		t.Errorf("rows %q", rows)
 	}
@@ -191,7 +175,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 	}
 	summaries(n, 1000*n, 500*n, 20*n)
 	broken.Store(true)
-	r.recap()
+	r.finished(r.press("/recap"))
 	if len(worker.Requests()) != n+1 {
 		t.Fatalf("%d requests for a recap", len(worker.Requests())-n)
 	}
@@ -205,8 +189,7 @@ func TestDaysEndInTheTimeZone(t *testing.T) {
 			return billed(llmtest.Say("yes"), 10, 0, 0, 1), nil
 		}).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 20}})
 		say := func() string {
-			r.say("hello", true)
-			r.idle()
+			r.ask("hello")
 			sent := r.connector.texts()
 			return sent[len(sent)-1]
 		}
@@ -230,8 +213,7 @@ func TestContextShowsSpending(t *testing.T) {
 	if said := r.run("/context"); strings.Contains(said, "today") || strings.Contains(said, "no price") {
 		t.Errorf("before anything was spent: %s", said)
 	}
-	r.say("hello", true)
-	r.idle()
+	r.ask("hello")
 	shows := func(want ...string) {
 		t.Helper()
 		said := r.run("/context")
