@@ -102,7 +102,7 @@ func counted(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-func (a *app) purge(ctx context.Context, p purge) (err error) {
+func (a *app) purge(ctx context.Context, p purge) error {
 	if p.dryRun {
 		return a.look(ctx, func(store *memory.Store) error {
 			plan, err := p.plan(ctx, store)
@@ -115,14 +115,13 @@ func (a *app) purge(ctx context.Context, p purge) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(a.settings.DataDir, "cairn.db")); errors.Is(err, fs.ErrNotExist) { // opening it would create one
+	if _, err := os.Stat(memory.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create one
 		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, memory.ErrNotFound)
 	}
-	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	return a.own(ctx, func(store *memory.Store) error { return a.purgeIn(ctx, store, p) })
+}
+
+func (a *app) purgeIn(ctx context.Context, store *memory.Store, p purge) error {
 	if err := store.Held().Deliver(ctx); err != nil { // a killed bot may have left some
 		return err
 	}

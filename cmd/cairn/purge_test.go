@@ -20,16 +20,10 @@ import (
 // Ada says what is secret, and Bo what is known.
 func (p folder) community() {
 	p.t.Helper()
-	store, err := memory.Open(p.t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	store := must(memory.Open(p.t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
 	ctx := p.t.Context()
 	for i, name := range []string{"discord:1/10", "discord:1/10/m1", "discord:1/11", "discord:2/20", "terminal:general"} {
-		c, err := store.Conversation(ctx, name)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		c := must(store.Conversation(ctx, name))(p.t)
 		said := []channel.Inbound{
 			{ID: "m1", AuthorID: "7", Author: "Ada", Text: fmt.Sprintf("the xylophone of %d is a gift", i)},
 			{ID: "m2", AuthorID: "8", Author: "Bo", Text: fmt.Sprintf("weather of %d", i)},
@@ -40,19 +34,11 @@ func (p folder) community() {
 		if i == 4 {
 			said[0].AuthorID = "ada"
 		}
-		if _, err := c.Inbox().DeliverAll(ctx, said); err != nil {
-			p.t.Fatal(err)
-		}
-		if _, err := c.Inbox().TakeUp(ctx, memory.All, 10_000, time.Time{}); err != nil {
-			p.t.Fatal(err)
-		}
-		if _, err := c.Memories().Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}); err != nil {
-			p.t.Fatal(err)
-		}
+		must(c.Inbox().DeliverAll(ctx, said))(p.t)
+		must(c.Inbox().TakeUp(ctx, memory.All, 10_000, time.Time{}))(p.t)
+		must(c.Memories().Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(p.t)
 	}
-	if err := store.Close(); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, store.Close())
 	p.write(filepath.Join("data", "history"), "the xylophone is a gift\n")
 }
 
@@ -195,8 +181,6 @@ func TestPurgeOfPeople(t *testing.T) {
 		p.community()
 		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		defer store.Close()
-		if r := p.run("", "purge", "--user", "8", "--yes"); r.code != exitInUse || !strings.Contains(r.err, "stop it") {
-			t.Errorf("exit code %d, %q", r.code, r.err)
-		}
+		p.fails(exitInUse, "stop it", "purge", "--user", "8", "--yes")
 	})
 }

@@ -76,10 +76,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 				}
 				return llmtest.Say("Here I am."), nil
 			}
-			store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := must(memory.Open(t.Context(), memory.Options{Dir: dir}))(t)
 			defer store.Close()
 			conv := talkedIn(t, store)
 			connector, model := &hatch{}, &llmtest.Model{Func: slow}
@@ -99,7 +96,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			stop(signalled{syscall.SIGTERM})
 			time.AfterFunc(10*time.Millisecond, func() { close(stopped) })
-			err = serve(ctx, hub, []runner{connector}, test.grace, slog.New(slog.DiscardHandler))
+			err := serve(ctx, hub, []runner{connector}, test.grace, slog.New(slog.DiscardHandler))
 			if code := exitCode(err); code != 143 {
 				t.Errorf("exit code %d, %v", code, err)
 			}

@@ -208,21 +208,12 @@ func (c *community) wantEachAnsweredOnce() {
 func (c *community) checkStore(said []int) {
 	c.t.Helper()
 	ctx := context.Background()
-	store, err := memory.Open(ctx, memory.Options{Dir: filepath.Join(c.folder.dir, "data")})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	store := must(memory.Open(ctx, memory.Options{Dir: filepath.Join(c.folder.dir, "data")}))(c.t)
 	defer store.Close()
 	number := regexp.MustCompile(`(?:talk|ask-burst|ask-thread)[ -](\d+)`)
 	for i, s := range c.spots {
-		conversation, err := store.Find(ctx, s.name)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		page, err := conversation.Transcript().Page(ctx, 1, 100_000)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		conversation := must(store.Find(ctx, s.name))(c.t)
+		page := must(conversation.Transcript().Page(ctx, 1, 100_000))(c.t)
 		var numbers []string
 		for _, m := range page {
 			if found := number.FindStringSubmatch(m.Text); m.Role == "user" && found != nil {
