@@ -175,15 +175,19 @@ func TestWhatALevelAsksOfTheWindow(t *testing.T) {
 	const window = 100_000
 	p := DefaultPolicy()
 	for what, is := range map[string][2]int{
-		"the reply":                   {Reserve(0, window), 12_500},
-		"the messages of one turn":    {BurstBudget(window), 25_000},
-		"one message":                 {p.shape(window).clipTo, 25_000},
-		"first messages and pins":     {p.shape(window).firstMost, 1000},
-		"the newest messages":         {p.tail(window), 16_000},
-		"one span of work ahead":      {p.span(window), 12_000},
-		"all summaries":               {p.stackBudget(window), 15_000},
-		"earlier sessions among them": {p.pastMost(window), 7_500},
-		"one summary, at least":       {p.entryCap(window, 0), 5_000},
+		"the reply":                    {Reserve(0, window), 12_500},
+		"the messages of one turn":     {BurstBudget(window), 25_000},
+		"one message":                  {p.shape(window).clipTo, 25_000},
+		"first messages and pins":      {p.shape(window).firstMost, 1000},
+		"the newest messages":          {p.tail(window), 16_000},
+		"one span of work ahead":       {p.span(window), 12_000},
+		"all summaries":                {p.stackBudget(window), 15_000},
+		"earlier sessions among them":  {p.pastMost(window), 7_500},
+		"one summary, at least":        {p.entryCap(window, 0), 5_000},
+		"one summary, if more is left": {p.entryCap(window, 9_000), 9_000},
+		"the summary of a span":        {p.target(1000, 6400), 200},
+		"the summary of a large span":  {p.target(1_000_000, 6400), 6400},
+		"the reply, as is set":         {Reserve(4096, window), 4096},
 	} {
 		if is[0] != is[1] {
 			t.Errorf("%s may take %d tokens, want %d", what, is[0], is[1])

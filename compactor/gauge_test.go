@@ -96,48 +96,31 @@ func TestUsedIsTheLastCountAndWhatWasAddedSince(t *testing.T) {
 }
 
 func TestWhichCountsAreBelieved(t *testing.T) {
-	t.Run("what several calls of a turn were counted at is not summed", func(t *testing.T) {
-		r := openTurn(t, nil)
-		n := prompt(r)
-		for range 5 {
-			r.request()
-			report(r, n+20)
-		}
-		if got := prompt(r); got != n+20 {
-			t.Errorf("%d tokens, counted %d each time", got, n+20)
-		}
-	})
-	t.Run("what was read from the cache is not added to a count that holds it", func(t *testing.T) {
-		r := openTurn(t, nil)
-		n := prompt(r)
-		r.c.Reported(llm.Usage{Prompt: n, Cached: n - 10})
-		if got := prompt(r); got != n {
-			t.Errorf("%d tokens, counted %d", got, n)
-		}
-	})
-	t.Run("what was read from the cache is added to a count that leaves it out", func(t *testing.T) {
-		r := openTurn(t, nil)
-		n := prompt(r)
-		r.c.Reported(llm.Usage{Prompt: 12, Cached: n})
-		if got := prompt(r); got != n+12 {
-			t.Errorf("%d tokens, counted %d and %d from the cache", got, 12, n)
-		}
-	})
-	t.Run("a count that cannot be of the whole prompt is not believed", func(t *testing.T) {
-		r := openTurn(t, nil)
-		n := prompt(r)
-		report(r, n/3)
-		if got := prompt(r); got != n {
-			t.Errorf("%d tokens, estimated %d, a third was counted", got, n)
-		}
-	})
-	t.Run("the gauge's parts add up", func(t *testing.T) {
-		r := openTurn(t, nil)
-		report(r, prompt(r)*3/2)
-		if g := r.c.Gauge(); g.Frame+g.Head+g.Verbatim+g.Reserve != g.Used || g.Frame <= 0 || g.Verbatim <= 0 {
-			t.Errorf("%+v", g)
-		}
-	})
+	for _, tt := range []struct {
+		claim   string
+		counted func(estimate int) llm.Usage // of a prompt of so many estimated tokens
+		want    func(estimate int) int
+	}{
+		{"what was read from the cache is not added to a count that holds it", func(n int) llm.Usage { return llm.Usage{Prompt: n, Cached: n - 10} }, func(n int) int { return n }},
+		{"what was read from the cache is added to a count that leaves it out", func(n int) llm.Usage { return llm.Usage{Prompt: 12, Cached: n} }, func(n int) int { return n + 12 }},
+		{"a count that cannot be of the whole prompt is not believed", func(n int) llm.Usage { return llm.Usage{Prompt: n / 3} }, func(n int) int { return n }},
+		{"what several calls of a turn were counted at is not summed", func(n int) llm.Usage { return llm.Usage{Prompt: n + 20} }, func(n int) int { return n + 20 }},
+	} {
+		t.Run(tt.claim, func(t *testing.T) {
+			r := openTurn(t, nil)
+			n := prompt(r)
+			for range 3 {
+				r.request()
+				r.c.Reported(tt.counted(n))
+			}
+			if got := prompt(r); got != tt.want(n) {
+				t.Errorf("%d tokens, want %d of an estimated %d", got, tt.want(n), n)
+			}
+			if g := r.c.Gauge(); g.Frame+g.Head+g.Verbatim+g.Reserve != g.Used || g.Frame <= 0 || g.Verbatim <= 0 {
+				t.Errorf("the parts do not add up: %+v", g)
+			}
+		})
+	}
 }
 
 // TestTheNumbersOfACompactionAreThoseOfTheGauge: before is what the gauge showed, the provider's

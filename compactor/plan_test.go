@@ -202,25 +202,6 @@ func TestInsertSplitsWhatItOverlaps(t *testing.T) {
 	}
 }
 
-func TestPolicyBounds(t *testing.T) {
-	p := DefaultPolicy()
-	if got := p.target(1000, 6400); got != 200 {
-		t.Errorf("a fifth of 1000 tokens is %d", got)
-	}
-	if got := p.target(1_000_000, 6400); got != 6400 {
-		t.Errorf("a large span's target is %d, want what it may have", got)
-	}
-	if got := p.entryCap(4_000, 0); got != 200 {
-		t.Errorf("one summary in a 4000 window may have %d tokens, want a third of the stack's 600", got)
-	}
-	if got := p.entryCap(4_000, 500); got != 500 {
-		t.Errorf("one summary in a 4000 window may have %d tokens, want the 500 that are left", got)
-	}
-	if got := Reserve(4096, 4000); got != 500 {
-		t.Errorf("reserve is %d, want an eighth of the window", got)
-	}
-}
-
 func TestPaceBacksOffAndPauses(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var p backoff
