@@ -152,7 +152,7 @@ func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
 	a, b := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10)
 	old := storeSummary(t, c, rollup, extractive, 1, 10, a, b)
 	applyRows(t, c, a, b, old)
-	j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
+	j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
 	children, err := j.Children(ctx, old)
 	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
 		t.Fatalf("children of the one to repair: %+v, %v", children, err)

@@ -113,7 +113,7 @@ func savedWith(t *testing.T, arguments string) Memory {
 		t.Fatalf("%q, %v", answer, err)
 	}
 	check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-	found, _, err := c.store.Memories().List(ctx, Filter{Conversation: c.Name()})
+	found, _, err := MemoriesIn(c.store).List(ctx, Filter{Conversation: c.Name()})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}

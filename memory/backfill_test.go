@@ -46,7 +46,7 @@ func TestReadBack(t *testing.T) {
 		if state := load(t, c); state.Open != 0 || state.Next != 4 || !reflect.DeepEqual(state.Messages[1:], added) {
 			t.Errorf("loaded %+v, want %+v", state, added)
 		}
-		if found, err := c.Recall(ctx, Question{Text: "very first", Limit: 5, Before: maxSeq}); err != nil || len(found) == 0 || found[0].Seq != 2 {
+		if found, err := MemoriesOf(c).Recall(ctx, Question{Text: "very first", Limit: 5, Before: maxSeq}); err != nil || len(found) == 0 || found[0].Seq != 2 {
 			t.Errorf("recalled %+v, %v", found, err)
 		}
 		if taken := deliver(t, c); len(taken) != 2 || taken[0].Text != "overheard" || taken[1].Turn != 5 {

@@ -95,7 +95,7 @@ func BenchmarkRecall(b *testing.B) {
 		} {
 			b.Run(fmt.Sprintf("%d/%s", size, query.name), func(b *testing.B) {
 				for b.Loop() {
-					check.Must(c.Recall(ctx, Question{Text: query.words, Limit: 10}))(b)
+					check.Must(MemoriesOf(c).Recall(ctx, Question{Text: query.words, Limit: 10}))(b)
 				}
 			})
 		}

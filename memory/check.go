@@ -52,7 +52,7 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 
 // broken looks for conversations whose head breaks a rule.
 func (s *Store) broken(tx *transaction) (found []Finding, err error) {
-	all, err := s.all(tx)
+	all, err := tx.conversations("ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
@@ -68,42 +68,27 @@ func (s *Store) broken(tx *transaction) (found []Finding, err error) {
 	return found, nil
 }
 
-// all returns every conversation.
-func (s *Store) all(tx *transaction) (all []*Conversation, err error) {
-	err = each(tx, func(rows *sql.Rows) error {
-		c := &Conversation{store: s}
-		err := rows.Scan(&c.id, &c.name)
-		all = append(all, c)
-		return err
-	}, "SELECT id, name FROM conversations ORDER BY id")
-	return all, err
-}
-
 // unfound looks for memories that are not found by all words that are in them.
 func (s *Store) unfound(tx *transaction) (found []Finding, err error) {
-	all, err := readMemories(tx, "ORDER BY m.id")
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range all {
-		counts, _ := indexedMemory(m.Content, m.About)
+	err = eachMemory(tx, func(id int64, conversation, content, about string) error {
+		counts, _ := indexedMemory(content, about)
 		missing := 0
 		for term := range counts {
-			var there bool
-			err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM memory_terms t JOIN memories m ON m.id = t.memory AND m.conversation = t.conversation
-				WHERE t.term = ? AND m.id = ?)`, term, m.ID).Scan(&there)
+			there, err := exists(tx, `SELECT 1 FROM memory_terms t JOIN memories m ON m.id = t.memory AND m.conversation = t.conversation
+				WHERE t.term = ? AND m.id = ?`, term, id)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if !there {
 				missing++
 			}
 		}
 		if missing > 0 {
-			found = append(found, Finding{m.Conversation, fmt.Sprintf("memory %d is not found by %d of its words", m.ID, missing)})
+			found = append(found, Finding{conversation, fmt.Sprintf("memory %d is not found by %d of its words", id, missing)})
 		}
-	}
-	return found, nil
+		return nil
+	})
+	return found, err
 }
 
 // missing finds the conversations whose seqs have gaps, or end before the rows built from them. A

@@ -43,7 +43,7 @@ func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
 				t.Errorf("one that came too long ago is answered: %+v, %v", taken, err)
 			}
 			check.Must(c.Inbox().Deliver(ctx, said(3, "never mind")))(t)
-			check.Must(c.Transcript().Delete(ctx, []string{said(3, "").ID}))(t)
+			check.Must(PrivacyOf(c).Delete(ctx, []string{said(3, "").ID}))(t)
 			check.Equal(t, "the arrivals of messages are kept that wait no more", len(c.store.came.at), 0)
 		})
 	}
@@ -68,7 +68,7 @@ func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
 	if got := seqs(load(t, c).Messages); len(got) != len(times) || got[0] != 1 || got[6] != 7 {
 		t.Errorf("the view has %v", got)
 	}
-	found, err := c.Recall(ctx, Question{Text: "tea", Limit: 10})
+	found, err := MemoriesOf(c).Recall(ctx, Question{Text: "tea", Limit: 10})
 	if err != nil || len(found) != len(times) {
 		t.Errorf("%d are found, %v", len(found), err)
 	}

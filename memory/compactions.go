@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/transcript"
 )
 
@@ -236,31 +235,6 @@ func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 			ORDER BY to_seq DESC LIMIT 1), 0)`,
 		low, high, c.id).Scan(&spoken)
 	return spoken, err
-}
-
-// Begin writes row in state running and returns the job that works on it.
-func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (summarize.Job, error) {
-	j := &job{conversation: cs.c}
-	row.State = transcript.Running
-	err := cs.c.store.update(ctx, func(tx *transaction) (err error) {
-		j.row, err = cs.c.insert(tx, row, 0)
-		return err
-	})
-	if err != nil {
-		return nil, cs.c.fail("begin compaction", err)
-	}
-	return j, nil
-}
-
-// Measured notes the tokens used before and after a row was applied.
-func (cs Compactions) Measured(ctx context.Context, row int64, before, after int) error {
-	err := cs.c.store.update(ctx, func(tx *transaction) error {
-		return changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)
-	})
-	if err != nil {
-		return cs.c.fail(fmt.Sprintf("note the effect of compaction %d", row), err)
-	}
-	return nil
 }
 
 // ids returns the numbers of rows.

@@ -137,3 +137,30 @@ func (q quote) remove(tx *transaction) error {
 	_, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row)
 	return err
 }
+
+// forgetFound empties search results and turn contexts with memories that are gone, in this
+// conversation and in others that recalled them. It returns the seqs that it changed here;
+// WatchCopies reports those elsewhere.
+func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []int64, err error) {
+	quoting, err := c.forgetQuoted(tx, memories, true)
+	if err != nil {
+		return nil, err
+	}
+	elsewhere := make(map[string][]int64)
+	for _, q := range quoting {
+		if q.at.id == c.id {
+			seqs = append(seqs, q.seq)
+			continue
+		}
+		if elsewhere[q.at.name] == nil {
+			if _, err := q.at.nextVersion(tx); err != nil {
+				return nil, err
+			}
+		}
+		elsewhere[q.at.name] = append(elsewhere[q.at.name], q.seq)
+	}
+	for name, seqs := range elsewhere {
+		tx.tell(name, seqs...)
+	}
+	return seqs, nil
+}

@@ -35,7 +35,7 @@ func contextsOf(t *testing.T, c *Conversation) map[int64]string {
 func withContext(t *testing.T) (*Conversation, Memory) {
 	c := newConversation(t)
 	deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
-	kept, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
+	kept, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +89,9 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			told := map[string][]int64{}
 			c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
 			before := load(t, other).Head.Version
-			do := c.store.Memories().Forget
+			do := MemoriesIn(c.store).Forget
 			if what == "purge" {
-				do = c.store.Memories().Purge
+				do = MemoriesIn(c.store).Purge
 			}
 			check.NoError(t, do(ctx, kept.ID))
 			wantNoContext(t, c)
@@ -126,7 +126,7 @@ func TestWhichContextIsNotStored(t *testing.T) {
 	t.Run("nor if a memory that it quotes was forgotten while the turn ran", func(t *testing.T) {
 		c, kept := withContext(t)
 		deliver(t, c, asking(5, "and you?"))
-		check.NoError(t, c.Memories().Forget(ctx, kept.ID))
+		check.NoError(t, MemoriesOf(c).Forget(ctx, kept.ID))
 		answerUnder(t, c, 5, transcript.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, load(t, c).Head.Version)
 		wantNoContext(t, c)
 	})
@@ -157,14 +157,14 @@ func TestWhichContextIsNotStored(t *testing.T) {
 		told := map[string][]int64{}
 		c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
 		before := load(t, c).Head.Version
-		check.NoError(t, c.store.Memories().Purge(ctx, kept.ID))
+		check.NoError(t, MemoriesIn(c.store).Purge(ctx, kept.ID))
 		if !slices.Equal(told[c.name], []int64{3}) || load(t, c).Head.Version == before {
 			t.Errorf("told of %v, version %d after %d", told, load(t, c).Head.Version, before)
 		}
 	})
 	t.Run("a conversation that is purged leaves none", func(t *testing.T) {
 		c, _ := withContext(t)
-		check.NoError(t, c.Privacy().Purge(ctx))
+		check.NoError(t, PrivacyOf(c).Purge(ctx))
 		wantNoContext(t, c)
 	})
 }

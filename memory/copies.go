@@ -3,8 +3,6 @@
 package memory
 
 import (
-	"context"
-	"database/sql"
 	"slices"
 
 	"cairn/chat"
@@ -24,103 +22,6 @@ func noting(tool string) bool { return tool != "context" }
 // mayRepeat reports whether a tool's result may repeat the messages of its turn: what it found or,
 // for another program's tool, what it was given.
 func mayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
-
-// forgetCopies empties tool results that found deleted messages and, in the turns of those
-// messages, the arguments of memory tools and what the provider added, such as reasoning. It
-// returns the seqs that it changed. No summary is built from any of this, so none needs a repair.
-func (c *Conversation) forgetCopies(tx *transaction, deleted []chat.Message) (seqs []int64, err error) {
-	found := make(map[int64]chat.Message)
-	for _, m := range deleted {
-		last, err := c.lastOf(tx, m.Turn)
-		if err != nil {
-			return nil, err
-		}
-		for _, query := range []struct {
-			from, to int64
-			which    string
-			args     []any
-		}{
-			{m.Turn, last, "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))", nil},
-			{1, maxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", []any{c.row(m.Seq), c.row(0)}},
-		} {
-			copies, err := c.messages(tx, query.from, query.to, query.which, query.args...)
-			if err != nil {
-				return nil, err
-			}
-			for _, m := range copies {
-				found[m.Seq] = m
-			}
-		}
-	}
-	for seq, m := range found {
-		if is := withoutCopies(m); is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls) {
-			if err := c.replace(tx, m, is); err != nil {
-				return nil, err
-			}
-			seqs = append(seqs, seq)
-		}
-	}
-	slices.Sort(seqs)
-	return seqs, nil
-}
-
-// forgetReasoning removes the stored reasoning of messages after a deleted one: it may repeat the
-// message in any words. It returns the seqs that it changed.
-func (c *Conversation) forgetReasoning(tx *transaction, deleted []chat.Message) (seqs []int64, err error) {
-	if len(deleted) == 0 {
-		return nil, nil
-	}
-	first := deleted[0].Seq
-	for _, m := range deleted {
-		first = min(first, m.Seq)
-	}
-	low, high := c.rows(first, maxSeq)
-	err = each(tx, func(rows *sql.Rows) error {
-		var seq int64
-		err := rows.Scan(&seq)
-		seqs = append(seqs, seq)
-		return err
-	}, "UPDATE messages INDEXED BY messages_reasoning SET native = '' WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295", low, high)
-	return seqs, err
-}
-
-// forgetFound empties search results and turn contexts with memories that are gone, in this
-// conversation and in others that recalled them. It returns the seqs that it changed here;
-// WatchCopies reports those elsewhere.
-func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []int64, err error) {
-	quoting, err := c.forgetQuoted(tx, memories, true)
-	if err != nil {
-		return nil, err
-	}
-	elsewhere := make(map[string][]int64)
-	for _, q := range quoting {
-		if q.at.id == c.id {
-			seqs = append(seqs, q.seq)
-			continue
-		}
-		if elsewhere[q.at.name] == nil {
-			if _, err := q.at.nextVersion(tx); err != nil {
-				return nil, err
-			}
-		}
-		elsewhere[q.at.name] = append(elsewhere[q.at.name], q.seq)
-	}
-	for name, seqs := range elsewhere {
-		c.store.elsewhere = append(c.store.elsewhere, copies{name, seqs})
-	}
-	return seqs, nil
-}
-
-// copies are messages of another conversation with search results that are gone.
-type copies struct {
-	conversation string
-	seqs         []int64
-}
-
-// WatchCopies sets f, which is called after a deletion for messages that changed in other
-// conversations, where a search had found the deleted text. Call it before the first deletion; f
-// must not block.
-func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch = f }
 
 // lastOf returns the seq of a turn's last message. Its messages are neighbours.
 func (c *Conversation) lastOf(tx *transaction, turn int64) (seq int64, err error) {
@@ -203,20 +104,3 @@ func (c *Conversation) uncopied(tx *transaction, turn int64, answer []chat.Messa
 	return answer, nil
 }
 
-// stillAsked returns errUnsaid if all messages that a turn answers were deleted while it ran.
-func (c *Conversation) stillAsked(ctx context.Context, turn int64) error {
-	return c.store.view(ctx, func(tx *transaction) error {
-		var left, gone int
-		last, err := c.lastOf(tx, turn)
-		if err != nil {
-			return err
-		}
-		low, high := c.rows(turn, last)
-		err = tx.QueryRow("SELECT count(*) FILTER (WHERE deleted_at IS NULL), count(*) FILTER (WHERE deleted_at IS NOT NULL) FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'user'",
-			low, high, turn).Scan(&left, &gone)
-		if err == nil && left == 0 && gone > 0 {
-			err = errUnsaid
-		}
-		return err
-	})
-}

@@ -12,7 +12,7 @@ import (
 // searched has a conversation of a server find a memory of another one with its tool.
 func searched(t *testing.T, s *Store, from, to string) (a, b *Conversation) {
 	t.Helper()
-	s.Memories().Share(true)
+	MemoriesIn(s).Share(true)
 	a, b = find(t, s, from), find(t, s, to)
 	m := said(1, "I play the "+secret)
 	m.Audience = ServerWide
@@ -23,7 +23,7 @@ func searched(t *testing.T, s *Store, from, to string) (a, b *Conversation) {
 	m = asking(1, "what does Ann play?")
 	m.Audience = ServerWide
 	deliver(t, b, m)
-	found := check.Must(call(b.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
+	found := check.Must(call(MemoriesOf(b).Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 	answerWith(t, b, 1, 2, "", map[string]string{"memory_search": found})
 	run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
 	return a, b
@@ -38,7 +38,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		{"deleted in a channel, found in its thread", "discord:1/10", "discord:1/10/100", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
 		{"deleted in a thread, found in its channel", "discord:1/10/100", "discord:1/10", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
 		{"a channel is purged", "discord:1/10", "discord:1/11", func(t *testing.T, c *Conversation) {
-			check.NoError(t, c.Privacy().Purge(ctx))
+			check.NoError(t, PrivacyOf(c).Purge(ctx))
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -82,10 +82,10 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		c := find(t, s, "terminal:general")
 		deliver(t, c, asking(1, "what does Ann play?"))
 		keep(t, c, "Ann", "Ann plays the "+secret)
-		found := check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
+		found := check.Must(call(MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
-		check.NoError(t, s.Memories().Purge(ctx, 1))
+		check.NoError(t, MemoriesIn(s).Purge(ctx, 1))
 		wantNoSecret(t, c)
 	})
 	t.Run("who has somebody forgotten is told what changed here", func(t *testing.T) {
@@ -95,11 +95,11 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		m.AuthorID = "9"
 		deliver(t, c, m)
 		keep(t, c, "Bob", "Bob plays the "+secret)
-		found := check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
+		found := check.Must(call(MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
 		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
 		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
-		check.Must(s.People().Erase(ctx, people["Bob"], c))(t)
-		if e, err := c.Privacy().EraseSome(ctx, people["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
+		check.Must(PrivacyIn(s).Erase(ctx, people["Bob"], c))(t)
+		if e, err := PrivacyOf(c).EraseSome(ctx, people["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
 			t.Errorf("%+v, %v", e, err)
 		}
 		wantNoSecret(t, c)
@@ -109,7 +109,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		deliver(t, c, said(1, secret), asking(3, "I moved"))
 		keep(t, c, "Bob", "Bob plays the loud "+secret+" at home", 1)
 		save := func(turn int64, content string) string {
-			answer := check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return turn }}), "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
+			answer := check.Must(call(MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return turn }}), "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
 			return answer
 		}
 		answer := save(2, "Bob plays the loud drum at home")

@@ -107,7 +107,7 @@ func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
 		check.Error(t, err, errUnsaid)
 	})
 	t.Run("the model saves nothing of what it is asked when that is deleted", func(t *testing.T) {
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
+		tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 3 }})
 		remove(t, c, 3)
 		if answer, err := call(tools, "memory_save", `{"content":"`+secret+`","kind":"fact"}`); !errors.Is(err, errUnsaid) {
 			t.Errorf("%q, %v", answer, err)

@@ -26,7 +26,7 @@ func stocked(t *testing.T, messages int) (dir, was string) {
 		}
 		deliver(t, c, all...)
 		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5))
-		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Content: "The garden is open on route 7.", Kind: "fact"}, "Ann"); err != nil {
+		if _, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Content: "The garden is open on route 7.", Kind: "fact"}, "Ann"); err != nil {
 			t.Fatal(err)
 		}
 	}

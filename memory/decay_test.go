@@ -65,10 +65,10 @@ func TestWorth(t *testing.T) {
 		c := imported(t, 4)
 		keep(t, c, "Ann", "Ann has a dog")
 		before := dump(t, c.store)
-		first := check.Must(c.Memories().Search(ctx, "dog", 9))(t)
+		first := check.Must(MemoriesOf(c).Search(ctx, "dog", 9))(t)
 		worth := first[0].Worth(day)
 		for range 1000 {
-			found, err := c.Memories().Search(ctx, "dog", 9)
+			found, err := MemoriesOf(c).Search(ctx, "dog", 9)
 			if err != nil || found[0].Worth(day) != worth {
 				t.Fatalf("%+v, %v", found, err)
 			}

@@ -11,7 +11,6 @@ import (
 
 	"cairn/chat"
 	"cairn/transcript"
-	"cairn/words"
 )
 
 // Delete takes messages away, by their platform ids. One that waits vanishes. Of
@@ -22,13 +21,13 @@ import (
 // that waits and that nobody else asked for is closed. It returns the seqs of the
 // messages that are gone or, having quoted one, changed. Ids that are not known
 // are passed over; a deleted one stays known, so that it is not delivered again.
-func (tr Transcript) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
-	err = tr.c.store.deleting(ctx, func(tx *transaction) error {
-		seqs, err = tr.c.deleteAll(tx, ids)
+func (pr Privacy) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
+	err = pr.c.store.deleting(ctx, func(tx *transaction) error {
+		seqs, err = pr.c.deleteAll(tx, ids)
 		return err
 	})
 	if err != nil {
-		return nil, tr.c.fail("delete messages", err)
+		return nil, pr.c.fail("delete messages", err)
 	}
 	return seqs, nil
 }
@@ -173,50 +172,3 @@ func (c *Conversation) bury(tx *transaction, m chat.Message, version int64) (mem
 	return memories, err
 }
 
-// forgetFrom removes a message from the sources of memories. It deletes, and returns, those without
-// another source and those that quote the message.
-func (c *Conversation) forgetFrom(tx *transaction, seq int64) (gone []int64, err error) {
-	low, high := c.rows(seq, seq)
-	from, err := readMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.id, low, high)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := tx.Exec("DELETE FROM memory_sources WHERE message BETWEEN ? AND ?", low, high); err != nil {
-		return nil, err
-	}
-	for _, m := range from {
-		if len(m.Sources) > 1 && m.By != byExtractive {
-			continue
-		}
-		if err := c.deleteMemory(tx, m); err != nil {
-			return nil, fmt.Errorf("delete memory %d: %w", m.ID, err)
-		}
-		gone = append(gone, m.ID)
-	}
-	return gone, nil
-}
-
-func (c *Conversation) deleteMemory(tx *transaction, m Memory) error {
-	if err := c.unindexMemory(tx, m.ID, m.Content, m.About); err != nil {
-		return err
-	}
-	if _, err := tx.Exec("DELETE FROM memory_people WHERE memory = ?", m.ID); err != nil {
-		return err
-	}
-	if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ?", m.ID); err != nil {
-		return err
-	}
-	if err := mend(tx, m.ID); err != nil {
-		return err
-	}
-	return changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.id)
-}
-
-// indexedMemory returns the text that a memory is indexed by: its words, and their stems in its
-// language.
-func indexedMemory(content, about string) (counts map[string]int, length int) {
-	return count(memoryTerms(content, about), words.Stems(content)...)
-}
-
-// memoryTerms returns the words of a memory.
-func memoryTerms(content, about string) []string { return words.Content(content + " " + about) }

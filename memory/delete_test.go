@@ -114,7 +114,7 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 		}
 		taken := deliver(t, c, quoting(2, "m0"), said(3, "c"))
 		deliverOnly(t, c, quoting(4, "m0"))
-		got, err := c.Transcript().Delete(ctx, []string{"m0"}) // said before the bot came
+		got, err := PrivacyOf(c).Delete(ctx, []string{"m0"}) // said before the bot came
 		if err != nil || !slices.Equal(got, []int64{1}) {
 			t.Errorf("seqs %v, %v", got, err)
 		}
@@ -200,7 +200,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 	c := imported(t, 9)
 	remember := func(content string, messages ...int64) int64 {
 		t.Helper()
-		m, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
+		m, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,23 +216,23 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 	remove(t, c, 6, 7)
 	t.Run("a memory that came from it alone is gone with its words", func(t *testing.T) {
 		for _, id := range []int64{alone, both} {
-			if _, _, err := c.store.Memories().Get(ctx, id); !errors.Is(err, ErrNotFound) {
+			if _, _, err := MemoriesIn(c.store).Get(ctx, id); !errors.Is(err, ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
 			}
 		}
 		wantNoSecret(t, c)
-		check.Equal(t, "found", len(check.Must(c.Memories().Search(ctx, secret, 9))(t)), 0)
+		check.Equal(t, "found", len(check.Must(MemoriesOf(c).Search(ctx, secret, 9))(t)), 0)
 	})
 	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
-		if m, _, err := c.store.Memories().Get(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {
+		if m, _, err := MemoriesIn(c.store).Get(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if m, _, err := c.store.Memories().Get(ctx, free); err != nil || m.Content == "" {
+		if m, _, err := MemoriesIn(c.store).Get(ctx, free); err != nil || m.Content == "" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("one it has superseded is superseded by nothing", func(t *testing.T) {
-		if m, _, err := c.store.Memories().Get(ctx, old); err != nil || m.SupersededBy != 0 || m.State != "superseded" {
+		if m, _, err := MemoriesIn(c.store).Get(ctx, old); err != nil || m.SupersededBy != 0 || m.State != "superseded" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

@@ -23,7 +23,7 @@ func version(t *testing.T, c *Conversation) int64 {
 // recalled are the messages in which a word of the query stands.
 func recalled(t *testing.T, c *Conversation, query string) []int64 {
 	t.Helper()
-	found := check.Must(c.Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq}))(t)
+	found := check.Must(MemoriesOf(c).Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq}))(t)
 	var list []int64
 	for _, f := range found {
 		if f.Parts[0].Name == "words" {

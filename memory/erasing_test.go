@@ -14,7 +14,7 @@ import (
 
 func rememberAbout(t *testing.T, c *Conversation, content, about string, messages ...int64) int64 {
 	t.Helper()
-	m, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
+	m, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func rememberAbout(t *testing.T, c *Conversation, content, about string, message
 func eraseAll(t *testing.T, c *Conversation, author string) (all Erased) {
 	t.Helper()
 	for {
-		some := check.Must(c.Privacy().EraseSome(ctx, author))(t)
+		some := check.Must(PrivacyOf(c).EraseSome(ctx, author))(t)
 		all.Messages += some.Messages
 		all.Memories += some.Memories
 		if some.Done {
@@ -56,8 +56,8 @@ func TestErasing(t *testing.T) {
 		run(t, c.store, "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
 		applyRows(t, c, id)
 		deliverOnly(t, c, saidBy(201, "a", "Ann", secret), saidBy(202, "b", "Ann", "I wait"))
-		check.Equal(t, "the result", check.Must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 101, 0}))
-		waiting, err := c.store.People().Erase(ctx, "a", c)
+		check.Equal(t, "the result", check.Must(PrivacyOf(c).Traces(ctx, "a"))(t), (Traces{1, 101, 0}))
+		waiting, err := PrivacyIn(c.store).Erase(ctx, "a", c)
 		if err != nil || waiting != 1 {
 			t.Errorf("%d waited, %v", waiting, err)
 		}
@@ -89,20 +89,20 @@ func TestErasing(t *testing.T) {
 		aboutAnn := rememberAbout(t, c, "Ann likes tea", "Ann", 2)
 		confirmed := rememberAbout(t, c, "the office moves", "", 2)
 		rememberAbout(t, c, "the office moves", "", 1)
-		m := check.Must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
-		check.Equal(t, "the result", check.Must(c.Privacy().Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
-		check.Must(c.store.People().Erase(ctx, "a", c))(t)
+		m := check.Must(MemoriesOf(c).Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
+		check.Equal(t, "the result", check.Must(PrivacyOf(c).Traces(ctx, "a"))(t), (Traces{1, 1, 3}))
+		check.Must(PrivacyIn(c.store).Erase(ctx, "a", c))(t)
 		later := rememberAbout(t, c, "Ann likes coffee", "Ann", 3)
 		eraseAll(t, c, "a")
 		for _, id := range []int64{saidByAnn, aboutAnn, m.ID} {
-			if _, _, err := c.store.Memories().Get(ctx, id); !errors.Is(err, ErrNotFound) {
+			if _, _, err := MemoriesIn(c.store).Get(ctx, id); !errors.Is(err, ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
 			}
 		}
-		if m, _, err := c.store.Memories().Get(ctx, confirmed); err != nil || !slices.Equal(m.Sources, []int64{2}) {
+		if m, _, err := MemoriesIn(c.store).Get(ctx, confirmed); err != nil || !slices.Equal(m.Sources, []int64{2}) {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if m, _, err := c.store.Memories().Get(ctx, later); err != nil {
+		if m, _, err := MemoriesIn(c.store).Get(ctx, later); err != nil {
 			t.Errorf("%+v, %v", m, err)
 		}
 		check.Equal(t, "rows name them", number(t, c.store, "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
@@ -118,14 +118,14 @@ func TestErasingEverywhere(t *testing.T) {
 			deliver(t, find(t, s, name), saidBy(1, "a", "Ann", secret), saidBy(2, "b", "Bob", "y"))
 		}
 		deliver(t, find(t, s, "discord:1/5"), saidBy(1, "b", "Bob", "y"))
-		in, all, err := s.People().Everywhere(ctx, "discord", "a")
+		in, all, err := PrivacyIn(s).Everywhere(ctx, "discord", "a")
 		if err != nil || len(in) != 3 || all != (Traces{3, 3, 0}) {
 			t.Fatalf("%v, %+v, %v", in, all, err)
 		}
-		check.Must(s.People().Erase(ctx, "a", in...))(t)
+		check.Must(PrivacyIn(s).Erase(ctx, "a", in...))(t)
 		check.NoError(t, s.Close())
 		s = openStore(t, dir)
-		due, err := s.People().Erasures(ctx)
+		due, err := PrivacyIn(s).Erasures(ctx)
 		if err != nil || len(due) != 3 {
 			t.Fatalf("%+v, %v", due, err)
 		}
@@ -139,14 +139,14 @@ func TestErasingEverywhere(t *testing.T) {
 	t.Run("who said nothing else is no member", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"))
-		check.Must(c.store.People().Erase(ctx, "a", c))(t)
+		check.Must(PrivacyIn(c.store).Erase(ctx, "a", c))(t)
 		eraseAll(t, c, "a")
 		check.Equal(t, "the name stays", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
 		check.Equal(t, "names of others", number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Bob'"), 1)
 	})
 	t.Run("nobody has an empty id", func(t *testing.T) {
 		c := newConversation(t)
-		check.Error(t, check.ErrorOf(c.store.People().Erase(ctx, "", c)), errNobody)
+		check.Error(t, check.ErrorOf(PrivacyIn(c.store).Erase(ctx, "", c)), errNobody)
 	})
 }
 
@@ -155,7 +155,7 @@ func TestOptingOut(t *testing.T) {
 	ann, bob := said(2, "I like tea"), said(1, "Ann likes tea")
 	ann.AuthorID, ann.Author, bob.AuthorID, bob.Author = "a", "Ann Lee", "b", "Bob"
 	deliver(t, c, ann, bob)
-	before, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "tea is hot", Messages: []int64{1}}, "")
+	before, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "tea is hot", Messages: []int64{1}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestOptingOut(t *testing.T) {
 	}
 	check.NoError(t, save(`{"content":"tea is for five","kind":"fact","messages":[1]}`))
 	check.NoError(t, save(`{"content":"Bob reads","kind":"fact","messages":[2]}`))
-	if changed, err := c.Privacy().OptOut(ctx, "a", "Ann Lee", true); err != nil || !changed {
+	if changed, err := PrivacyOf(c).OptOut(ctx, "a", "Ann Lee", true); err != nil || !changed {
 		t.Fatal(changed, err)
 	}
 	var out *OptedOutError
@@ -178,14 +178,14 @@ func TestOptingOut(t *testing.T) {
 			{Kind: "fact", Content: "I heard that ann  LEE's tea is green", Messages: []int64{2}},
 			{Kind: "fact", Content: "I heard of Ann Lee"},
 		} {
-			if _, _, err := c.Memories().Remember(ctx, d, "Bob"); !errors.As(err, &out) {
+			if _, _, err := MemoriesOf(c).Remember(ctx, d, "Bob"); !errors.As(err, &out) {
 				t.Errorf("%+v: %v", d, err)
 			}
 		}
-		if _, err := c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
+		if _, err := MemoriesOf(c).Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
 			t.Errorf("their own wish: %v", err)
 		}
-		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Anna Leed drinks", Messages: []int64{2}}, "Bob"); err != nil {
+		if _, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Anna Leed drinks", Messages: []int64{2}}, "Bob"); err != nil {
 			t.Errorf("somebody else: %v", err)
 		}
 	})
@@ -203,13 +203,13 @@ func TestOptingOut(t *testing.T) {
 		}
 	})
 	t.Run("what was there stays, and they may come back", func(t *testing.T) {
-		if m, _, err := c.store.Memories().Get(ctx, before.ID); err != nil || m.State != "active" {
+		if m, _, err := MemoriesIn(c.store).Get(ctx, before.ID); err != nil || m.State != "active" {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if changed, err := c.Privacy().OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
+		if changed, err := PrivacyOf(c).OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
 			t.Fatal(changed, err)
 		}
-		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "green tea", Messages: []int64{1}}, ""); err != nil {
+		if _, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "green tea", Messages: []int64{1}}, ""); err != nil {
 			t.Error(err)
 		}
 	})

@@ -73,11 +73,11 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n Brought, er
 // bringBack writes one memory, unless it exists, and returns its number. taken are the rows that
 // other memories of the file were matched to.
 func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *Brought) (id int64, fresh bool, err error) {
-	c := &Conversation{store: s, name: e.Conversation}
-	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", c.name, now()); err != nil {
+	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, now()); err != nil {
 		return 0, false, err
 	}
-	if err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", c.name).Scan(&c.id); err != nil {
+	c, err := tx.conversation(e.Conversation)
+	if err != nil {
 		return 0, false, err
 	}
 	folded := words.Fold(e.Content)

@@ -14,7 +14,7 @@ import (
 
 func export(t *testing.T, s *Store) (all []Exported) {
 	t.Helper()
-	check.NoError(t, s.Memories().Export(ctx, Filter{State: "all"}, func(e Exported, _ []chat.Message) error {
+	check.NoError(t, MemoriesIn(s).Export(ctx, Filter{State: "all"}, func(e Exported, _ []chat.Message) error {
 		all = append(all, e)
 		return nil
 	}))
@@ -39,7 +39,7 @@ func remembered(all []Exported) (lines []string) {
 func much(t *testing.T) *Store {
 	c := imported(t, 9)
 	s := c.store
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+	tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 9 }})
 	for n, city := range []string{"Oslo", "Bergen", "Turin"} {
 		check.Must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "identity", "messages": [%d, 7], "supersedes": %d, "about": "Bob"}`, city, n+1, n)))(t)
 	}
@@ -48,7 +48,7 @@ func much(t *testing.T) *Store {
 	keep(t, c, "Bob", "Bob had a car", 3)
 	keep(t, find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
 	run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 5")
-	for _, err := range []error{c.Memories().Pin(ctx, 4, true), c.Memories().Forget(ctx, 6), c.Memories().Forget(ctx, 2)} {
+	for _, err := range []error{MemoriesOf(c).Pin(ctx, 4, true), MemoriesOf(c).Forget(ctx, 6), MemoriesOf(c).Forget(ctx, 2)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,13 +64,13 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	}
 	before := dump(t, s)
 	t.Run("where they are, nothing changes", func(t *testing.T) {
-		check.Equal(t, "the result", check.Must(s.Memories().Import(ctx, slices.Clone(all)))(t), (Brought{Known: 7}))
+		check.Equal(t, "the result", check.Must(MemoriesIn(s).Import(ctx, slices.Clone(all)))(t), (Brought{Known: 7}))
 		check.Equal(t, "something is written", dump(t, s), before)
 	})
 	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
 		other := imported(t, 9)
 		find(t, other.store, "terminal:before") // so that numbers differ
-		n, err := other.store.Memories().Import(ctx, slices.Clone(all))
+		n, err := MemoriesIn(other.store).Import(ctx, slices.Clone(all))
 		if err != nil || n != (Brought{Fresh: 7}) {
 			t.Fatalf("%+v, %v", n, err)
 		}
@@ -78,16 +78,16 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
-			if found, err := other.Memories().Search(ctx, query, 9); err != nil || len(found) != want {
+			if found, err := MemoriesOf(other).Search(ctx, query, 9); err != nil || len(found) != want {
 				t.Errorf("%s: %+v, %v", query, found, err)
 			}
 		}
-		check.Equal(t, "the result", len(check.Must(other.store.Memories().Chain(ctx, 1))(t)), 3)
-		check.NoError(t, other.Memories().Restore(ctx, 2))
-		if m, _, err := other.store.Memories().Get(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
+		check.Equal(t, "the result", len(check.Must(MemoriesIn(other.store).Chain(ctx, 1))(t)), 3)
+		check.NoError(t, MemoriesOf(other).Restore(ctx, 2))
+		if m, _, err := MemoriesIn(other.store).Get(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
-		again, err := other.store.Memories().Import(ctx, slices.Clone(all))
+		again, err := MemoriesIn(other.store).Import(ctx, slices.Clone(all))
 		if err != nil || again != (Brought{Known: 7}) {
 			t.Errorf("again: %+v, %v", again, err)
 		}
@@ -98,7 +98,7 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 		m := said(1, "something else")
 		m.ID = "another"
 		deliver(t, c, m)
-		n, err := other.Memories().Import(ctx, slices.Clone(all))
+		n, err := MemoriesIn(other).Import(ctx, slices.Clone(all))
 		if err != nil || n.Fresh != 7 || n.Lost != 8 {
 			t.Errorf("%+v, %v", n, err)
 		}
@@ -107,16 +107,16 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	t.Run("a message that was deleted there is none they came from", func(t *testing.T) {
 		other := imported(t, 9)
 		remove(t, other, 7)
-		if n, err := other.store.Memories().Import(ctx, slices.Clone(all)); err != nil || n.Fresh != 7 || n.Lost != 3 {
+		if n, err := MemoriesIn(other.store).Import(ctx, slices.Clone(all)); err != nil || n.Fresh != 7 || n.Lost != 3 {
 			t.Errorf("%+v, %v", n, err)
 		}
 		check.Equal(t, "sources", number(t, other.store, "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
 	})
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
-		check.NoError(t, s.Memories().Purge(ctx, 4))
-		check.NoError(t, s.Memories().Forget(ctx, 3))
-		check.Equal(t, "the result", check.Must(s.Memories().Import(ctx, slices.Clone(all)))(t), (Brought{Fresh: 1, Known: 6}))
-		if m, _, err := s.Memories().Get(ctx, 3); err != nil || m.State != "forgotten" {
+		check.NoError(t, MemoriesIn(s).Purge(ctx, 4))
+		check.NoError(t, MemoriesIn(s).Forget(ctx, 3))
+		check.Equal(t, "the result", check.Must(MemoriesIn(s).Import(ctx, slices.Clone(all)))(t), (Brought{Fresh: 1, Known: 6}))
+		if m, _, err := MemoriesIn(s).Get(ctx, 3); err != nil || m.State != "forgotten" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
@@ -148,7 +148,7 @@ func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
 			bad := good
 			bad.ID, bad.Content = 2, "Bob rows"
 			spoil(&bad)
-			n, err := c.store.Memories().Import(ctx, []Exported{good, bad})
+			n, err := MemoriesIn(c.store).Import(ctx, []Exported{good, bad})
 			var at *ImportError
 			if !errors.As(err, &at) || at.Index != 1 || !strings.Contains(err.Error(), claim) || n != (Brought{}) {
 				t.Errorf("%+v, %v", n, err)
@@ -159,8 +159,8 @@ func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
 	t.Run("a secret is masked as in any memory", func(t *testing.T) {
 		secret := good
 		secret.Content = "The key is sk-" + strings.Repeat("a1B2", 12)
-		check.Must(c.store.Memories().Import(ctx, []Exported{secret}))(t)
-		if m, _, err := c.store.Memories().Get(ctx, 1); err != nil || strings.Contains(m.Content, "a1B2a1B2") {
+		check.Must(MemoriesIn(c.store).Import(ctx, []Exported{secret}))(t)
+		if m, _, err := MemoriesIn(c.store).Get(ctx, 1); err != nil || strings.Contains(m.Content, "a1B2a1B2") {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
@@ -176,7 +176,7 @@ func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
 		var saidAt, savedAt, expires, messages string
 		check.NoError(t, rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance, &m.Speaker, &m.About, &m.By, &m.State, &m.Pinned, &m.Confirmed,
 			&saidAt, &savedAt, &expires, &m.SupersededBy, &m.Compaction, &messages))
-		want, _, err := s.Memories().Get(ctx, m.ID)
+		want, _, err := MemoriesIn(s).Get(ctx, m.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,24 +220,24 @@ func TestImportOfTheSameWords(t *testing.T) {
 	t.Run("what a worker said again of what the extractive summarizer had noted comes back too", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		for range 2 {
-			check.Must(s.Memories().Import(ctx, []Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}))(t)
+			check.Must(MemoriesIn(s).Import(ctx, []Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}))(t)
 			if got, want := states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"}; !slices.Equal(got, want) {
 				t.Errorf("%q", got)
 			}
 		}
-		check.NoError(t, s.Memories().Forget(ctx, 2))
-		check.Equal(t, "what was forgotten since is back", check.Must(s.Memories().Import(ctx, []Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
+		check.NoError(t, MemoriesIn(s).Forget(ctx, 2))
+		check.Equal(t, "what was forgotten since is back", check.Must(MemoriesIn(s).Import(ctx, []Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
 	})
 	t.Run("nothing takes its own place, however often a file says the same", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
-		check.Must(s.Memories().Import(ctx, []Exported{one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 3), one(3, "Ann rows", "superseded", 0)}))(t)
+		check.Must(MemoriesIn(s).Import(ctx, []Exported{one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 3), one(3, "Ann rows", "superseded", 0)}))(t)
 		if n := number(t, s, "SELECT count(*) FROM memories m JOIN memories b ON b.id = m.superseded_by LEFT JOIN memories c ON c.id = b.superseded_by WHERE b.id = m.id OR c.id = m.id"); n != 0 {
 			t.Errorf("%d lead back to themselves", n)
 		}
 	})
 	t.Run("an active memory is superseded by none", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
-		_, err := s.Memories().Import(ctx, []Exported{one(1, "Ann rows", "active", 2), one(2, "Ann swims", "active", 0)})
+		_, err := MemoriesIn(s).Import(ctx, []Exported{one(1, "Ann rows", "active", 2), one(2, "Ann swims", "active", 0)})
 		if err == nil || !strings.Contains(err.Error(), "it is active") {
 			t.Errorf("%v", err)
 		}

@@ -43,7 +43,7 @@ func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
 	c := imported(t, 50)
 	id := storeSummary(t, c, leaf, worker, 11, 40)
 	applyRows(t, c, id)
-	check.Must(c.Transcript().Delete(ctx, []string{"m20"}))(t)
+	check.Must(PrivacyOf(c).Delete(ctx, []string{"m20"}))(t)
 	for _, budget := range []int{150, 400, 10_000} {
 		var seqs []int64
 		pages := 0
@@ -136,7 +136,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 	c := imported(t, 20)
 	for name, save := range map[string]func(content string) error{
 		"in conversation": func(content string) error {
-			tools := c.Tools(ToolOptions{Turn: func() int64 { return 1 }})
+			tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 1 }})
 			_, err := tools[len(tools)-1].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [1]}`, content)))
 			return err
 		},
@@ -154,19 +154,19 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			return err
 		},
 		"by a person": func(content string) error {
-			_, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann")
+			_, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann")
 			return err
 		},
 	} {
 		if err := save(name + ": the token is " + key); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		found, err := c.Memories().Search(ctx, name, 1)
+		found, err := MemoriesOf(c).Search(ctx, name, 1)
 		if err != nil || len(found) != 1 || found[0].Content != name+": the token is [masked: github pat]" {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
-	check.Equal(t, "it is found by the secret", len(check.Must(c.Memories().Search(ctx, key, 10))(t)), 0)
+	check.Equal(t, "it is found by the secret", len(check.Must(MemoriesOf(c).Search(ctx, key, 10))(t)), 0)
 }
 
 func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
@@ -183,7 +183,7 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	takeBack()
 	save("third", 4)
 	check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Model: "another"}))(t)
-	found, err := c.Memories().Search(ctx, "", 10)
+	found, err := MemoriesOf(c).Search(ctx, "", 10)
 	var got []string
 	for _, m := range found {
 		got = append(got, fmt.Sprint(m.Content, m.Sources))
@@ -196,10 +196,10 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 func TestFactsInAnyScriptAreToldApart(t *testing.T) {
 	c := imported(t, 5)
 	for _, content := range []string{"我住在都灵。", "我住在罗马。", "Я живу в Турине.", "Я живу в Риме.", "私は猫が好きです。", "私は犬が好きです。"} {
-		if _, fresh, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
+		if _, fresh, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
 			t.Errorf("%s: fresh %v, %v", content, fresh, err)
 		}
-		if _, fresh, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
+		if _, fresh, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
 			t.Errorf("%s again: fresh %v, %v", content, fresh, err)
 		}
 	}

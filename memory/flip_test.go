@@ -32,7 +32,7 @@ func use(t *testing.T, dir string) (err error) {
 		errs = append(errs, err)
 		_, err = c.Inbox().TakeUp(ctx, All, 1000, time.Time{})
 		errs = append(errs, err)
-		_, err = c.Recall(ctx, Question{Text: "the garden"})
+		_, err = MemoriesOf(c).Recall(ctx, Question{Text: "the garden"})
 		errs = append(errs, err)
 	}
 	_, err = s.Unfinished(ctx)

@@ -74,13 +74,7 @@ func (c *Conversation) traces(tx *transaction, author string) (t Traces, err err
 // and how much in all.
 func (ps People) Everywhere(ctx context.Context, connector, author string) (in []*Conversation, all Traces, err error) {
 	err = ps.store.view(ctx, func(tx *transaction) error {
-		var known []*Conversation
-		err := each(tx, func(rows *sql.Rows) error {
-			c := &Conversation{store: ps.store}
-			err := rows.Scan(&c.id, &c.name)
-			known = append(known, c)
-			return err
-		}, `SELECT id, name FROM conversations WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
+		known, err := tx.conversations(`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
 			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
 			UNION SELECT parent FROM tasks WHERE author = ?2

@@ -16,7 +16,7 @@ func FuzzTools(f *testing.F) {
 	s := openStore(f, f.TempDir())
 	c := find(f, s, "terminal:general")
 	deliver(f, c, said(1, "the plum is ripe"), said(2, "so it is"), said(3, "when?"))
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }, Budget: func() int { return 500 }})
+	tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 3 }, Budget: func() int { return 500 }})
 	j := begin(f, c, leaf, worker, 1, 2)
 	tools = append(tools, j.Tools(20)...)
 	for i := range tools {

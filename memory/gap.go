@@ -27,13 +27,7 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 }
 
 func (s *Store) away(tx *transaction, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
-	var all []Conversation
-	err = each(tx, func(rows *sql.Rows) error {
-		c := Conversation{store: s}
-		err := rows.Scan(&c.id, &c.name)
-		all = append(all, c)
-		return err
-	}, "SELECT id, name FROM conversations WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") // ; comes right after :
+	all, err := tx.conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") // ; comes right after :
 	if err != nil {
 		return nil, err
 	}

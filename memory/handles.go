@@ -21,17 +21,11 @@ type Turns struct{ c *Conversation }
 // Outbox is replies on their way to people, each piece sent once.
 type Outbox struct{ c *Conversation }
 
-// Memories are those that a conversation may recall; it changes only its own.
-type Memories struct{ c *Conversation }
-
 // Settings are the settings that people changed in a conversation.
 type Settings struct{ c *Conversation }
 
 // Tasks are those that a conversation gave to sub-agents, and the one that it is itself.
 type Tasks struct{ c *Conversation }
-
-// Privacy erases what a conversation has of a person, or all of it.
-type Privacy struct{ c *Conversation }
 
 // Compactions returns the conversation's summaries and sessions.
 func (c *Conversation) Compactions() Compactions { return Compactions{c} }
@@ -51,23 +45,11 @@ func (c *Conversation) Turns() Turns { return Turns{c} }
 // Outbox returns the conversation's outbox.
 func (c *Conversation) Outbox() Outbox { return Outbox{c} }
 
-// Memories returns the memories that the conversation may recall.
-func (c *Conversation) Memories() Memories { return Memories{c} }
-
 // Settings returns the handle of the conversation's settings.
 func (c *Conversation) Settings() Settings { return Settings{c} }
 
 // Tasks returns the handle of the conversation's tasks for sub-agents.
 func (c *Conversation) Tasks() Tasks { return Tasks{c} }
-
-// Privacy returns the handle that erases text of the conversation.
-func (c *Conversation) Privacy() Privacy { return Privacy{c} }
-
-// AllMemories are the memories of all conversations.
-type AllMemories struct{ store *Store }
-
-// People are the people of all conversations, and what they want erased.
-type People struct{ store *Store }
 
 // Upkeep looks after the files: backups, checks, and the erasure of what was deleted.
 type Upkeep struct{ store *Store }
@@ -80,12 +62,6 @@ type Pauses struct{ store *Store }
 
 // Models is what was learned about models.
 type Models struct{ store *Store }
-
-// Memories are the memories of all conversations.
-func (s *Store) Memories() AllMemories { return AllMemories{s} }
-
-// People are those who said something.
-func (s *Store) People() People { return People{s} }
 
 // Upkeep looks after the files.
 func (s *Store) Upkeep() Upkeep { return Upkeep{s} }

@@ -108,6 +108,9 @@ func (s *Store) deliverHeld(ctx context.Context) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if s.held.apply == nil {
+		return errors.New("deliver what was held: Watch has set nothing that applies it")
+	}
 	s.held.gate.RLock()
 	open := s.held.db != nil
 	s.held.gate.RUnlock()
@@ -147,7 +150,7 @@ func (s *Store) drain(ctx context.Context) error {
 		if err := gob.NewDecoder(bytes.NewReader(row)).Decode(&d); err != nil {
 			return fmt.Errorf("%w: row %d of %s cannot be read (%w); it is a message that arrived while the database was rewritten: keep a copy of the file, move it away, and start again", ErrDamaged, id, s.heldPath(), err)
 		}
-		err = s.applyHeld(ctx, d)
+		err = s.held.apply(ctx, d)
 		if err == nil {
 			_, err = s.held.db.ExecContext(ctx, "DELETE FROM held WHERE id = ?", id)
 		}
@@ -155,29 +158,4 @@ func (s *Store) drain(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-func (s *Store) applyHeld(ctx context.Context, d Delivery) error {
-	if s.held.apply != nil {
-		return s.held.apply(ctx, d)
-	}
-	c, err := s.Conversation(ctx, d.Conversation) // no bot runs
-	if err == nil {
-		err = c.Inbox().ApplyHeld(ctx, d)
-	}
-	return err
-}
-
-// ApplyHeld stores what was held, without a bot that acts on it.
-func (in Inbox) ApplyHeld(ctx context.Context, d Delivery) (err error) {
-	if len(d.Messages) > 0 {
-		_, err = in.DeliverAll(ctx, d.Messages)
-	}
-	if err == nil && d.Edited != nil {
-		_, _, err = in.c.Transcript().Edit(ctx, *d.Edited)
-	}
-	if err == nil && len(d.Deleted) > 0 {
-		_, err = in.c.Transcript().Delete(ctx, d.Deleted)
-	}
-	return err
 }

@@ -28,15 +28,6 @@ const (
 	countedAtLeast = 20
 )
 
-// count counts the terms of a document, and the stems of the same words.
-func count(terms []string, stems ...string) (counts map[string]int, length int) {
-	counts = make(map[string]int, len(terms)+len(stems))
-	for _, term := range slices.Concat(terms, stems) {
-		counts[term]++
-	}
-	return counts, len(terms)
-}
-
 // termIndex is a table of postings, limited to what a query can reach.
 type termIndex struct {
 	tx              *transaction

@@ -42,7 +42,7 @@ func TestRecall(t *testing.T) {
 	// find lists the messages that contain a word of the query.
 	find := func(query string, limit int, before int64) (list []int64) {
 		t.Helper()
-		found, err := c.Recall(ctx, Question{Text: query, Limit: limit, Before: before})
+		found, err := MemoriesOf(c).Recall(ctx, Question{Text: query, Limit: limit, Before: before})
 		if err != nil {
 			t.Fatalf("%.40q: %v", query, err)
 		}
@@ -93,12 +93,12 @@ func TestRankingIsDeterministic(t *testing.T) {
 		past = append(past, said(n, fmt.Sprintf("red green blue word%d", n%7)))
 	}
 	check.Must(c.Past().Import(ctx, past))(t)
-	first, err := c.Recall(ctx, Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
+	first, err := MemoriesOf(c).Recall(ctx, Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
 	if err != nil || len(first) != 60 {
 		t.Fatal(len(first), err)
 	}
 	for range 5 {
-		again, err := c.Recall(ctx, Question{Text: "red word5 green word3 blue red red green", Limit: 60, Before: 1000})
+		again, err := MemoriesOf(c).Recall(ctx, Question{Text: "red word5 green word3 blue red red green", Limit: 60, Before: 1000})
 		for i := range again {
 			again[i].query = first[i].query // the order of its words differs
 		}
@@ -113,15 +113,15 @@ func TestNoQueryDoesHarm(t *testing.T) {
 	keep(t, c, "Ann", "Ann likes tea")
 	before := dump(t, c.store)
 	for _, query := range hostile {
-		if _, err := c.Recall(ctx, Question{Text: query, Limit: 5}); err != nil {
+		if _, err := MemoriesOf(c).Recall(ctx, Question{Text: query, Limit: 5}); err != nil {
 			t.Errorf("%.40q: %v", query, err)
 		}
-		if _, err := c.Memories().Search(ctx, query, 5); err != nil {
+		if _, err := MemoriesOf(c).Search(ctx, query, 5); err != nil {
 			t.Errorf("%.40q: %v", query, err)
 		}
 	}
 	if err := quick.Check(func(query string) bool {
-		_, err := c.Recall(ctx, Question{Text: query, Limit: 5})
+		_, err := MemoriesOf(c).Recall(ctx, Question{Text: query, Limit: 5})
 		return err == nil
 	}, nil); err != nil {
 		t.Error(err)

@@ -145,7 +145,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	if root := load(t, third).Head.Inherited.Root; root == nil || !strings.Contains(root.Quote, secret) {
 		t.Fatalf("the third hangs on %+v", root)
 	}
-	check.Must(above.Transcript().Delete(ctx, []string{"elsewhere"}))(t)
+	check.Must(PrivacyOf(above).Delete(ctx, []string{"elsewhere"}))(t)
 	if root := load(t, third).Head.Inherited.Root; root == nil || root.Quote != "" {
 		t.Errorf("the quote stays: %+v", root)
 	}
@@ -188,7 +188,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	t.Run("in the same transaction", func(t *testing.T) {
 		before := dump(t, s)
 		run(t, s, "CREATE TEMP TRIGGER stop BEFORE UPDATE ON inherited BEGIN SELECT raise(ABORT, 'no'); END")
-		if _, err := above.Transcript().Delete(ctx, []string{"m4"}); err == nil || dump(t, s) != before {
+		if _, err := PrivacyOf(above).Delete(ctx, []string{"m4"}); err == nil || dump(t, s) != before {
 			t.Errorf("half of a deletion was made: %v", err)
 		}
 		run(t, s, "DROP TRIGGER stop")
@@ -211,7 +211,7 @@ func TestARepairReachesThreads(t *testing.T) {
 	before := load(t, c).Head.Version
 	repair := func(text string) {
 		t.Helper()
-		j := check.Must(above.Compactions().Begin(ctx, transcript.Summary{
+		j := check.Must(MemoriesOf(above).Records().Begin(ctx, transcript.Summary{
 			Kind: leaf, By: worker, State: transcript.Running, Trigger: transcript.OnRepair, Span: transcript.Span{From: 4, To: 6}, Messages: 2,
 		}))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)

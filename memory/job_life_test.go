@@ -53,7 +53,7 @@ func TestJobLife(t *testing.T) {
 			Kind: leaf, By: worker, Trigger: transcript.OnManual, Level: 2, Span: transcript.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
 			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
 		}
-		j := check.Must(c.Compactions().Begin(ctx, row))(t)
+		j := check.Must(MemoriesOf(c).Records().Begin(ctx, row))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)
 		check.NoError(t, c.Compactions().Measured(ctx, j.ID(), 100, 60))
 		row.ID, row.State, row.Text, row.Tokens = j.ID(), transcript.Applied, "text", 3
@@ -92,7 +92,7 @@ func TestWhatWaitsInOrder(t *testing.T) {
 	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
 		c := imported(t, 20)
 		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
-		repair := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: leaf, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
+		repair := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: leaf, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
 		check.Must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
 		next := storeSummary(t, c, leaf, worker, 6, 10)
 		undo(t, c)

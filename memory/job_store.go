@@ -5,7 +5,6 @@ package memory
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"cairn/compactor/summarize"
@@ -21,10 +20,12 @@ import (
 // makes the row stale.
 func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []summarize.MemoryDraft, err error) {
 	c := j.conversation
+	row := j.row
+	row.Text, row.Tokens, row.Model, row.Sources = summary.Text, summary.Tokens, summary.Model, summary.Sources
 	err = c.store.update(ctx, func(tx *transaction) error {
 		fresh = nil
-		if stale, err := j.stale(tx, summary.Beside); err != nil || stale {
-			return errors.Join(err, c.setState(tx, j.row.ID, transcript.Stale))
+		if stale, err := c.prepare(tx, row, summary.Beside.Rows, summary.Beside.Messages); err != nil || stale {
+			return err
 		}
 		extractive := j.ofExtractive(tx, summary.Memories)
 		extracted := ""
@@ -34,14 +35,8 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 		case len(extractive) > 0:
 			extracted = byExtractive
 		}
-		sources, err := toJSON(summary.Sources)
-		if err != nil {
+		if _, err := tx.Exec("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID); err != nil {
 			return err
-		}
-		err = changed(tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), extracted = ?, refused = ?, ended_at = ?
-			WHERE id = ? AND state = 'running'`, sources, summary.Text, summary.Tokens, summary.Model, extracted, j.refused, now(), j.row.ID)
-		if err != nil {
-			return fmt.Errorf("make it prepared: %w", err)
 		}
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
 			if err := j.relieve(tx); err != nil {
@@ -67,37 +62,12 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 	return fresh, nil
 }
 
-// stale reports whether what the job read has changed: its span (the row is then stale already),
-// something beside it that was deleted since, or a row that has left the view. The summary may
-// repeat that.
-func (j *job) stale(tx *transaction, beside summarize.Beside) (stale bool, err error) {
-	stale, err = exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", j.row.ID)
-	if err != nil || stale {
-		return stale, err
-	}
-	for _, seq := range beside.Messages {
-		low, high := j.conversation.rows(seq, seq)
-		err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL)", low, high).Scan(&stale)
-		if err != nil || stale {
-			return stale, err
-		}
-	}
-	for i, id := range slices.Concat(beside.Rows, j.row.Children) {
-		err = tx.QueryRow("SELECT state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder' FROM compactions WHERE id = ?", i < len(beside.Rows), id).Scan(&stale)
-		if err != nil || stale {
-			return stale, err
-		}
-	}
-	return false, nil
-}
-
 // ofExtractive checks the drafts of the extractive summarizer and skips invalid ones.
 func (j *job) ofExtractive(tx *transaction, memories []summarize.MemoryDraft) []draft {
 	var kept []draft
 	for _, m := range memories {
 		d := draft{MemoryDraft: m, by: byExtractive}
 		if _, err := j.conversation.check(tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
-			j.refused++
 			continue
 		}
 		kept = append(kept, d)

@@ -94,10 +94,7 @@ func (s *Store) fate(ctx context.Context, what string, id, conversation int64, d
 	if what == "purge" || what == "edit" {
 		change = s.deleting // the text leaves the files too
 	}
-	var elsewhere []copies
 	err := change(ctx, func(tx *transaction) error {
-		s.elsewhere = nil
-		defer func() { elsewhere = s.elsewhere }()
 		m, c, err := s.readOwned(tx, id)
 		if err != nil {
 			return err
@@ -109,9 +106,6 @@ func (s *Store) fate(ctx context.Context, what string, id, conversation int64, d
 	})
 	if err != nil {
 		return fmt.Errorf("%s memory %d: %w", what, id, err)
-	}
-	if what == "forget" { // deleting reports the others
-		s.report(elsewhere)
 	}
 	return nil
 }
@@ -129,7 +123,7 @@ func forget(tx *transaction, c *Conversation, m Memory) error {
 		if _, err := q.at.nextVersion(tx); err != nil {
 			return err
 		}
-		c.store.elsewhere = append(c.store.elsewhere, copies{q.at.name, []int64{q.seq}})
+		tx.tell(q.at.name, q.seq)
 	}
 	return nil
 }
@@ -166,7 +160,7 @@ func forgetCopiesOf(tx *transaction, c *Conversation, id int64) error {
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
-	c.store.elsewhere = append(c.store.elsewhere, copies{c.name, seqs}) // the memory's own conversation is not reported otherwise
+	tx.tell(c.name, seqs...) // the memory's own conversation is not reported otherwise
 	_, err = c.nextVersion(tx)
 	return err
 }
@@ -195,4 +189,43 @@ func (am AllMemories) Chain(ctx context.Context, id int64) (chain []Memory, err 
 		return nil, fmt.Errorf("read the chain of memory %d: %w", id, err)
 	}
 	return chain, nil
+}
+
+// forgetFrom removes a message from the sources of memories. It deletes, and returns, those without
+// another source and those that quote the message.
+func (c *Conversation) forgetFrom(tx *transaction, seq int64) (gone []int64, err error) {
+	low, high := c.rows(seq, seq)
+	from, err := readMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.id, low, high)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec("DELETE FROM memory_sources WHERE message BETWEEN ? AND ?", low, high); err != nil {
+		return nil, err
+	}
+	for _, m := range from {
+		if len(m.Sources) > 1 && m.By != byExtractive {
+			continue
+		}
+		if err := c.deleteMemory(tx, m); err != nil {
+			return nil, fmt.Errorf("delete memory %d: %w", m.ID, err)
+		}
+		gone = append(gone, m.ID)
+	}
+	return gone, nil
+}
+
+func (c *Conversation) deleteMemory(tx *transaction, m Memory) error {
+	if err := c.unindexMemory(tx, m.ID, m.Content, m.About); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM memory_people WHERE memory = ?", m.ID); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ?", m.ID); err != nil {
+		return err
+	}
+	if err := mend(tx, m.ID); err != nil {
+		return err
+	}
+	return changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.id)
 }

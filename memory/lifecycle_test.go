@@ -15,7 +15,7 @@ import (
 
 func state(t *testing.T, c *Conversation, id int64) string {
 	t.Helper()
-	m, _, err := c.store.Memories().Get(ctx, id)
+	m, _, err := MemoriesIn(c.store).Get(ctx, id)
 	if errors.Is(err, ErrNotFound) {
 		return "gone"
 	}
@@ -31,22 +31,22 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 		for n, was := range []string{"active", "superseded", "replaced"} {
 			s := keep(t, c, "Ann", fmt.Sprintf("Ann has %d dogs", n), 2)
 			run(t, c.store, "UPDATE memories SET state = ? WHERE id = ?", was, s.ID)
-			if err := c.Memories().Forget(ctx, s.ID); err != nil || state(t, c, s.ID) != "forgotten" {
+			if err := MemoriesOf(c).Forget(ctx, s.ID); err != nil || state(t, c, s.ID) != "forgotten" {
 				t.Errorf("%v", err)
 			}
-			if err := c.Memories().Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
+			if err := MemoriesOf(c).Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
 				t.Errorf("%s: %s, %v", was, state(t, c, s.ID), err)
 			}
-			check.Error(t, c.Memories().Restore(ctx, s.ID), ErrNotFound)
+			check.Error(t, MemoriesOf(c).Restore(ctx, s.ID), ErrNotFound)
 		}
-		check.Equal(t, "the result", len(check.Must(c.Memories().Search(ctx, "dogs", 9))(t)), 1)
+		check.Equal(t, "the result", len(check.Must(MemoriesOf(c).Search(ctx, "dogs", 9))(t)), 1)
 	})
 	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
 		c := imported(t, 4)
 		old := keep(t, c, "Ann", "Ann has a dog")
-		check.NoError(t, c.Memories().Forget(ctx, old.ID))
+		check.NoError(t, MemoriesOf(c).Forget(ctx, old.ID))
 		again := keep(t, c, "Ann", "ann has a DOG!")
-		if err := c.Memories().Restore(ctx, old.ID); !errors.Is(err, ErrSaid) || !strings.Contains(err.Error(), fmt.Sprintf("memory %d", again.ID)) {
+		if err := MemoriesOf(c).Restore(ctx, old.ID); !errors.Is(err, ErrSaid) || !strings.Contains(err.Error(), fmt.Sprintf("memory %d", again.ID)) {
 			t.Errorf("%v", err)
 		}
 		check.Equal(t, "it is restored all the same", state(t, c, old.ID), "forgotten")
@@ -55,7 +55,7 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 		c := imported(t, 4)
 		other := find(t, c.store, "terminal:other")
 		s := keep(t, c, "Ann", "Ann has a dog")
-		for what, err := range map[string]error{"forget": other.Memories().Forget(ctx, s.ID), "restore": other.Memories().Restore(ctx, s.ID), "pin": other.Memories().Pin(ctx, s.ID, true)} {
+		for what, err := range map[string]error{"forget": MemoriesOf(other).Forget(ctx, s.ID), "restore": MemoriesOf(other).Restore(ctx, s.ID), "pin": MemoriesOf(other).Pin(ctx, s.ID, true)} {
 			if !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -67,14 +67,14 @@ func TestPurge(t *testing.T) {
 	t.Run("purged it is gone, with its sources and words, and the chain is whole", func(t *testing.T) {
 		c := imported(t, 9)
 		var all []int64
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+		tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 9 }})
 		for n, city := range []string{"Oslo", "Xanadu", "Bergen"} {
 			check.Must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "fact", "messages": [%d], "supersedes": %d}`, city, n+1, n)))(t)
 			all = append(all, int64(n+1))
 		}
 		chain := func(id int64) (list []int64) {
 			t.Helper()
-			found := check.Must(c.store.Memories().Chain(ctx, id))(t)
+			found := check.Must(MemoriesIn(c.store).Chain(ctx, id))(t)
 			for _, m := range found {
 				list = append(list, m.ID)
 			}
@@ -85,8 +85,8 @@ func TestPurge(t *testing.T) {
 				t.Errorf("the chain of %d is %v", id, got)
 			}
 		}
-		check.NoError(t, c.store.Memories().Purge(ctx, 2))
-		check.Error(t, c.store.Memories().Purge(ctx, 2), ErrNotFound)
+		check.NoError(t, MemoriesIn(c.store).Purge(ctx, 2))
+		check.Error(t, MemoriesIn(c.store).Purge(ctx, 2), ErrNotFound)
 		if got := chain(1); !slices.Equal(got, []int64{1, 3}) || state(t, c, 1) != "superseded" {
 			t.Errorf("the chain is %v", got)
 		}
@@ -94,7 +94,7 @@ func TestPurge(t *testing.T) {
 			t.Errorf("%d rows are left", n)
 		}
 		for _, s := range []int64{1, 3} {
-			check.NoError(t, c.store.Memories().Purge(ctx, s))
+			check.NoError(t, MemoriesIn(c.store).Purge(ctx, s))
 		}
 		check.Equal(t, "words are left", number(t, c.store, "SELECT count(*) FROM memory_terms"), 0)
 	})
@@ -108,7 +108,7 @@ func TestPurge(t *testing.T) {
 		if err != nil || !bytes.Contains(raw, []byte(word)) {
 			t.Fatalf("it never was there: %v", err)
 		}
-		check.NoError(t, c.store.Memories().Purge(ctx, s.ID))
+		check.NoError(t, MemoriesIn(c.store).Purge(ctx, s.ID))
 		check.Must(c.store.Upkeep().Vacuum(ctx))(t)
 		wantNoBytes(t, dir, word)
 	})
@@ -118,25 +118,25 @@ func TestEditedMemories(t *testing.T) {
 	c := imported(t, 4)
 	s := keep(t, c, "Ann", "Ann has a dog called Bello", 2)
 	other := keep(t, c, "Ann", "Ann plays the flute")
-	check.NoError(t, c.store.Memories().Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
-	m, from, err := c.store.Memories().Get(ctx, s.ID)
+	check.NoError(t, MemoriesIn(c.store).Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
+	m, from, err := MemoriesIn(c.store).Get(ctx, s.ID)
 	check.NoError(t, err)
 	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(from) != 1 || from[0].Seq != 2 {
 		t.Errorf("got %+v from %v", m, from)
 	}
-	check.Equal(t, "found by the new text", len(check.Must(c.Memories().Search(ctx, "Mina cat", 9))(t)), 1)
-	check.Equal(t, "found by the old text", len(check.Must(c.Memories().Search(ctx, "Bello", 9))(t)), 0)
+	check.Equal(t, "found by the new text", len(check.Must(MemoriesOf(c).Search(ctx, "Mina cat", 9))(t)), 1)
+	check.Equal(t, "found by the old text", len(check.Must(MemoriesOf(c).Search(ctx, "Bello", 9))(t)), 0)
 	var wrong *ContentError
 	for _, text := range []string{"", " \n", strings.Repeat("x", maxContent+1)} {
-		if err := c.store.Memories().Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
+		if err := MemoriesIn(c.store).Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
-	check.Error(t, c.store.Memories().Edit(ctx, other.ID, strings.ToUpper(m.Content)), ErrSaid)
-	check.Error(t, c.store.Memories().Edit(ctx, 999, "Ann has a cat"), ErrNotFound)
-	check.NoError(t, c.Memories().Forget(ctx, other.ID))
-	check.Error(t, c.store.Memories().Edit(ctx, other.ID, "Ann plays the oboe"), ErrNotFound)
-	if _, err := c.Transcript().Delete(ctx, []string{from[0].ID}); err != nil || state(t, c, s.ID) != "gone" {
+	check.Error(t, MemoriesIn(c.store).Edit(ctx, other.ID, strings.ToUpper(m.Content)), ErrSaid)
+	check.Error(t, MemoriesIn(c.store).Edit(ctx, 999, "Ann has a cat"), ErrNotFound)
+	check.NoError(t, MemoriesOf(c).Forget(ctx, other.ID))
+	check.Error(t, MemoriesIn(c.store).Edit(ctx, other.ID, "Ann plays the oboe"), ErrNotFound)
+	if _, err := PrivacyOf(c).Delete(ctx, []string{from[0].ID}); err != nil || state(t, c, s.ID) != "gone" {
 		t.Errorf("its message is deleted, and it is %s, %v", state(t, c, s.ID), err)
 	}
 }

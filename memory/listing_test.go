@@ -30,6 +30,6 @@ func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
 			t.Errorf("after message %s it is called %q, want %q", step.id, got, step.want)
 		}
 	}
-	check.NoError(t, c.Privacy().Purge(ctx))
+	check.NoError(t, PrivacyOf(c).Purge(ctx))
 	check.Equal(t, "a deleted conversation is still called", name(), "")
 }

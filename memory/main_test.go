@@ -141,7 +141,7 @@ func remove(t tester, c *Conversation, numbers ...int) []int64 {
 	for _, n := range numbers {
 		ids = append(ids, said(n, "").ID)
 	}
-	seqs, err := c.Transcript().Delete(ctx, ids)
+	seqs, err := PrivacyOf(c).Delete(ctx, ids)
 	if err != nil {
 		t.Errorf("deletion of messages %v: %v", numbers, err)
 	}
@@ -151,7 +151,7 @@ func remove(t tester, c *Conversation, numbers ...int) []int64 {
 // begin starts a row of the given kind and maker over [from, to].
 func begin(t testing.TB, c *Conversation, kind transcript.Kind, by transcript.By, from, to int64, children ...int64) summarize.Job {
 	t.Helper()
-	j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{
+	j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{
 		Kind: kind, By: by, Trigger: transcript.OnBackground, Span: transcript.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Messages: int(to - from + 1), Children: children,
 	}))(t)

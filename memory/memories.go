@@ -8,9 +8,36 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"cairn/chat"
 )
+
+// Memory is one fact, preference, decision, … worth keeping beyond the conversation.
+type Memory struct {
+	ID           int64     `json:"id"`
+	Conversation string    `json:"channel"`
+	Kind         string    `json:"kind"`
+	Content      string    `json:"content"`
+	Importance   float64   `json:"importance"`           // 0 to 1
+	Pinned       bool      `json:"pinned"`               // it neither expires nor fades
+	Speaker      string    `json:"speaker"`              // who said it
+	SpeakerID    string    `json:"speaker_id,omitempty"` // the platform's; empty: not known
+	About        string    `json:"about"`
+	AboutID      string    `json:"about_id,omitempty"`
+	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see AllMemories.Share
+	By           string    `json:"by"`                   // worker, extractive, assistant, person
+	Compaction   int64     `json:"compaction,omitempty"` // the row it was saved with
+	SaidAt       time.Time `json:"said_at"`
+	SavedAt      time.Time `json:"saved_at"`
+	Expires      time.Time `json:"expires_at,omitzero"` // from then on it is not recalled; zero: it never expires
+	Confirmed    int       `json:"confirmed"`           // how often it was said, including the first time
+	Sources      []int64   `json:"sources"`             // seqs, in Conversation, of the messages it came from
+	State        string    `json:"state"`               // active, expired, superseded, forgotten, replaced
+	SupersededBy int64     `json:"superseded_by,omitempty"`
+	Score        float64   `json:"score,omitempty"` // of a search: how well it matches
+	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of
+}
 
 // Saved is the outcome of saving a memory.
 type Saved struct {
@@ -99,27 +126,6 @@ func (c *Conversation) insertMemory(tx *transaction, d draft) (id int64, err err
 		return 0, err
 	}
 	return id, indexMemory(tx, id, d.Content, d.About)
-}
-
-func indexMemory(tx *transaction, id int64, content, about string) error {
-	counts, length := indexedMemory(content, about)
-	for term, tf := range counts {
-		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) SELECT ?, conversation, id, ?, ? FROM memories WHERE id = ?", term, tf, length, id)
-		if err != nil {
-			return fmt.Errorf("index memory %d: %w", id, err)
-		}
-	}
-	return nil
-}
-
-func (c *Conversation) unindexMemory(tx *transaction, id int64, content, about string) error {
-	counts, _ := indexedMemory(content, about)
-	for term := range counts {
-		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, c.id, id); err != nil {
-			return fmt.Errorf("take memory %d out of the index: %w", id, err)
-		}
-	}
-	return nil
 }
 
 // confirm notes that someone said a known fact again. Reading the same messages again does not
@@ -222,8 +228,8 @@ func (s *Store) readOwned(tx *transaction, id int64) (m Memory, c *Conversation,
 	if m, err = readMemory(tx, id); err != nil {
 		return m, nil, err
 	}
-	c = &Conversation{store: s, name: m.Conversation}
-	return m, c, tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id)
+	c, err = tx.conversation(m.Conversation)
+	return m, c, err
 }
 
 func (s *Store) memory(tx *transaction, id int64) (m Memory, from []chat.Message, err error) {

@@ -15,7 +15,7 @@ import (
 // contents lists the active memories, the newest row last, as "kind: content".
 func contents(t *testing.T, c *Conversation) []string {
 	t.Helper()
-	found, _, err := c.store.Memories().List(ctx, Filter{Conversation: c.Name()})
+	found, _, err := MemoriesIn(c.store).List(ctx, Filter{Conversation: c.Name()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestWorkerSaves(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(fresh, want) {
 			t.Errorf("%+v, %v", fresh, err)
 		}
-		m, from, err := c.store.Memories().Get(ctx, 1)
+		m, from, err := MemoriesIn(c.store).Get(ctx, 1)
 		if err != nil || time.Since(m.SavedAt) > time.Hour {
 			t.Fatalf("%+v, %v", m, err)
 		}
@@ -83,7 +83,7 @@ func TestWorkerSaves(t *testing.T) {
 		if got, want := contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if m, _, _ := c.store.Memories().Get(ctx, 1); !slices.Equal(m.Sources, []int64{1, 3}) || m.Confirmed != 1 {
+		if m, _, _ := MemoriesIn(c.store).Get(ctx, 1); !slices.Equal(m.Sources, []int64{1, 3}) || m.Confirmed != 1 {
 			t.Errorf("%+v", m)
 		}
 	})
@@ -132,28 +132,28 @@ func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
 func TestRemember(t *testing.T) {
 	c := newConversation(t)
 	d := summarize.MemoryDraft{Kind: "todo", Content: "Call the bank"}
-	m, fresh, err := c.Memories().Remember(ctx, d, "Ann")
+	m, fresh, err := MemoriesOf(c).Remember(ctx, d, "Ann")
 	if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.8 || len(m.Sources) != 0 {
 		t.Fatalf("%+v, %v, %v", m, fresh, err)
 	}
 	d.Content = "call the BANK!"
-	if m, fresh, err = c.Memories().Remember(ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
+	if m, fresh, err = MemoriesOf(c).Remember(ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
 		t.Errorf("%+v, %v, %v", m, fresh, err)
 	}
-	if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
+	if _, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
 		t.Error("nothing was remembered")
 	}
 	other := find(t, c.store, "terminal:other")
-	check.Error(t, other.Memories().Forget(ctx, m.ID), ErrNotFound)
-	check.NoError(t, c.Memories().Forget(ctx, m.ID))
-	check.Error(t, c.store.Memories().Forget(ctx, m.ID), ErrNotFound)
-	if found, err := c.Memories().Search(ctx, "bank", 5); err != nil || found != nil {
+	check.Error(t, MemoriesOf(other).Forget(ctx, m.ID), ErrNotFound)
+	check.NoError(t, MemoriesOf(c).Forget(ctx, m.ID))
+	check.Error(t, MemoriesIn(c.store).Forget(ctx, m.ID), ErrNotFound)
+	if found, err := MemoriesOf(c).Search(ctx, "bank", 5); err != nil || found != nil {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if m, _, err := c.store.Memories().Get(ctx, m.ID); err != nil || m.State != "forgotten" {
+	if m, _, err := MemoriesIn(c.store).Get(ctx, m.ID); err != nil || m.State != "forgotten" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, fresh, err := c.Memories().Remember(ctx, d, "Ann"); err != nil || !fresh {
+	if _, fresh, err := MemoriesOf(c).Remember(ctx, d, "Ann"); err != nil || !fresh {
 		t.Errorf("said again after it was forgotten: %v, %v", fresh, err)
 	}
 }
@@ -164,8 +164,8 @@ func TestAModelSavesFromTheRunningTurn(t *testing.T) {
 	ask.Addressed = true
 	turn := deliver(t, c, ask)[0].Turn
 	var told []Memory
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m Memory) { told = append(told, m) }})
-	old, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
+	tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m Memory) { told = append(told, m) }})
+	old, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,14 +176,14 @@ func TestAModelSavesFromTheRunningTurn(t *testing.T) {
 	if len(told) != 1 || told[0].By != "assistant" || told[0].Speaker != "Bob" || !slices.Equal(told[0].Sources, []int64{1}) || !told[0].SaidAt.Equal(ask.Time) {
 		t.Errorf("told of %+v", told)
 	}
-	if m, _, err := c.store.Memories().Get(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
+	if m, _, err := MemoriesIn(c.store).Get(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
 		t.Errorf("%+v, %v", m, err)
 	}
 	answer, err = call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
 	if err != nil || !strings.Contains(answer, "known already") || len(told) != 1 {
 		t.Errorf("again: %q, %v", answer, err)
 	}
-	if m, _, err := c.store.Memories().Get(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
+	if m, _, err := MemoriesIn(c.store).Get(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
 		t.Errorf("the same message confirms it: %+v, %v", m, err)
 	}
 	answer, err = call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)

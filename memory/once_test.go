@@ -39,7 +39,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		wantContents(t, c, "fact: rough one", "fact: rough two")
 		repair(t, c, worker, 1, 5, "fine one", 2)
 		wantContents(t, c, "fact: rough two", "fact: fine one")
-		if replaced, n, err := c.store.Memories().List(ctx, Filter{State: "replaced"}); err != nil || n != 1 || replaced[0].Content != "rough one" {
+		if replaced, n, err := MemoriesIn(c.store).List(ctx, Filter{State: "replaced"}); err != nil || n != 1 || replaced[0].Content != "rough one" {
 			t.Errorf("%+v, %v", replaced, err)
 		}
 	})
@@ -69,7 +69,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		wantContents(t, c, "fact: first", "fact: third")
-		if m, _, _ := c.store.Memories().Get(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
+		if m, _, _ := MemoriesIn(c.store).Get(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
 			t.Errorf("it comes from %v", m.Sources)
 		}
 	})
@@ -108,7 +108,7 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
 		}}))(t)
 		wantContents(t, c, "fact: rough")
-		if m, _, _ := c.store.Memories().Get(ctx, 1); m.By != "extractive" {
+		if m, _, _ := MemoriesIn(c.store).Get(ctx, 1); m.By != "extractive" {
 			t.Errorf("saved by %s", m.By)
 		}
 		applyRows(t, c, j.ID())
@@ -123,7 +123,7 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 		repair(t, c, worker, 1, 3, "Ann likes tea.", 2)
 		repair(t, c, worker, 4, 6, "ann LIKES téa", 5)
 		wantContents(t, c, "fact: Ann likes tea.")
-		if m, _, _ := c.store.Memories().Get(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
+		if m, _, _ := MemoriesIn(c.store).Get(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
 			t.Errorf("%+v", m)
 		}
 	})

@@ -51,7 +51,7 @@ func TestPassage(t *testing.T) {
 		m := said(1, long)
 		m.Attachments = []chat.Attachment{{Kind: "image", Name: "a.png", Caption: "a cellar"}}
 		c := talked(t, m)
-		answer, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 2 }}), "recall", `{"query":"vault number"}`)
+		answer, err := call(MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 2 }}), "recall", `{"query":"vault number"}`)
 		if err != nil || !strings.Contains(answer, "vault opens with the number 7461.") || !strings.Contains(answer, "[image: a.png, a cellar]") || strings.Contains(answer, start) {
 			t.Errorf("%s, %v", answer, err)
 		}

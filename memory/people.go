@@ -3,7 +3,6 @@
 package memory
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -180,27 +179,6 @@ func (c *Conversation) stands(tx *transaction, d *draft) error {
 	}
 	d.sources = there
 	return nil
-}
-
-// OptOut keeps a person of this conversation's connector, by platform ID, out of all memories
-// from now on, or, with out = false, no longer; changed is false if that was so already. Existing
-// memories stay.
-func (pr Privacy) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
-	err = pr.c.update(ctx, "keep a person out of memories", func(tx *transaction) error {
-		query, args := "DELETE FROM optouts WHERE connector = ? AND author_id = ?", []any{pr.c.connector(), author}
-		if out {
-			query = "INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-			args = append(args, name, now())
-		}
-		result, err := tx.Exec(query, args...)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
-		changed = n > 0
-		return err
-	})
-	return changed, err
 }
 
 // markUnremembered marks the messages of people who have opted out, and what a task's parent

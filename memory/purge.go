@@ -17,8 +17,8 @@ type Holding struct {
 
 // Holdings counts what the store keeps of conversations: of those whose name is one of names, or
 // is below one that ends in a slash.
-func (s *Store) Holdings(ctx context.Context, names ...string) (found []Holding, err error) {
-	err = s.view(ctx, func(tx *transaction) error {
+func (ps People) Holdings(ctx context.Context, names ...string) (found []Holding, err error) {
+	err = ps.store.view(ctx, func(tx *transaction) error {
 		for _, name := range names {
 			within := "c.name = ?1"
 			if name != "" && name[len(name)-1] == '/' {
@@ -116,13 +116,7 @@ func (c *Conversation) purgeFromThreads(tx *transaction) error {
 	if err := c.touchThreads(tx, "true"); err != nil {
 		return err
 	}
-	var threads []*Conversation
-	err := each(tx, func(rows *sql.Rows) error {
-		t := &Conversation{store: c.store}
-		err := rows.Scan(&t.id, &t.name)
-		threads = append(threads, t)
-		return err
-	}, "SELECT id, name FROM conversations WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.name)
+	threads, err := tx.conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.name)
 	if err != nil {
 		return err
 	}

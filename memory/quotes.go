@@ -57,7 +57,7 @@ var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
 
 // fillQuotes notes what the answers of tools quote that were stored before quotes of them were.
 func fillQuotes(tx *transaction) error {
-	all, err := (&Store{}).all(tx)
+	all, err := tx.conversations("ORDER BY id")
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func TestQuotesAreFilledOnce(t *testing.T) {
 	check.Must(db.Exec("UPDATE conversations SET next_seq = 200 WHERE id = 1"))(t)
 	check.NoError(t, db.Close())
 	c := find(t, openStore(t, dir), "terminal:general")
-	if seqs, err := c.Transcript().Delete(ctx, []string{"m1"}); err != nil || !slices.Contains(seqs, 105) || !slices.Contains(seqs, 106) || slices.Contains(seqs, 107) {
+	if seqs, err := PrivacyOf(c).Delete(ctx, []string{"m1"}); err != nil || !slices.Contains(seqs, 105) || !slices.Contains(seqs, 106) || slices.Contains(seqs, 107) {
 		t.Errorf("changed are %v, %v", seqs, err)
 	}
 	for seq, want := range map[int64]string{105: copyGone, 106: copyGone, 107: `{"messages":[{"seq":2,"text":"here"}]}`} {

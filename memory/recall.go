@@ -49,13 +49,13 @@ const maxFound = 1000
 // first. It finds a message by its own words and by those just before and after it. Results of
 // the bot's own memory tools are not found again. The cost of a question is bounded, however long
 // the conversation is.
-func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, err error) {
+func (ms Memories) Recall(ctx context.Context, q Question) (found []Found, err error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
 	q.Limit = min(q.Limit, maxFound)
-	err = c.view(ctx, "recall", func(tx *transaction) error {
-		found, err = c.recall(tx, q)
+	err = ms.c.view(ctx, "recall", func(tx *transaction) error {
+		found, err = ms.c.recall(tx, q)
 		return err
 	})
 	return found, err

@@ -38,7 +38,7 @@ func talked(t testing.TB, said ...Inbound) *Conversation {
 
 func recallAll(t testing.TB, c *Conversation, q Question) []Found {
 	t.Helper()
-	found := check.Must(c.Recall(ctx, q))(t)
+	found := check.Must(MemoriesOf(c).Recall(ctx, q))(t)
 	return found
 }
 
@@ -151,7 +151,7 @@ func TestSpellingKeepsToItsScope(t *testing.T) {
 		}
 		check.Must(conv.Past().Import(ctx, said))(t)
 	}
-	if _, _, err := other.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
+	if _, _, err := MemoriesOf(other).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
 		t.Fatal(err)
 	}
 	for _, query := range []string{"greyhuond", "greyhound", "Carolien", "Caroline"} {
@@ -161,10 +161,10 @@ func TestSpellingKeepsToItsScope(t *testing.T) {
 		if found := recallAll(t, other, Question{Text: query, Limit: 9}); len(found) == 0 || found[0].Seq != 2 {
 			t.Errorf("%s finds %+v where it was said", query, found)
 		}
-		if found, err := c.Memories().Search(ctx, query, 9); err != nil || found != nil {
+		if found, err := MemoriesOf(c).Search(ctx, query, 9); err != nil || found != nil {
 			t.Errorf("%s finds memories %+v, %v", query, found, err)
 		}
-		if found, err := other.Memories().Search(ctx, query, 9); err != nil || len(found) != 1 {
+		if found, err := MemoriesOf(other).Search(ctx, query, 9); err != nil || len(found) != 1 {
 			t.Errorf("%s finds memories %+v where it was said, %v", query, found, err)
 		}
 	}
@@ -178,7 +178,7 @@ func TestRecallPutsPeoplesWordsBeforeTheBotsAnswers(t *testing.T) {
 	turn := deliver(t, c, asked)[0].Seq
 	answer := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: day}
 	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
-	found, err := c.Recall(ctx, Question{Text: "lighthouse", Limit: 2, Before: maxSeq})
+	found, err := MemoriesOf(c).Recall(ctx, Question{Text: "lighthouse", Limit: 2, Before: maxSeq})
 	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
 		t.Errorf("found %+v, %v", found, err)
 	}

@@ -28,14 +28,9 @@ func derive(tx *transaction) error {
 			return err
 		}
 	}
-	memories, err := readMemories(tx, "ORDER BY m.id")
+	err = eachMemory(tx, func(id int64, _, content, about string) error { return indexMemory(tx, id, content, about) })
 	if err != nil {
 		return err
-	}
-	for _, m := range memories {
-		if err := indexMemory(tx, m.ID, m.Content, m.About); err != nil {
-			return err
-		}
 	}
 	return fillMembers(tx)
 }

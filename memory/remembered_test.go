@@ -17,7 +17,7 @@ func TestSearchMemories(t *testing.T) {
 	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")
 	remember := func(c *Conversation, kind, content string, importance float64) {
 		t.Helper()
-		if _, fresh, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann"); err != nil || !fresh {
+		if _, fresh, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann"); err != nil || !fresh {
 			t.Fatal(fresh, err)
 		}
 	}
@@ -26,7 +26,7 @@ func TestSearchMemories(t *testing.T) {
 	remember(c, "fact", "Ann's bicycle is red", 0.5)
 	remember(other, "fact", "Carol sells tea", 0.5)
 	remember(c, "event", "The meeting is in May", 0.5)
-	check.NoError(t, c.Memories().Forget(ctx, 5))
+	check.NoError(t, MemoriesOf(c).Forget(ctx, 5))
 	for _, test := range []struct {
 		claim string
 		f     Filter
@@ -48,7 +48,7 @@ func TestSearchMemories(t *testing.T) {
 		t.Run(test.claim, func(t *testing.T) {
 			// Memories of the same millisecond are ordered by their numbers.
 			run(t, s, "UPDATE memories SET said_at = 0")
-			found, total, err := s.Memories().List(ctx, test.f)
+			found, total, err := MemoriesIn(s).List(ctx, test.f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,14 +62,14 @@ func TestSearchMemories(t *testing.T) {
 		})
 	}
 	for _, f := range []Filter{{Kind: "rumour"}, {State: "lost"}, {Conversation: "terminal:none"}} {
-		if _, _, err := s.Memories().List(ctx, f); err == nil {
+		if _, _, err := MemoriesIn(s).List(ctx, f); err == nil {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	if _, _, err := s.Memories().Get(ctx, 99); !errors.Is(err, ErrNotFound) {
+	if _, _, err := MemoriesIn(s).Get(ctx, 99); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
-	if found, err := c.Memories().Search(ctx, "tea", 1); err != nil || len(found) != 1 || found[0].ID != 1 {
+	if found, err := MemoriesOf(c).Search(ctx, "tea", 1); err != nil || len(found) != 1 || found[0].ID != 1 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
@@ -86,13 +86,13 @@ func TestRankingOfMemories(t *testing.T) {
 		{"Bob", "preference", "Bob drinks green tea", 0.5},
 		{"Bob", "fact", "Bob's greyhound is called Pepper", 0.5},
 	} {
-		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
+		if _, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first := func(query string) Memory {
 		t.Helper()
-		found, _, err := s.Memories().List(ctx, Filter{Query: query})
+		found, _, err := MemoriesIn(s).List(ctx, Filter{Query: query})
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%q: %+v, %v", query, found, err)
 		}
@@ -112,7 +112,7 @@ func TestRankingOfMemories(t *testing.T) {
 	check.Equal(t, "by a name alone", first("Bob").Speaker, "Bob")
 	run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
 	check.Equal(t, "the newer", first("green tea").ID, 1)
-	if found, err := c.Memories().Search(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
+	if found, err := MemoriesOf(c).Search(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
 		t.Errorf("without a query: %+v, %v", found, err)
 	}
 }
@@ -123,13 +123,13 @@ func TestTheFirstPersonIsTheAsker(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))
 	for _, name := range []string{"Ann", "Bob"} {
-		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
+		if _, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const question = "when is my flight?"
 	for asker, want := range map[string]string{"Ann": "Ann", "bob": "Bob", "": "Bob", "Zoe": "Bob"} {
-		found, _, err := c.Memories().List(ctx, Filter{Query: question, Asker: asker})
+		found, _, err := MemoriesOf(c).List(ctx, Filter{Query: question, Asker: asker})
 		if err != nil || len(found) != 2 || found[0].Speaker != want {
 			t.Errorf("%q finds %+v, %v", asker, found, err)
 		}
@@ -138,7 +138,7 @@ func TestTheFirstPersonIsTheAsker(t *testing.T) {
 		overheard, asked := spoken(8+2*n, 5, "Zoe", "hm"), spoken(9+2*n, 5, name, question)
 		asked.Addressed = true
 		turn := deliver(t, c, asked, overheard)[0].Seq
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }})
+		tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return turn }})
 		for _, tool := range tools[:2] {
 			text := check.Must(tool.Run(ctx, json.RawMessage(`{"query": "booked my flight"}`)))(t)
 			var answer struct{ Memories, Messages []struct{ Who string } }

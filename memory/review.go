@@ -20,9 +20,9 @@ const reviewRows = 500
 
 // Recent returns at most limit of the newest messages of people, in no particular order: those
 // sent since a time and stored before another. Deleted ones are left out.
-func (ms Memories) Recent(ctx context.Context, since, before time.Time, limit int) (recent []Known, err error) {
-	low, high := ms.c.rows(1, maxSeq)
-	err = ms.c.store.look(ctx, func(rows *sql.Rows) error {
+func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) (recent []Known, err error) {
+	low, high := tr.c.rows(1, maxSeq)
+	err = tr.c.store.look(ctx, func(rows *sql.Rows) error {
 		var m Known
 		var edited int64
 		if err := rows.Scan(&m.ID, &edited); err != nil {
@@ -37,9 +37,9 @@ func (ms Memories) Recent(ctx context.Context, since, before time.Time, limit in
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
 				(SELECT * FROM messages WHERE id BETWEEN ?2 AND ?3 ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
-		) WHERE said_at >= ?4 AND saved_at <= ?5 ORDER BY said_at DESC LIMIT ?6`, reviewRows), ms.c.id, low, high, since.UnixMilli(), before.UnixMilli(), limit)
+		) WHERE said_at >= ?4 AND saved_at <= ?5 ORDER BY said_at DESC LIMIT ?6`, reviewRows), tr.c.id, low, high, since.UnixMilli(), before.UnixMilli(), limit)
 	if err != nil {
-		return nil, ms.c.fail("look for recent messages", err)
+		return nil, tr.c.fail("look for recent messages", err)
 	}
 	return recent, nil
 }

@@ -18,7 +18,7 @@ func TestRecent(t *testing.T) {
 	if _, _, err := c.Transcript().Edit(ctx, edit); err != nil {
 		t.Fatal(err)
 	}
-	check.Must(c.Transcript().Delete(ctx, []string{"m3"}))(t)
+	check.Must(PrivacyOf(c).Delete(ctx, []string{"m3"}))(t)
 	for name, test := range map[string]struct {
 		since, before time.Time
 		limit         int
@@ -29,7 +29,7 @@ func TestRecent(t *testing.T) {
 		"since a time":              {said(5, "").Time, time.Now().Add(time.Hour), 10, "[m5]"},
 		"what was stored by a time": {day, time.Now().Add(-time.Hour), 10, "[]"},
 	} {
-		recent, err := c.Memories().Recent(ctx, test.since, test.before, test.limit)
+		recent, err := c.Transcript().Recent(ctx, test.since, test.before, test.limit)
 		got := []string{}
 		for _, m := range recent {
 			text := m.ID

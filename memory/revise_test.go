@@ -196,7 +196,7 @@ func TestRowsWithoutADeletedMessage(t *testing.T) {
 		m.ReplyTo, m.Quote = "m0", "Bob: the "+secret
 		deliver(t, c, m, said(2, "b"))
 		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 2, "Ann disagrees about the "+secret))
-		check.Must(c.Transcript().Delete(ctx, []string{"m0"}))(t)
+		check.Must(PrivacyOf(c).Delete(ctx, []string{"m0"}))(t)
 		wantNoSecret(t, c)
 		check.Equal(t, "stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-2")
 	})

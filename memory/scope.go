@@ -10,34 +10,6 @@ import (
 	"strings"
 )
 
-// Audience says who may read a place, besides its members.
-type Audience string
-
-// The audiences. A connector that does not know leaves it empty, which changes nothing; if no
-// connector has ever reported one, only the members read the place.
-const (
-	Members      Audience = "members" // a private channel, a private thread, a direct message
-	ChannelWide  Audience = "channel" // a thread: all who may read its channel
-	ServerWide   Audience = "server"  // a public channel, and its public threads: everybody on the server
-	unknownPlace Audience = ""
-)
-
-// notice stores what a connector reports about a conversation's audience.
-func (c *Conversation) notice(tx *transaction, who Audience) error {
-	if who == unknownPlace {
-		return nil
-	}
-	if who == Members {
-		who = ""
-	}
-	_, err := tx.Exec("UPDATE conversations SET audience = ?1 WHERE id = ?2 AND audience <> ?1", who, c.id)
-	return err
-}
-
-// Share sets whether the public channels of a server recall each other's memories: if true, all
-// channels of one server of one connector do; otherwise each recalls only its own.
-func (am AllMemories) Share(server bool) { am.store.pooled.Store(server) }
-
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
 	err = ms.c.store.view(ctx, func(tx *transaction) error {
@@ -47,7 +19,7 @@ func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
 	if err != nil {
 		return false, false, ms.c.fail("look who may read", err)
 	}
-	return ms.c.store.pooled.Load(), here, nil
+	return ms.c.store.Sharing.Load(), here, nil
 }
 
 // scope is the set of conversations, by number, that a query searches. The zero value means all
@@ -129,7 +101,7 @@ func (c *Conversation) server() string {
 
 // inPool reports whether the conversation shares its memories with others.
 func (c *Conversation) inPool(tx *transaction) (pooled bool, err error) {
-	if !c.store.pooled.Load() || c.server() == "" {
+	if !c.store.Sharing.Load() || c.server() == "" {
 		return false, nil
 	}
 	err = tx.QueryRow("SELECT audience = 'server' FROM conversations WHERE id = ?", c.id).Scan(&pooled)
@@ -147,3 +119,7 @@ func (c *Conversation) below(tx *transaction, found []int64, name, condition str
 		name+"/", name+"0", c.id, mostBelow) // 0 comes right after /
 	return append(found, more...), err
 }
+
+// Share sets whether the public channels of a server recall each other's memories: if true, all
+// channels of one server of one connector do; otherwise each recalls only its own.
+func (am AllMemories) Share(server bool) { am.store.Sharing.Store(server) }

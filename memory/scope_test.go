@@ -51,7 +51,7 @@ func newTown(t *testing.T) *town {
 		m := said(1, "we meet at "+name)
 		m.Audience = audience
 		deliver(t, c, m)
-		check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", fmt.Sprintf(`{"content": "We meet at %d", "kind": "fact", "messages": [1]}`, c.id)))(t)
+		check.Must(call(MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", fmt.Sprintf(`{"content": "We meet at %d", "kind": "fact", "messages": [1]}`, c.id)))(t)
 	}
 	return v
 }
@@ -59,7 +59,7 @@ func newTown(t *testing.T) *town {
 // recalls returns the places whose memories a place recalls.
 func (v *town) recalls(name, query string) (found []string) {
 	v.t.Helper()
-	memories, total, err := find(v.t, v.s, name).Memories().List(ctx, Filter{Query: query})
+	memories, total, err := MemoriesOf(find(v.t, v.s, name)).List(ctx, Filter{Query: query})
 	if err != nil || total != len(memories) {
 		v.t.Fatalf("%d of %d, %v", len(memories), total, err)
 	}
@@ -106,20 +106,20 @@ func TestScopes(t *testing.T) {
 		check(t, nil)
 	})
 	t.Run("switched on, the public channels of one server of one connector have theirs in common, and nothing else has", func(t *testing.T) {
-		v.s.Memories().Share(true)
+		MemoriesIn(v.s).Share(true)
 		check(t, shared)
 	})
 }
 
 func TestSharedMemories(t *testing.T) {
 	v := newTown(t)
-	v.s.Memories().Share(true)
+	MemoriesIn(v.s).Share(true)
 	t.Run("what is for a channel stays in it, and what is for the server is known everywhere on it", func(t *testing.T) {
 		c := find(t, v.s, "discord:1/11")
 		for _, w := range []KeepRequest{{}, {Server: true}} {
 			w.Kind, w.Person, w.PersonID = "fact", "Ann", "0"
 			w.Content = fmt.Sprintf("The cake is kept in cupboard %v", w.Server)
-			if s, err := c.Memories().Keep(ctx, w); err != nil || !s.Fresh {
+			if s, err := MemoriesOf(c).Keep(ctx, w); err != nil || !s.Fresh {
 				t.Fatal(s, err)
 			}
 		}
@@ -142,7 +142,7 @@ func TestSharedMemories(t *testing.T) {
 			m.ID += string(audience)
 			m.Audience = audience
 			check.Must(c.Inbox().Deliver(ctx, m))(t)
-			if _, here, err := c.Memories().Shared(ctx); err != nil || here != (audience == "") {
+			if _, here, err := MemoriesOf(c).Shared(ctx); err != nil || here != (audience == "") {
 				t.Errorf("%q: %v, %v", audience, here, err)
 			}
 		}
@@ -152,7 +152,7 @@ func TestSharedMemories(t *testing.T) {
 		check.EqualAll(t, "the result", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
 	})
 	t.Run("switched off again, each keeps its own", func(t *testing.T) {
-		v.s.Memories().Share(false)
+		MemoriesIn(v.s).Share(false)
 		check.EqualAll(t, "the result", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
 	})
 }
@@ -162,7 +162,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
 			s := openStore(t, t.TempDir())
-			s.Memories().Share(shared)
+			MemoriesIn(s).Share(shared)
 			secret := map[string]Saved{}
 			for _, name := range []string{"discord:1/12", "discord:@me/7", "discord:@me/8", "discord:2/10"} {
 				c := find(t, s, name)
@@ -179,7 +179,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 				m := said(1, "hello")
 				m.Audience = ServerWide
 				deliver(t, c, m)
-				tools := c.Tools(ToolOptions{Turn: func() int64 { return 2 }})
+				tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 2 }})
 				theirs := ""
 				if name == "discord:1/12/5" { // a thread recalls its channel's memories
 					theirs = "discord:1/12 "
@@ -212,14 +212,14 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 						}
 					}
 					for what, err := range map[string]error{
-						"forget": c.Memories().Forget(ctx, saved.ID), "restore": c.Memories().Restore(ctx, saved.ID), "pin": c.Memories().Pin(ctx, saved.ID, true),
-						"look": func() error { _, err := c.Memories().Recalled(ctx, saved.ID); return err }(),
+						"forget": MemoriesOf(c).Forget(ctx, saved.ID), "restore": MemoriesOf(c).Restore(ctx, saved.ID), "pin": MemoriesOf(c).Pin(ctx, saved.ID, true),
+						"look": func() error { _, err := MemoriesOf(c).Recalled(ctx, saved.ID); return err }(),
 					} {
 						if !errors.Is(err, ErrNotFound) {
 							t.Errorf("%s in %s: %v", what, name, err)
 						}
 					}
-					if m, _, err := s.Memories().Get(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
+					if m, _, err := MemoriesIn(s).Get(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
 						t.Errorf("%+v, %v", m, err)
 					}
 				}
@@ -235,7 +235,7 @@ func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 	deliver(t, channel, said(1, "the plum is ripe"))
 	deliver(t, thread, said(1, "which one?"))
 	saved := keep(t, channel, "Bob", "The plum is ripe", 1)
-	tools := thread.Tools(ToolOptions{Turn: func() int64 { return 2 }})
+	tools := MemoriesOf(thread).Tools(ToolOptions{Turn: func() int64 { return 2 }})
 	answer, err := call(tools, "memory_search", `{"query": "plum"}`)
 	if err != nil || !strings.Contains(answer, `"from":"discord:1/12"`) || strings.Contains(answer, `"messages"`) {
 		t.Errorf("%s, %v", answer, err)
@@ -244,13 +244,13 @@ func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 	if err != nil || !strings.Contains(answer, "supersedes none") {
 		t.Errorf("%s, %v", answer, err)
 	}
-	check.Equal(t, "the result", check.Must(thread.Memories().Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
-	check.Error(t, thread.Memories().Forget(ctx, saved.ID), ErrNotFound)
+	check.Equal(t, "the result", check.Must(MemoriesOf(thread).Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
+	check.Error(t, MemoriesOf(thread).Forget(ctx, saved.ID), ErrNotFound)
 }
 
 func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	s.Memories().Share(true)
+	MemoriesIn(s).Share(true)
 	here, there := find(t, s, "discord:1/10"), find(t, s, "discord:1/11")
 	for _, c := range []*Conversation{here, there} {
 		m := said(1, "hello")
@@ -259,7 +259,7 @@ func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
 	}
 	keep(t, here, "Ann", "my parrot is called Coco")
 	search := func() string {
-		found, err := here.Memories().Search(ctx, "parrott", 5)
+		found, err := MemoriesOf(here).Search(ctx, "parrott", 5)
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%+v, %v", found, err)
 		}

@@ -58,7 +58,7 @@ var people = map[string]string{"Ann": "0", "Bob": "1"}
 // keep saves a fact, from messages if any are named.
 func keep(t *testing.T, c *Conversation, person, content string, messages ...int64) Saved {
 	t.Helper()
-	s := check.Must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
+	s := check.Must(MemoriesOf(c).Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
 	return s
 }
 
@@ -88,7 +88,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 			if w.PersonID == "u2" {
 				w.Content = "My flat is near harbour, number 1"
 			}
-			if s, err := c.Memories().Keep(ctx, w); err != nil || !s.Fresh {
+			if s, err := MemoriesOf(c).Keep(ctx, w); err != nil || !s.Fresh {
 				t.Errorf("%+v, %v", s, err)
 			}
 		}
@@ -103,7 +103,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 	t.Run("what people had forgotten is not brought back by the messages it came from", func(t *testing.T) {
 		c := imported(t, 9)
 		s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
-		check.NoError(t, c.Memories().Forget(ctx, s.ID))
+		check.NoError(t, MemoriesOf(c).Forget(ctx, s.ID))
 		j := begin(t, c, leaf, worker, 1, 9)
 		answer, err := call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
 		if err != nil || !strings.Contains(answer, "had this forgotten") {
@@ -122,7 +122,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 func TestModelsLearnWhatIsKnown(t *testing.T) {
 	t.Run("a model is told, and told of what its fact may take the place of", func(t *testing.T) {
 		c := imported(t, 9)
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+		tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 9 }})
 		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen", 2)
 		answer, err := call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`)
 		if want := fmt.Sprintf(`This was known already in other words, as memory %d: "The standup meets at 9 in the kitchen". Nothing more is to be done.`, old.ID); err != nil || answer != want {
@@ -136,13 +136,13 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		if err != nil || !strings.Contains(answer, fmt.Sprintf("supersedes memory %d now", old.ID)) {
 			t.Errorf("%s, %v", answer, err)
 		}
-		if m, _, err := c.store.Memories().Get(ctx, old.ID); err != nil || m.State != "superseded" {
+		if m, _, err := MemoriesIn(c.store).Get(ctx, old.ID); err != nil || m.State != "superseded" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("a model that words a fact again on purpose is not told that it is known", func(t *testing.T) {
 		c := imported(t, 9)
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+		tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 9 }})
 		old := keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
 		answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann works as nurse at a hospital in Bergen", "kind": "fact", "messages": [4], "supersedes": %d}`, old.ID))
 		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {

@@ -68,7 +68,7 @@ func (h *stateHistory) step() {
 // summarize prepares a summary, which a model may still have to redo.
 func (h *stateHistory) summarize(kind transcript.Kind, by transcript.By, from, to int64, children ...int64) {
 	h.t.Helper()
-	j := check.Must(h.c.Compactions().Begin(ctx, transcript.Summary{
+	j := check.Must(MemoriesOf(h.c).Records().Begin(ctx, transcript.Summary{
 		Kind: kind, By: by, Trigger: transcript.OnBackground, Span: transcript.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Children: children, AwaitsModel: h.draw.IntN(2) == 0,
 	}))(h.t)

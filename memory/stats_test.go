@@ -13,7 +13,7 @@ import (
 // chosen returns the contents of the memories that a filter selects.
 func chosen(t *testing.T, s *Store, f Filter) string {
 	t.Helper()
-	found, _, err := s.Memories().List(ctx, f)
+	found, _, err := MemoriesIn(s).List(ctx, f)
 	check.NoError(t, err)
 	var all []string
 	for _, m := range found {
@@ -30,7 +30,7 @@ func gathered(t *testing.T) *Store {
 	deliver(t, c, said(1, "I have a boat"), said(2, "I have a dog"), third)
 	keep(t, c, "Bob", "Bob has a boat", 1)
 	keep(t, c, "Ann", "Ann has a dog", 2)
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
+	tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 3 }})
 	check.Must(call(tools, "memory_save", `{"content": "Özge has a boat", "kind": "goal", "messages": [3], "about": "Özge"}`))(t)
 	run(t, c.store, "UPDATE memories SET said_at = ? WHERE id = 1", day.AddDate(0, -1, 0).UnixMilli())
 	run(t, c.store, "UPDATE memories SET importance = 0.1 * id, confirmed = 4 - id")
@@ -61,22 +61,22 @@ func TestMemoriesOfAPersonAndATimeInAnOrder(t *testing.T) {
 		check.Equal(t, "about U7", chosen(t, s, Filter{About: "U7"}), "Özge has a boat")
 	})
 	t.Run("an order that does not exist is refused", func(t *testing.T) {
-		if _, _, err := s.Memories().List(ctx, Filter{Sort: "beauty"}); err == nil || !strings.Contains(err.Error(), "confirmed, expires, id, importance, said, saved") {
+		if _, _, err := MemoriesIn(s).List(ctx, Filter{Sort: "beauty"}); err == nil || !strings.Contains(err.Error(), "confirmed, expires, id, importance, said, saved") {
 			t.Error(err)
 		}
 	})
 	t.Run("an export takes the same filter", func(t *testing.T) {
 		n := 0
-		check.NoError(t, s.Memories().Export(ctx, Filter{About: "bob"}, func(Exported, []chat.Message) error { n++; return nil }))
+		check.NoError(t, MemoriesIn(s).Export(ctx, Filter{About: "bob"}, func(Exported, []chat.Message) error { n++; return nil }))
 		check.Equal(t, "memories", n, 2)
 	})
 }
 
 func TestStatistics(t *testing.T) {
 	s := gathered(t)
-	check.NoError(t, find(t, s, "terminal:general").Memories().Pin(ctx, 1, true))
+	check.NoError(t, MemoriesOf(find(t, s, "terminal:general")).Pin(ctx, 1, true))
 	run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 2")
-	got := check.Must(s.Memories().Statistics(ctx, Filter{State: "all"}))(t)
+	got := check.Must(MemoriesIn(s).Statistics(ctx, Filter{State: "all"}))(t)
 	want := Statistics{
 		Total: 4, Pinned: 1,
 		Kind:    []Count{{"fact", 3}, {"goal", 1}},
@@ -92,11 +92,11 @@ func TestStatistics(t *testing.T) {
 	for want, f := range map[int]Filter{
 		1: {Conversation: "terminal:other"}, 2: {About: "Bob"}, 3: {}, 4: {State: "current"}, 0: {Kind: "todo"},
 	} {
-		if got := check.Must(s.Memories().Statistics(ctx, f))(t); got.Total != want || got.Kind == nil {
+		if got := check.Must(MemoriesIn(s).Statistics(ctx, f))(t); got.Total != want || got.Kind == nil {
 			t.Errorf("%+v: %+v", f, got)
 		}
 	}
-	check.Error(t, check.ErrorOf(s.Memories().Statistics(ctx, Filter{Conversation: "terminal:lost"})), ErrNotFound)
+	check.Error(t, check.ErrorOf(MemoriesIn(s).Statistics(ctx, Filter{Conversation: "terminal:lost"})), ErrNotFound)
 }
 
 func TestUntil(t *testing.T) {

@@ -45,13 +45,12 @@ type Store struct {
 	lock   *lock       // nil when shared
 	write  *sql.DB     // one connection: writers wait for each other here, not in SQLite
 	read   *sql.DB     // a pool that cannot write
-	pooled atomic.Bool // see AllMemories.Share
+	Sharing atomic.Bool // whether conversations recall each other's memories
 	pauses atomic.Pointer[pauses]
 	held   held
 	came   arrivals
 
-	watch     func(conversation string, seqs []int64) // see WatchCopies
-	elsewhere []copies                                // pending calls of watch; guarded by the write connection
+	watch func(conversation string, seqs []int64) // see WatchCopies
 }
 
 // Open opens the store in the folder o.Dir. It creates missing folders and files, readable only
@@ -177,17 +176,30 @@ func (s *Store) Close() error {
 // update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) update(ctx context.Context, f func(tx *transaction) error) error {
-	return explain(transact(ctx, s.write, func(tx *transaction) error {
+	var told []copies
+	err := explain(transact(ctx, s.write, func(tx *transaction) error {
+		tx.store = s
 		if err := f(tx); err != nil {
 			return err
 		}
+		told = tx.told
 		return s.inPlace()
 	}))
+	if err != nil || s.watch == nil {
+		return err
+	}
+	for _, c := range told {
+		s.watch(c.conversation, c.seqs)
+	}
+	return nil
 }
 
 // view runs f on one consistent snapshot of the database.
 func (s *Store) view(ctx context.Context, f func(tx *transaction) error) error {
-	return explain(observe(ctx, s.read, f))
+	return explain(observe(ctx, s.read, func(tx *transaction) error {
+		tx.store = s
+		return f(tx)
+	}))
 }
 
 // look calls scan for every row of one query, which sees one consistent snapshot of the database

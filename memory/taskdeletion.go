@@ -46,7 +46,10 @@ func (c *Conversation) deleteTask(tx *transaction, id int64) (report []chat.Mess
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	child := &Conversation{store: c.store, id: id, name: found[0].Conversation}
+	child, err := tx.conversation(found[0].Conversation)
+	if err != nil {
+		return nil, err
+	}
 	if err := child.endBelow(tx, TaskStopped); err != nil {
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func (c *Conversation) deleteEverything(tx *transaction) error {
 	if _, err := tx.Exec("UPDATE messages SET calls = '', context = '' WHERE id BETWEEN ? AND ?", low, high); err != nil {
 		return err
 	}
-	c.store.elsewhere = append(c.store.elsewhere, copies{c.name, seqs})
+	tx.tell(c.name, seqs...)
 	return nil
 }
 
@@ -104,7 +107,7 @@ func (c *Conversation) purgeTasks(tx *transaction) error {
 		return err
 	}
 	for _, t := range below {
-		child, err := c.store.named(tx, t.Conversation)
+		child, err := tx.conversation(t.Conversation)
 		if err == nil {
 			err = child.purge(tx)
 		}

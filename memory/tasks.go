@@ -156,7 +156,7 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 		if err := ts.c.endBelow(tx, state); err != nil {
 			return err
 		}
-		parent, err := ts.c.store.named(tx, t.Parent)
+		parent, err := tx.conversation(t.Parent)
 		if err == nil {
 			_, err = parent.deliver(tx, taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name))
 		}
@@ -174,18 +174,12 @@ func (c *Conversation) endBelow(tx *transaction, state TaskState) error {
 	for _, t := range below {
 		if err == nil {
 			var child *Conversation
-			if child, err = c.store.named(tx, t.Conversation); err == nil {
+			if child, err = tx.conversation(t.Conversation); err == nil {
 				err = child.endBelow(tx, TaskStopped)
 			}
 		}
 	}
 	return err
-}
-
-func (s *Store) named(tx *transaction, name string) (*Conversation, error) {
-	c := &Conversation{store: s, name: name}
-	err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
-	return c, err
 }
 
 // Self returns the task that this conversation is, or ErrNotFound.

@@ -31,7 +31,8 @@ type ToolOptions struct {
 
 // Tools returns memory_search, recall, expand and memory_save, bound to the conversation: none of
 // them reaches another one.
-func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
+func (ms Memories) Tools(o ToolOptions) []llm.Tool {
+	c := ms.c
 	return []llm.Tool{
 		{
 			Name:        "memory_search",
@@ -89,7 +90,7 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 	if err != nil {
 		return "", err
 	}
-	found, total, err := c.Memories().List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: limit})
+	found, total, err := MemoriesOf(c).List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: limit})
 	if err != nil {
 		return "", err
 	}
@@ -140,7 +141,7 @@ func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage,
 	if err != nil {
 		return "", err
 	}
-	found, err := c.Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: limit, Before: turn})
+	found, err := MemoriesOf(c).Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: limit, Before: turn})
 	if err != nil {
 		return "", err
 	}
@@ -258,3 +259,21 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 }
 
 func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }
+
+// stillAsked returns errUnsaid if all messages that a turn answers were deleted while it ran.
+func (c *Conversation) stillAsked(ctx context.Context, turn int64) error {
+	return c.store.view(ctx, func(tx *transaction) error {
+		var left, gone int
+		last, err := c.lastOf(tx, turn)
+		if err != nil {
+			return err
+		}
+		low, high := c.rows(turn, last)
+		err = tx.QueryRow("SELECT count(*) FILTER (WHERE deleted_at IS NULL), count(*) FILTER (WHERE deleted_at IS NOT NULL) FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'user'",
+			low, high, turn).Scan(&left, &gone)
+		if err == nil && left == 0 && gone > 0 {
+			err = errUnsaid
+		}
+		return err
+	})
+}

@@ -18,7 +18,7 @@ func TestASearchStaysInsideItsBudget(t *testing.T) {
 	}
 	check.Must(c.Past().Import(ctx, past))(t)
 	for _, budget := range []int{0, 100, 300, 1000} {
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return maxSeq }, Budget: func() int { return budget }})
+		tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return maxSeq }, Budget: func() int { return budget }})
 		text := check.Must(tools[1].Run(ctx, json.RawMessage(`{"query": "lighthouse", "limit": 30}`)))(t)
 		var answer struct{ Messages []struct{ Seq int64 } }
 		if err := json.Unmarshal([]byte(text), &answer); err != nil {
@@ -35,8 +35,8 @@ func TestTools(t *testing.T) {
 	c := newConversation(t)
 	long := strings.Repeat("long ", passageShown) + "end"
 	deliver(t, c, said(1, "I like <tea> & cake"), said(2, long))
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
-	if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
+	tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 3 }})
+	if _, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("their parameters are valid JSON", func(t *testing.T) {

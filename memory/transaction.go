@@ -12,8 +12,10 @@ import (
 // without a goroutine for each transaction and each query, which took a third of a turn's CPU
 // time besides its writes.
 type transaction struct {
-	ctx  context.Context
-	conn *sql.Conn
+	ctx   context.Context
+	conn  *sql.Conn
+	store *Store
+	told  []copies // see tell
 }
 
 // transact runs f in a transaction that may write, and so takes its lock at the start: it never
@@ -34,7 +36,7 @@ func within(ctx context.Context, db *sql.DB, begin string, f func(tx *transactio
 		return err
 	}
 	defer conn.Close() // returns it to the pool
-	tx := &transaction{ctx, conn}
+	tx := &transaction{ctx: ctx, conn: conn}
 	if _, err := tx.Exec(begin); err != nil {
 		return err
 	}
@@ -135,4 +137,38 @@ func changed(tx *transaction, query string, args ...any) error {
 		return ErrNotFound
 	}
 	return err
+}
+
+// copies are messages of another conversation with search results that are gone.
+type copies struct {
+	conversation string
+	seqs         []int64
+}
+
+// WatchCopies sets f, which is called after a deletion for messages that changed in other
+// conversations, where a search had found the deleted text. Call it before the first deletion; f
+// must not block.
+func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch = f }
+
+// tell reports messages of a conversation that have changed to the function of WatchCopies, after the commit.
+func (t *transaction) tell(conversation string, seqs ...int64) {
+	t.told = append(t.told, copies{conversation, seqs})
+}
+
+// conversation returns the conversation with that name. sql.ErrNoRows: there is none.
+func (t *transaction) conversation(name string) (*Conversation, error) {
+	c := &Conversation{store: t.store, name: name}
+	err := t.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
+	return c, err
+}
+
+// conversations returns the conversations that the rest of the query selects.
+func (t *transaction) conversations(rest string, args ...any) (all []*Conversation, err error) {
+	err = each(t, func(rows *sql.Rows) error {
+		c := &Conversation{store: t.store}
+		err := rows.Scan(&c.id, &c.name)
+		all = append(all, c)
+		return err
+	}, "SELECT id, name FROM conversations c "+rest, args...)
+	return all, err
 }

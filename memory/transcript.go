@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"cairn/chat"
 	"cairn/llm"
@@ -252,4 +253,13 @@ func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 		return n, tr.c.fail("count", err)
 	}
 	return n, nil
+}
+
+// count counts the terms of a document, and the stems of the same words.
+func count(terms []string, stems ...string) (counts map[string]int, length int) {
+	counts = make(map[string]int, len(terms)+len(stems))
+	for _, term := range slices.Concat(terms, stems) {
+		counts[term]++
+	}
+	return counts, len(terms)
 }

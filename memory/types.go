@@ -88,32 +88,6 @@ type Piece struct {
 	Sending bool // it was handed to the connector before, and may have arrived
 }
 
-// Memory is one fact, preference, decision, … worth keeping beyond the conversation.
-type Memory struct {
-	ID           int64     `json:"id"`
-	Conversation string    `json:"channel"`
-	Kind         string    `json:"kind"`
-	Content      string    `json:"content"`
-	Importance   float64   `json:"importance"`           // 0 to 1
-	Pinned       bool      `json:"pinned"`               // it neither expires nor fades
-	Speaker      string    `json:"speaker"`              // who said it
-	SpeakerID    string    `json:"speaker_id,omitempty"` // the platform's; empty: not known
-	About        string    `json:"about"`
-	AboutID      string    `json:"about_id,omitempty"`
-	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see AllMemories.Share
-	By           string    `json:"by"`                   // worker, extractive, assistant, person
-	Compaction   int64     `json:"compaction,omitempty"` // the row it was saved with
-	SaidAt       time.Time `json:"said_at"`
-	SavedAt      time.Time `json:"saved_at"`
-	Expires      time.Time `json:"expires_at,omitzero"` // from then on it is not recalled; zero: it never expires
-	Confirmed    int       `json:"confirmed"`           // how often it was said, including the first time
-	Sources      []int64   `json:"sources"`             // seqs, in Conversation, of the messages it came from
-	State        string    `json:"state"`               // active, expired, superseded, forgotten, replaced
-	SupersededBy int64     `json:"superseded_by,omitempty"`
-	Score        float64   `json:"score,omitempty"` // of a search: how well it matches
-	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of
-}
-
 // Gap is a conversation that may have missed messages: those after the one with the platform ID
 // After.
 type Gap struct {

@@ -68,7 +68,7 @@ func TestUndoOfACompaction(t *testing.T) {
 			applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
-			j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
+			j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
 			check.Must(j.Store(ctx, summarize.Summary{Text: "made anew", Tokens: 3}))(t)
 			return []int64{j.ID()}
 		}},
@@ -186,7 +186,7 @@ func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	applyRows(t, c, a, b)
 	applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
-	j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
+	j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
 	check.Must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, j.ID())
 	if applied[0].State != transcript.Stale || shape(head.Stack) != before {
@@ -206,12 +206,12 @@ func TestMemoriesSurviveAnUndo(t *testing.T) {
 	}
 	applyRows(t, c, save())
 	undo(t, c)
-	found, err := c.Memories().Search(ctx, "counts", 10)
+	found, err := MemoriesOf(c).Search(ctx, "counts", 10)
 	if err != nil || len(found) != 1 || found[0].State != "active" || found[0].Confirmed != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	applyRows(t, c, save()) // the same messages again
-	if found, err := c.Memories().Search(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
+	if found, err := MemoriesOf(c).Search(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
 		t.Errorf("saved twice: %+v, %v", found, err)
 	}
 }
@@ -225,7 +225,7 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	}
 	by := func(t *testing.T, c *Conversation, trigger transcript.Trigger, from, to int64) {
 		t.Helper()
-		j := check.Must(c.Compactions().Begin(ctx, transcript.Summary{Kind: leaf, By: worker, Trigger: trigger, Span: transcript.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
+		j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: leaf, By: worker, Trigger: trigger, Span: transcript.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 1}))(t)
 		applyRows(t, c, j.ID())
 	}

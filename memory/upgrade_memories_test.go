@@ -37,14 +37,14 @@ func TestUpgradeOfMemories(t *testing.T) {
 	s := openStore(t, dir)
 	t.Run("who they are of is known as far as their messages tell", func(t *testing.T) {
 		for id, want := range map[int64][2]string{1: {"u1", "u2"}, 2: {"u1", "u1"}, 3: {"", ""}, 5: {"", ""}} {
-			if m, _, err := s.Memories().Get(ctx, id); err != nil || m.SpeakerID != want[0] || m.AboutID != want[1] {
+			if m, _, err := MemoriesIn(s).Get(ctx, id); err != nil || m.SpeakerID != want[0] || m.AboutID != want[1] {
 				t.Errorf("%+v, %v", m, err)
 			}
 		}
 	})
 	t.Run("none ends or is pinned, and what people asked for stays where it is", func(t *testing.T) {
 		for id := int64(1); id <= 5; id++ {
-			m, _, err := s.Memories().Get(ctx, id)
+			m, _, err := MemoriesIn(s).Get(ctx, id)
 			if want := map[bool]string{true: "channel", false: "server"}[id == 3]; err != nil || m.Pinned || !m.Expires.IsZero() || m.Reach != want || m.Importance != 0.5 {
 				t.Errorf("%+v, %v", m, err)
 			}
@@ -52,23 +52,23 @@ func TestUpgradeOfMemories(t *testing.T) {
 	})
 	t.Run("what was forgotten can be restored to what it was", func(t *testing.T) {
 		for id, want := range map[int64]string{3: "active", 4: "superseded"} {
-			check.NoError(t, s.Memories().Restore(ctx, id))
-			if m, _, err := s.Memories().Get(ctx, id); err != nil || m.State != want {
+			check.NoError(t, MemoriesIn(s).Restore(ctx, id))
+			if m, _, err := MemoriesIn(s).Get(ctx, id); err != nil || m.State != want {
 				t.Errorf("%+v, %v", m, err)
 			}
 		}
 	})
 	t.Run("no place is public before its connector says so", func(t *testing.T) {
-		s.Memories().Share(true)
+		MemoriesIn(s).Share(true)
 		c := find(t, s, "discord:1/10")
-		if _, here, err := c.Memories().Shared(ctx); err != nil || here {
+		if _, here, err := MemoriesOf(c).Shared(ctx); err != nil || here {
 			t.Errorf("%v, %v", here, err)
 		}
 		m := said(9, "hello")
 		m.Audience = ServerWide
 		m.Time = time.Now()
 		deliver(t, c, m)
-		if _, here, err := c.Memories().Shared(ctx); err != nil || !here {
+		if _, here, err := MemoriesOf(c).Shared(ctx); err != nil || !here {
 			t.Errorf("%v, %v", here, err)
 		}
 	})

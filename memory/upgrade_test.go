@@ -73,7 +73,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		}
 	})
 	t.Run("who spoke then is known by name", func(t *testing.T) {
-		found, err := c.Recall(ctx, Question{Text: "Where does Ann live, in Turin?", Limit: 1})
+		found, err := MemoriesOf(c).Recall(ctx, Question{Text: "Where does Ann live, in Turin?", Limit: 1})
 		if err != nil || len(found) != 1 || found[0].Seq != 1 || part(found[0], "speaker") <= 0 {
 			t.Errorf("%+v, %v", found, err)
 		}
@@ -86,11 +86,11 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		check.NoError(t, errors.Join(err, db.Close()))
 		c := find(t, openStore(t, dir), "terminal:general")
 		for _, word := range []string{"Haus", "kingfishers"} {
-			if found, err := c.Recall(ctx, Question{Text: word, Limit: 5}); err != nil || len(found) != 1 || found[0].Seq != 1 {
+			if found, err := MemoriesOf(c).Recall(ctx, Question{Text: word, Limit: 5}); err != nil || len(found) != 1 || found[0].Seq != 1 {
 				t.Errorf("%s: %+v, %v", word, found, err)
 			}
 		}
-		if found, err := c.Recall(ctx, Question{Text: "Turin", Limit: 5}); err != nil || found != nil {
+		if found, err := MemoriesOf(c).Recall(ctx, Question{Text: "Turin", Limit: 5}); err != nil || found != nil {
 			t.Errorf("what the index had before: %+v, %v", found, err)
 		}
 	})

@@ -29,9 +29,7 @@ var ErrNoRoom = errors.New("not enough room on the disk")
 // deleting is update for functions that delete; if f deleted something, the transaction records
 // that the files still hold it, see EraseAt.
 func (s *Store) deleting(ctx context.Context, f func(tx *transaction) error) error {
-	var elsewhere []copies
-	err := s.update(ctx, func(tx *transaction) error {
-		s.elsewhere = nil
+	return s.update(ctx, func(tx *transaction) error {
 		var before, after int
 		if err := tx.QueryRow("SELECT total_changes()").Scan(&before); err != nil {
 			return err
@@ -42,13 +40,8 @@ func (s *Store) deleting(ctx context.Context, f func(tx *transaction) error) err
 		if err := tx.QueryRow("SELECT total_changes()").Scan(&after); err != nil || before == after {
 			return err
 		}
-		elsewhere = s.elsewhere
 		return noteErasure(tx)
 	})
-	if err == nil {
-		s.report(elsewhere)
-	}
-	return err
 }
 
 // noteErasure records a deletion: its number is the time in milliseconds, or the next free one.
@@ -56,15 +49,6 @@ func (s *Store) deleting(ctx context.Context, f func(tx *transaction) error) err
 func noteErasure(tx *transaction) error {
 	_, err := tx.Exec("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", now())
 	return err
-}
-
-// report calls the function of WatchCopies for each changed conversation.
-func (s *Store) report(elsewhere []copies) {
-	for _, c := range elsewhere {
-		if s.watch != nil {
-			s.watch(c.conversation, c.seqs)
-		}
-	}
 }
 
 // EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged

@@ -89,7 +89,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		check.NoError(t, s.Upkeep().Run(ctx, backups(dir), day))
 		remove(t, c, marked...)
 		for _, id := range secrets {
-			check.NoError(t, s.Memories().Purge(ctx, id))
+			check.NoError(t, MemoriesIn(s).Purge(ctx, id))
 		}
 		check.NoError(t, s.emptyLog(ctx))
 		if found := countBytes(t, dir, "xylophon"); found[databaseName] == 0 || len(found) != 2 {
@@ -127,7 +127,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		secrets := scatteredMemories(t, find(t, bot, "terminal:general"), 2, 40)
 		shell := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		for _, id := range secrets {
-			check.NoError(t, shell.Memories().Purge(ctx, id))
+			check.NoError(t, MemoriesIn(shell).Purge(ctx, id))
 		}
 		check.NoError(t, shell.Close())
 		check.NoError(t, bot.Upkeep().Run(ctx, Backups{}, time.Now().Add(EraseWithin)))
@@ -215,7 +215,7 @@ func scatteredMemories(t *testing.T, c *Conversation, seed int64, n int) (secret
 				text += fmt.Sprintf(" w%x%s%d", r.Intn(4000), secret, i)
 			}
 		}
-		m, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: text}, "Ada")
+		m, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: text}, "Ada")
 		if err != nil {
 			t.Fatal(err)
 		}
