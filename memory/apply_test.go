@@ -9,17 +9,9 @@ import (
 	"cairn/transcript"
 )
 
-const (
-	leaf   = transcript.Leaf
-	rollup = transcript.Rollup
-
-	worker     = transcript.Worker
-	extractive = transcript.Extractive
-)
-
 func appliedSummary(by transcript.By, from, to int64) func(*testing.T, *Conversation) int64 {
 	return func(t *testing.T, c *Conversation) int64 {
-		id := storeSummary(t, c, leaf, by, from, to)
+		id := storeSummary(t, c, transcript.Leaf, by, from, to)
 		applyRows(t, c, id)
 		return id
 	}
@@ -32,88 +24,88 @@ var applyCases = []struct {
 	state transcript.Status // of the last row
 }{
 	{"a leaf replaces verbatim messages", func(t *testing.T, c *Conversation) []int64 {
-		return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
+		return []int64{storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
 	}, "leaf worker 1-5", transcript.Applied},
 	{"a leaf replaces the placeholder that hid its span", func(t *testing.T, c *Conversation) []int64 {
-		id := storeSummary(t, c, leaf, worker, 1, 5)
+		id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		hide(t, c, 1, 5)
 		return []int64{id}
 	}, "leaf worker 1-5", transcript.Applied},
 	{"a leaf splits a placeholder, and nothing comes back into view", func(t *testing.T, c *Conversation) []int64 {
-		id := storeSummary(t, c, leaf, worker, 4, 6)
+		id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
 		hide(t, c, 1, 10)
 		return []int64{id}
 	}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", transcript.Applied},
 	{"a leaf trims the placeholders at both of its ends", func(t *testing.T, c *Conversation) []int64 {
-		id := storeSummary(t, c, leaf, worker, 3, 8)
+		id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 3, 8)
 		hide(t, c, 1, 4)
 		hide(t, c, 7, 10)
 		return []int64{id}
 	}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", transcript.Applied},
 	{"a leaf repairs an extractive summary", func(t *testing.T, c *Conversation) []int64 {
-		appliedSummary(extractive, 1, 5)(t, c)
-		return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
+		appliedSummary(transcript.Extractive, 1, 5)(t, c)
+		return []int64{storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
 	}, "leaf worker 1-5", transcript.Applied},
 	{"what is left of an extractive summary goes behind a placeholder", func(t *testing.T, c *Conversation) []int64 {
-		appliedSummary(extractive, 1, 6)(t, c)
-		return []int64{storeSummary(t, c, leaf, worker, 3, 9)}
+		appliedSummary(transcript.Extractive, 1, 6)(t, c)
+		return []int64{storeSummary(t, c, transcript.Leaf, transcript.Worker, 3, 9)}
 	}, "placeholder emergency 1-2, leaf worker 3-9", transcript.Applied},
 	{"a leaf is stale where a worker's summary stands", func(t *testing.T, c *Conversation) []int64 {
-		id := storeSummary(t, c, leaf, worker, 1, 9)
-		appliedSummary(worker, 1, 2)(t, c)
+		id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 9)
+		appliedSummary(transcript.Worker, 1, 2)(t, c)
 		return []int64{id}
 	}, "leaf worker 1-2", transcript.Stale},
 	{"a stale leaf takes no placeholder with it", func(t *testing.T, c *Conversation) []int64 {
-		id := storeSummary(t, c, leaf, worker, 1, 9)
+		id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		hide(t, c, 1, 3)
-		appliedSummary(worker, 4, 9)(t, c)
+		appliedSummary(transcript.Worker, 4, 9)(t, c)
 		return []int64{id}
 	}, "placeholder emergency 1-3, leaf worker 4-9", transcript.Stale},
 	{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *Conversation) []int64 {
-		id := storeSummary(t, c, leaf, worker, 1, 5)
+		id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		edit(t, c, 5, "other words")
 		return []int64{id}
 	}, "", transcript.Stale},
 	{"a leaf is stale when one of its messages was deleted", func(t *testing.T, c *Conversation) []int64 {
-		id := storeSummary(t, c, leaf, worker, 1, 5)
+		id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		remove(t, c, 1)
 		return []int64{id}
 	}, "", transcript.Stale},
 	{"an edit before it was read, or beside its span, does no harm", func(t *testing.T, c *Conversation) []int64 {
 		edit(t, c, 3, "other words")
-		id := storeSummary(t, c, leaf, worker, 1, 5)
+		id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		edit(t, c, 6, "other words")
 		return []int64{id}
 	}, "leaf worker 1-5", transcript.Applied},
 	{"a rollup folds its children", func(t *testing.T, c *Conversation) []int64 {
-		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(extractive, 4, 6)(t, c)
-		return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
+		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Extractive, 4, 6)(t, c)
+		return []int64{storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
 	}, "rollup worker 1-6", transcript.Applied},
 	{"a rollup is applied together with the leaf it folds", func(t *testing.T, c *Conversation) []int64 {
-		a := appliedSummary(worker, 1, 3)(t, c)
-		b := storeSummary(t, c, leaf, worker, 4, 6)
-		return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, a, b)}
+		a := appliedSummary(transcript.Worker, 1, 3)(t, c)
+		b := storeSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
+		return []int64{b, storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
 	}, "rollup worker 1-6", transcript.Applied},
 	{"a rollup folds what is left of a placeholder that was split", func(t *testing.T, c *Conversation) []int64 {
 		placeholder := hide(t, c, 1, 6).Stack[0].ID
-		b := storeSummary(t, c, leaf, worker, 4, 6)
-		return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, placeholder, b)}
+		b := storeSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
+		return []int64{b, storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, placeholder, b)}
 	}, "rollup worker 1-6", transcript.Applied},
 	{"a rollup is stale when a child was replaced", func(t *testing.T, c *Conversation) []int64 {
-		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(extractive, 4, 6)(t, c)
-		id := storeSummary(t, c, rollup, worker, 1, 6, a, b)
-		appliedSummary(worker, 4, 6)(t, c)
+		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Extractive, 4, 6)(t, c)
+		id := storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)
+		appliedSummary(transcript.Worker, 4, 6)(t, c)
 		return []int64{id}
 	}, "leaf worker 1-3, leaf worker 4-6", transcript.Stale},
 	{"a rollup is stale when its children leave a message uncovered", func(t *testing.T, c *Conversation) []int64 {
-		return []int64{storeSummary(t, c, rollup, worker, 1, 6, appliedSummary(worker, 1, 3)(t, c))}
+		return []int64{storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, appliedSummary(transcript.Worker, 1, 3)(t, c))}
 	}, "leaf worker 1-3", transcript.Stale},
 	{"a rollup is stale when a child reaches beyond it", func(t *testing.T, c *Conversation) []int64 {
-		a, b := appliedSummary(worker, 1, 3)(t, c), appliedSummary(worker, 4, 7)(t, c)
-		return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
+		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Worker, 4, 7)(t, c)
+		return []int64{storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
 	}, "leaf worker 1-3, leaf worker 4-7", transcript.Stale},
 	{"a row that is not prepared is not applied", func(t *testing.T, c *Conversation) []int64 {
-		return []int64{begin(t, c, leaf, worker, 1, 5).ID()}
+		return []int64{begin(t, c, transcript.Leaf, transcript.Worker, 1, 5).ID()}
 	}, "", transcript.Running},
 }
 
@@ -137,7 +129,7 @@ func TestApplyingRows(t *testing.T) {
 
 func TestApplyAgain(t *testing.T) {
 	c := imported(t, 6)
-	id := storeSummary(t, c, leaf, worker, 1, 3)
+	id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
 	first, _ := applyRows(t, c, id)
 	again, rows := applyRows(t, c, id)
 	if !reflect.DeepEqual(first, again) || rows[0].State != transcript.Applied {
@@ -149,10 +141,10 @@ func TestApplyAgain(t *testing.T) {
 
 func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
 	c := imported(t, 10)
-	a, b := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10)
-	old := storeSummary(t, c, rollup, extractive, 1, 10, a, b)
+	a, b := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5), storeSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10)
+	old := storeSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 10, a, b)
 	applyRows(t, c, a, b, old)
-	j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
+	j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}}))(t)
 	children, err := j.Children(ctx, old)
 	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
 		t.Fatalf("children of the one to repair: %+v, %v", children, err)
@@ -174,7 +166,7 @@ func TestPlaceholdersLeftByACompaction(t *testing.T) {
 	c := imported(t, 10)
 	hide(t, c, 1, 10)
 	remove(t, c, 9)
-	head, _ := applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 7))
+	head, _ := applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 7))
 	left := head.Stack[1]
 	if left.Messages != 2 || !left.FromTime.Equal(said(8, "").Time) || !left.ToTime.Equal(said(10, "").Time) {
 		t.Errorf("the placeholder says %+v", left)
@@ -185,10 +177,10 @@ func TestPlaceholdersLeftByACompaction(t *testing.T) {
 // What was deleted leaves no message behind, and yet the rows beside it stay neighbours.
 func TestAPlaceholderLeftOverDeletedMessagesHasDates(t *testing.T) {
 	c := imported(t, 10)
-	applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 6))
-	applyRows(t, c, storeSummary(t, c, leaf, worker, 7, 10))
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 6))
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 7, 10))
 	remove(t, c, 1, 6)
-	head, _ := applyRows(t, c, storeSummary(t, c, leaf, worker, 2, 5))
+	head, _ := applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 2, 5))
 	if want := "placeholder emergency 1-1, leaf worker 2-5, placeholder emergency 6-6, leaf worker 7-10"; shape(head.Stack) != want {
 		t.Fatalf("the stack is %s, want %s", shape(head.Stack), want)
 	}
@@ -219,7 +211,7 @@ func TestCommitOfAnOldState(t *testing.T) {
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			c := imported(t, 9)
-			id := storeSummary(t, c, leaf, worker, 1, 4)
+			id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 4)
 			s := stateOf(t, c)
 			change, _, _ := s.Cover([]int64{id}, 0, nil)
 			test.meanwhile(t, c, id)
@@ -248,7 +240,7 @@ func TestHiding(t *testing.T) {
 	})
 	t.Run("one over a summary and half a placeholder hides what is verbatim of its span", func(t *testing.T) {
 		c := imported(t, 9)
-		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
 		hide(t, c, 4, 6)
 		check.Equal(t, "stack", shape(hide(t, c, 3, 6).Stack), "leaf worker 1-3, placeholder emergency 4-6")
 		check.Equal(t, "stack", shape(hide(t, c, 3, 8).Stack), "leaf worker 1-3, placeholder emergency 4-8")

@@ -7,6 +7,7 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // TestLooseArguments: what small models send to memory_save. Message 3 is Bob's, 4 Ann's.
@@ -108,7 +109,7 @@ func savedWith(t *testing.T, arguments string) Memory {
 		past = append(past, m)
 	}
 	check.Must(c.Past().Import(ctx, past))(t)
-	j := begin(t, c, leaf, worker, 2, 6)
+	j := begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
 	if answer, err := call(j.Tools(20), "memory_save", arguments); err != nil {
 		t.Fatalf("%q, %v", answer, err)
 	}
@@ -143,7 +144,7 @@ func TestArgumentsWithoutAPlainMeaning(t *testing.T) {
 		`null`:                                                                      {"one object"},
 	} {
 		c := imported(t, 9)
-		j := begin(t, c, leaf, worker, 2, 6)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
 		answer, err := call(j.Tools(20), "memory_save", arguments)
 		for _, want := range wants {
 			if err == nil || !strings.Contains(err.Error(), want) {

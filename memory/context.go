@@ -138,11 +138,11 @@ func (q quote) remove(tx *transaction) error {
 	return err
 }
 
-// forgetFound empties search results and turn contexts with memories that are gone, in this
-// conversation and in others that recalled them. It returns the seqs that it changed here;
+// forgetFound removes the turn contexts that quote these memories, in this conversation and in
+// others that recalled them, and, if answers, empties the answers of tools that do. It returns the seqs that it changed here;
 // WatchCopies reports those elsewhere.
-func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []int64, err error) {
-	quoting, err := c.forgetQuoted(tx, memories, true)
+func (c *Conversation) forgetFound(tx *transaction, memories []int64, answers bool) (seqs []int64, err error) {
+	quoting, err := c.forgetQuoted(tx, memories, answers)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -9,34 +8,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
-	"cairn/llm"
 )
-
-// answerWith finishes turn with an assistant's calls, the results of tools, and a reply.
-func answerWith(t *testing.T, c *Conversation, turn, next int64, native string, results map[string]string) {
-	t.Helper()
-	var calls []llm.Call
-	var rows []chat.Message
-	for _, tool := range []string{"recall", "expand", "memory_search", "memory_save", "weather"} {
-		if text, ok := results[tool]; ok {
-			calls = append(calls, llm.Call{ID: tool, Name: tool, Arguments: `{"query":"` + text + `"}`})
-			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: text, Time: day})
-		}
-	}
-	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: day}}, rows...)
-	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: "so it is", Time: day})
-	for i := range rows {
-		rows[i].Seq, rows[i].Turn = next+int64(i), turn
-		rows[i].Tokens = chat.TokensOf(rows[i])
-	}
-	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows}))
-}
-
-func asking(n int, text string) Inbound {
-	m := said(n, text)
-	m.Addressed = true
-	return m
-}
 
 func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 	found := func(seq int) string {

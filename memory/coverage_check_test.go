@@ -11,13 +11,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tester is what *testing.T and *rapid.T have in common.
-type tester interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatal(args ...any)
-}
-
 // checkCoverage fails unless each message is in exactly one place: verbatim, or
 // behind exactly one applied row, and every row's children tile it.
 func checkCoverage(t tester, c *Conversation) {

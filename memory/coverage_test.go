@@ -76,7 +76,7 @@ func (m *coverage) touch(n int64, changed bool) {
 }
 
 func (m *coverage) start(rt *rapid.T, w coverageJob, by transcript.By) {
-	if by == worker {
+	if by == transcript.Worker {
 		w.drafts = make(map[string]int64)
 		if w.Tools(20); !m.gone[w.to] {
 			w.drafts[m.memories.draft(rt, w, w.to)] = w.to
@@ -123,8 +123,8 @@ func (m *coverage) begin(rt *rapid.T) {
 		return
 	}
 	from, to := m.between(rt, "span")
-	by := rapid.SampledFrom([]transcript.By{worker, extractive}).Draw(rt, "by")
-	m.start(rt, coverageJob{Job: begin(m.t, m.c, leaf, by, from, to), from: from, to: to}, by)
+	by := rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(rt, "by")
+	m.start(rt, coverageJob{Job: begin(m.t, m.c, transcript.Leaf, by, from, to), from: from, to: to}, by)
 }
 
 func (m *coverage) beginFold(rt *rapid.T) {
@@ -135,9 +135,9 @@ func (m *coverage) beginFold(rt *rapid.T) {
 	}
 	first := rapid.IntRange(0, len(stack)-2).Draw(rt, "first")
 	children := stack[first : first+2]
-	by := rapid.SampledFrom([]transcript.By{worker, extractive}).Draw(rt, "by")
+	by := rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(rt, "by")
 	from, to := children[0].From, children[1].To
-	m.start(rt, coverageJob{Job: begin(m.t, m.c, rollup, by, from, to, ids(children)...), from: from, to: to, children: ids(children)}, by)
+	m.start(rt, coverageJob{Job: begin(m.t, m.c, transcript.Rollup, by, from, to, ids(children)...), from: from, to: to, children: ids(children)}, by)
 	if len(m.prepared) == 0 && rapid.Bool().Draw(rt, "at once") {
 		m.store(rt)
 		m.apply(rt)

@@ -11,6 +11,7 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // stocked is a folder with a database that holds something of all kinds, closed.
@@ -25,7 +26,7 @@ func stocked(t *testing.T, messages int) (dir, was string) {
 			all = append(all, said(i+1, fmt.Sprintf("message %d about tea, the garden and route %d", i, i*7)))
 		}
 		deliver(t, c, all...)
-		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5))
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
 		if _, _, err := MemoriesOf(c).Remember(ctx, summarize.MemoryDraft{Content: "The garden is open on route 7.", Kind: "fact"}, "Ann"); err != nil {
 			t.Fatal(err)
 		}

@@ -4,8 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -79,7 +77,7 @@ func (c *Conversation) deleteMessages(tx *transaction, bare, quoting []chat.Mess
 		return nil, err
 	}
 	copies = append(copies, thoughts...)
-	found, err := c.forgetFound(tx, memories)
+	found, err := c.forgetFound(tx, memories, true)
 	if err != nil {
 		return nil, err
 	}
@@ -122,26 +120,6 @@ func (c *Conversation) affected(tx *transaction, ids []string) (bare, quoting []
 		quoting = append(quoting, quotes...)
 	}
 	return bare, quoting, nil
-}
-
-// deleteWaiting removes a message from the inbox, and quotes of it.
-func (c *Conversation) deleteWaiting(tx *transaction, id string) error {
-	if _, err := tx.Exec("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", c.id, id); err != nil {
-		return err
-	}
-	var row int64
-	err := tx.QueryRow("DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", c.id, id).Scan(&row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	c.store.came.forget([]int64{row}) // if all is taken back, its stamp tells when it came
-	if err == nil {
-		_, err = tx.Exec("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", c.id, id)
-	}
-	if err == nil {
-		_, err = c.storeFiles(tx, id, nil)
-	}
-	return err
 }
 
 // bury makes a message a tombstone, and returns the memories that are gone with it.

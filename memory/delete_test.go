@@ -4,26 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
-
-// secret stands in what is to be deleted, and nowhere else.
-const secret = "xylophone"
-
-// wantNoSecret fails if a row of any table still holds it.
-func wantNoSecret(t *testing.T, c *Conversation) {
-	t.Helper()
-	for line := range strings.Lines(dump(t, c.store)) {
-		if strings.Contains(strings.ToLower(line), secret) {
-			t.Errorf("left is %s", line)
-		}
-	}
-}
 
 func TestDelete(t *testing.T) {
 	t.Run("one that waits vanishes, is not delivered again, and nothing is in the view", func(t *testing.T) {
@@ -247,9 +234,9 @@ func TestAQuotingMemoryGoesWithEachMessageItQuotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := imported(t, 9)
 			if steps.read {
-				repair(t, c, worker, 1, 3, "Ann plays music.", 1)
+				repair(t, c, transcript.Worker, 1, 3, "Ann plays music.", 1)
 			}
-			j := begin(t, c, leaf, extractive, 1, 9)
+			j := begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9)
 			if steps.running {
 				remove(t, c, 2)
 			}

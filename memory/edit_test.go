@@ -10,29 +10,6 @@ import (
 	"cairn/internal/check"
 )
 
-// version is that of the conversation as stored.
-func version(t *testing.T, c *Conversation) int64 {
-	t.Helper()
-	head, _, err := c.Compactions().Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return head.Version
-}
-
-// recalled are the messages in which a word of the query stands.
-func recalled(t *testing.T, c *Conversation, query string) []int64 {
-	t.Helper()
-	found := check.Must(MemoriesOf(c).Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq}))(t)
-	var list []int64
-	for _, f := range found {
-		if f.Parts[0].Name == "words" {
-			list = append(list, f.Seq)
-		}
-	}
-	return list
-}
-
 func editedLater(n int, text string, hours int) Inbound {
 	m := said(n, text)
 	m.Time = day.Add(time.Duration(hours) * time.Hour)

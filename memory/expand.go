@@ -102,7 +102,10 @@ func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (
 			}
 			from, to = max(from, row.From), row.To
 		}
-		page, next, err = c.page(tx, from, to, expandAtMost)
+		page, err = c.messages(tx, from, to, "ORDER BY id LIMIT ?", expandAtMost+1)
+		if len(page) > expandAtMost {
+			page, next = page[:expandAtMost], page[expandAtMost].Seq
+		}
 		return err
 	})
 	return page, next, to, err

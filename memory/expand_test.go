@@ -11,6 +11,7 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 type page struct {
@@ -41,7 +42,7 @@ func expandPage(t testing.TB, c *Conversation, budget int, arguments string) (pa
 
 func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
 	c := imported(t, 50)
-	id := storeSummary(t, c, leaf, worker, 11, 40)
+	id := storeSummary(t, c, transcript.Leaf, transcript.Worker, 11, 40)
 	applyRows(t, c, id)
 	check.Must(PrivacyOf(c).Delete(ctx, []string{"m20"}))(t)
 	for _, budget := range []int{150, 400, 10_000} {
@@ -114,7 +115,7 @@ func TestExpandReachesNoOtherConversation(t *testing.T) {
 		}
 		check.Must(c.Past().Import(ctx, past))(t)
 	}
-	id := storeSummary(t, there, leaf, worker, 1, 5)
+	id := storeSummary(t, there, transcript.Leaf, transcript.Worker, 1, 5)
 	for arguments, want := range map[string]string{
 		fmt.Sprintf(`{"compaction": %d}`, id):    "no compaction",
 		`{"compaction": 99}`:                     "no compaction",
@@ -141,7 +142,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			return err
 		},
 		"by a worker": func(content string) error {
-			j := begin(t, c, leaf, worker, 1, 5)
+			j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 			if _, err := j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]}`, content))); err != nil {
 				return err
 			}
@@ -149,7 +150,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			return err
 		},
 		"by the built-in summarizer": func(content string) error {
-			j := begin(t, c, leaf, extractive, 6, 10)
+			j := begin(t, c, transcript.Leaf, transcript.Extractive, 6, 10)
 			_, err := j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Memories: []summarize.MemoryDraft{{Kind: "fact", Content: content, Messages: []int64{7}}}})
 			return err
 		},
@@ -171,7 +172,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 
 func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	c := imported(t, 10)
-	j := begin(t, c, leaf, worker, 1, 5)
+	j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 	save := func(content string, seq int) {
 		t.Helper()
 		check.Must(j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq))))(t)

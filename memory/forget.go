@@ -243,7 +243,7 @@ func (c *Conversation) eraseMemories(tx *transaction, author string, upto int64,
 		}
 		gone = append(gone, m.ID)
 	}
-	found, err := c.forgetFound(tx, gone)
+	found, err := c.forgetFound(tx, gone, true)
 	if err != nil {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cairn/transcript"
 	"cairn/words/wordstest"
 )
 
@@ -17,7 +18,7 @@ func FuzzTools(f *testing.F) {
 	c := find(f, s, "terminal:general")
 	deliver(f, c, said(1, "the plum is ripe"), said(2, "so it is"), said(3, "when?"))
 	tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 3 }, Budget: func() int { return 500 }})
-	j := begin(f, c, leaf, worker, 1, 2)
+	j := begin(f, c, transcript.Leaf, transcript.Worker, 1, 2)
 	tools = append(tools, j.Tools(20)...)
 	for i := range tools {
 		for _, arguments := range []string{

@@ -108,9 +108,6 @@ func (s *Store) deliverHeld(ctx context.Context) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if s.held.apply == nil {
-		return errors.New("deliver what was held: Watch has set nothing that applies it")
-	}
 	s.held.gate.RLock()
 	open := s.held.db != nil
 	s.held.gate.RUnlock()
@@ -143,10 +140,13 @@ func (s *Store) drain(ctx context.Context) error {
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
-		var d Delivery
+		if err == nil && s.held.apply == nil {
+			err = errors.New("Watch has set nothing that applies it")
+		}
 		if err != nil {
 			return err
 		}
+		var d Delivery
 		if err := gob.NewDecoder(bytes.NewReader(row)).Decode(&d); err != nil {
 			return fmt.Errorf("%w: row %d of %s cannot be read (%w); it is a message that arrived while the database was rewritten: keep a copy of the file, move it away, and start again", ErrDamaged, id, s.heldPath(), err)
 		}

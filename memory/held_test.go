@@ -24,7 +24,7 @@ func hold(t *testing.T, s *Store, d Delivery) bool {
 	kept, done, err := s.Held().Hold(ctx, d)
 	defer done()
 	if err == nil && !kept {
-		err = s.applyHeld(ctx, d)
+		err = PrivacyIn(s).Apply(ctx, d)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func holdAgainAndAgain(dir string, from int) {
 		d := sent("terminal:held", said(n, fmt.Sprintf("number %d", n)))
 		kept, done, err := s.Held().Hold(ctx, d)
 		if err == nil && !kept {
-			err = s.applyHeld(ctx, d)
+			err = PrivacyIn(s).Apply(ctx, d)
 		}
 		done()
 		if err != nil {

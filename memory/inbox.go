@@ -204,3 +204,23 @@ func (c *Conversation) waiting(tx *transaction, rest string, args ...any) ([]Inb
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
 	return found, err
 }
+
+// deleteWaiting removes a message from the inbox, and quotes of it.
+func (c *Conversation) deleteWaiting(tx *transaction, id string) error {
+	if _, err := tx.Exec("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", c.id, id); err != nil {
+		return err
+	}
+	var row int64
+	err := tx.QueryRow("DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", c.id, id).Scan(&row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	c.store.came.forget([]int64{row}) // if all is taken back, its stamp tells when it came
+	if err == nil {
+		_, err = tx.Exec("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", c.id, id)
+	}
+	if err == nil {
+		_, err = c.storeFiles(tx, id, nil)
+	}
+	return err
+}

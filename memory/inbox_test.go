@@ -211,13 +211,6 @@ func TestTakeUp(t *testing.T) {
 	})
 }
 
-func deliverOnly(t *testing.T, c *Conversation, messages ...Inbound) {
-	t.Helper()
-	for _, m := range messages {
-		check.Must(c.Inbox().Deliver(ctx, m))(t)
-	}
-}
-
 func TestImport(t *testing.T) {
 	past := []Inbound{said(1, "a"), said(2, "b"), said(1, "a"), said(3, "c")}
 	t.Run("again it adds what is new and nothing else", func(t *testing.T) {

@@ -28,7 +28,7 @@ func channelOf(t *testing.T, s *Store) *Conversation {
 		}
 		deliver(t, c, said(n+1, text))
 	}
-	applyRows(t, c, sumUp(t, c, leaf, worker, 1, 3, "Bicycles were bought."), sumUp(t, c, leaf, worker, 4, 6, "Bicycles and a "+secret+" were bought."+long))
+	applyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Bicycles were bought."), sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Bicycles and a "+secret+" were bought."+long))
 	return c
 }
 
@@ -60,7 +60,7 @@ func TestInherit(t *testing.T) {
 	}
 	check.Equal(t, "nobody knows whose thread it is", number(t, s, "SELECT count(*) FROM conversations WHERE name = ? AND parent = ?", inside, above.id), 1)
 	t.Run("once", func(t *testing.T) {
-		applyRows(t, above, sumUp(t, above, leaf, worker, 7, 7, "More."))
+		applyRows(t, above, sumUp(t, above, transcript.Leaf, transcript.Worker, 7, 7, "More."))
 		edit(t, above, 8, "I bought nothing.")
 		edit(t, above, 2, "I bought nothing.")
 		deliver(t, c, said(2, "more"))
@@ -137,7 +137,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	c, other, third := thread(t, s, "m5"), thread(t, s, "m8"), thread(t, s, "m10")
 	// In the channel, the rows have changed in the meantime.
 	rows := load(t, above).Head.Stack
-	applyRows(t, above, sumUp(t, above, rollup, worker, 1, 6, "Many things, and a "+secret, ids(rows)...))
+	applyRows(t, above, sumUp(t, above, transcript.Rollup, transcript.Worker, 1, 6, "Many things, and a "+secret, ids(rows)...))
 	versions := map[*Conversation]int64{c: 0, other: 0, third: 0}
 	for one := range versions {
 		versions[one] = load(t, one).Head.Version
@@ -212,14 +212,14 @@ func TestARepairReachesThreads(t *testing.T) {
 	repair := func(text string) {
 		t.Helper()
 		j := check.Must(MemoriesOf(above).Records().Begin(ctx, transcript.Summary{
-			Kind: leaf, By: worker, State: transcript.Running, Trigger: transcript.OnRepair, Span: transcript.Span{From: 4, To: 6}, Messages: 2,
+			Kind: transcript.Leaf, By: transcript.Worker, State: transcript.Running, Trigger: transcript.OnRepair, Span: transcript.Span{From: 4, To: 6}, Messages: 2,
 		}))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
 		applyRows(t, above, j.ID())
 	}
 	repair("Bicycles were bought again.")
 	head := load(t, c).Head
-	if row := head.Inherited.Stack[1]; row.Kind != leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != row.InheritedCost() {
+	if row := head.Inherited.Stack[1]; row.Kind != transcript.Leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != row.InheritedCost() {
 		t.Errorf("the thread has %+v", row)
 	}
 	if head.Version <= before {

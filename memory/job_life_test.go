@@ -14,7 +14,7 @@ import (
 func TestJobLife(t *testing.T) {
 	t.Run("a failed job leaves a row that says why, and no summary", func(t *testing.T) {
 		c := imported(t, 4)
-		j := begin(t, c, leaf, worker, 1, 4)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 4)
 		check.NoError(t, j.Fail(ctx, "too slow"))
 		check.Error(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "late", Tokens: 1})), ErrNotFound)
 		_, rows := applyRows(t, c, j.ID())
@@ -27,8 +27,8 @@ func TestJobLife(t *testing.T) {
 		s := openStore(t, dir)
 		c := find(t, s, "terminal:general")
 		deliver(t, c, said(1, "a"), said(2, "b"), said(3, "c"))
-		prepared := storeSummary(t, c, leaf, worker, 1, 1)
-		running := begin(t, c, leaf, worker, 2, 2).ID()
+		prepared := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 1)
+		running := begin(t, c, transcript.Leaf, transcript.Worker, 2, 2).ID()
 
 		shared := check.Must(Open(ctx, Options{Dir: dir, Shared: true}))(t)
 		defer shared.Close()
@@ -50,7 +50,7 @@ func TestJobLife(t *testing.T) {
 	t.Run("what is known of a row reads back", func(t *testing.T) {
 		c := imported(t, 4)
 		row := transcript.Summary{
-			Kind: leaf, By: worker, Trigger: transcript.OnManual, Level: 2, Span: transcript.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
+			Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnManual, Level: 2, Span: transcript.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
 			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
 		}
 		j := check.Must(MemoriesOf(c).Records().Begin(ctx, row))(t)
@@ -66,7 +66,7 @@ func TestJobLife(t *testing.T) {
 	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
 		c := imported(t, 9)
 		remove(t, c, 4)
-		j := begin(t, c, leaf, worker, 1, 9)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		page, err := j.Messages(ctx, 3, 8, 3)
 		if err != nil || !slices.Equal(seqs(page), []int64{3, 5, 6}) {
 			t.Errorf("%v, %v", seqs(page), err)
@@ -78,23 +78,23 @@ func TestJobLife(t *testing.T) {
 func TestWhatWaitsInOrder(t *testing.T) {
 	t.Run("a fold waits for its children", func(t *testing.T) {
 		c := imported(t, 20)
-		a, b, d := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10), storeSummary(t, c, leaf, worker, 11, 15)
-		f := storeSummary(t, c, rollup, worker, 6, 15, b, d)
+		a, b, d := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5), storeSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10), storeSummary(t, c, transcript.Leaf, transcript.Worker, 11, 15)
+		f := storeSummary(t, c, transcript.Rollup, transcript.Worker, 6, 15, b, d)
 		edit(t, c, 2, "something else")
 		if head, _ := applyRows(t, c, a, b, d, f); len(head.Stack) > 0 {
 			t.Errorf("applied: %s", shape(head.Stack))
 		}
-		again := storeSummary(t, c, leaf, worker, 1, 5)
+		again := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		if head, _ := applyRows(t, c, again, b, d, f); shape(head.Stack) != "leaf worker 1-5, rollup worker 6-15" {
 			t.Errorf("applied: %s", shape(head.Stack))
 		}
 	})
 	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
 		c := imported(t, 20)
-		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
-		repair := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: leaf, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
+		repair := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5}))(t)
 		check.Must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
-		next := storeSummary(t, c, leaf, worker, 6, 10)
+		next := storeSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10)
 		undo(t, c)
 		if head, applied := applyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != transcript.Prepared {
 			t.Errorf("applied: %s", shape(head.Stack))

@@ -72,13 +72,13 @@ func (am AllMemories) Edit(ctx context.Context, id int64, content string) error 
 		if err := changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id); err != nil {
 			return err
 		}
-		if err := c.unindexMemory(tx, id, m.Content, m.About); err != nil {
+		if err := unindexMemory(tx, c.id, id, m.Content, m.About); err != nil {
 			return err
 		}
 		if err := indexMemory(tx, id, d.Content, m.About); err != nil {
 			return err
 		}
-		return forgetCopiesOf(tx, c, id)
+		return forgetCopiesOf(tx, c, id, true)
 	})
 }
 
@@ -115,17 +115,7 @@ func forget(tx *transaction, c *Conversation, m Memory) error {
 	if err != nil {
 		return err
 	}
-	removed, err := c.forgetQuoted(tx, []int64{m.ID}, false)
-	if err != nil {
-		return err
-	}
-	for _, q := range removed {
-		if _, err := q.at.nextVersion(tx); err != nil {
-			return err
-		}
-		tx.tell(q.at.name, q.seq)
-	}
-	return nil
+	return forgetCopiesOf(tx, c, m.ID, false)
 }
 
 func restore(tx *transaction, c *Conversation, m Memory) error {
@@ -151,12 +141,12 @@ func purge(tx *transaction, c *Conversation, m Memory) error {
 	if err := c.deleteMemory(tx, m); err != nil {
 		return err
 	}
-	return forgetCopiesOf(tx, c, m.ID)
+	return forgetCopiesOf(tx, c, m.ID, true)
 }
 
-// forgetCopiesOf deletes what searches found of a memory.
-func forgetCopiesOf(tx *transaction, c *Conversation, id int64) error {
-	seqs, err := c.forgetFound(tx, []int64{id})
+// forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.
+func forgetCopiesOf(tx *transaction, c *Conversation, id int64, answers bool) error {
+	seqs, err := c.forgetFound(tx, []int64{id}, answers)
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
@@ -215,7 +205,7 @@ func (c *Conversation) forgetFrom(tx *transaction, seq int64) (gone []int64, err
 }
 
 func (c *Conversation) deleteMemory(tx *transaction, m Memory) error {
-	if err := c.unindexMemory(tx, m.ID, m.Content, m.About); err != nil {
+	if err := unindexMemory(tx, c.id, m.ID, m.Content, m.About); err != nil {
 		return err
 	}
 	if _, err := tx.Exec("DELETE FROM memory_people WHERE memory = ?", m.ID); err != nil {

@@ -11,9 +11,9 @@ import (
 
 func TestExpand(t *testing.T) {
 	c := imported(t, 10)
-	a, b := storeSummary(t, c, leaf, worker, 1, 3), storeSummary(t, c, leaf, worker, 4, 8)
+	a, b := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3), storeSummary(t, c, transcript.Leaf, transcript.Worker, 4, 8)
 	applyRows(t, c, a, b)
-	up := storeSummary(t, c, rollup, worker, 1, 8, a, b)
+	up := storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 8, a, b)
 	applyRows(t, c, up)
 	remove(t, c, 5) // the rollup is a placeholder, and keeps its children
 	expand := func(id, from int64, limit int, next int64, want ...int64) {
@@ -32,7 +32,7 @@ func TestExpand(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(ids(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
 		t.Errorf("the rollup: %v, %v, %v", ids(e.Children), seqs(e.Messages), err)
 	}
-	prepared := storeSummary(t, c, leaf, worker, 9, 10) // is not in the window
+	prepared := storeSummary(t, c, transcript.Leaf, transcript.Worker, 9, 10) // is not in the window
 	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, prepared, 1, 100)), ErrNotFound)
 	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, 999, 1, 100)), ErrNotFound)
 	other := find(t, c.store, "terminal:other")
@@ -44,13 +44,13 @@ func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
 	for i := range 8 {
 		deliver(t, c, said(i+1, "text"))
 	}
-	a := storeSummary(t, c, leaf, worker, 1, 3)
+	a := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
 	applyRows(t, c, a)
 	check.NoError(t, c.Compactions().Measured(ctx, a, 900, 400))
 	deliver(t, c, said(9, "text"))
 	hide(t, c, 4, 6)
-	b := storeSummary(t, c, leaf, worker, 5, 6) // splits the placeholder
-	up := storeSummary(t, c, leaf, worker, 7, 8)
+	b := storeSummary(t, c, transcript.Leaf, transcript.Worker, 5, 6) // splits the placeholder
+	up := storeSummary(t, c, transcript.Leaf, transcript.Worker, 7, 8)
 	applyRows(t, c, b, up)
 	undo(t, c)
 	edit(t, c, 2, "other words") // makes a row that is not a compaction

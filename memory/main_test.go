@@ -8,7 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,25 +20,10 @@ import (
 	"cairn/transcript"
 )
 
-// TestMain runs the test binary as a separate bot where a test needs one to kill, and as a
-// read-only process where a test needs one.
-func TestMain(m *testing.M) {
+// Main runs the tests of a package: in UTC, and with fewer steps in a property test, each of which
+// waits for the disk; -rapid.checks can request more.
+func Main(m *testing.M) {
 	time.Local = time.UTC // the program's default: what is rendered must not depend on the machine
-	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
-		busyBot(dir)
-	}
-	if dir := os.Getenv("CAIRN_TEST_ERASE"); dir != "" {
-		eraseAgainAndAgain(dir)
-	}
-	if dir := os.Getenv("CAIRN_TEST_HOLD"); dir != "" {
-		from, _ := strconv.Atoi(os.Getenv("CAIRN_TEST_FROM"))
-		holdAgainAndAgain(dir, from)
-	}
-	if dir := os.Getenv("CAIRN_TEST_LOOK"); dir != "" {
-		lookOn(dir)
-		return
-	}
-	// Every step of a property test waits for the disk; -rapid.checks can request more.
 	if err := flag.Set("rapid.checks", "40"); err != nil {
 		panic(err)
 	}
@@ -52,6 +37,7 @@ var day = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 func openStore(t testing.TB, dir string) *Store {
 	t.Helper()
 	s := check.Must(Open(ctx, Options{Dir: dir}))(t)
+	s.Held().Watch(PrivacyIn(s).Apply)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -202,17 +188,14 @@ func applyRows(t tester, c *Conversation, rows ...int64) (transcript.Head, []tra
 	return applyAndClear(t, c, 0, rows...)
 }
 
-func applyAndClear(t tester, c *Conversation, clearTo int64, rows ...int64) (head transcript.Head, now []transcript.Summary) {
+func applyAndClear(t tester, c *Conversation, clearTo int64, rows ...int64) (transcript.Head, []transcript.Summary) {
 	t.Helper()
-	head = commit(t, c, func(s *transcript.State) (transcript.Change, error) {
+	head := commit(t, c, func(s *transcript.State) (transcript.Change, error) {
 		behind, err := c.Compactions().Stretches(ctx, s.CoverNeeds(rows))
 		change, _, _ := s.Cover(rows, clearTo, behind)
 		return change, err
 	})
-	err := c.store.view(ctx, func(tx *transaction) (err error) {
-		now, err = c.withIDs(tx, rows)
-		return err
-	})
+	now, err := c.Compactions().Rows(ctx, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,12 +230,15 @@ func seqs(messages []chat.Message) []int64 {
 
 func run(t testing.TB, s *Store, query string, args ...any) {
 	t.Helper()
-	check.Must(s.write.Exec(query, args...))(t)
+	check.NoError(t, s.update(ctx, func(tx *transaction) error {
+		_, err := tx.Exec(query, args...)
+		return err
+	}))
 }
 
 func number(t testing.TB, s *Store, query string, args ...any) (n int) {
 	t.Helper()
-	check.NoError(t, s.read.QueryRow(query, args...).Scan(&n))
+	check.NoError(t, s.view(ctx, func(tx *transaction) error { return tx.QueryRow(query, args...).Scan(&n) }))
 	return n
 }
 
@@ -270,25 +256,178 @@ func call(tools []llm.Tool, name, arguments string) (string, error) {
 func dump(t testing.TB, s *Store) string {
 	t.Helper()
 	var out bytes.Buffer
-	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
-		rows := check.Must(s.read.Query("SELECT * FROM " + table))(t)
-		columns := check.Must(rows.Columns())(t)
-		for rows.Next() {
-			values := make([]sql.NullString, len(columns))
-			into := make([]any, len(columns))
-			for i := range values {
-				into[i] = &values[i]
+	check.NoError(t, s.view(ctx, func(tx *transaction) error {
+		for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
+			err := each(tx, func(rows *sql.Rows) error {
+				columns, err := rows.Columns()
+				if err != nil {
+					return err
+				}
+				values := make([]sql.NullString, len(columns))
+				into := make([]any, len(columns))
+				for i := range values {
+					into[i] = &values[i]
+				}
+				err = rows.Scan(into...)
+				fmt.Fprintln(&out, table, values)
+				return err
+			}, "SELECT * FROM "+table)
+			if err != nil {
+				return err
 			}
-			check.NoError(t, rows.Scan(into...))
-			fmt.Fprintln(&out, table, values)
 		}
-		check.NoError(t, rows.Err())
-		rows.Close()
-	}
+		return nil
+	}))
 	return out.String()
 }
 
 // allNames returns the names of all conversations, in the order they started.
 func allNames(s *Store) ([]string, error) {
-	return s.names(ctx, "SELECT name FROM conversations ORDER BY id")
+	names, err := s.Known(ctx)
+	slices.Reverse(names)
+	return names, err
 }
+
+// answerWith finishes turn with an assistant's calls, the results of tools, and a reply.
+func answerWith(t *testing.T, c *Conversation, turn, next int64, native string, results map[string]string) {
+	t.Helper()
+	var calls []llm.Call
+	var rows []chat.Message
+	for _, tool := range []string{"recall", "expand", "memory_search", "memory_save", "weather"} {
+		if text, ok := results[tool]; ok {
+			calls = append(calls, llm.Call{ID: tool, Name: tool, Arguments: `{"query":"` + text + `"}`})
+			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: text, Time: day})
+		}
+	}
+	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: day}}, rows...)
+	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: "so it is", Time: day})
+	for i := range rows {
+		rows[i].Seq, rows[i].Turn = next+int64(i), turn
+		rows[i].Tokens = chat.TokensOf(rows[i])
+	}
+	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows}))
+}
+
+func asking(n int, text string) Inbound {
+	m := said(n, text)
+	m.Addressed = true
+	return m
+}
+
+// wantNoSecret fails if a row of any table still holds it.
+func wantNoSecret(t *testing.T, c *Conversation) {
+	t.Helper()
+	for line := range strings.Lines(dump(t, c.store)) {
+		if strings.Contains(strings.ToLower(line), secret) {
+			t.Errorf("left is %s", line)
+		}
+	}
+}
+
+// recalled are the messages in which a word of the query stands.
+func recalled(t *testing.T, c *Conversation, query string) []int64 {
+	t.Helper()
+	found := check.Must(MemoriesOf(c).Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq}))(t)
+	var list []int64
+	for _, f := range found {
+		if f.Parts[0].Name == "words" {
+			list = append(list, f.Seq)
+		}
+	}
+	return list
+}
+
+// version is that of the conversation as stored.
+func version(t *testing.T, c *Conversation) int64 {
+	t.Helper()
+	head, _, err := c.Compactions().Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head.Version
+}
+
+func deliverOnly(t *testing.T, c *Conversation, messages ...Inbound) {
+	t.Helper()
+	for _, m := range messages {
+		check.Must(c.Inbox().Deliver(ctx, m))(t)
+	}
+}
+
+// contents lists the active memories, the newest row last, as "kind: content".
+func contents(t *testing.T, c *Conversation) []string {
+	t.Helper()
+	found, _, err := MemoriesIn(c.store).List(ctx, Filter{Conversation: c.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(found, func(a, b Memory) int { return int(a.ID - b.ID) })
+	var list []string
+	for _, m := range found {
+		list = append(list, m.Kind+": "+m.Content)
+	}
+	return list
+}
+
+// repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
+func repair(t *testing.T, c *Conversation, by transcript.By, from, to int64, content string, seq int64) {
+	t.Helper()
+	j := begin(t, c, transcript.Leaf, by, from, to)
+	summary := summarize.Summary{Text: "summary", Tokens: 2}
+	d := summarize.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{seq}}
+	if by == transcript.Extractive {
+		summary.Memories = []summarize.MemoryDraft{d}
+	} else if _, err := call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
+		t.Fatal(err)
+	}
+	check.Must(j.Store(ctx, summary))(t)
+	applyRows(t, c, j.ID())
+}
+
+// finish answers a turn with one message of the bot.
+func finish(t *testing.T, c *Conversation, turn, seq int64, reply string, pieces ...string) {
+	t.Helper()
+	check.NoError(t, c.Turns().Finish(ctx, Outcome{
+		Turn: turn, Reply: reply, Pieces: pieces,
+		Messages: []chat.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: day}},
+	}))
+}
+
+// part returns what a part adds to the score of a found message.
+func part(f Found, name string) float64 {
+	for _, p := range f.Parts {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return 0
+}
+
+// keep saves a fact, from messages if any are named.
+func keep(t *testing.T, c *Conversation, person, content string, messages ...int64) Saved {
+	t.Helper()
+	s := check.Must(MemoriesOf(c).Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
+	return s
+}
+
+func wantNoBytes(t *testing.T, dir string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if found := countBytes(t, dir, text); len(found) > 0 {
+			t.Errorf("%q is in %v", text, found)
+		}
+	}
+}
+
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+// secret stands in what is to be deleted, and nowhere else.
+const secret = "xylophone"
+
+// people are the IDs of the authors in said.
+var people = map[string]string{"Ann": "0", "Bob": "1"}

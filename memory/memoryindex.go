@@ -20,10 +20,10 @@ func indexMemory(tx *transaction, id int64, content, about string) error {
 	return nil
 }
 
-func (c *Conversation) unindexMemory(tx *transaction, id int64, content, about string) error {
+func unindexMemory(tx *transaction, conversation, id int64, content, about string) error {
 	counts, _ := indexedMemory(content, about)
 	for term := range counts {
-		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, c.id, id); err != nil {
+		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, conversation, id); err != nil {
 			return fmt.Errorf("take memory %d out of the index: %w", id, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // TestAModelThatObeysGainsNothing: a worker, or the model in conversation, does whatever Bob's
@@ -26,7 +27,7 @@ func TestAModelThatObeysGainsNothing(t *testing.T) {
 			tools := MemoriesOf(c).Tools(ToolOptions{Turn: func() int64 { return 9 }})
 			var j summarize.Job
 			if by == "the worker" {
-				j = begin(t, c, leaf, worker, 1, 4)
+				j = begin(t, c, transcript.Leaf, transcript.Worker, 1, 4)
 				tools = j.Tools(20)
 			}
 			save := func(arguments string) (string, error) { return call(tools, "memory_save", arguments) }

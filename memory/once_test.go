@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -11,21 +10,6 @@ import (
 	"cairn/transcript"
 )
 
-// repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
-func repair(t *testing.T, c *Conversation, by transcript.By, from, to int64, content string, seq int64) {
-	t.Helper()
-	j := begin(t, c, leaf, by, from, to)
-	summary := summarize.Summary{Text: "summary", Tokens: 2}
-	d := summarize.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{seq}}
-	if by == extractive {
-		summary.Memories = []summarize.MemoryDraft{d}
-	} else if _, err := call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
-		t.Fatal(err)
-	}
-	check.Must(j.Store(ctx, summary))(t)
-	applyRows(t, c, j.ID())
-}
-
 func wantContents(t *testing.T, c *Conversation, want ...string) {
 	t.Helper()
 	check.EqualAll(t, "the result", contents(t, c), want)
@@ -34,10 +18,10 @@ func wantContents(t *testing.T, c *Conversation, want ...string) {
 func TestMemoriesAreSavedOnce(t *testing.T) {
 	t.Run("the extractive's memories give way to a worker's", func(t *testing.T) {
 		c := imported(t, 9)
-		repair(t, c, extractive, 1, 5, "rough one", 2)
-		repair(t, c, extractive, 6, 9, "rough two", 7)
+		repair(t, c, transcript.Extractive, 1, 5, "rough one", 2)
+		repair(t, c, transcript.Extractive, 6, 9, "rough two", 7)
 		wantContents(t, c, "fact: rough one", "fact: rough two")
-		repair(t, c, worker, 1, 5, "fine one", 2)
+		repair(t, c, transcript.Worker, 1, 5, "fine one", 2)
 		wantContents(t, c, "fact: rough two", "fact: fine one")
 		if replaced, n, err := MemoriesIn(c.store).List(ctx, Filter{State: "replaced"}); err != nil || n != 1 || replaced[0].Content != "rough one" {
 			t.Errorf("%+v, %v", replaced, err)
@@ -45,22 +29,22 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 	})
 	t.Run("one that rests on more than the worker has read stays until all is read", func(t *testing.T) {
 		c := imported(t, 9)
-		repair(t, c, extractive, 1, 5, "rough", 2)
-		repair(t, c, extractive, 6, 9, "rough", 7)
-		repair(t, c, worker, 1, 5, "fine one", 2)
+		repair(t, c, transcript.Extractive, 1, 5, "rough", 2)
+		repair(t, c, transcript.Extractive, 6, 9, "rough", 7)
+		repair(t, c, transcript.Worker, 1, 5, "fine one", 2)
 		wantContents(t, c, "fact: rough", "fact: fine one")
-		repair(t, c, worker, 6, 9, "fine two", 7)
+		repair(t, c, transcript.Worker, 6, 9, "fine two", 7)
 		wantContents(t, c, "fact: fine one", "fact: fine two")
 	})
 	t.Run("a worker saves nothing from what a worker has read, whatever became of that row", func(t *testing.T) {
 		c := imported(t, 9)
-		lost := begin(t, c, leaf, worker, 1, 5)
+		lost := begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		check.Must(call(lost.Tools(20), "memory_save", `{"content": "first", "kind": "fact", "messages": [2]}`))(t)
 		check.Must(lost.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		run(t, c.store, "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
-		repair(t, c, worker, 1, 7, "second", 2)
+		repair(t, c, transcript.Worker, 1, 7, "second", 2)
 		wantContents(t, c, "fact: first")
-		j := begin(t, c, leaf, worker, 4, 9)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, 4, 9)
 		if _, err := call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [2]}`); err == nil {
 			t.Error("message 2 is outside of the span")
 		}
@@ -75,10 +59,10 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 	})
 	t.Run("a worker that failed has read nothing", func(t *testing.T) {
 		c := imported(t, 9)
-		j := begin(t, c, leaf, worker, 1, 5)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		j.Tools(20)
 		check.NoError(t, j.Fail(ctx, "cut off"))
-		repair(t, c, worker, 1, 5, "second try", 2)
+		repair(t, c, transcript.Worker, 1, 5, "second try", 2)
 		wantContents(t, c, "fact: second try")
 	})
 }
@@ -86,8 +70,8 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 func TestWhichSummarizerSavesMemories(t *testing.T) {
 	t.Run("the extractive saves only where nobody did, and skips what does not pass", func(t *testing.T) {
 		c := imported(t, 9)
-		repair(t, c, worker, 1, 3, "fine", 1)
-		j := begin(t, c, leaf, extractive, 1, 9)
+		repair(t, c, transcript.Worker, 1, 3, "fine", 1)
+		j := begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9)
 		fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 			{Kind: "fact", Content: "seen before", Messages: []int64{2}},
 			{Kind: "rumour", Content: "no kind", Messages: []int64{5}},
@@ -102,7 +86,7 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 	})
 	t.Run("a worker without tools leaves the extractive's memories to a later worker", func(t *testing.T) {
 		c := imported(t, 9)
-		j := begin(t, c, leaf, worker, 1, 5)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		j.Tools(20)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
@@ -112,16 +96,16 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 			t.Errorf("saved by %s", m.By)
 		}
 		applyRows(t, c, j.ID())
-		repair(t, c, extractive, 6, 9, "rough two", 7)
-		fold := begin(t, c, rollup, worker, 1, 9, peek(t, c).Head.Stack[0].ID, peek(t, c).Head.Stack[1].ID)
+		repair(t, c, transcript.Extractive, 6, 9, "rough two", 7)
+		fold := begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, peek(t, c).Head.Stack[0].ID, peek(t, c).Head.Stack[1].ID)
 		check.Must(call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`))(t)
 		check.Must(fold.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		wantContents(t, c, "fact: rough", "fact: fine two") // the fold has read the first child's text, and the second's messages
 	})
 	t.Run("the same fact twice is one row, confirmed by new messages only", func(t *testing.T) {
 		c := imported(t, 9)
-		repair(t, c, worker, 1, 3, "Ann likes tea.", 2)
-		repair(t, c, worker, 4, 6, "ann LIKES téa", 5)
+		repair(t, c, transcript.Worker, 1, 3, "Ann likes tea.", 2)
+		repair(t, c, transcript.Worker, 4, 6, "ann LIKES téa", 5)
 		wantContents(t, c, "fact: Ann likes tea.")
 		if m, _, _ := MemoriesIn(c.store).Get(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
 			t.Errorf("%+v", m)

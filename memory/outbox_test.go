@@ -5,19 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/chat"
 	"cairn/internal/check"
-	"cairn/llm"
 )
-
-// finish answers a turn with one message of the bot.
-func finish(t *testing.T, c *Conversation, turn, seq int64, reply string, pieces ...string) {
-	t.Helper()
-	check.NoError(t, c.Turns().Finish(ctx, Outcome{
-		Turn: turn, Reply: reply, Pieces: pieces,
-		Messages: []chat.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: day}},
-	}))
-}
 
 func TestPost(t *testing.T) {
 	c := newConversation(t)

@@ -73,7 +73,7 @@ func (c *Conversation) purge(tx *transaction) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.forgetFound(tx, memories); err != nil {
+	if _, err := c.forgetFound(tx, memories, true); err != nil {
 		return err
 	}
 	low, high := c.rows(1, maxSeq)

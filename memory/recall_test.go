@@ -13,16 +13,6 @@ import (
 	"cairn/llm"
 )
 
-// part returns what a part adds to the score of a found message.
-func part(f Found, name string) float64 {
-	for _, p := range f.Parts {
-		if p.Name == name {
-			return p.Value
-		}
-	}
-	return 0
-}
-
 // spoken returns a message by author, sent hours after day.
 func spoken(n int, hours float64, author, text string) Inbound {
 	return Inbound{ID: fmt.Sprint("m", n), AuthorID: author, Author: author, Text: text, Time: day.Add(time.Duration(hours * float64(time.Hour)))}

@@ -54,21 +54,21 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 	for name, change := range changes {
 		t.Run("what is prepared is stale once it was "+name, func(t *testing.T) {
 			c := told(t)
-			over := sumUp(t, c, leaf, worker, 1, 6, "The "+secret+"."+long)
-			beside := sumUp(t, c, leaf, worker, 7, 9, "Bicycles.")
+			over := sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+secret+"."+long)
+			beside := sumUp(t, c, transcript.Leaf, transcript.Worker, 7, 9, "Bicycles.")
 			change(c)
 			check.EqualAll(t, "prepared", ids(load(t, c).Prepared), []int64{beside})
 			wantNoSecret(t, c)
 			if _, applied := applyRows(t, c, over, beside); applied[0].State != transcript.Stale || applied[1].State != transcript.Prepared {
 				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: applied %+v", applied)
 			}
-			if head, applied := applyRows(t, c, beside, sumUp(t, c, leaf, worker, 1, 6, "More.")); shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
+			if head, applied := applyRows(t, c, beside, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "More.")); shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
 				t.Errorf("applied %+v", applied)
 			}
 		})
 		t.Run("what is running when it was "+name+" stores nothing", func(t *testing.T) {
 			c := told(t)
-			j := begin(t, c, leaf, worker, 1, 6)
+			j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 6)
 			check.Must(call(j.Tools(9), "memory_save", `{"content": "Ann bought a `+secret+`.", "kind": "fact", "messages": [5]}`))(t)
 			change(c)
 			saved, err := j.Store(ctx, summarize.Summary{Text: "The " + secret + "." + long, Tokens: 30, Sources: []int64{5}})
@@ -80,24 +80,24 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 				t.Errorf("it is %s", applied[0].State)
 			}
 			// Nothing was saved, so the next worker may save.
-			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
+			repair(t, c, transcript.Worker, 1, 6, "Ann bought bicycles.", 1)
 			check.EqualAll(t, "memories", contents(t, c), []string{"fact: Ann bought bicycles."})
 		})
 	}
 	t.Run("a job that begins after the change reads what is there, and is applied", func(t *testing.T) {
 		c := told(t)
 		remove(t, c, 5)
-		head, _ := applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 6))
+		head, _ := applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 6))
 		if shape(head.Stack) != "leaf worker 1-6" || head.Stack[0].Messages != 5 {
 			t.Errorf("%+v", head.Stack)
 		}
 	})
 	t.Run("a fold that was planned before the change reads what is there now", func(t *testing.T) {
 		c := told(t)
-		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 5, "The "+secret+"."+long), sumUp(t, c, leaf, worker, 6, 9, "Bicycles."))
+		applyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 5, "The "+secret+"."+long), sumUp(t, c, transcript.Leaf, transcript.Worker, 6, 9, "Bicycles."))
 		planned := ids(load(t, c).Head.Stack)
 		remove(t, c, 5)
-		job := begin(t, c, rollup, worker, 1, 9, planned...)
+		job := begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, planned...)
 		children, err := job.Children(ctx, job.ID())
 		if err != nil || shape(children) != "placeholder emergency 1-5, leaf worker 6-9" {
 			t.Errorf("it reads %s, %v", shape(children), err)
@@ -108,12 +108,12 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 }
 
 func TestSummariesOverADeletedMessage(t *testing.T) {
-	for _, by := range []transcript.By{worker, extractive} {
+	for _, by := range []transcript.By{transcript.Worker, transcript.Extractive} {
 		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
 			c := told(t)
-			j := begin(t, c, leaf, by, 1, 6)
+			j := begin(t, c, transcript.Leaf, by, 1, 6)
 			check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}))(t)
-			applyRows(t, c, j.ID(), sumUp(t, c, leaf, worker, 7, 9, "Bicycles."))
+			applyRows(t, c, j.ID(), sumUp(t, c, transcript.Leaf, transcript.Worker, 7, 9, "Bicycles."))
 			before := load(t, c).Head
 			remove(t, c, 5)
 			head := load(t, c).Head
@@ -121,7 +121,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 				t.Fatalf("stack %s, version %d after %d", shape(head.Stack), head.Version, before.Version)
 			}
 			row := head.Stack[0]
-			if row.AwaitsModel != (by == worker) || row.Messages != 5 || row.Tokens != row.Cost() || row.Text != "" || row.Model != "" || row.Sources != nil {
+			if row.AwaitsModel != (by == transcript.Worker) || row.Messages != 5 || row.Tokens != row.Cost() || row.Text != "" || row.Model != "" || row.Sources != nil {
 				t.Errorf("the row is %+v", row)
 			}
 			if !reflect.DeepEqual(head.Stack[1], before.Stack[1]) {
@@ -129,17 +129,17 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			}
 			wantNoSecret(t, c)
 			checkCoverage(t, c)
-			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
+			repair(t, c, transcript.Worker, 1, 6, "Ann bought bicycles.", 1)
 			check.Equal(t, "repaired", shape(load(t, c).Head.Stack), "leaf worker 1-6, leaf worker 7-9")
 		})
 	}
 	t.Run("a rollup keeps its children, and those that speak of it lose their text too", func(t *testing.T) {
 		c := told(t)
-		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 3, "Ann collects old maps."), sumUp(t, c, leaf, worker, 4, 5, "Bob bought a "+secret+"."), sumUp(t, c, leaf, worker, 6, 7, "They went home."))
+		applyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Ann collects old maps."), sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 5, "Bob bought a "+secret+"."), sumUp(t, c, transcript.Leaf, transcript.Worker, 6, 7, "They went home."))
 		stack := load(t, c).Head.Stack
-		applyRows(t, c, sumUp(t, c, rollup, worker, 1, 5, "Maps, and a "+secret+".", ids(stack[:2])...))
+		applyRows(t, c, sumUp(t, c, transcript.Rollup, transcript.Worker, 1, 5, "Maps, and a "+secret+".", ids(stack[:2])...))
 		stack = load(t, c).Head.Stack
-		applyRows(t, c, sumUp(t, c, rollup, worker, 1, 7, "Maps, a "+secret+", home."+long, ids(stack)...))
+		applyRows(t, c, sumUp(t, c, transcript.Rollup, transcript.Worker, 1, 7, "Maps, a "+secret+", home."+long, ids(stack)...))
 		remove(t, c, 5)
 		wantNoSecret(t, c)
 		checkCoverage(t, c)
@@ -155,7 +155,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 				t.Errorf("the child over %d to %d costs %d", rolledUp.From, rolledUp.To, rolledUp.Tokens)
 			}
 		}
-		job := begin(t, c, rollup, worker, 1, 7)
+		job := begin(t, c, transcript.Rollup, transcript.Worker, 1, 7)
 		children, err := job.Children(ctx, row.ID)
 		if err != nil || shape(children) != "placeholder emergency 1-5, leaf worker 6-7" {
 			t.Errorf("it is repaired from %s, %v", shape(children), err)
@@ -175,7 +175,7 @@ func TestRowsWithoutADeletedMessage(t *testing.T) {
 	t.Run("one of which nothing remains ends", func(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 3)
-		applyRows(t, c, sumUp(t, c, leaf, worker, 4, 5, "The "+secret+"."))
+		applyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 5, "The "+secret+"."))
 		remove(t, c, 4, 5)
 		check.Equal(t, "the stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-3")
 		wantNoSecret(t, c)
@@ -184,7 +184,7 @@ func TestRowsWithoutADeletedMessage(t *testing.T) {
 	t.Run("whatever has become of a row, its text goes", func(t *testing.T) {
 		c := told(t)
 		for _, state := range []string{"replaced", "undone", "failed", "stale"} {
-			id := sumUp(t, c, leaf, worker, 1, 6, "The "+secret+" "+state)
+			id := sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+secret+" "+state)
 			run(t, c.store, "UPDATE compactions SET state = ? WHERE id = ?", state, id)
 		}
 		remove(t, c, 5)
@@ -195,7 +195,7 @@ func TestRowsWithoutADeletedMessage(t *testing.T) {
 		m := said(1, "I disagree")
 		m.ReplyTo, m.Quote = "m0", "Bob: the "+secret
 		deliver(t, c, m, said(2, "b"))
-		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 2, "Ann disagrees about the "+secret))
+		applyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 2, "Ann disagrees about the "+secret))
 		check.Must(PrivacyOf(c).Delete(ctx, []string{"m0"}))(t)
 		wantNoSecret(t, c)
 		check.Equal(t, "stack", shape(load(t, c).Head.Stack), "placeholder emergency 1-2")
@@ -205,7 +205,7 @@ func TestRowsWithoutADeletedMessage(t *testing.T) {
 func TestSummariesOverAnEditedMessage(t *testing.T) {
 	t.Run("a worker's stays in words, and is to be repaired", func(t *testing.T) {
 		c := told(t)
-		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 6, "Ann bought something in Rome."+long))
+		applyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "Ann bought something in Rome."+long))
 		was := load(t, c).Head.Stack[0]
 		edit(t, c, 5, "I bought something in Milan.")
 		row, want := load(t, c).Head.Stack[0], was
@@ -217,7 +217,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 	t.Run("an extractive one becomes a placeholder", func(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 4)
-		j := begin(t, c, leaf, extractive, 5, 6)
+		j := begin(t, c, transcript.Leaf, transcript.Extractive, 5, 6)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}))(t)
 		applyRows(t, c, j.ID())
 		edit(t, c, 5, "I bought something in Milan.")
@@ -227,8 +227,8 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 	})
 	t.Run("behind a rollup it is marked all the way, and nothing beside it", func(t *testing.T) {
 		c := told(t)
-		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 3, "maps"), sumUp(t, c, leaf, worker, 4, 6, "Rome"))
-		applyRows(t, c, sumUp(t, c, rollup, worker, 1, 6, "maps, Rome", ids(load(t, c).Head.Stack)...))
+		applyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 3, "maps"), sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Rome"))
+		applyRows(t, c, sumUp(t, c, transcript.Rollup, transcript.Worker, 1, 6, "maps, Rome", ids(load(t, c).Head.Stack)...))
 		edit(t, c, 5, "I bought something in Milan.")
 		awaitsModel := func(rows []transcript.Summary) (which []bool) {
 			for _, row := range rows {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // town is a store with two servers; each place remembers its own name.
@@ -172,7 +173,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 				}
 				check.Must(c.Past().Import(ctx, past))(t)
 				secret[name] = keep(t, c, "Ann", "The plum of "+name+" is ripe", 20)
-				begin(t, c, leaf, worker, 1, 4)
+				begin(t, c, transcript.Leaf, transcript.Worker, 1, 4)
 			}
 			for _, name := range []string{"discord:1/10", "discord:@me/9", "discord:1/12/5"} {
 				c := find(t, s, name)

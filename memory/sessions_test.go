@@ -56,7 +56,7 @@ func wantSessions(t *testing.T, c *Conversation, want string) {
 func TestANewSession(t *testing.T) {
 	t.Run("what was verbatim is behind placeholders, and nothing of it in the session", func(t *testing.T) {
 		c := imported(t, 9)
-		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
 		before := load(t, c).Head.Version
 		head, started := startSession(t, c)
 		state := load(t, c)
@@ -131,8 +131,8 @@ func TestANewSession(t *testing.T) {
 
 func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 	c := imported(t, 9)
-	prepared := storeSummary(t, c, leaf, worker, 1, 3)
-	running := begin(t, c, leaf, worker, 4, 6)
+	prepared := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
+	running := begin(t, c, transcript.Leaf, transcript.Worker, 4, 6)
 	startSession(t, c)
 	deliver(t, c, said(10, "anew"))
 	check.Must(running.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
@@ -141,9 +141,9 @@ func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
 		t.Errorf("applied as %s and %s; the stack is %s", applied[0].State, applied[1].State, shape(head.Stack))
 	}
 	wantSessions(t, c, "1-9 [leaf worker 1-3, leaf worker 4-6, placeholder emergency 7-9] unsettled")
-	applyRows(t, c, storeSummary(t, c, leaf, worker, 7, 9))
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 7, 9))
 	rows := load(t, c).Head.Earlier[0].Rows
-	applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 9, ids(rows)...))
+	applyRows(t, c, storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, ids(rows)...))
 	wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
 	checkCoverage(t, c)
 	t.Run("an edit makes it work again", func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestAConversationOfThousandsOfSessions(t *testing.T) {
 	if len(earlier) != sessionsShown+2 || shape(earlier[0].Rows) != "leaf worker 7-7" || earlier[1].From != 9 || earlier[2].From != 4901 {
 		t.Fatalf("what needs work is not read: %d, %+v", len(earlier), earlier[:3])
 	}
-	applyRows(t, c, storeSummary(t, c, leaf, worker, 7, 7))
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 7, 7))
 	if earlier := load(t, c).Head.Earlier; len(earlier) != sessionsShown+1 || earlier[0].From != 9 {
 		t.Errorf("what is done is still read: %d from %d on", len(earlier), earlier[0].From)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 func TestTheSameFactInOtherWords(t *testing.T) {
@@ -50,16 +51,6 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 			}
 		})
 	})
-}
-
-// people are the IDs of the authors in said.
-var people = map[string]string{"Ann": "0", "Bob": "1"}
-
-// keep saves a fact, from messages if any are named.
-func keep(t *testing.T, c *Conversation, person, content string, messages ...int64) Saved {
-	t.Helper()
-	s := check.Must(MemoriesOf(c).Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
-	return s
 }
 
 func TestTheSameFactTwiceIsOneRow(t *testing.T) {
@@ -104,7 +95,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 		c := imported(t, 9)
 		s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
 		check.NoError(t, MemoriesOf(c).Forget(ctx, s.ID))
-		j := begin(t, c, leaf, worker, 1, 9)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		answer, err := call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
 		if err != nil || !strings.Contains(answer, "had this forgotten") {
 			t.Errorf("%s, %v", answer, err)
@@ -153,7 +144,7 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
 		c := imported(t, 9)
 		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
-		j := begin(t, c, leaf, worker, 1, 9)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		save := func(content string, more string) string {
 			t.Helper()
 			answer := check.Must(call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)

@@ -43,11 +43,11 @@ func (h *stateHistory) step() {
 		h.said++
 		deliver(h.t, h.c, said(h.said, "more"))
 	case n < 4:
-		h.summarize(leaf, []transcript.By{worker, extractive}[h.draw.IntN(2)], from, to)
+		h.summarize(transcript.Leaf, []transcript.By{transcript.Worker, transcript.Extractive}[h.draw.IntN(2)], from, to)
 	case n < 5 && len(head.Stack) > 1:
 		i := h.draw.IntN(len(head.Stack) - 1)
 		a, b := head.Stack[i], head.Stack[i+1]
-		h.summarize(rollup, worker, a.From, b.To, a.ID, b.ID)
+		h.summarize(transcript.Rollup, transcript.Worker, a.From, b.To, a.ID, b.ID)
 	case n < 7:
 		h.check("apply", h.cover)
 	case n < 8:

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // A message to a task repeats text from elsewhere, which is remembered there.
@@ -14,7 +15,7 @@ func TestWhatATaskIsToldBecomesNoMemory(t *testing.T) {
 	child, err := c.store.Find(ctx, task.Conversation)
 	check.NoError(t, err)
 	deliver(t, child, said(2, "Ben lives in Parma")) // both are taken up
-	read, err := begin(t, child, leaf, worker, 1, 2).Messages(ctx, 1, 2, 9)
+	read, err := begin(t, child, transcript.Leaf, transcript.Worker, 1, 2).Messages(ctx, 1, 2, 9)
 	check.NoError(t, err)
 	if len(read) != 2 || !read[0].Unremembered || read[1].Unremembered {
 		t.Errorf("read %+v", read)

@@ -10,8 +10,8 @@ import (
 // A job running during an undo of the summary over its messages would hide them again.
 func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 	c := imported(t, 12)
-	applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
-	over, failing, beside := begin(t, c, leaf, worker, 1, 5), begin(t, c, leaf, worker, 3, 5), begin(t, c, leaf, worker, 6, 8)
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
+	over, failing, beside := begin(t, c, transcript.Leaf, transcript.Worker, 1, 5), begin(t, c, transcript.Leaf, transcript.Worker, 3, 5), begin(t, c, transcript.Leaf, transcript.Worker, 6, 8)
 	undo(t, c)
 	if _, err := over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}); err != nil {
 		t.Error(err)
@@ -33,9 +33,9 @@ func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 // A text that repeated something deleted elsewhere is gone: its row comes back as a placeholder.
 func TestUndoBringsARowWithoutItsTextBackAsAPlaceholder(t *testing.T) {
 	c := imported(t, 12)
-	old := storeSummary(t, c, leaf, extractive, 1, 5)
+	old := storeSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5)
 	applyRows(t, c, old)
-	applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5))
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
 	run(t, c.store, "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
 	head := undo(t, c)
 	if shape(head.Stack) != "placeholder emergency 1-5" || head.Stack[0].Tokens != head.Stack[0].Cost() {

@@ -13,7 +13,7 @@ import (
 func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 	begin := func(t *testing.T) (c *Conversation, early []int64) {
 		c = imported(t, 9)
-		a, b := storeSummary(t, c, leaf, worker, 1, 4), storeSummary(t, c, leaf, worker, 5, 9)
+		a, b := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 4), storeSummary(t, c, transcript.Leaf, transcript.Worker, 5, 9)
 		applyRows(t, c, a, b)
 		startSession(t, c)
 		for i := 10; i < 20; i++ {
@@ -24,7 +24,7 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 	t.Run("with a leaf", func(t *testing.T) {
 		c, early := begin(t)
 		before := load(t, c)
-		fold, late := storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 10, 14)
+		fold, late := storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, early...), storeSummary(t, c, transcript.Leaf, transcript.Worker, 10, 14)
 		applyRows(t, c, fold, late)
 		if l := latest(t, c); l.Why != "" || shape(l.Rows) != "leaf worker 10-14" || len(l.Ended) != 0 || len(l.Freed) != 5 {
 			t.Fatalf("the latest compaction is %+v", l)
@@ -41,7 +41,7 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 		c, early := begin(t)
 		hide(t, c, 10, 16)
 		before := load(t, c)
-		fold, late := storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 10, 14)
+		fold, late := storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, early...), storeSummary(t, c, transcript.Leaf, transcript.Worker, 10, 14)
 		applyRows(t, c, late, fold)
 		undo(t, c)
 		if after := load(t, c); !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) || !reflect.DeepEqual(after.Messages, before.Messages) {
@@ -51,7 +51,7 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 	})
 	t.Run("and an edit of what stands in the earlier session does no harm", func(t *testing.T) {
 		c, early := begin(t)
-		applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 10, 14))
+		applyRows(t, c, storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, early...), storeSummary(t, c, transcript.Leaf, transcript.Worker, 10, 14))
 		edit(t, c, 3, "other words")
 		if head := undo(t, c); len(head.Stack) != 0 {
 			t.Errorf("the stack is %s", shape(head.Stack))
@@ -59,9 +59,9 @@ func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 	})
 	t.Run("one compaction after the other", func(t *testing.T) {
 		c, early := begin(t)
-		applyRows(t, c, storeSummary(t, c, leaf, worker, 10, 12))
-		applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 13, 15))
-		applyRows(t, c, storeSummary(t, c, leaf, worker, 16, 17))
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 10, 12))
+		applyRows(t, c, storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, early...), storeSummary(t, c, transcript.Leaf, transcript.Worker, 13, 15))
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 16, 17))
 		for _, want := range []string{"leaf worker 10-12, leaf worker 13-15", "leaf worker 10-12", ""} {
 			check.Equal(t, "the stack", shape(undo(t, c).Stack), want)
 		}

@@ -40,35 +40,35 @@ func TestUndoOfACompaction(t *testing.T) {
 		applyRows func(t *testing.T, c *Conversation) []int64
 	}{
 		{"a leaf over verbatim messages", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
+			return []int64{storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
 		}},
 		{"several leaves that were applied together", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{storeSummary(t, c, leaf, worker, 1, 3), storeSummary(t, c, leaf, extractive, 4, 7)}
+			return []int64{storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3), storeSummary(t, c, transcript.Leaf, transcript.Extractive, 4, 7)}
 		}},
 		{"one that replaced a placeholder", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
+			return []int64{storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
 		}},
 		{"one that split a placeholder", func(t *testing.T, c *Conversation) { hide(t, c, 1, 8) }, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{storeSummary(t, c, leaf, worker, 3, 5)}
+			return []int64{storeSummary(t, c, transcript.Leaf, transcript.Worker, 3, 5)}
 		}},
 		{"one that trimmed an extractive summary and hid messages too", func(t *testing.T, c *Conversation) {
-			applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
+			applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
 		}, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{storeSummary(t, c, leaf, worker, 3, 8)}
+			return []int64{storeSummary(t, c, transcript.Leaf, transcript.Worker, 3, 8)}
 		}},
 		{"a leaf together with the fold that made room for it", func(t *testing.T, c *Conversation) {
-			applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
+			applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
 		}, func(t *testing.T, c *Conversation) []int64 {
-			b := storeSummary(t, c, leaf, worker, 4, 6)
-			return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, load(t, c).Head.Stack[0].ID, b)}
+			b := storeSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
+			return []int64{b, storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, load(t, c).Head.Stack[0].ID, b)}
 		}},
 		{"a rollup that was made anew from its children", func(t *testing.T, c *Conversation) {
-			a, b := storeSummary(t, c, leaf, worker, 1, 3), storeSummary(t, c, leaf, worker, 4, 6)
+			a, b := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3), storeSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
 			applyRows(t, c, a, b)
-			applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
+			applyRows(t, c, storeSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 6, a, b))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
-			j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
+			j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children}))(t)
 			check.Must(j.Store(ctx, summarize.Summary{Text: "made anew", Tokens: 3}))(t)
 			return []int64{j.ID()}
 		}},
@@ -102,7 +102,7 @@ func TestUndoGoesBackOneCompactionAtATime(t *testing.T) {
 	var shapes []string
 	for i := range int64(3) {
 		shapes = append(shapes, shape(load(t, c).Head.Stack))
-		applyRows(t, c, storeSummary(t, c, leaf, worker, 3*i+1, 3*i+3))
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 3*i+1, 3*i+3))
 	}
 	for i := 2; i >= 0; i-- {
 		check.Equal(t, "the stack", shape(undo(t, c).Stack), shapes[i])
@@ -111,7 +111,7 @@ func TestUndoGoesBackOneCompactionAtATime(t *testing.T) {
 }
 
 func TestUndoIsRefusedInWords(t *testing.T) {
-	land15 := func(t *testing.T, c *Conversation) { applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5)) }
+	land15 := func(t *testing.T, c *Conversation) { applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)) }
 	for _, test := range []struct {
 		claim string
 		since func(t *testing.T, c *Conversation)
@@ -123,12 +123,12 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		{"after a deletion", func(t *testing.T, c *Conversation) { land15(t, c); remove(t, c, 2) }, transcript.ErrChangedSince.Error()},
 		{"after an edit of what a placeholder of it hides", func(t *testing.T, c *Conversation) {
 			hide(t, c, 1, 8)
-			applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
+			applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
 			edit(t, c, 7, "other words")
 		}, transcript.ErrChangedSince.Error()},
 		{"after an emergency that merged a placeholder of it", func(t *testing.T, c *Conversation) {
 			hide(t, c, 1, 5)
-			applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
+			applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
 			hide(t, c, 4, 8)
 		}, transcript.ErrChangedSince.Error()},
 		{"where what follows was hidden since", func(t *testing.T, c *Conversation) { land15(t, c); hide(t, c, 6, 8) }, transcript.ErrHiddenSince.Error()},
@@ -159,7 +159,7 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		land15(t, c)
 		s, l := stateOf(t, c), latest(t, c)
 		change := check.Must(l.Undo(s))(t)
-		applyRows(t, c, storeSummary(t, c, leaf, worker, 6, 8))
+		applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 6, 8))
 		check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
 		check.Equal(t, "stack", shape(load(t, c).Head.Stack), "leaf worker 1-5, leaf worker 6-8")
 	})
@@ -167,13 +167,13 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 
 func TestWhatReadAnUndoneCompactionIsNotApplied(t *testing.T) {
 	c := imported(t, 10)
-	applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
-	repair := storeSummary(t, c, leaf, worker, 1, 5)
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
+	repair := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 	undo(t, c)
 	if _, applied := applyRows(t, c, repair); applied[0].State != transcript.Stale {
 		t.Errorf("what was to repair it is %s", applied[0].State)
 	}
-	if _, applied := applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5)); applied[0].State != transcript.Applied {
+	if _, applied := applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)); applied[0].State != transcript.Applied {
 		t.Errorf("what was begun later is %s", applied[0].State)
 	}
 }
@@ -182,11 +182,11 @@ func TestWhatReadAnUndoneCompactionIsNotApplied(t *testing.T) {
 // repair is gone, and it covers nothing.
 func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	c := imported(t, 10)
-	a, b := storeSummary(t, c, leaf, extractive, 1, 3), storeSummary(t, c, leaf, extractive, 4, 6)
+	a, b := storeSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 3), storeSummary(t, c, transcript.Leaf, transcript.Extractive, 4, 6)
 	applyRows(t, c, a, b)
-	applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
+	applyRows(t, c, storeSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
-	j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: rollup, By: worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
+	j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}}))(t)
 	check.Must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
 	head, applied := applyRows(t, c, j.ID())
 	if applied[0].State != transcript.Stale || shape(head.Stack) != before {
@@ -197,7 +197,7 @@ func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 func TestMemoriesSurviveAnUndo(t *testing.T) {
 	c := imported(t, 10)
 	save := func() int64 {
-		j := begin(t, c, leaf, worker, 1, 5)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		if answer, err := call(j.Tools(5), "memory_save", `{"content":"Ann counts messages.","kind":"fact","messages":[2]}`); err != nil {
 			t.Fatal(answer, err)
 		}
@@ -225,14 +225,14 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	}
 	by := func(t *testing.T, c *Conversation, trigger transcript.Trigger, from, to int64) {
 		t.Helper()
-		j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: leaf, By: worker, Trigger: trigger, Span: transcript.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
+		j := check.Must(MemoriesOf(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Trigger: trigger, Span: transcript.Span{From: from, To: to}, FromTime: day, ToTime: day}))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 1}))(t)
 		applyRows(t, c, j.ID())
 	}
 	c := imported(t, 20)
 	spared(t, c, 0, 0)
-	applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
-	applyRows(t, c, storeSummary(t, c, leaf, worker, 4, 9))
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Worker, 4, 9))
 	undo(t, c)
 	spared(t, c, 4, 9)
 	undo(t, c)
@@ -249,7 +249,7 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	by(t, c, transcript.OnManual, 4, 6)
 	spared(t, c, 0, 0)
 	a := load(t, c).Head.Stack
-	applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 6, ids(a)...))
+	applyRows(t, c, storeSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, ids(a)...))
 	undo(t, c) // what undoing a rollup brings back may be repaired and rolled up again
 	spared(t, c, 0, 0)
 }

@@ -110,7 +110,7 @@ func TestSaved(t *testing.T) {
 			}
 		}
 		shown = func(kind transcript.Kind, from, to int64, children ...int64) int64 {
-			id := storeSummary(t, c, kind, worker, from, to, children...)
+			id := storeSummary(t, c, kind, transcript.Worker, from, to, children...)
 			run(t, c.store, "UPDATE compactions SET tokens = 30 WHERE id = ?", id)
 			applyRows(t, c, id)
 			return id
@@ -131,23 +131,23 @@ func TestSaved(t *testing.T) {
 	t.Run("each request after a summary is shown", func(t *testing.T) {
 		c, answer, shown := prepare(t)
 		answer(2)
-		shown(leaf, 1, 5)
+		shown(transcript.Leaf, 1, 5)
 		saved(t, c, 0)
 		answer(3)
 		saved(t, c, 3*(500-30))
 	})
 	t.Run("a rollup saves what it is of, from then on", func(t *testing.T) {
 		c, answer, shown := prepare(t)
-		one, two := shown(leaf, 1, 5), shown(leaf, 6, 8)
+		one, two := shown(transcript.Leaf, 1, 5), shown(transcript.Leaf, 6, 8)
 		answer(2)
 		saved(t, c, 2*(500-30)+2*(300-30))
-		shown(rollup, 1, 8, one, two)
+		shown(transcript.Rollup, 1, 8, one, two)
 		answer(1)
 		saved(t, c, 2*(500-30)+2*(300-30)+(800-30))
 	})
 	t.Run("a new session has nothing of it", func(t *testing.T) {
 		c, answer, shown := prepare(t)
-		shown(leaf, 1, 5)
+		shown(transcript.Leaf, 1, 5)
 		answer(1)
 		startSession(t, c)
 		answer(4)
@@ -156,13 +156,13 @@ func TestSaved(t *testing.T) {
 	t.Run("a summary larger than its messages saves nothing", func(t *testing.T) {
 		c, answer, shown := prepare(t)
 		run(t, c.store, "UPDATE messages SET tokens = 1")
-		shown(leaf, 1, 5)
+		shown(transcript.Leaf, 1, 5)
 		answer(2)
 		saved(t, c, 0)
 	})
 	t.Run("what was undone is left out", func(t *testing.T) {
 		c, answer, shown := prepare(t)
-		shown(leaf, 1, 5)
+		shown(transcript.Leaf, 1, 5)
 		answer(2)
 		undo(t, c)
 		answer(2)

@@ -35,15 +35,6 @@ func countBytes(t *testing.T, dir, text string) map[string]int {
 	return found
 }
 
-func wantNoBytes(t *testing.T, dir string, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if found := countBytes(t, dir, text); len(found) > 0 {
-			t.Errorf("%q is in %v", text, found)
-		}
-	}
-}
-
 // scattered alternately fills two conversations with many messages, so that pages are split;
 // every fourth message of the first also has words that contain the secret and its number.
 func scattered(t *testing.T, s *Store, seed int64, n int) (c *Conversation, marked []int) {

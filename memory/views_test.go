@@ -9,6 +9,7 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/transcript"
 )
 
 // viewed returns the result of a query on a view, one row per line.
@@ -30,16 +31,16 @@ func viewed(t *testing.T, s *Store, query string) string {
 // compaction.
 func compacted(t *testing.T) *Conversation {
 	c := imported(t, 9)
-	a := storeSummary(t, c, leaf, worker, 1, 3)
+	a := storeSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
 	applyRows(t, c, a)
 	check.NoError(t, c.Compactions().Measured(ctx, a, 900, 400))
-	check.NoError(t, begin(t, c, leaf, worker, 4, 5).Fail(ctx, "no model"))
-	applyRows(t, c, storeSummary(t, c, leaf, extractive, 4, 6))
+	check.NoError(t, begin(t, c, transcript.Leaf, transcript.Worker, 4, 5).Fail(ctx, "no model"))
+	applyRows(t, c, storeSummary(t, c, transcript.Leaf, transcript.Extractive, 4, 6))
 	undo(t, c)
-	storeSummary(t, c, leaf, worker, 7, 8)
+	storeSummary(t, c, transcript.Leaf, transcript.Worker, 7, 8)
 	other := find(t, c.store, "terminal:other")
 	deliver(t, other, said(1, "here"))
-	applyRows(t, other, storeSummary(t, other, leaf, extractive, 1, 1))
+	applyRows(t, other, storeSummary(t, other, transcript.Leaf, transcript.Extractive, 1, 1))
 	return c
 }
 
@@ -89,7 +90,7 @@ func TestTheViewsShowNoDeletedText(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, said(1, "a"), said(2, "b"), said(3, "c"), said(4, "the "+secret+" is mine"), said(5, "and the piano"))
 	for _, one := range []int64{3, 5} {
-		j := begin(t, c, leaf, worker, one-1, one)
+		j := begin(t, c, transcript.Leaf, transcript.Worker, one-1, one)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "about the " + secret, Tokens: 7}))(t)
 		applyRows(t, c, j.ID())
 	}
