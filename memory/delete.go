@@ -99,14 +99,23 @@ func (c *Conversation) deleteMessages(tx *transaction, bare, quoting []chat.Mess
 	return append(seqs, copies...), c.emptyInherited(tx, seqs, deleted, repeating)
 }
 
+// deleteUnread deletes a message that waits, and what threads have of it and quote.
+func (c *Conversation) deleteUnread(tx *transaction, id string) error {
+	if err := c.deleteWaiting(tx, id); err != nil {
+		return err
+	}
+	if err := c.deleteInherited(tx, id); err != nil {
+		return err
+	}
+	return c.deleteInThread(tx, id)
+}
+
 // affected deletes the messages from inbox and inherited rows, and returns those to blank and the
 // messages that quote one of them.
 func (c *Conversation) affected(tx *transaction, ids []string) (bare, quoting []chat.Message, err error) {
 	for _, id := range ids {
-		for _, remove := range []func(*transaction, string) error{c.deleteWaiting, c.deleteInherited, c.deleteInThread} {
-			if err := remove(tx, id); err != nil {
-				return nil, nil, err
-			}
+		if err := c.deleteUnread(tx, id); err != nil {
+			return nil, nil, err
 		}
 		said, err := c.messagesOf(tx, "messages INDEXED BY messages_platform", 1, maxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.id, id)
 		if err != nil {

@@ -147,7 +147,7 @@ func (am AllMemories) List(ctx context.Context, f Filter) (found []Memory, total
 // List is like that of the store, for what the conversation recalls: its own
 // memories and those of its scope. f.Conversation does not count.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
-	found, total, err = ms.c.store.memories(ctx, f, ms.c.scope)
+	found, total, err = ms.c.store.memories(ctx, f, func(tx *transaction) (scope, error) { return ms.c.scope(tx) })
 	if err != nil {
 		return nil, 0, ms.c.fail("search memories", err)
 	}

@@ -115,13 +115,7 @@ func (ps People) Erase(ctx context.Context, author string, in ...*Conversation) 
 				return err
 			}
 			for _, m := range said {
-				if err := c.deleteWaiting(tx, m.ID); err != nil {
-					return err
-				}
-				if err := c.deleteInherited(tx, m.ID); err != nil {
-					return err
-				}
-				if err := c.deleteInThread(tx, m.ID); err != nil {
+				if err := c.deleteUnread(tx, m.ID); err != nil {
 					return err
 				}
 			}

@@ -27,6 +27,22 @@ type Settings struct{ c *Conversation }
 // Tasks are those that a conversation gave to sub-agents, and the one that it is itself.
 type Tasks struct{ c *Conversation }
 
+// Rows are what a conversation has, inside a transaction: for packages whose rules decide what is
+// written with it.
+type Rows struct {
+	c  *Conversation
+	tx *transaction
+}
+
+// In returns what the conversation has, inside a transaction.
+func (c *Conversation) In(tx *transaction) Rows { return Rows{c, tx} }
+
+// ID returns the number of the conversation in the database.
+func (c *Conversation) ID() int64 { return c.id }
+
+// Store returns the store of the conversation.
+func (c *Conversation) Store() *Store { return c.store }
+
 // Compactions returns the conversation's summaries and sessions.
 func (c *Conversation) Compactions() Compactions { return Compactions{c} }
 

@@ -49,7 +49,7 @@ func (ps People) Holdings(ctx context.Context, names ...string) (found []Holding
 // platform IDs of the messages stay, so that no message is delivered again or backfilled from the
 // platform as missed.
 func (pr Privacy) Purge(ctx context.Context) error {
-	err := pr.c.store.deleting(ctx, pr.c.purge)
+	err := pr.c.store.deleting(ctx, func(tx *transaction) error { return pr.c.purge(tx) })
 	if err != nil {
 		return pr.c.fail("delete everything", err)
 	}
