@@ -7,13 +7,13 @@ import (
 
 	"cairn/chat"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // keeper stores turns as the bot does, in a database of its own and without a bot: what that
 // costs, everybody pays who keeps what is said.
 type keeper struct {
-	store *memory.Store
+	store *store.Store
 	n     int64 // turns so far
 }
 
@@ -26,18 +26,18 @@ func (k *keeper) keep(ctx context.Context, conversation, question, answer string
 		return err
 	}
 	id, reply := fmt.Sprint("m", k.n), fmt.Sprint("reply-", k.n)
-	in := memory.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: question, Time: time.Now(), Addressed: true}
+	in := store.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: question, Time: time.Now(), Addressed: true}
 	if _, err := conv.Inbox().Deliver(ctx, in); err != nil {
 		return err
 	}
-	taken, err := conv.Inbox().TakeUp(ctx, memory.All, fullWindow, time.Time{})
+	taken, err := conv.Inbox().TakeUp(ctx, store.All, fullWindow, time.Time{})
 	if err != nil {
 		return err
 	}
 	seq := taken[0].Seq
 	said := chat.Message{Seq: seq + 1, Turn: seq, ID: reply, Role: llm.RoleAssistant, Text: answer, Time: time.Now()}
 	said.Tokens = chat.TokensOf(said)
-	if err := conv.Turns().Finish(ctx, memory.Outcome{Turn: seq, Messages: []chat.Message{said}, Reply: reply, To: []string{id}, Pieces: []string{answer}}); err != nil {
+	if err := conv.Turns().Finish(ctx, store.Outcome{Turn: seq, Messages: []chat.Message{said}, Reply: reply, To: []string{id}, Pieces: []string{answer}}); err != nil {
 		return err
 	}
 	if err := conv.Outbox().Sending(ctx, k.n); err != nil { // each reply has one piece, and these are numbered

@@ -11,7 +11,7 @@ import (
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // with restarts the hub with other rules.
@@ -165,7 +165,7 @@ func TestAccess(t *testing.T) {
 				t.Errorf("the command: %v", run)
 			}
 			_, err = r.store.Find(t.Context(), c.where)
-			if stored := err == nil; stored != c.heard || !stored && !errors.Is(err, memory.ErrNotFound) {
+			if stored := err == nil; stored != c.heard || !stored && !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("stored: %v", err)
 			}
 		})

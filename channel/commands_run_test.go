@@ -12,7 +12,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func TestCommands(t *testing.T) {
@@ -120,7 +120,7 @@ func TestImport(t *testing.T) {
 	expect(t, "imported messages were answered", len(r.model.Requests()), 0)
 	r.say("hello", true)
 	r.idle()
-	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, memory.ErrLive) {
+	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, store.ErrLive) {
 		t.Errorf("importing into a live conversation: %v", err)
 	}
 }

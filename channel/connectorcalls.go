@@ -5,7 +5,8 @@ import (
 	"errors"
 
 	"cairn/internal/tokens"
-	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // What connectors report to the hub besides new messages: edits, deletions, absences.
@@ -16,13 +17,13 @@ var ErrRefused = errors.New("not heard here")
 
 // Gap is a conversation that may have missed messages: those after the message with the platform id
 // After; if After is empty, nothing is known of the conversation.
-type Gap = memory.Gap
+type Gap = store.Gap
 
 // Edit replaces the text of a message. It starts no turn; a message that still waits is answered in
 // its new form. Of m only ID, Text, Attachments and Time (of the edit) matter. An edit of a message
 // that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
-	return h.holdOr(ctx, memory.Delivery{Conversation: name, Edited: &m}, func() error { return h.edit(ctx, name, m) })
+	return h.holdOr(ctx, store.Delivery{Conversation: name, Edited: &m}, func() error { return h.edit(ctx, name, m) })
 }
 
 func (h *Hub) edit(ctx context.Context, name string, m Inbound) error {
@@ -50,7 +51,7 @@ func (c *conversation) edit(ctx context.Context, m Inbound) error {
 
 // Delete permanently removes messages, by their platform ids.
 func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
-	return h.holdOr(ctx, memory.Delivery{Conversation: name, Deleted: ids}, func() error { return h.delete(ctx, name, ids) })
+	return h.holdOr(ctx, store.Delivery{Conversation: name, Deleted: ids}, func() error { return h.delete(ctx, name, ids) })
 }
 
 func (h *Hub) delete(ctx context.Context, name string, ids []string) error {
@@ -64,7 +65,7 @@ func (h *Hub) delete(ctx context.Context, name string, ids []string) error {
 }
 
 func (c *conversation) delete(ctx context.Context, ids []string) error {
-	seqs, err := c.records.Transcript().Delete(ctx, ids)
+	seqs, err := privacy.Of(c.records).Delete(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -104,16 +105,16 @@ func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, er
 	if records == nil {
 		return p, false, err
 	}
-	if p, err = records.Outbox().SentAs(ctx, id); errors.Is(err, memory.ErrNotFound) {
+	if p, err = records.Outbox().SentAs(ctx, id); errors.Is(err, store.ErrNotFound) {
 		return p, false, nil
 	}
 	return p, err == nil, err
 }
 
 // stored returns the records of a conversation that has messages; nil if it has none.
-func (h *Hub) stored(ctx context.Context, name string) (*memory.Conversation, error) {
+func (h *Hub) stored(ctx context.Context, name string) (*store.Conversation, error) {
 	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, memory.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
 	return records, err
@@ -206,10 +207,10 @@ func (h *Hub) hears(name string, m Inbound) bool {
 	return h.access(place).hears(place, m.AuthorID, m.Bot)
 }
 
-// While the database is rewritten, what connectors report waits in a file, see memory.Store.Hold.
+// While the database is rewritten, what connectors report waits in a file, see store.Store.Hold.
 
 // holdOr stores d in that file or, if no rewrite is running, applies it.
-func (h *Hub) holdOr(ctx context.Context, d memory.Delivery, apply func() error) error {
+func (h *Hub) holdOr(ctx context.Context, d store.Delivery, apply func() error) error {
 	kept, done, err := h.o.Store.Held().Hold(ctx, d)
 	defer done()
 	if err != nil || kept {
@@ -220,13 +221,9 @@ func (h *Hub) holdOr(ctx context.Context, d memory.Delivery, apply func() error)
 
 // applyHeld applies a held delivery. Messages of a connector that is now disabled wait in the inbox
 // until a start with that connector.
-func (h *Hub) applyHeld(ctx context.Context, d memory.Delivery) error {
+func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
 	if _, known := h.connectors[connectorOf(d.Conversation)]; !known {
-		records, err := h.o.Store.Conversation(ctx, d.Conversation)
-		if err == nil {
-			err = records.Inbox().ApplyHeld(ctx, d)
-		}
-		return err
+		return privacy.In(h.o.Store).Apply(ctx, d)
 	}
 	if len(d.Messages) > 0 {
 		if _, err := h.deliver(ctx, d.Conversation, d.Messages); err != nil {

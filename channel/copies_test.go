@@ -19,13 +19,13 @@ func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
 		}
 		return llmtest.Say("I see."), nil
 	})
-	r.store.Memories().Share(true)
+	memory.In(r.store).Share(true)
 	said := r.inbound("the pet is called Wumpus", false)
 	said.Audience = channel.ServerWide
 	must(r.hub.Deliver(t.Context(), source, said))(t)
 	noError(t, r.hub.Idle(t.Context(), source))
 	c := must(r.store.Conversation(t.Context(), source))(t)
-	save := c.Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})[3]
+	save := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})[3]
 	must(save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)))(t)
 	ask := r.inbound("what is it called?", true)
 	ask.Audience = channel.ServerWide

@@ -7,7 +7,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Edits and deletions are on disk immediately; the loop applies them to the prompt, even during a
@@ -54,7 +54,7 @@ func (c *conversation) refresh(ctx context.Context) error {
 	for len(c.edits.seqs) > 0 && failed == nil {
 		m, err := c.records.Transcript().Message(ctx, c.edits.seqs[0])
 		switch {
-		case errors.Is(err, memory.ErrNotFound):
+		case errors.Is(err, store.ErrNotFound):
 			gone = append(gone, c.edits.seqs[0])
 		case err != nil:
 			failed = err

@@ -11,7 +11,8 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // runAs runs a command as a person who manages nothing, and waits for its end.
@@ -102,13 +103,13 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
 	c := must(r.store.Conversation(t.Context(), place))(t)
-	if _, err := r.store.People().Erase(t.Context(), "u1", c); err != nil { // the process dies at this point
+	if _, err := privacy.In(r.store).Erase(t.Context(), "u1", c); err != nil { // the process dies at this point
 		t.Fatal(err)
 	}
 	r.restart()
 	deadline := time.Now().Add(20 * time.Second)
 	for ; ; time.Sleep(10 * time.Millisecond) {
-		if due, err := r.store.People().Erasures(t.Context()); err != nil || time.Now().After(deadline) {
+		if due, err := privacy.In(r.store).Erasures(t.Context()); err != nil || time.Now().After(deadline) {
 			t.Fatal("it does not go on", err)
 		} else if len(due) == 0 {
 			break
@@ -129,7 +130,7 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 			page = append(page, m)
 		}
 		must(c.Inbox().DeliverAll(t.Context(), page))(t)
-		must(c.Inbox().TakeUp(t.Context(), memory.All, 1<<30, time.Time{}))(t)
+		must(c.Inbox().TakeUp(t.Context(), store.All, 1<<30, time.Time{}))(t)
 	}
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // Context is what /context and `cairn context` show.
@@ -70,7 +71,7 @@ type Stone struct {
 }
 
 // Gauge reads a conversation's gauge from the database alone.
-func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Context, error) {
+func Gauge(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
 	others, err := agent.otherTools(ctx, records)
 	if err != nil {
 		return Context{}, err
@@ -80,7 +81,7 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 	if err := p.read(ctx, records); err != nil {
 		return Context{}, err
 	}
-	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), records.Compactions(), tools, compactor.Options{Policy: p.get})
+	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), memory.Of(records).Records(), tools, compactor.Options{Policy: p.get})
 	if err != nil {
 		return Context{}, err
 	}
@@ -121,7 +122,7 @@ func (o Operator) Fullest() (share float64) {
 	return share
 }
 
-func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversation, agent Agent) Context {
+func newContext(ctx context.Context, g compactor.Gauge, records *store.Conversation, agent Agent) Context {
 	window := agent.Model.Window(ctx)
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Operator is what the person who runs the bot sees and does from outside any conversation. It
@@ -156,12 +156,12 @@ func (o Operator) StartSession(ctx context.Context, name string) (wanted, later 
 
 // AgentID returns the id of the agent of a conversation; for a task, of the conversation above it.
 func (o Operator) AgentID(conversation string) string {
-	root, _ := memory.RootOf(conversation)
+	root, _ := store.RootOf(conversation)
 	return o.hub.o.Agent(root).ID
 }
 
 // Agent returns the agent that answers in a conversation.
-func (o Operator) Agent(ctx context.Context, records *memory.Conversation) (Agent, error) {
+func (o Operator) Agent(ctx context.Context, records *store.Conversation) (Agent, error) {
 	return o.hub.agentOf(ctx, records)
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // The kill switch: while a conversation or the whole bot is paused, messages are kept as context,
@@ -82,7 +82,7 @@ func (h *Hub) resume(ctx context.Context, scope string) error {
 		return err
 	}
 	for _, c := range h.all() {
-		if root, depth := memory.RootOf(c.name); depth > 0 && (scope == everywhere || scope == root) {
+		if root, depth := store.RootOf(c.name); depth > 0 && (scope == everywhere || scope == root) {
 			c.wake()
 		}
 		h.release(c)

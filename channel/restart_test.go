@@ -10,7 +10,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // crash leaves the store as if the process was killed after it took up a message.
@@ -20,7 +20,7 @@ func crash(t *testing.T, r *rig) {
 	m := r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
 	must(conv.Inbox().Deliver(t.Context(), m))(t)
-	if taken, err := conv.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
+	if taken, err := conv.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
 		t.Fatalf("took up %d, %v", len(taken), err)
 	}
 }

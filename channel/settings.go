@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // /settings: how this conversation is compacted, and why.
@@ -90,7 +90,7 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 
 // override sets values for a conversation or removes them, if the resulting settings make a valid
 // policy; otherwise nothing changes.
-func override(ctx context.Context, records *memory.Conversation, file compactor.Policy, values map[string]*string, by string) error {
+func override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
 		if slices.Contains(fileOnly, key) {
 			return errPeople(fmt.Sprintf("%s is for the bot's operator to set, in the settings file.", key))
@@ -125,17 +125,17 @@ func override(ctx context.Context, records *memory.Conversation, file compactor.
 type shownSettings struct {
 	agent  Agent
 	policy compactor.Policy
-	set    map[string]memory.Override // here or in the channel above
+	set    map[string]store.Override // here or in the channel above
 	left   []*compactor.FieldError
 }
 
-func effective(ctx context.Context, records *memory.Conversation, agent Agent) (s shownSettings, err error) {
+func effective(ctx context.Context, records *store.Conversation, agent Agent) (s shownSettings, err error) {
 	set, err := records.Settings().Set(ctx)
 	if err != nil {
 		return s, err
 	}
-	s = shownSettings{agent: agent, set: make(map[string]memory.Override)}
-	s.policy, s.left = compactor.Patch(memory.PatchOf(set)).Fit(agent.Policy())
+	s = shownSettings{agent: agent, set: make(map[string]store.Override)}
+	s.policy, s.left = compactor.Patch(store.PatchOf(set)).Fit(agent.Policy())
 	for _, o := range set {
 		s.set[o.Key] = o
 	}
@@ -206,7 +206,7 @@ func (c *conversation) noteSettings(messages []Inbound) {
 
 // dropSettings forgets the settings of messages that no turn will answer any more: they were not
 // stored, or were taken up earlier. nil receipts: none was stored.
-func (c *conversation) dropSettings(messages []Inbound, receipts []memory.Receipt) {
+func (c *conversation) dropSettings(messages []Inbound, receipts []store.Receipt) {
 	for i, m := range messages {
 		if receipts == nil || !receipts[i].Fresh && receipts[i].Seq > 0 {
 			delete(c.arrivals.own, m.ID)
@@ -228,7 +228,7 @@ func (c *conversation) useSettings(ids []string) {
 }
 
 // suggestSettings offers the keys that contain what was typed.
-func suggestSettings(_ context.Context, _ *Hub, _ *memory.Conversation, typed string) ([]Choice, error) {
+func suggestSettings(_ context.Context, _ *Hub, _ *store.Conversation, typed string) ([]Choice, error) {
 	var choices []Choice
 	for _, key := range compactor.Keys() {
 		if !strings.Contains(settingsTable+key, strings.ToLower(typed)) || slices.Contains(fileOnly, key) {

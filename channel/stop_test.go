@@ -8,7 +8,7 @@ import (
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // stoppingStore runs f when pauses are queried, which a turn does when it starts.
@@ -17,7 +17,7 @@ type stoppingStore struct {
 	f func()
 }
 
-func (s *stoppingStore) Pauses() memory.Pauses {
+func (s *stoppingStore) Pauses() store.Pauses {
 	if f := s.f; f != nil {
 		s.f = nil
 		f()
@@ -30,8 +30,8 @@ func TestATurnThatIsStoppedAtItsBeginningIsStopped(t *testing.T) {
 	r := newRig(t, echo)
 	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })
 	r.stop()
-	store := &stoppingStore{f: func() { r.run("/stop") }}
-	r.wrap = func(s channel.Store) channel.Store { store.Store = s; return store }
+	db := &stoppingStore{f: func() { r.run("/stop") }}
+	r.wrap = func(s channel.Store) channel.Store { db.Store = s; return db }
 	r.start()
 	r.say("@critic what do you think?", true)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cairn/internal/tokens"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Completions of arguments: agents, tasks, tools and questions.
@@ -19,7 +19,7 @@ func choose(typed string, all []Choice) []Choice {
 }
 
 // suggestAgents offers the agents that may be given tasks.
-func suggestAgents(ctx context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+func suggestAgents(ctx context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	if strings.ContainsAny(typed, " \t\n") { // the agent is already named; the task text follows
 		return nil, nil
 	}
@@ -31,7 +31,7 @@ func suggestAgents(ctx context.Context, h *Hub, records *memory.Conversation, ty
 }
 
 // suggestTasks offers the open tasks, to be stopped.
-func suggestTasks(ctx context.Context, _ *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+func suggestTasks(ctx context.Context, _ *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	open, err := records.Tasks().Open(ctx)
 	for _, t := range open {
 		stop := fmt.Sprintf("stop %d", t.Number)
@@ -41,7 +41,7 @@ func suggestTasks(ctx context.Context, _ *Hub, records *memory.Conversation, typ
 }
 
 // suggestTools offers the ids of [[tools]].
-func suggestTools(ctx context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+func suggestTools(ctx context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	agent, err := h.agentOf(ctx, records)
 	if agent.Toolbox != nil {
 		for _, s := range agent.Toolbox.Servers() {
@@ -52,7 +52,7 @@ func suggestTools(ctx context.Context, h *Hub, records *memory.Conversation, typ
 }
 
 // suggestApprovals offers the codes of the calls that wait for permission.
-func suggestApprovals(_ context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+func suggestApprovals(_ context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	for _, a := range h.approvals.all(records.Name()) {
 		all = append(all, Choice{Label: fmt.Sprintf("%s: %s", a.Code, a.Tool), Value: a.Code})
 	}

@@ -13,7 +13,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Whatever is made in the background, be it work ahead, a fold, or the repairing of what
@@ -93,7 +93,7 @@ func (r *rig) answerAlone(asked chat.Message) {
 	}
 	m.Tokens = chat.TokensOf(m)
 	r.c.History().Append(m)
-	outcome := memory.Outcome{
+	outcome := store.Outcome{
 		Turn: asked.Seq, Messages: []chat.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
 	outcome.Context, outcome.Version = r.c.History().Context()

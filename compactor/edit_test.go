@@ -198,7 +198,7 @@ func TestChangesWhileSummariesAreApplied(t *testing.T) {
 
 func TestNoRequestRepeatsWhatMayHaveBeenDeleted(t *testing.T) {
 	r := newRig(t, 8000, nil)
-	blind := &blind{Compactions: r.conv.Compactions()}
+	blind := &blind{Records: memory.Of(r.conv).Records()}
 	c := openOwner(t, compactor.Options{
 		Records: blind, System: "You are a test.", MaxOutput: 100,
 		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
@@ -220,7 +220,7 @@ func TestNoRequestRepeatsWhatMayHaveBeenDeleted(t *testing.T) {
 
 // blind is a store whose disk does not tell the head while it is on.
 type blind struct {
-	memory.Compactions
+	memory.Records
 	on bool
 }
 
@@ -228,5 +228,5 @@ func (b *blind) Head(ctx context.Context) (compactor.Head, []chat.Message, error
 	if b.on {
 		return compactor.Head{}, nil, errWorker
 	}
-	return b.Compactions.Head(ctx)
+	return b.Records.Head(ctx)
 }

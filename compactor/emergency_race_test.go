@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"cairn/compactor"
+	"cairn/memory"
 )
 
 // The summary of what an emergency has hidden arrives after it, on a disk that took the
@@ -29,7 +30,7 @@ func arrivesLate(t *testing.T, want, refuses bool) {
 	r.policy.PrepareThreshold = 0
 	disk := &refusing{}
 	r.tune = func(o *compactor.Options) {
-		disk.Compactions = r.conv.Compactions()
+		disk.Records = memory.Of(r.conv).Records()
 		o.Records = disk
 	}
 	r.open()

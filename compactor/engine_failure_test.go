@@ -181,7 +181,7 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 
 // refusing is a store whose disk takes no change of the head while it is on.
 type refusing struct {
-	memory.Compactions
+	memory.Records
 	on bool
 }
 
@@ -190,7 +190,7 @@ func (r *rig) refusing() *refusing {
 	r.t.Helper()
 	records := &refusing{on: true}
 	r.tune = func(o *compactor.Options) {
-		records.Compactions = r.conv.Compactions()
+		records.Records = memory.Of(r.conv).Records()
 		o.Records = records
 	}
 	r.restart()

@@ -20,7 +20,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // What stands in what is to be deleted, and nowhere else.
@@ -100,7 +100,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 }
 
 // tell delivers a message as a connector does, and takes it up.
-func (r *rig) tell(in memory.Inbound) chat.Message {
+func (r *rig) tell(in store.Inbound) chat.Message {
 	r.t.Helper()
 	ctx := context.Background()
 	n := len(r.said) + 1
@@ -109,7 +109,7 @@ func (r *rig) tell(in memory.Inbound) chat.Message {
 	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
 		r.t.Fatal(err)
 	}
-	taken, err := r.conv.Inbox().TakeUp(ctx, memory.All, 100_000, time.Time{})
+	taken, err := r.conv.Inbox().TakeUp(ctx, store.All, 100_000, time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}
@@ -120,8 +120,8 @@ func (r *rig) tell(in memory.Inbound) chat.Message {
 }
 
 // secretly is a message that holds the oddWord in all that a message can hold.
-func secretly(text string) memory.Inbound {
-	return memory.Inbound{
+func secretly(text string) store.Inbound {
+	return store.Inbound{
 		Text:    fmt.Sprintf("I have a %s, a <%s> & \"%s\" %s. %s %s", oddWord, strings.ToUpper(oddWord), oddWord+"s", inChinese, text, filler(30)),
 		ReplyTo: "elsewhere", Quote: "Bo: your " + oddWord + "?",
 		Attachments: []chat.Attachment{
@@ -147,7 +147,7 @@ func (r *rig) recalls(question string, seq int64) {
 		rows[i].Tokens = chat.TokensOf(rows[i])
 		r.c.History().Append(rows[i])
 	}
-	must(r.t, r.conv.Turns().Finish(context.Background(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"I know."}}))
+	must(r.t, r.conv.Turns().Finish(context.Background(), store.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"I know."}}))
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	r.c.Check(context.Background())

@@ -18,6 +18,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 // hooked is a rig whose engine has these hooks and this log.
@@ -25,7 +26,7 @@ func hooked(t *testing.T, window int, worker *llmtest.Model, o compactor.Options
 	t.Helper()
 	r := newRig(t, window, worker)
 	r.c.Close()
-	o.Records, o.Policy, o.Window = r.conv.Compactions(), func() compactor.Policy { return r.policy }, func() int { return r.window }
+	o.Records, o.Policy, o.Window = memory.Of(r.conv).Records(), func() compactor.Policy { return r.policy }, func() int { return r.window }
 	o.System, o.MaxOutput = "You are a test.", 100
 	if worker != nil {
 		o.Worker = worker

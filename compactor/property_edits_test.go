@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 
 	"pgregory.net/rapid"
 )
@@ -42,7 +43,7 @@ func (m *machine) edit(rt *rapid.T, seq int64) {
 	m.edits++
 	said := &m.r.said[seq-1]
 	text := fmt.Sprintf("edited %d %d %s", seq-1, m.edits, heavy(one(rt, "edited size", 1, 30, 400)))
-	got, changed, err := m.r.conv.Transcript().Edit(context.Background(), memory.Inbound{ID: said.ID, Text: text, Time: said.Time.Add(time.Duration(m.edits) * time.Hour)})
+	got, changed, err := m.r.conv.Transcript().Edit(context.Background(), store.Inbound{ID: said.ID, Text: text, Time: said.Time.Add(time.Duration(m.edits) * time.Hour)})
 	if err != nil && m.refusing {
 		return // the transcript is held to what it was
 	}
@@ -63,7 +64,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 			texts = append(texts, fmt.Sprintf("%s %d ", word, seq-1))
 		}
 	}
-	got, err := r.conv.Transcript().Delete(context.Background(), ids)
+	got, err := privacy.Of(r.conv).Delete(context.Background(), ids)
 	if err != nil && m.refusing {
 		return
 	}
@@ -98,7 +99,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 func (m *machine) apply(rt *rapid.T, seqs ...int64) {
 	for _, seq := range seqs {
 		switch said, err := m.r.conv.Transcript().Message(context.Background(), seq); {
-		case errors.Is(err, memory.ErrNotFound):
+		case errors.Is(err, store.ErrNotFound):
 			m.r.c.Deleted([]int64{seq})
 		case err != nil:
 			rt.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // strict says what a strict provider would not take.
@@ -51,15 +51,15 @@ func (r *rig) verify() {
 
 func (r *rig) check() error {
 	ctx := context.Background()
-	store := r.look
-	if store == nil {
+	db := r.look
+	if db == nil {
 		var err error
-		if store, err = memory.Open(ctx, memory.Options{Dir: r.dir, Shared: true}); err != nil {
+		if db, err = store.Open(ctx, store.Options{Dir: r.dir, Shared: true}); err != nil {
 			return err
 		}
-		defer store.Close()
+		defer db.Close()
 	}
-	conv, err := store.Find(ctx, r.name)
+	conv, err := db.Find(ctx, r.name)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err erro
 	return append(rows, head.Stack...), nil
 }
 
-func (r *rig) checkTranscript(ctx context.Context, conv *memory.Conversation) error {
+func (r *rig) checkTranscript(ctx context.Context, conv *store.Conversation) error {
 	page, err := conv.Transcript().Page(ctx, 1, len(r.said)+1)
 	if err != nil {
 		return err

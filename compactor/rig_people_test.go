@@ -12,7 +12,8 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // hear delivers a message nobody answers.
@@ -54,14 +55,14 @@ func (r *rig) deliver(text string, addressed bool) chat.Message {
 	r.t.Helper()
 	ctx := context.Background()
 	n := len(r.said) + 1
-	in := memory.Inbound{
+	in := store.Inbound{
 		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Addressed: addressed,
 		Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute),
 	}
 	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
 		r.t.Fatal(err)
 	}
-	taken, err := r.conv.Inbox().TakeUp(ctx, memory.All, compactor.BurstBudget(r.window), time.Time{})
+	taken, err := r.conv.Inbox().TakeUp(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}
@@ -152,7 +153,7 @@ func (x *turn) look(id, result string) {
 func (x *turn) finish(text string) {
 	x.r.t.Helper()
 	x.add(chat.Message{Role: llm.RoleAssistant, Text: text})
-	outcome := memory.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
+	outcome := store.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
 	outcome.Context, outcome.Version = x.r.c.History().Context()
 	must(x.r.t, x.r.conv.Turns().Finish(context.Background(), outcome))
 	x.r.said = append(x.r.said, x.rows...)
@@ -165,7 +166,7 @@ func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
 	m := r.said[seq-1]
 	r.edits++
-	got, changed, err := r.conv.Transcript().Edit(context.Background(), memory.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
+	got, changed, err := r.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
 	if err != nil || !changed || got != seq {
 		r.t.Fatalf("edit of %d: %d, changed %v, %v", seq, got, changed, err)
 	}
@@ -187,7 +188,7 @@ func (r *rig) removeUntold(seqs ...int64) {
 	for _, seq := range seqs {
 		ids = append(ids, r.said[seq-1].ID)
 	}
-	got, err := r.conv.Transcript().Delete(context.Background(), ids)
+	got, err := privacy.Of(r.conv).Delete(context.Background(), ids)
 	if err != nil || !slices.Equal(got, seqs) {
 		r.t.Fatalf("deletion of %v: %v, %v", seqs, got, err)
 	}
@@ -205,7 +206,7 @@ func (r *rig) apply(seqs ...int64) {
 	for _, seq := range seqs {
 		m, err := r.conv.Transcript().Message(context.Background(), seq)
 		switch {
-		case errors.Is(err, memory.ErrNotFound):
+		case errors.Is(err, store.ErrNotFound):
 			r.c.Deleted([]int64{seq})
 		case err != nil:
 			r.t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // held is a worker that does nothing until release is closed.
@@ -118,11 +118,11 @@ func TestAClockThatGoesBackMovesNothing(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: good})
 			hear := func() {
 				n := len(r.said) + 1
-				in := memory.Inbound{ID: fmt.Sprint("m", 1000-n), AuthorID: "u1", Author: "Ada", Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)}
+				in := store.Inbound{ID: fmt.Sprint("m", 1000-n), AuthorID: "u1", Author: "Ada", Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)}
 				if _, err := r.conv.Inbox().Deliver(t.Context(), in); err != nil {
 					t.Fatal(err)
 				}
-				taken, err := r.conv.Inbox().TakeUp(t.Context(), memory.All, 10_000, time.Time{})
+				taken, err := r.conv.Inbox().TakeUp(t.Context(), store.All, 10_000, time.Time{})
 				if err != nil || len(taken) != 1 || taken[0].Seq != int64(n) {
 					t.Fatalf("took up %+v, %v", taken, err)
 				}

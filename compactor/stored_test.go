@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/transcript"
 )
 
@@ -26,15 +26,15 @@ func (r *rig) sameOnDisk(ctx context.Context, told *transcript.State) error {
 	if err := told.Check(); err != nil {
 		return err
 	}
-	store := r.look
-	if store == nil {
+	db := r.look
+	if db == nil {
 		var err error
-		if store, err = memory.Open(ctx, memory.Options{Dir: r.dir, Shared: true}); err != nil {
+		if db, err = store.Open(ctx, store.Options{Dir: r.dir, Shared: true}); err != nil {
 			return err
 		}
-		defer store.Close()
+		defer db.Close()
 	}
-	conv, err := store.Find(ctx, r.name)
+	conv, err := db.Find(ctx, r.name)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func describe(s *transcript.State) string {
 }
 
 // decide commits what is decided on the state of a conversation that no engine owns.
-func decide(c *memory.Conversation, what func(*transcript.State) transcript.Change) error {
+func decide(c *store.Conversation, what func(*transcript.State) transcript.Change) error {
 	loaded, err := c.Compactions().Load(context.Background())
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func decide(c *memory.Conversation, what func(*transcript.State) transcript.Chan
 }
 
 // hide puts a placeholder over messages, as an emergency does.
-func hide(c *memory.Conversation, from, to int64) error {
+func hide(c *store.Conversation, from, to int64) error {
 	return decide(c, func(s *transcript.State) transcript.Change {
 		row := compactor.Compaction{Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}
 		return s.Truncate([]compactor.Compaction{row}, 0)

@@ -16,7 +16,7 @@ import (
 
 // undoRefuser is a store whose disk fails at an undo.
 type undoRefuser struct {
-	memory.Compactions
+	memory.Records
 	undoes bool // it takes the compaction back, and fails then
 	blind  bool // it does not tell the head
 	works  bool // it fails no more
@@ -58,7 +58,7 @@ func lostUndo(t *testing.T, appliedSets int, u *undoRefuser) (r *rig, view strin
 		r.applied()
 	}
 	r.c.Close()
-	u.Compactions = r.conv.Compactions()
+	u.Records = memory.Of(r.conv).Records()
 	c := openOwner(t, compactor.Options{
 		Records: u, System: "You are a test.", MaxOutput: 100, Worker: r.worker,
 		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),

@@ -14,12 +14,13 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/llm"
+	"cairn/store"
 	"cairn/transcript"
 )
 
 // job is one compaction on its way from running to prepared. It belongs to one goroutine.
 type job struct {
-	conversation *Conversation
+	conversation *store.Conversation
 	row          transcript.Summary // as it was when the job started
 	offered      bool               // the summarizer could save memories itself
 	drafts       []draft
@@ -39,10 +40,10 @@ func (j *job) ID() int64 { return j.row.ID }
 
 // Messages returns at most limit messages of [from, to], oldest first, without deleted ones.
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []chat.Message, err error) {
-	err = j.conversation.store.view(ctx, func(tx *transaction) error {
-		found, err = j.conversation.messages(tx, from, to, "ORDER BY id LIMIT ?", max(limit, 0))
+	err = j.conversation.Store().View(ctx, func(tx *store.Tx) error {
+		found, err = j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
 		if err == nil {
-			err = j.conversation.markUnremembered(tx, found)
+			err = markUnremembered(j.conversation, tx, found)
 		}
 		return err
 	})
@@ -82,18 +83,18 @@ func (j *job) Kept() int { return len(j.drafts) }
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
 	var wrong, hint string
-	err = j.conversation.store.view(ctx, func(tx *transaction) error {
-		if wrong, err = j.conversation.check(tx, &d, j.row.From, j.row.To); err != nil {
+	err = j.conversation.Store().View(ctx, func(tx *store.Tx) error {
+		if wrong, err = checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil {
 			return err
 		}
-		if s, err = j.conversation.sameAs(tx, d); err != nil {
+		if s, err = sameAs(j.conversation, tx, d); err != nil {
 			return err
 		}
 		if s.Superseded = d.supersedes; !s.Fresh {
 			s.Memory, err = readMemory(tx, s.ID)
 			return err
 		}
-		hint, err = j.conversation.hint(tx, d)
+		hint, err = hintFor(j.conversation, tx, d)
 		return err
 	})
 	if err != nil {
@@ -126,5 +127,5 @@ func (j *job) Fail(ctx context.Context, cause string) error {
 }
 
 func (j *job) fail(tried string, err error) error {
-	return j.conversation.fail(fmt.Sprintf("%s of compaction %d", tried, j.row.ID), err)
+	return j.conversation.Fail(fmt.Sprintf("%s of compaction %d", tried, j.row.ID), err)
 }

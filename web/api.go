@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 // route is one route of the API.
@@ -191,13 +192,13 @@ func since(r *http.Request) (time.Time, error) {
 }
 
 // conversation returns the conversation in the path.
-func (s *Server) conversation(r *http.Request) (*memory.Conversation, error) {
+func (s *Server) conversation(r *http.Request) (*store.Conversation, error) {
 	return s.find(r, r.PathValue("name"))
 }
 
-func (s *Server) find(r *http.Request, name string) (*memory.Conversation, error) {
+func (s *Server) find(r *http.Request, name string) (*store.Conversation, error) {
 	c, err := s.o.Store.Find(r.Context(), name)
-	if errors.Is(err, memory.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "There is no conversation %q; GET /api/conversations lists them.", name)
 	}
 	return c, err

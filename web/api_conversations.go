@@ -189,7 +189,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
 	}
 	list := messageList{Messages: []messageAnswer{}}
 	if q := r.URL.Query().Get("q"); q != "" {
-		found, err := c.Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
+		found, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
 		if err != nil {
 			return err
 		}

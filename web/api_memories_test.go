@@ -18,7 +18,7 @@ func TestMemories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved, err := c.Memories().Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}})
+	saved, err := memory.Of(c).Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}})
 	if err != nil {
 		t.Fatal(err)
 	}

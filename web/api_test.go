@@ -8,7 +8,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func TestConversationsAndTheirMessages(t *testing.T) {
@@ -185,14 +185,14 @@ func closedConnector(t *testing.T, r *rig) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var past []memory.Inbound
+	var past []store.Inbound
 	for i := range 40 {
-		past = append(past, memory.Inbound{ID: fmt.Sprint(i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: fmt.Sprintf("Plot %d has roses. %s", i, strings.Repeat("They grow along the wall. ", 8))})
+		past = append(past, store.Inbound{ID: fmt.Sprint(i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: fmt.Sprintf("Plot %d has roses. %s", i, strings.Repeat("They grow along the wall. ", 8))})
 	}
 	if _, err := c.Past().Import(t.Context(), past); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Inbox().Deliver(t.Context(), memory.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}); err != nil {
+	if _, err := c.Inbox().Deliver(t.Context(), store.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
 	var job jobAnswer

@@ -79,7 +79,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := c.Memories().Keep(t.Context(), memory.KeepRequest{Person: "Ada", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "The gate opens at noon", Importance: 0.5}})
+		m, err := memory.Of(c).Keep(t.Context(), memory.KeepRequest{Person: "Ada", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "The gate opens at noon", Importance: 0.5}})
 		if err != nil {
 			t.Fatal(err)
 		}

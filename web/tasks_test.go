@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 func TestTasksAreListedAndOpened(t *testing.T) {
@@ -14,12 +14,12 @@ func TestTasksAreListedAndOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, err := records.Tasks().Begin(t.Context(), memory.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4})
+	begun, err := records.Tasks().Begin(t.Context(), store.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var list struct {
-		Tasks []memory.Task `json:"tasks"`
+		Tasks []store.Task `json:"tasks"`
 	}
 	if r.do(200, &list, "GET", at("terminal:garden", "/tasks"), ""); len(list.Tasks) != 1 || list.Tasks[0].Conversation != "task:terminal:garden/1" || list.Tasks[0].Text != "count the bridges" {
 		t.Errorf("%+v", list)

@@ -14,7 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func newDoctor(a *app) *cobra.Command {
@@ -116,9 +116,9 @@ func (d *doctor) settingsFacts() []string {
 
 func (d *doctor) data(ctx context.Context) error {
 	dir := d.app.settings.DataDir
-	file := memory.File(dir)
-	holds, err := memory.Inspect(ctx, file)
-	if errors.Is(err, memory.ErrNotFound) {
+	file := store.File(dir)
+	holds, err := store.Inspect(ctx, file)
+	if errors.Is(err, store.ErrNotFound) {
 		return d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
 	}
 	if err != nil {
@@ -129,7 +129,7 @@ func (d *doctor) data(ctx context.Context) error {
 	if err != nil {
 		return d.tell("data", d.withRemedy(err), fact)
 	}
-	if err := d.tell("data", memory.Writable(dir), fact, d.backupFact()); err != nil {
+	if err := d.tell("data", store.Writable(dir), fact, d.backupFact()); err != nil {
 		return err
 	}
 	for _, f := range found {
@@ -144,18 +144,18 @@ func (d *doctor) data(ctx context.Context) error {
 }
 
 // check looks for inconsistencies in a database whose pages can all be read.
-func (d *doctor) check(ctx context.Context, dir string) ([]memory.Finding, error) {
-	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
+func (d *doctor) check(ctx context.Context, dir string) ([]store.Finding, error) {
+	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil, err
 	}
-	found, err := store.Upkeep().Check(ctx)
-	return found, errors.Join(err, store.Close())
+	found, err := db.Upkeep().Check(ctx)
+	return found, errors.Join(err, db.Close())
 }
 
 // withRemedy adds to a damage error how to restore a backup.
 func (d *doctor) withRemedy(err error) error {
-	if errors.Is(err, memory.ErrDamaged) {
+	if errors.Is(err, store.ErrDamaged) {
 		return fmt.Errorf("%w\n%s", err, d.howToRestore())
 	}
 	return err

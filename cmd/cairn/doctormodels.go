@@ -17,7 +17,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // modelPatience bounds each question to a model: loading one can take more than a minute.
@@ -73,15 +73,15 @@ func (d *doctor) serverFailed(m llm.Model, err error) {
 // learntBefore returns what the database knows about models; nil if it cannot be read.
 func (d *doctor) learntBefore(ctx context.Context) map[string]llm.Facts {
 	dir := d.app.settings.DataDir
-	if _, err := memory.Inspect(ctx, memory.File(dir)); err != nil {
+	if _, err := store.Inspect(ctx, store.File(dir)); err != nil {
 		return nil // the data check reports it
 	}
-	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
+	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = store.Close() }() // it was only read; nothing can be lost
-	known, _ := store.Models().List(ctx)
+	defer func() { _ = db.Close() }() // it was only read; nothing can be lost
+	known, _ := db.Models().List(ctx)
 	return known
 }
 

@@ -124,7 +124,7 @@ func TestHandlesAreSmall(t *testing.T) {
 		}
 		return nil
 	}))
-	if methods["memory.Store"] == 0 {
+	if methods["store.Store"] == 0 {
 		t.Fatal("no methods were found")
 	}
 	for name, n := range methods {

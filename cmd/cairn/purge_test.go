@@ -14,19 +14,20 @@ import (
 	"cairn/channel"
 	"cairn/compactor/summarize"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // community fills a data folder with two servers, a thread and the terminal. Everywhere
 // Ada says what is secret, and Bo what is known.
 func (p folder) community() {
 	p.t.Helper()
-	store, err := memory.Open(p.t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
+	db, err := store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	ctx := p.t.Context()
 	for i, name := range []string{"discord:1/10", "discord:1/10/m1", "discord:1/11", "discord:2/20", "terminal:general"} {
-		c, err := store.Conversation(ctx, name)
+		c, err := db.Conversation(ctx, name)
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -43,14 +44,14 @@ func (p folder) community() {
 		if _, err := c.Inbox().DeliverAll(ctx, said); err != nil {
 			p.t.Fatal(err)
 		}
-		if _, err := c.Inbox().TakeUp(ctx, memory.All, 10_000, time.Time{}); err != nil {
+		if _, err := c.Inbox().TakeUp(ctx, store.All, 10_000, time.Time{}); err != nil {
 			p.t.Fatal(err)
 		}
-		if _, err := c.Memories().Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}); err != nil {
+		if _, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}); err != nil {
 			p.t.Fatal(err)
 		}
 	}
-	if err := store.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		p.t.Fatal(err)
 	}
 	p.write(filepath.Join("data", "history"), "the xylophone is a gift\n")
@@ -135,9 +136,9 @@ func TestPurgeOfChannels(t *testing.T) {
 				t.Errorf("%q is gone", text)
 			}
 		}
-		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-		defer store.Close()
-		c := must(store.Find(t.Context(), "discord:1/10"))(t)
+		db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+		defer db.Close()
+		c := must(db.Find(t.Context(), "discord:1/10"))(t)
 		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}); err != nil || r.Fresh {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
@@ -147,7 +148,7 @@ func TestPurgeOfChannels(t *testing.T) {
 		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}); err != nil || !r.Fresh {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if taken, err := c.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
+		if taken, err := c.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
 			t.Errorf("%+v, %v", taken, err)
 		}
 		expect(t, "the result", len(must(c.Compactions().Load(t.Context()))(t).Messages), 1)
@@ -193,8 +194,8 @@ func TestPurgeOfPeople(t *testing.T) {
 	t.Run("beside a running bot it says so", func(t *testing.T) {
 		p := newFolder(t)
 		p.community()
-		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-		defer store.Close()
+		db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+		defer db.Close()
 		if r := p.run("", "purge", "--user", "8", "--yes"); r.code != exitInUse || !strings.Contains(r.err, "stop it") {
 			t.Errorf("exit code %d, %q", r.code, r.err)
 		}

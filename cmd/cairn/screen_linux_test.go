@@ -13,6 +13,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // onScreen runs the program with a pseudo-terminal as its output and returns what
@@ -41,8 +42,8 @@ func TestScreen(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
-	store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-	conversation, err := store.Conversation(t.Context(), "terminal:general")
+	db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+	conversation, err := db.Conversation(t.Context(), "terminal:general")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,15 +51,15 @@ func TestScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(conversation.Memories().Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
+	must(memory.Of(conversation).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
 	must(conversation.Inbox().Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
-	must(conversation.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}))(t)
-	err = conversation.Turns().Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []chat.Message{
+	must(conversation.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}))(t)
+	err = conversation.Turns().Finish(t.Context(), store.Outcome{Turn: 2, Messages: []chat.Message{
 		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
 		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},
 		{Seq: 5, Turn: 2, Role: llm.RoleAssistant},
 	}})
-	if err = errors.Join(err, store.Close()); err != nil {
+	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"cairn/discord/discordtest"
-	"cairn/memory"
 	"cairn/slack/slacktest"
+	"cairn/store"
 )
 
 // Two channels and a thread on each platform, 2 000 messages, and everything goes
@@ -208,14 +208,14 @@ func (c *community) wantEachAnsweredOnce() {
 func (c *community) checkStore(said []int) {
 	c.t.Helper()
 	ctx := context.Background()
-	store, err := memory.Open(ctx, memory.Options{Dir: filepath.Join(c.folder.dir, "data")})
+	db, err := store.Open(ctx, store.Options{Dir: filepath.Join(c.folder.dir, "data")})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer store.Close()
+	defer db.Close()
 	number := regexp.MustCompile(`(?:talk|ask-burst|ask-thread)[ -](\d+)`)
 	for i, s := range c.spots {
-		conversation, err := store.Find(ctx, s.name)
+		conversation, err := db.Find(ctx, s.name)
 		if err != nil {
 			c.t.Fatal(err)
 		}

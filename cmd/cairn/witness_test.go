@@ -16,7 +16,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // witness talks to the program in a folder, and remembers what it said.
@@ -143,15 +143,15 @@ func (w *witness) judge() {
 func (w *witness) examined() {
 	w.t.Helper()
 	dir := w.copied()
-	if _, err := memory.Inspect(w.t.Context(), memory.File(dir)); err != nil {
+	if _, err := store.Inspect(w.t.Context(), store.File(dir)); err != nil {
 		w.t.Error(err)
 	}
-	store, err := memory.Open(w.t.Context(), memory.Options{Dir: dir, Shared: true})
+	data, err := store.Open(w.t.Context(), store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer store.Close()
-	found, err := store.Upkeep().Check(context.Background())
+	defer data.Close()
+	found, err := data.Upkeep().Check(context.Background())
 	if err != nil || len(found) > 0 {
 		w.t.Errorf("found %v, %v", found, err)
 	}
@@ -164,7 +164,7 @@ func (w *witness) copied() string {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(w.dir, "data"))); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.Remove(memory.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
+	if err := os.Remove(store.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
 		w.t.Fatal(err)
 	}
 	return dir
@@ -183,7 +183,7 @@ func (w *witness) count(query string) (n int) {
 
 func (w *witness) ask(query string, into any) {
 	w.t.Helper()
-	db, err := sql.Open("sqlite3", memory.File(w.copied()))
+	db, err := sql.Open("sqlite3", store.File(w.copied()))
 	if err != nil {
 		w.t.Fatal(err)
 	}
