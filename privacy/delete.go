@@ -17,7 +17,7 @@ import (
 // one that was taken up the row stays, as a tombstone with its author; text, words
 // in the index, files, quotes of it, copies in what tools returned, and memories that
 // no other message supports or that quote it are gone, and summaries over it become placeholders, to be
-// repaired, see revise; so do the copies of them that threads have. A turn
+// repaired, see store.Rows.Revise; so do the copies of them that threads have. A turn
 // that waits and that nobody else asked for is closed. It returns the seqs of the
 // messages that are gone or, having quoted one, changed. Ids that are not known
 // are passed over; a deleted one stays known, so that it is not delivered again.

@@ -67,7 +67,7 @@ func (rs Rows) Replace(was, m chat.Message) error {
 	return Changed(rs.tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id BETWEEN ? AND ?", calls, string(m.Native), m.Tokens, low, high)
 }
 
-// mayCopy reports whether withoutCopies may change a message.
+// mayCopy reports whether WithoutCopies may change a message.
 func mayCopy(m chat.Message) bool {
 	return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0
 }

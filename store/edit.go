@@ -17,7 +17,7 @@ import (
 // was edited. One that waits is then as Incomplete as m says. It returns the seq of
 // the message if it has been taken up, 0 if it waits, and whether it is another one
 // now: nothing has changed if it says the same as before, if a later edit is known,
-// or if the message is not known. Summaries over it are to be repaired, see revise.
+// or if the message is not known. Summaries over it are to be repaired, see Rows.Revise.
 func (tr Transcript) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
 	m, err = clean(m)
 	if err == nil {

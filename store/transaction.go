@@ -15,7 +15,7 @@ type Tx struct {
 	ctx   context.Context
 	conn  *sql.Conn
 	store *Store
-	told  []copies // see tell
+	told  []copies // see Tell
 }
 
 // transact runs f in a transaction that may write, and so takes its lock at the start: it never

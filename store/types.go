@@ -44,7 +44,7 @@ type Inbound struct {
 	Compaction map[string]string `json:"-"`
 }
 
-// Receipt is the outcome of a delivery; the zero value: the message is held, see Hold.
+// Receipt is the outcome of a delivery; the zero value: the message is held, see Held.
 type Receipt struct {
 	Fresh     bool  // false: the message was known already
 	Seq       int64 // its place, if it was taken up; 0: it is waiting in the inbox

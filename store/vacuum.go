@@ -26,7 +26,7 @@ const EraseWithin = 24 * time.Hour
 // ErrNoRoom is returned when the disk has no room to rewrite the database.
 var ErrNoRoom = errors.New("not enough room on the disk")
 
-// Erase is update for functions that delete; if f deleted something, the transaction records
+// Erase is Update for functions that delete; if f deleted something, the transaction records
 // that the files still hold it, see EraseAt.
 func (s *Store) Erase(ctx context.Context, f func(tx *Tx) error) error {
 	return s.Update(ctx, func(tx *Tx) error {
@@ -136,7 +136,7 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 }
 
 // EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup
-// and removes the older ones. Writers wait during the rewrite, except deliveries, see Hold. If
+// and removes the older ones. Writers wait during the rewrite, except deliveries, see Held. If
 // the process is killed, the old state or the new one remains. Errors: ErrNoRoom; ErrInUse when
 // another program reads the database for too long. After an error the deletion stays recorded.
 func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
