@@ -37,9 +37,12 @@ var _ llm.Model = (*actor)(nil)
 // lookUpEvery is the share of the turns in which it looks something up: 1/8.
 const lookUpEvery = 8
 
+// chatScale makes texts of those of "bench cost" that are as long as people chat.
+const chatScale = 0.25
+
 // linesOf makes what actors say: n answers as long as those that `cost` prices are.
 func linesOf(n int, scale float64) (lines []string) {
-	for _, t := range talk(n, 1, scale, false) {
+	for _, t := range talk(n, scale, false) {
 		lines = append(lines, t.answer)
 	}
 	return lines

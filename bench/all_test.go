@@ -24,10 +24,14 @@ func ranAs[T any](t *testing.T, args ...string) (result T) {
 	return result
 }
 
-func TestOverhead(t *testing.T) {
-	o := ranAs[overhead](t, "overhead", "--turns", "40", "--channels", "2")
-	if o.Turn <= 0 || o.Writes <= 0 || o.Turn <= o.Overhead {
-		t.Errorf("%+v", o)
+func TestTurnMeasuresTheProgram(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	r := ranAs[turned](t, "turn", "--channels", "2", "--turns", "3")
+	if r.Turns != 6 || r.CPU <= 0 || r.Largest < turnChars*5 {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -54,18 +54,11 @@ func askedNow(id, text string) channel.Inbound {
 	return channel.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
 }
 
-// deliver asks the bot something, and returns the id of the question.
-func (b *bot) deliver(ctx context.Context, conversation, text string) (id string, err error) {
-	b.n++
-	id = fmt.Sprint("m", b.n)
-	_, err = b.hub.Deliver(ctx, conversation, askedNow(id, text))
-	return id, err
-}
-
 // say asks the bot something, and returns how it was answered.
 func (b *bot) say(ctx context.Context, conversation, text string) (reply, error) {
-	id, err := b.deliver(ctx, conversation, text)
-	if err != nil {
+	b.n++
+	id := fmt.Sprint("m", b.n)
+	if _, err := b.hub.Deliver(ctx, conversation, askedNow(id, text)); err != nil {
 		return reply{}, err
 	}
 	return b.connector.await(ctx, id)

@@ -135,8 +135,8 @@ func TestBreakpointsPriceTheEnginesRequests(t *testing.T) {
 	tools, err := toolsOf(t.Context())
 	must(t, err)
 	rule := promptcache.Rule{Kind: promptcache.Breakpoints, TTL: cacheTTL}
-	turns := talk(40, 1, 0.7, false)
-	all := contenders(tools, 1, rule)
+	turns := talk(40, 0.7, false)
+	all := contenders(tools, rule)
 	at := slices.IndexFunc(all, func(c contender) bool { return c.name == "sliding window" })
 	for _, with := range []contender{all[0], all[at]} {
 		r, err := with.price(t.Context(), turns, rule, func() {})

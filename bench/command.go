@@ -26,7 +26,7 @@ type benchmark struct {
 // benchmarks are all there are, in the order of the table of "all".
 func benchmarks() []*benchmark {
 	return []*benchmark{
-		newLoad(), newOverhead(), newTurn(), newIdle(), newStart(), newCrash(), newFaults(), newWires(), newModels(), newLatency(),
+		newLoad(), newTurn(), newIdle(), newStart(), newCrash(), newFaults(), newModels(), newLatency(),
 		newCost(), newTools(), newRecall(), newJudge(), newRetention(),
 	}
 }

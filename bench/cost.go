@@ -22,8 +22,6 @@ import (
 // pricing is what `cost` is asked for.
 type pricing struct {
 	turns int
-	seed  uint64
-	scale float64
 	cache promptcache.Rule
 }
 
@@ -56,9 +54,6 @@ func newCost() *benchmark {
 		return p.measure(ctx, s)
 	})
 	b.integer(&p.turns, "turns", 2000, 1, 100_000, "`N` turns")
-	b.Flags().Uint64Var(&p.seed, "seed", 1, "`N` that the conversation is made of")
-	b.Flags().Float64Var(&p.scale, "scale", 1, "`FACTOR` by which all texts are longer")
-	within(b, "scale", &p.scale, 0.1, 10)
 	b.Flags().StringVar(&p.cache.Kind, "cache", promptcache.Prefix, "`RULE` by which prompts are cached: "+strings.Join(promptcache.Kinds, ", "))
 	b.Flags().DurationVar(&p.cache.TTL, "ttl", cacheTTL, "`TIME` that the cache lives, which Cairn knows")
 	within(b, "ttl", &p.cache.TTL, time.Minute, 24*time.Hour)
@@ -83,7 +78,7 @@ const (
 
 // contenders are the strategies in the order in which they are shown. tools are the
 // bot's, which the rivals are sent too.
-func contenders(tools []llm.Tool, seed uint64, rule promptcache.Rule) []contender {
+func contenders(tools []llm.Tool, rule promptcache.Rule) []contender {
 	cairn := func(name string, window int, policy compactor.Policy) contender {
 		policy.CacheTTL = compactor.TTL(rule.TTL)
 		return contender{name, window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
@@ -91,26 +86,30 @@ func contenders(tools []llm.Tool, seed uint64, rule promptcache.Rule) []contende
 		}}
 	}
 	stays := rule.Kind != promptcache.Prefix
-	set := func(change func(p *compactor.Policy)) compactor.Policy {
-		p := compactor.DefaultPolicy()
-		change(&p)
-		return p
-	}
 	return []contender{
 		cairn("Cairn, defaults", fullWindow, compactor.DefaultPolicy()),
-		cairn(economical, fullWindow, set(func(p *compactor.Policy) { p.Economy = true })),
+		cairn(economical, fullWindow, policyWith(func(p *compactor.Policy) { p.Economy = true })),
 		cairn("Cairn, smaller window", smallWindow, compactor.DefaultPolicy()),
-		cairn("Cairn, set for cost", fullWindow, set(forCost)),
-		cairn("30 % at 80 %, applied at once", fullWindow, set(atOnce)),
-		cairn("Cairn, set to sum up all", fullWindow, set(forAll)),
+		cairn("Cairn, set for cost", fullWindow, policyWith(forCost)),
+		cairn("30 % at 80 %, applied at once", fullWindow, policyWith(atOnce)),
+		cairn("Cairn, set to sum up all", fullWindow, policyWith(forAll)),
 		{"everything at 100k", fullWindow, func(_ context.Context, c *clock, turns *till) (strategy, error) {
-			return everything{newList(c, tools, stays), everythingAt, turns, rand.New(rand.NewPCG(seed, 3))}, nil
+			return everything{newList(c, tools, stays), everythingAt, turns, rand.New(rand.NewPCG(1, 3))}, nil
 		}},
-		cairn("Cairn, set to keep most", fullWindow, set(forMost)),
+		cairn("Cairn, set to keep most", fullWindow, policyWith(forMost)),
 		{"sliding window", fullWindow, func(_ context.Context, c *clock, _ *till) (strategy, error) {
 			return sliding{newList(c, tools, stays), fullWindow}, nil
 		}},
 	}
+}
+
+// policyWith is the default policy with changes.
+func policyWith(changes ...func(p *compactor.Policy)) compactor.Policy {
+	p := compactor.DefaultPolicy()
+	for _, change := range changes {
+		change(&p)
+	}
+	return p
 }
 
 // What Cairn is set to, beside its defaults: what is cheaper, and what comes near to
@@ -147,8 +146,6 @@ type channelCost struct {
 // costs is the whole result.
 type costs struct {
 	Turns    int           `json:"turns"`
-	Seed     uint64        `json:"seed"`
-	Scale    float64       `json:"scale"`
 	Cache    string        `json:"cache"`
 	TTL      float64       `json:"cache_ttl_minutes"`
 	Channels []channelCost `json:"channels"`
@@ -160,8 +157,8 @@ func (p pricing) measure(ctx context.Context, s *screen) (r costs, err error) {
 	if err != nil {
 		return r, err
 	}
-	all := contenders(tools, p.seed, p.cache)
-	r = costs{Turns: p.turns, Seed: p.seed, Scale: p.scale, Cache: p.cache.Kind, TTL: p.cache.TTL.Minutes(), Channels: []channelCost{
+	all := contenders(tools, p.cache)
+	r = costs{Turns: p.turns, Cache: p.cache.Kind, TTL: p.cache.TTL.Minutes(), Channels: []channelCost{
 		{Name: "a busy channel"},
 		{Name: "a quarter of the turns follow a pause of 30 minutes"},
 	}}
@@ -171,7 +168,7 @@ func (p pricing) measure(ctx context.Context, s *screen) (r costs, err error) {
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range r.Channels {
 		channel := &r.Channels[i]
-		turns := talk(p.turns, p.seed, p.scale, i == 1)
+		turns := talk(p.turns, 1, i == 1)
 		channel.Requests, channel.Said = measure(turns)
 		channel.Rows = make([]row, len(all))
 		for j, with := range all {
@@ -196,7 +193,7 @@ var costGoals = map[string][2]float64{promptcache.Prefix: {24, 44}, promptcache.
 
 func (p pricing) judge(r *costs) {
 	goals, ok := costGoals[p.cache.Kind]
-	if !ok || p.turns != 2000 || p.seed != 1 || p.scale != 1 || p.cache.TTL != cacheTTL {
+	if !ok || p.turns != 2000 || p.cache.TTL != cacheTTL {
 		return
 	}
 	for i, channel := range r.Channels {

@@ -43,7 +43,7 @@ func TestStrategies(t *testing.T) {
 	all := contender{"everything", window, func(_ context.Context, c *clock, turns *till) (strategy, error) {
 		return everything{newList(c, tools, false), 15_000, turns, rand.New(rand.NewPCG(1, 3))}, nil
 	}}
-	turns := talk(45, 1, 0.7, false)
+	turns := talk(45, 0.7, false)
 	rows := map[string]row{}
 	for _, with := range []contender{cairn, slide, all} {
 		watched := with
@@ -107,7 +107,7 @@ func TestCairnUsesPauses(t *testing.T) {
 	cold := func(pauses bool, change func(p *compactor.Policy)) (changes int) {
 		policy := compactor.DefaultPolicy()
 		change(&policy)
-		turns := talk(45, 1, 0.7, pauses)
+		turns := talk(45, 0.7, pauses)
 		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
 			s, err := newEngine(ctx, c, window, policy, byPrefix)
 			head, at := "", c.now()
@@ -145,10 +145,10 @@ func TestWhatCairnIsSetToIsAllowed(t *testing.T) {
 }
 
 func TestTalk(t *testing.T) {
-	if !reflect.DeepEqual(talk(50, 1, 1, false), talk(50, 1, 1, false)) {
-		t.Error("one seed makes two conversations")
+	if !reflect.DeepEqual(talk(50, 1, false), talk(50, 1, false)) {
+		t.Error("two conversations are made")
 	}
-	steady, pausing := talk(400, 1, 1, false), talk(400, 1, 1, true)
+	steady, pausing := talk(400, 1, false), talk(400, 1, true)
 	pauses := 0
 	for i := range steady {
 		if steady[i].question != pausing[i].question {
@@ -164,8 +164,8 @@ func TestTalk(t *testing.T) {
 	if pauses < 70 || pauses > 130 {
 		t.Errorf("%d of 400 turns follow a pause, want about 100", pauses)
 	}
-	_, short := measure(talk(200, 1, 1, false))
-	if _, long := measure(talk(200, 1, 2, false)); long < short*17/10 || long > short*23/10 {
+	_, short := measure(talk(200, 1, false))
+	if _, long := measure(talk(200, 2, false)); long < short*17/10 || long > short*23/10 {
 		t.Errorf("twice the length is %d tokens, once %d", long, short)
 	}
 }

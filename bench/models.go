@@ -18,7 +18,7 @@ conversation switches from provider to provider and back.
 
 A recording is imported into a window of %s tokens and summarized by the same model; then come
 --turns turns, a third with tools. Messages are edited and deleted, also the first one and in the
-middle of a turn, but for --calm. The bot is restarted twice.
+middle of a turn. The bot is restarted twice.
 
   learned    refused requests that taught Cairn what the model demands
   refused    others
@@ -43,7 +43,6 @@ var inventedFiles embed.FS
 type conversing struct {
 	turns int
 	only  []string
-	calm  bool
 }
 
 func newModels() *benchmark {
@@ -63,7 +62,6 @@ func newModels() *benchmark {
 	})
 	b.integer(&o.turns, "turns", 100, 1, 100_000, "`N` turns with each model")
 	b.Flags().StringSliceVar(&o.only, "only", nil, "`NAME,…` of the conversations to have; all without it")
-	b.Flags().BoolVar(&o.calm, "calm", false, "nothing is edited or deleted")
 	b.quick = "--turns 20"
 	return b
 }
@@ -130,7 +128,7 @@ type conversed struct {
 func (o conversing) measure(ctx context.Context, s *screen, trials []modelTrial, r recording) (c conversed, err error) {
 	c = conversed{Recording: r.name, Imported: len(r.said), Turns: o.turns, Window: modelsWindow, Failures: []string{}}
 	for _, t := range trials {
-		one, err := t.have(ctx, s, r, o.turns, o.calm)
+		one, err := t.have(ctx, s, r, o.turns)
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", t.name, err)
 		}

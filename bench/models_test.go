@@ -21,7 +21,7 @@ func TestModels(t *testing.T) {
 		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
 			var out, progress bytes.Buffer
-			got, err := trial.have(t.Context(), screenOf(&out, &progress), talk, 20, false)
+			got, err := trial.have(t.Context(), screenOf(&out, &progress), talk, 20)
 			must(t, err)
 			if len(got.Failures) > 0 || got.Answered != 20 {
 				t.Errorf("%d turns were answered: %q", got.Answered, got.Failures)

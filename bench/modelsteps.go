@@ -29,7 +29,7 @@ func (b *bout) step(ctx context.Context, turn int) error {
 			return err
 		}
 	}
-	if turn%12 == 10 && !b.calm {
+	if turn%12 == 10 {
 		b.mu.Lock()
 		b.due = append(b.due, b.removals(ctx, turn)...)
 		b.mu.Unlock()
@@ -115,9 +115,6 @@ func (b *bout) ask(ctx context.Context, turn int) error {
 // meddle edits and deletes messages now and then.
 func (b *bout) meddle(ctx context.Context, turn int) error {
 	var do []func() error
-	if b.calm {
-		return nil
-	}
 	if turn%7 == 5 { // the answer stays, as a neighbour of the one before
 		do = append(do, b.removals(ctx, turn)...)
 	}

@@ -46,7 +46,6 @@ type bout struct {
 	modelTrial
 	recording recording
 	turns     int
-	calm      bool // nobody edits or deletes
 
 	dir       string
 	connector *connector
@@ -79,9 +78,9 @@ type bout struct {
 }
 
 // have has the conversation and returns what came of it.
-func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int, calm bool) (result tried, err error) {
+func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int) (result tried, err error) {
 	b := &bout{
-		modelTrial: t, recording: r, turns: turns, calm: calm, connector: newConnector(), servers: map[string]*llmtest.Server{}, dice: rand.New(rand.NewPCG(7, 1)),
+		modelTrial: t, recording: r, turns: turns, connector: newConnector(), servers: map[string]*llmtest.Server{}, dice: rand.New(rand.NewPCG(7, 1)),
 		mind: mind{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string][2]changes{}, lessons: map[string]int{}, result: tried{Name: t.name, Turns: turns},
 	}
 	b.connector.compacted = b.compacted

@@ -62,7 +62,7 @@ func (d drawing) points(ctx context.Context, s *screen) (all []point, err error)
 	sum := tally{till: newTill(c, rule)}
 	g := e.c.Reading()()
 	all = append(all, point{used: g.Used, head: g.Head})
-	for i, t := range talk(d.turns, 1, 1, false) {
+	for i, t := range talk(d.turns, 1, false) {
 		s.progress("turn %d of %d", i+1, d.turns)
 		c.pass(t.gap)
 		before := e.applied

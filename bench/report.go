@@ -23,7 +23,7 @@ func (s *screen) report(r result) string {
 		if !g.Met {
 			verdict = s.paint(red, "missed")
 		}
-		fmt.Fprintf(&b, "%s%s   must %g: %s\n", left(g.Name, 56), right(fmt.Sprintf("%.2f", g.Value), 8), g.Must, verdict)
+		fmt.Fprintf(&b, "%-56s%8.2f   must %g: %s\n", g.Name, g.Value, g.Must, verdict)
 	}
 	return b.String()
 }
@@ -159,11 +159,11 @@ func (s *screen) grid(rows [][]string) string {
 	for n, row := range rows {
 		line := ""
 		for i, cell := range row {
-			pad := left
+			pad := -width[i] // to the left
 			if number[i] {
-				pad = right
+				pad = width[i]
 			}
-			line += pad(cell, width[i]) + "  "
+			line += fmt.Sprintf("%*s  ", pad, cell)
 		}
 		line = strings.TrimRight(line, " ")
 		if n == 0 && len(row) > 2 {
@@ -172,15 +172,6 @@ func (s *screen) grid(rows [][]string) string {
 		b.WriteString(line + "\n")
 	}
 	return b.String()
-}
-
-// left and right pad text to width characters.
-func left(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
-}
-
-func right(text string, width int) string {
-	return strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0)) + text
 }
 
 // thousands writes n with a narrow gap between its groups: "2 517".

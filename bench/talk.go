@@ -36,8 +36,8 @@ people pause, a quarter of them, drawn at random, after 30 minutes.`
 
 // talk makes a conversation of n turns, with lengths times scale; one turn in
 // four follows a pause if pauses is true. The words are the same with and without.
-func talk(n int, seed uint64, scale float64, pauses bool) []turn {
-	words, clock := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+func talk(n int, scale float64, pauses bool) []turn {
+	words, clock := rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(1, 2))
 	length := func(median, sigma float64) int {
 		return max(int(scale*median*math.Exp(sigma*words.NormFloat64())), 1)
 	}

@@ -63,28 +63,23 @@ type toolLayer struct {
 }
 
 // layers are the runs: what of the layers there is.
-func layers() []struct {
-	name   string
-	policy compactor.Policy
-} {
-	set := func(change func(p *compactor.Policy)) compactor.Policy {
-		p := compactor.DefaultPolicy()
-		change(&p)
-		return p
-	}
+func layers() []layer {
 	const never = 1_000_000 // characters of an answer that is cleared
-	off := func(p *compactor.Policy) {
+	keep := func(p *compactor.Policy) { p.ToolResultMinChars = never }
+	late := func(p *compactor.Policy) {
 		p.PrepareThreshold, p.BackgroundThreshold, p.AggressiveThreshold = 0, 0.93, 0.94
 	}
-	return []struct {
-		name   string
-		policy compactor.Policy
-	}{
+	return []layer{
 		{"clearing, summaries", compactor.DefaultPolicy()},
-		{"summaries", set(func(p *compactor.Policy) { p.ToolResultMinChars = never })},
-		{"clearing, late summaries", set(off)},
-		{"late summaries", set(func(p *compactor.Policy) { off(p); p.ToolResultMinChars = never })},
+		{"summaries", policyWith(keep)},
+		{"clearing, late summaries", policyWith(late)},
+		{"late summaries", policyWith(late, keep)},
 	}
+}
+
+type layer struct {
+	name   string
+	policy compactor.Policy
 }
 
 func (w toolWork) measure(ctx context.Context, s *screen) (toolResult, error) {
@@ -106,7 +101,7 @@ func (w toolWork) measure(ctx context.Context, s *screen) (toolResult, error) {
 // run has the task done once.
 func (w toolWork) run(ctx context.Context, policy compactor.Policy) (l toolLayer, err error) {
 	reader := &reader{work: w}
-	worker := &actorOfWorker{words: rand.New(rand.NewPCG(1, 2)), window: w.window}
+	worker := &actor{dice: rand.New(rand.NewPCG(1, 2)), window: w.window}
 	a := agentOf(reader, worker)
 	a.ID, a.Spawn, a.TaskCalls, a.TaskTime = "reader", []string{"reader"}, w.steps+10, time.Hour
 	a.Policy, a.Toolbox, a.ToolServers = func() compactor.Policy { return policy }, reader, []string{"book"}
@@ -260,29 +255,4 @@ func (r *reader) into(l *toolLayer) {
 	n := max(r.requests, 1)
 	l.Steps, l.Requests, l.Request, l.Largest = r.read, r.requests, r.asked/n, r.largest
 	l.Shown, l.Cleared, l.Hidden = r.shown/n, r.cleared/n, r.elsewhere/n
-}
-
-// actorOfWorker is a worker that writes summaries as long as it is asked for.
-type actorOfWorker struct {
-	window int
-
-	mu    sync.Mutex // guards everything below
-	words *rand.Rand
-	saved int
-	calls int
-}
-
-func (*actorOfWorker) Name() string { return "worker" }
-
-func (a *actorOfWorker) Window(context.Context) llm.Window { return llm.Window{Tokens: a.window} }
-
-func (a *actorOfWorker) Generate(_ context.Context, req llm.Request, _ func(string)) (llm.Response, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	w, err := wantedOf(req)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	a.calls++
-	return w.answer(a.words, &a.saved, a.calls), nil
 }

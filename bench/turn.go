@@ -15,7 +15,8 @@ and holds conversations of so many turns side by side. Messages and answers have
 word in %d is new. At the end a prompt has about %s tokens; nothing is compacted.
 
 Measured are the processor time of the process, kernel and start included, per turn; turns a second;
-and resident memory. The files are where those of "bench overhead" are.
+and resident memory. The files are in /dev/shm if it exists, has room, and TMPDIR names no other
+folder: on a disk every transaction waits.
 
 Targets, for the default flags: at most %.0f ms a turn, at least %.0f turns a second, at most %.0f MiB.
 A run that misses one ends with 3.`

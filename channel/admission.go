@@ -103,7 +103,10 @@ func (b *botTurns) personSpoke() {
 // them.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
-	if !place.Direct() || m.Bot || !h.hints.first(place.Connector+":"+m.AuthorID) {
+	if !place.Direct() || m.Bot {
+		return
+	}
+	if _, told := h.hints.LoadOrStore(place.Connector+":"+m.AuthorID, true); told {
 		return
 	}
 	h.mu.Lock()
@@ -116,28 +119,6 @@ func (h *Hub) refuse(name string, m Inbound) {
 		defer cancel()
 		h.say(ctx, name, "hint-"+m.ID, "I am not set up to talk with you here. Ask the bot's operator.", m.ID)
 	})
-}
-
-// once remembers the keys it has seen, up to maxOnce of them.
-type once struct {
-	mu   sync.Mutex // guards seen
-	seen map[string]bool
-}
-
-const maxOnce = 10_000
-
-// first reports whether this is the first call for key.
-func (o *once) first(key string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.seen[key] {
-		return false
-	}
-	if o.seen == nil || len(o.seen) == maxOnce {
-		o.seen = make(map[string]bool)
-	}
-	o.seen[key] = true
-	return true
 }
 
 // recent records the latest times of events, by key.

@@ -54,21 +54,20 @@ func (a Agent) system() string {
 
 // open loads a conversation's compactor, configured for this agent.
 func (a Agent) open(ctx context.Context, w *window, records compactor.Records, tools []llm.Tool, o compactor.Options) (*compactor.Compactor, error) {
-	o.Records, o.Tools = records, tools
-	o.Worker, o.Fallback, o.Prompt, o.MaxOutput = a.Worker, a.Fallback, a.WorkerPrompt, a.MaxOutput
-	o.System, o.Language, o.Window, o.Learnt = a.system(), a.language(), w.last, w.learnt
-	o.Model, o.CacheTTL = a.Model.Name(), cacheTTLOf(a.Model)
-	return compactor.Open(ctx, o)
+	o.Records, o.Fallback, o.Prompt = records, a.Fallback, a.WorkerPrompt
+	return compactor.Open(ctx, a.engine(w, tools, o))
 }
 
 // Engine returns the options of this agent's compactor, without the conversation, so that settings
 // can be tried without a hub. It may ask the model's server for its window.
 func (a Agent) Engine(ctx context.Context) compactor.Options {
-	w := lookAt(ctx, a.Model)
-	return compactor.Options{
-		System: a.system(), Language: a.language(), Tools: a.weighed(), MaxOutput: a.MaxOutput,
-		Window: w.last, Learnt: w.learnt, Model: a.Model.Name(), CacheTTL: cacheTTLOf(a.Model), Worker: a.Worker,
-	}
+	return a.engine(lookAt(ctx, a.Model), a.weighed(), compactor.Options{})
+}
+
+func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compactor.Options {
+	o.System, o.Language, o.Tools, o.MaxOutput = a.system(), a.language(), tools, a.MaxOutput
+	o.Window, o.Learnt, o.Model, o.CacheTTL, o.Worker = w.last, w.learnt, a.Model.Name(), cacheTTLOf(a.Model), a.Worker
+	return o
 }
 
 // PolicyOf returns the policy a conversation is compacted by: the settings file, overridden by what
@@ -143,15 +142,13 @@ func (a Agent) layers() compactor.Patch {
 // Explain describes what a policy means for this agent's window, the largest number first. It may
 // ask the model's server for its window.
 func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
-	tools := a.weighed()
-	return p.Explain(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
+	return p.Explain(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
 // Tight describes, with numbers, which levels are reached before anyone has written a message; ""
 // if none is. It may ask the model's server for its window.
 func (a Agent) Tight(ctx context.Context) string {
-	tools := a.weighed()
-	return a.Policy().Tight(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
+	return a.Policy().Tight(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
 // Person is someone who talks to the bot.

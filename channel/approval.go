@@ -176,7 +176,7 @@ func (t Tool) definition() string {
 // shownArguments returns a call's arguments as people see them.
 func shownArguments(arguments json.RawMessage) string {
 	text := strings.Join(strings.Fields(cmp.Or(string(arguments), "{}")), " ")
-	return secrets.Mask(Clip(text, mostAsked))
+	return Clip(secrets.Mask(text), mostAsked) // a secret that is cut is not recognized
 }
 
 // Button is a command that a connector shows below a message.
@@ -195,48 +195,23 @@ func Buttons(p Piece) []Button {
 	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
 }
 
-func runAllow(_ context.Context, c *conversation, who Person, code string) (Answer, error) {
-	return c.answerApproval(who, code, true)
-}
-
-func runDeny(_ context.Context, c *conversation, who Person, code string) (Answer, error) {
-	return c.answerApproval(who, code, false)
-}
-
-func (c *conversation) answerApproval(who Person, code string, allow bool) (Answer, error) {
-	if !c.trusted(who) {
-		return Answer{}, errDenied("In a direct message the owners and managers that my settings file names decide which tools I call.")
-	}
-	words, ok := c.hub.answerApproval(c.name, code, cmp.Or(who.Name, "Somebody"), allow)
-	if !ok {
-		return Answer{}, errPeople("No call waits for an answer here, or not this one: it was answered, took too long, or was stopped.")
-	}
-	return Answer{Text: words}, nil
-}
-
-// answerApproval answers the question whether a tool may be called; ok is false if the call is not
-// waiting, or no longer is.
-func (h *Hub) answerApproval(name, code, by string, allow bool) (words string, ok bool) {
-	asked, ok := h.approvals.take(name, code)
-	if !ok {
-		return "", false
-	}
-	asked.decided <- allow
-	h.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
-	verb := "did not allow"
-	if allow {
-		verb = "allowed"
-	}
-	return fmt.Sprintf("%s %s the call of %s with %s.", by, verb, asked.Tool, asked.Arguments), true
-}
-
 // Approvals returns the tool calls that wait for permission in a conversation, oldest first.
 func (o Operator) Approvals(name string) []Approval { return o.hub.approvals.all(name) }
 
 // Approve allows or denies a waiting call. words describe the outcome for people; ok is false if
 // the call is not waiting.
 func (o Operator) Approve(name, code, by string, allow bool) (words string, ok bool) {
-	return o.hub.answerApproval(name, code, by, allow)
+	asked, ok := o.hub.approvals.take(name, code)
+	if !ok {
+		return "", false
+	}
+	asked.decided <- allow
+	o.hub.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
+	verb := "did not allow"
+	if allow {
+		verb = "allowed"
+	}
+	return fmt.Sprintf("%s %s the call of %s with %s.", by, verb, asked.Tool, asked.Arguments), true
 }
 
 // trusted reports whether a person may decide on things that cost money or reach beyond the

@@ -16,42 +16,32 @@ const taskPoll = 100 * time.Millisecond
 // started, and their results are answered. It calls waits once, with the number of open tasks. It
 // does not wait for tasks that a pause holds up.
 func (o Operator) DrainTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) error {
-	var before []string
+	var before []string // unfinished since no task has been open
 	for told := false; ; {
-		waited, err := o.awaitTasks(ctx, match, func(open int) {
-			if !told {
-				waits(open)
-			}
-			told = true
-		})
+		open, err := o.openTasks(ctx, match)
 		if err != nil {
 			return err
 		}
+		if len(open) > 0 {
+			if !told {
+				waits(len(open))
+			}
+			told, before = true, nil
+			select {
+			case <-time.After(taskPoll):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			continue
+		}
 		unfinished, err := o.wakeUnfinished(ctx, match)
-		if err != nil || len(unfinished) == 0 || !waited && slices.Equal(unfinished, before) { // what is left cannot be done now
+		if err != nil || len(unfinished) == 0 || slices.Equal(unfinished, before) { // what is left cannot be done now
 			return err
 		}
 		if err := o.hub.Drain(ctx); err != nil {
 			return err
 		}
 		before = unfinished // an answer may have started more tasks
-	}
-}
-
-// awaitTasks returns once no task is open; waited reports whether one was.
-func (o Operator) awaitTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) (waited bool, err error) {
-	for {
-		open, err := o.openTasks(ctx, match)
-		if err != nil || len(open) == 0 {
-			return waited, err
-		}
-		waits(len(open))
-		waited = true
-		select {
-		case <-time.After(taskPoll):
-		case <-ctx.Done():
-			return waited, ctx.Err()
-		}
 	}
 }
 
@@ -64,12 +54,9 @@ func (o Operator) wakeUnfinished(ctx context.Context, match func(conversation st
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !match(name) })
 	for _, name := range names {
-		c, err := o.hub.use(ctx, name)
-		if err != nil {
+		if err := o.hub.wake(ctx, name); err != nil {
 			return nil, err
 		}
-		c.wake()
-		o.hub.release(c)
 	}
 	return names, nil
 }

@@ -88,9 +88,7 @@ type budgets struct {
 // newBudgets starts with earlier usage, oldest first.
 func newBudgets(used []store.Usage) *budgets {
 	b := &budgets{used: make(map[string]map[string]prices.Tokens), logged: make(map[string]int), warned: make(map[string]bool)}
-	for _, u := range used {
-		b.addLocked(u.Day, u.Model, tokensOf(u))
-	}
+	b.add(used...)
 	return b
 }
 
@@ -100,15 +98,20 @@ func tokensOf(u store.Usage) prices.Tokens {
 
 func monthOf(day string) string { return day[:len("2026-11")] }
 
-func (b *budgets) addLocked(day, model string, t prices.Tokens) {
-	for _, period := range []string{day, monthOf(day)} {
-		if b.used[period] == nil {
-			maps.DeleteFunc(b.used, func(old string, _ map[string]prices.Tokens) bool { return len(old) == len(period) })
-			b.used[period] = make(map[string]prices.Tokens)
+// add counts what requests used.
+func (b *budgets) add(used ...store.Usage) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, u := range used {
+		for _, period := range []string{u.Day, monthOf(u.Day)} {
+			if b.used[period] == nil {
+				maps.DeleteFunc(b.used, func(old string, _ map[string]prices.Tokens) bool { return len(old) == len(period) })
+				b.used[period] = make(map[string]prices.Tokens)
+			}
+			sum := b.used[period][u.Model]
+			sum.Add(tokensOf(u))
+			b.used[period][u.Model] = sum
 		}
-		sum := b.used[period][model]
-		sum.Add(t)
-		b.used[period][model] = sum
 	}
 }
 
@@ -119,13 +122,6 @@ func (b *budgets) costLocked(period string, list prices.List) (sum float64) {
 		sum += price.Cost(tokens)
 	}
 	return sum
-}
-
-// add counts a request.
-func (b *budgets) add(now time.Time, model string, u llm.Usage) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.addLocked(store.Day(now), model, prices.Tokens{Input: int64(u.Prompt), Cached: int64(u.Cached), Written: int64(u.Written), Output: int64(u.Completion)})
 }
 
 // state returns the budgets that are set, with what is spent.
@@ -213,7 +209,10 @@ func (h *Hub) checkPrice(model string) {
 	if m.PerDay <= 0 && m.PerMonth <= 0 {
 		return
 	}
-	if _, known := m.Prices.Of(model); !known && h.unpriced.first(model) {
+	if _, known := m.Prices.Of(model); known {
+		return
+	}
+	if _, logged := h.unpriced.LoadOrStore(model, true); !logged {
 		h.o.Log.Warn("model_without_price", "effect", "it counts as 0 for the budget", "hint", "set it under [prices]", "model", model)
 	}
 }

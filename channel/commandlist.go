@@ -92,12 +92,12 @@ func init() { // a literal would refer to itself through /help
 			suggest: suggestTools,
 		},
 		{
-			Name: "allow", Help: "allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: runAllow,
+			Name: "allow", Help: "allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: answersApproval(true),
 			Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
 			suggest: suggestApprovals,
 		},
 		{
-			Name: "deny", Help: "do not allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: runDeny,
+			Name: "deny", Help: "do not allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: answersApproval(false),
 			Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
 			suggest: suggestApprovals,
 		},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -80,13 +79,9 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		}
 	}
 	answer, err = command.run(ctx, c, who, args)
-	var denied errDenied
-	if errors.As(err, &denied) {
-		return Answer{Text: c.translated(string(denied)), Private: true}, true, nil
-	}
-	var words errPeople
+	var words peopleError
 	if errors.As(err, &words) {
-		return Answer{Text: c.translated(string(words))}, true, nil
+		answer, err = Answer{Text: words.words, Private: words.private}, nil
 	}
 	answer.Text = c.translated(answer.Text)
 	return answer, true, err
@@ -156,39 +151,5 @@ func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, er
 	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }
 
-func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	agent, err := c.current(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	now := newContext(ctx, (*c.gauge.Load())(), c.records, agent)
-	now.Calls = c.callsWords()
-	money := c.hub.rules.Load().Money
-	if now.Usage, err = ReadSpending(ctx, c.records, agent.Model.Name(), money); err != nil {
-		return Answer{}, err
-	}
-	now.Usage.Budgets = append(now.Usage.Budgets, c.hub.budget.state(money, time.Now())...)
-	return Answer{Text: c.spell(now.String()), Aligned: true}, nil
-}
-
 // maxChoices is the most choices that Discord shows.
 const maxChoices = 25
-
-func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	following, err := c.records.Settings().Following(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	if following {
-		if err := c.records.Settings().Follow(ctx, false); err != nil {
-			return Answer{}, err
-		}
-	}
-	switch stopped := c.interrupt(); {
-	case following:
-		return Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}, nil
-	case stopped:
-		return Answer{Text: "Stopped."}, nil
-	}
-	return Answer{Text: "There is nothing to stop."}, nil
-}

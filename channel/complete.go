@@ -92,10 +92,8 @@ func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 				return m
 			}
 		}
-		limited, cancel := context.WithTimeout(ctx, completeTimeout)
 		var full Inbound
-		full, err = c.ask(limited, m)
-		cancel()
+		full, err = c.ask(ctx, m)
 		if full.ID == m.ID && (err == nil || attempt == completeAttempts-1) {
 			m = full
 		}
@@ -116,6 +114,8 @@ func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err er
 		return m, nil // unchanged: no one knows more
 	}
 	defer recoverConnector(&err)
+	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
+	defer cancel()
 	return completer.Complete(ctx, c.name, m)
 }
 

@@ -2,14 +2,17 @@ package channel_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"cairn/store"
-
 	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 // TestWhatKilledTheProcessIsGivenUp: a killed start leaves its tries on disk.
@@ -62,4 +65,157 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 	}
 	equal(t, "asked for", log, []string{"innocent", "other"})
 	equal(t, "sent", r.connector.texts(), []string{"answer 1"})
+}
+
+// looked is a model that runs a function when its window is looked up.
+type looked struct {
+	*llmtest.Model
+	do func()
+}
+
+func (l *looked) Window(ctx context.Context) llm.Window {
+	l.do()
+	return l.Model.Window(ctx)
+}
+
+func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
+	p := &reader{}
+	r := newRig(t, echo).reads(p)
+	var once sync.Once
+	armed := atomic.Bool{}
+	r.agent.Model = &looked{r.model, func() {
+		if armed.Load() {
+			once.Do(func() { // between complete and TakeUp
+				m := channel.Inbound{ID: "2", Text: "hello @U7", Time: time.Now().Add(time.Second), Incomplete: true}
+				if err := r.hub.Edit(t.Context(), place, m); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}}
+	r.stop()
+	r.start()
+	r.hand(past("1", "one", 0, true))
+	r.idle()
+	armed.Store(true)
+	r.hand(past("2", "hello", 0, true))
+	r.connector.until(t, "the second message", func() bool { return r.connector.taken() == 2 })
+	r.idle()
+	contains(t, "the message waits, and nobody looks again", texts(r.transcript()), "@U7")
+}
+
+func TestIncompleteWithoutACompleter(t *testing.T) {
+	r := newRig(t, echo)
+	m := past("1", "one", 0, true)
+	m.Incomplete = true
+	r.hand(m)
+	r.idle()
+	r.hand(past("2", "two", 0, true))
+	r.idle()
+	if len(r.connector.texts()) == 0 {
+		t.Error("the conversation is blocked for ever")
+	}
+}
+
+func TestACompleterThatReturnsNothing(t *testing.T) {
+	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { return channel.Inbound{}, nil }}
+	r := newRig(t, echo).reads(p)
+	m := past("1", "one", 0, true)
+	m.Incomplete = true
+	r.hand(m)
+	r.idle()
+	contains(t, "what was said is lost", texts(r.transcript()), "user: one")
+}
+
+func TestOneBadPictureCostsNotTheNext(t *testing.T) {
+	png := []byte("\x89PNG\r\n\x1a\n")
+	first := true
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		for _, m := range req.Messages {
+			if len(m.Images) > 0 && first {
+				first = false
+				return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}
+			}
+		}
+		return echo(ctx, n, req)
+	})
+	p := &reader{}
+	r.reads(p)
+	p.complete = func(_ context.Context, m channel.Inbound) (channel.Inbound, error) {
+		m.Attachments = []channel.Attachment{{Kind: "image", Name: m.ID + ".png", Type: "image/png", Data: append(png, m.ID...)}}
+		return m, nil
+	}
+	for _, id := range []string{"1", "2"} {
+		m := past(id, "look", 0, true)
+		m.Incomplete = true
+		r.hand(m)
+		r.idle()
+	}
+	conv := must(r.store.Conversation(t.Context(), place))(t)
+	page := must(conv.Transcript().Page(t.Context(), 1, 10))(t)
+	for _, m := range page {
+		if m.ID == "2" && m.Attachments[0].File == 0 {
+			t.Error("the next picture, which is fine, was thrown away for good")
+		}
+	}
+}
+
+func TestACompleterThatPanics(t *testing.T) {
+	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { panic("complete") }}
+	r := newRig(t, echo).reads(p)
+	m := past("2", "two", 0, true)
+	m.Incomplete = true
+	r.hand(m)
+	r.settles(3 * time.Second)
+	expect(t, "answers", len(r.connector.texts()), 1)
+}
+
+func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
+	poisoned := func(m llm.Message) bool { return len(m.Calls) > 0 || m.Role == llm.RoleTool || len(m.Native) > 0 }
+	var moved, down bool // moved: the conversation has another model; down: that model accepts nothing at all
+	refused := 0
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1].Text
+		switch {
+		case down || moved && slices.ContainsFunc(req.Messages, poisoned):
+			refused++
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tool_call_id must match ^[a-zA-Z0-9]{9}$"}
+		case !moved && strings.Contains(last, "look up"):
+			return llmtest.Use(llmtest.Call("c", "recall", map[string]string{"query": "tea"})), nil
+		}
+		return echo(ctx, n, req)
+	})
+	r.say("I like green tea", true)
+	r.idle()
+	r.say("look up the tea", true)
+	r.idle()
+	moved = true
+	for range 3 {
+		r.say("and now?", true)
+		r.idle()
+	}
+	expect(t, "refused requests", refused, 1)
+	for i, p := range r.connector.sent {
+		if p.Failure {
+			t.Errorf("answer %d is %q", i, p.Text)
+		}
+	}
+	all := r.model.Requests()
+	contains(t, "what the model is sent", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)
+
+	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
+	down = true
+	asked := len(r.model.Requests())
+	r.say("hello?", true)
+	r.idle()
+	if n := len(r.model.Requests()) - asked; n != 1 || !r.connector.sent[len(r.connector.sent)-1].Failure {
+		t.Errorf("%d requests, and then %+v", n, r.connector.sent[len(r.connector.sent)-1])
+	}
+	down, moved = false, false
+	r.say("hello again", true)
+	r.idle()
+	all = r.model.Requests()
+	if last := all[len(all)-1]; !slices.ContainsFunc(last.Messages, poisoned) {
+		t.Error("calls are told in words still")
+	}
 }

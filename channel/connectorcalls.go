@@ -23,17 +23,56 @@ type Gap = store.Gap
 // its new form. Of m only ID, Text, Attachments and Time (of the edit) matter. An edit of a message
 // that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
-	return h.holdOr(ctx, store.Delivery{Conversation: name, Edited: &m}, func() error { return h.edit(ctx, name, m) })
+	_, err := h.report(ctx, store.Delivery{Conversation: name, Edited: &m})
+	return err
 }
 
-func (h *Hub) edit(ctx context.Context, name string, m Inbound) error {
-	c, err := h.known(ctx, name)
-	if c == nil {
+// Delete permanently removes messages, by their platform ids.
+func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
+	_, err := h.report(ctx, store.Delivery{Conversation: name, Deleted: ids})
+	return err
+}
+
+// report applies what a connector reports of a conversation: messages, an edit or deletions. While
+// the database is rewritten it waits in a file, see store.Held; then there are no receipts.
+func (h *Hub) report(ctx context.Context, d store.Delivery) ([]store.Receipt, error) {
+	kept, done, err := h.o.Store.Held().Hold(ctx, d)
+	defer done()
+	if err != nil || kept {
+		return nil, err
+	}
+	return h.apply(ctx, d)
+}
+
+// applyHeld applies a held delivery. Messages of a connector that is now disabled wait in the inbox
+// until a start with that connector.
+func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
+	if _, known := h.connectors[connectorOf(d.Conversation)]; known {
+		_, err := h.apply(ctx, d)
 		return err
 	}
+	return privacy.In(h.o.Store).Apply(ctx, d)
+}
+
+func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, error) {
+	if len(d.Messages) > 0 {
+		return h.deliver(ctx, d.Conversation, d.Messages)
+	}
+	c, err := h.known(ctx, d.Conversation)
+	if c == nil {
+		return nil, err
+	}
 	defer h.release(c)
-	c.repeatAfterReading(func(ctx context.Context) error { return c.edit(ctx, m) })
-	return c.edit(ctx, m)
+	c.inbox.post(func() { c.repeatAfterReading(d) })
+	return nil, c.change(ctx, d)
+}
+
+// change applies an edit or deletions.
+func (c *conversation) change(ctx context.Context, d store.Delivery) error {
+	if d.Edited != nil {
+		return c.edit(ctx, *d.Edited)
+	}
+	return c.delete(ctx, d.Deleted)
 }
 
 func (c *conversation) edit(ctx context.Context, m Inbound) error {
@@ -47,21 +86,6 @@ func (c *conversation) edit(ctx context.Context, m Inbound) error {
 		c.wake() // it may be incomplete now
 	}
 	return nil
-}
-
-// Delete permanently removes messages, by their platform ids.
-func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
-	return h.holdOr(ctx, store.Delivery{Conversation: name, Deleted: ids}, func() error { return h.delete(ctx, name, ids) })
-}
-
-func (h *Hub) delete(ctx context.Context, name string, ids []string) error {
-	c, err := h.known(ctx, name)
-	if c == nil {
-		return err
-	}
-	defer h.release(c)
-	c.repeatAfterReading(func(ctx context.Context) error { return c.delete(ctx, ids) })
-	return c.delete(ctx, ids)
 }
 
 func (c *conversation) delete(ctx context.Context, ids []string) error {
@@ -79,13 +103,11 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 // copiesGone has a conversation refresh messages that show another conversation's memories, now
 // deleted.
 func (h *Hub) copiesGone(name string, seqs []int64) {
-	if c, err := h.find(name, nil); err == nil && c != nil {
-		c.inbox.post(func() { c.deleted(seqs) })
-		if c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
+	h.post(name, func(c *conversation) {
+		if c.deleted(seqs); c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
 			c.interrupt()
 		}
-		h.release(c)
-	}
+	})
 }
 
 // Asked reports whether a message, by its platform id, is known in a conversation and was addressed
@@ -150,13 +172,7 @@ func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
 			return err
 		}
 	}
-	c, err := h.use(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer h.release(c)
-	c.wake()
-	return nil
+	return h.wake(ctx, name)
 }
 
 // NothingMissed records that a conversation has no gap after all.
@@ -205,38 +221,4 @@ func Clip(text string, most int) string { return tokens.Clip(text, most) }
 func (h *Hub) hears(name string, m Inbound) bool {
 	place := ParsePlace(name)
 	return h.access(place).hears(place, m.AuthorID, m.Bot)
-}
-
-// While the database is rewritten, what connectors report waits in a file, see store.Store.Hold.
-
-// holdOr stores d in that file or, if no rewrite is running, applies it.
-func (h *Hub) holdOr(ctx context.Context, d store.Delivery, apply func() error) error {
-	kept, done, err := h.o.Store.Held().Hold(ctx, d)
-	defer done()
-	if err != nil || kept {
-		return err
-	}
-	return apply()
-}
-
-// applyHeld applies a held delivery. Messages of a connector that is now disabled wait in the inbox
-// until a start with that connector.
-func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
-	if _, known := h.connectors[connectorOf(d.Conversation)]; !known {
-		return privacy.In(h.o.Store).Apply(ctx, d)
-	}
-	if len(d.Messages) > 0 {
-		if _, err := h.deliver(ctx, d.Conversation, d.Messages); err != nil {
-			return err
-		}
-	}
-	if d.Edited != nil {
-		if err := h.edit(ctx, d.Conversation, *d.Edited); err != nil {
-			return err
-		}
-	}
-	if len(d.Deleted) > 0 {
-		return h.delete(ctx, d.Conversation, d.Deleted)
-	}
-	return nil
 }

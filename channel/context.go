@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,9 +41,7 @@ func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look f
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			var w wish
-			strict := json.NewDecoder(bytes.NewReader(arguments))
-			strict.DisallowUnknownFields()
-			if err := strict.Decode(&w); err != nil {
+			if err := strictly(arguments, &w); err != nil {
 				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
 			}
 			answer, err := look(ctx, w)
@@ -90,21 +87,15 @@ func (c *conversation) lookAtWindow(ctx context.Context, w wish) (any, error) {
 
 // self is what the model reads about itself.
 type self struct {
-	Agent     string   `json:"agent"`
-	Provider  string   `json:"provider,omitempty"`
-	Model     string   `json:"model"`
-	Reasoning string   `json:"reasoning,omitempty"`
-	MaxOutput int      `json:"max_output_tokens"`
-	Used      int      `json:"used_tokens"` // prompt of the next request plus the reply's reserve
-	Max       int      `json:"max_tokens"`
-	UsedPct   float64  `json:"used_pct"`
-	Next      string   `json:"next"`
-	Running   string   `json:"running,omitempty"`
-	Last      string   `json:"last,omitempty"`
+	Agent     string `json:"agent"`
+	Provider  string `json:"provider,omitempty"`
+	Model     string `json:"model"`
+	Reasoning string `json:"reasoning,omitempty"`
+	MaxOutput int    `json:"max_output_tokens"`
+	Fill
 	Failed    string   `json:"last_failure,omitempty"` // since the last compaction
-	Paused    string   `json:"paused,omitempty"`
-	Summaries int      `json:"summaries"` // in the <kept> block
-	Requests  int64    `json:"requests"`  // so far, including those for summaries
+	Summaries int      `json:"summaries"`              // in the <kept> block
+	Requests  int64    `json:"requests"`               // so far, including those for summaries
 	Cost      float64  `json:"cost,omitempty"`
 	Policy    []string `json:"policy"` // differences from the built-in policy, and where each is set
 }
@@ -113,8 +104,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	g := (*c.gauge.Load())()
 	s := self{
 		Agent: c.agent.ID, Provider: c.agent.Provider, Model: c.agent.Model.Name(), Reasoning: c.agent.Reasoning, MaxOutput: c.agent.MaxOutput,
-		Used: g.Used, Max: g.Window, UsedPct: usedPct(g), Next: nextLevel(g), Running: runningWords(g), Last: lastWords(g.Last),
-		Paused: g.Paused, Summaries: len(g.Stack), Policy: []string{},
+		Fill: fillOf(g), Summaries: len(g.Stack), Policy: []string{},
 	}
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)

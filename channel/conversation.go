@@ -41,7 +41,6 @@ type conversation struct {
 	// Only the child uses these fields.
 	backfill backfill
 	failures failures
-	taskLeft int // calls the task may still make when a part begins; 0: unknown
 }
 
 // published is the loop's state that any goroutine may read.

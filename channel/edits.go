@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -17,9 +16,8 @@ import (
 type edits struct {
 	seqs []int64 // of messages that could not be read again from disk yet
 
-	// Edits and deletions made while the connector reads history, which may still have the old
-	// messages; nil: no reading is under way.
-	during []func(context.Context) error
+	reading bool             // the connector reads history, which may still have the old messages
+	during  []store.Delivery // edits and deletions made meanwhile
 }
 
 // changed refreshes messages that people edited or deleted.
@@ -82,46 +80,27 @@ func (c *conversation) parentChanged() {
 
 // reading starts or ends a phase in which the connector's history may lack new edits and deletions;
 // it returns those made since the last call.
-func (c *conversation) reading(on bool) (during []func(context.Context) error) {
-	c.do(func(*compactor.Compactor) {
-		during, c.edits.during = c.edits.during, nil
-		if on {
-			c.edits.during = []func(context.Context) error{}
-		}
-	})
+func (c *conversation) reading(on bool) (during []store.Delivery) {
+	c.do(func(*compactor.Compactor) { during, c.edits.during, c.edits.reading = c.edits.during, nil, on })
 	return during
 }
 
 // repeatAfterReading has an edit or deletion repeated later if the connector is reading history:
 // what it read may be the old message.
-func (c *conversation) repeatAfterReading(again func(context.Context) error) {
-	c.inbox.post(func() {
-		if c.edits.during != nil {
-			c.edits.during = append(c.edits.during, again)
-		}
-	})
+func (c *conversation) repeatAfterReading(d store.Delivery) {
+	if c.edits.reading {
+		c.edits.during = append(c.edits.during, d)
+	}
 }
 
 // repeatEdits repeats them.
 func (c *conversation) repeatEdits(ctx context.Context) error {
 	var errs []error
-	for _, again := range c.reading(false) {
-		errs = append(errs, again(ctx))
+	for _, d := range c.reading(false) {
+		errs = append(errs, c.change(ctx, d))
 	}
 	return errors.Join(errs...)
 }
 
 // threadsChanged has the open threads of a channel read again what they show of it.
-func (h *Hub) threadsChanged(channel string) {
-	h.eachThread(channel, (*conversation).parentChanged)
-}
-
-// eachThread runs f in the loop of each open thread of a channel.
-func (h *Hub) eachThread(channel string, f func(*conversation)) {
-	for _, c := range h.all() {
-		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
-			c.inbox.post(func() { f(c) })
-		}
-		h.release(c)
-	}
-}
+func (h *Hub) threadsChanged(channel string) { h.postThreads(channel, (*conversation).parentChanged) }

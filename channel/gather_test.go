@@ -2,14 +2,22 @@ package channel_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"cairn/channel"
+	"cairn/store"
+
+	_ "github.com/mattn/go-sqlite3"
 )
 
 // platform is a connector that can look things up: earlier messages and their attachments.
@@ -238,5 +246,46 @@ func TestMessagesDeliveredTogether(t *testing.T) {
 	r.idle()
 	if got := texts(r.transcript()); got != "user: text 0 | user: text 1 | user: text 2 | user: text 4 | user: text 5 | user: text 6 | user: text 7 | user: text 8 | user: text 9 | assistant: answer 1" {
 		t.Error(got)
+	}
+}
+
+// TestDeliveriesWhileTheDatabaseIsRewritten: another connection holds the database's lock, so that
+// the rewrite takes as long as the test wants.
+func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
+	r := newRig(t, echo)
+	r.say("before", true)
+	r.idle()
+	other := must(sql.Open("sqlite3", store.File(r.dir)))(t)
+	defer other.Close()
+	blocker := must(other.Conn(t.Context()))(t)
+	defer blocker.Close()
+	must(blocker.ExecContext(t.Context(), "BEGIN IMMEDIATE"))(t)
+	held, done := filepath.Join(r.dir, "cairn.held"), make(chan error)
+	go func() {
+		_, err := r.store.Upkeep().Vacuum(context.Background())
+		done <- err
+	}()
+	for {
+		if _, err := os.Stat(held); err == nil {
+			break
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	r.say("meanwhile", true)
+	m := r.inbound("from somewhere new", true)
+	must(r.hub.Deliver(t.Context(), "test:new/place", m))(t)
+	if _, err := r.store.Find(t.Context(), "test:new/place"); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("the database was not locked: %v", err)
+	}
+	must(blocker.ExecContext(t.Context(), "ROLLBACK"))(t)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	r.connector.until(t, "all are answered", func() bool { return len(r.connector.sent) == 3 })
+	r.say("afterwards", true)
+	r.idle()
+	if texts := r.connector.texts(); len(texts) != 4 || !slices.ContainsFunc(r.transcript(), func(line string) bool { return line != "" }) {
+		t.Errorf("sent were %q", texts)
 	}
 }

@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"cairn/compactor"
@@ -13,28 +12,40 @@ import (
 
 // Context is what /context and `cairn context` show.
 type Context struct {
-	Channel  string  `json:"channel"`
-	Agent    string  `json:"agent"`
-	Model    string  `json:"model"`
-	Used     int     `json:"used_tokens"` // prompt of the next request plus the reply's reserve
-	Max      int     `json:"max_tokens"`  // size of the window
-	UsedPct  float64 `json:"used_pct"`
+	Channel string `json:"channel"`
+	Agent   string `json:"agent"`
+	Model   string `json:"model"`
+	Fill
 	Source   string  `json:"window_source"`
 	Parts    Parts   `json:"parts"`
 	Messages int     `json:"messages"`        // in the transcript
 	Verbatim int     `json:"verbatim"`        // how many of them are shown verbatim
 	InPart   int     `json:"in_part"`         // how many of them are too long for the window: the model sees the beginning and end
-	Next     string  `json:"next"`            // which level comes next, and where
 	Ready    string  `json:"ready"`           // summaries made ahead, not shown yet; empty: none
 	Stack    []Stone `json:"stack"`           // oldest first
 	Past     Past    `json:"past"`            // from before the session
 	Tasks    []Task  `json:"tasks,omitempty"` // open tasks
-	Running  string  `json:"running,omitempty"`
-	Last     string  `json:"last,omitempty"`
-	Paused   string  `json:"paused,omitempty"`
 	Calls    string  `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
 
 	Usage *Spending `json:"usage,omitempty"` // of models
+}
+
+// Fill is how full a window is, and what is done about it.
+type Fill struct {
+	Used    int     `json:"used_tokens"` // prompt of the next request plus the reply's reserve
+	Max     int     `json:"max_tokens"`  // size of the window
+	UsedPct float64 `json:"used_pct"`
+	Next    string  `json:"next"` // which level comes next, and where
+	Running string  `json:"running,omitempty"`
+	Last    string  `json:"last,omitempty"`
+	Paused  string  `json:"paused,omitempty"`
+}
+
+func fillOf(g compactor.Gauge) Fill {
+	return Fill{
+		Used: g.Used, Max: g.Window, UsedPct: float64(g.Used*1000/max(g.Window, 1)) / 10,
+		Next: nextLevel(g), Running: runningWords(g), Last: lastWords(g.Last), Paused: g.Paused,
+	}
 }
 
 // Parts breaks used_tokens down, in tokens.
@@ -77,11 +88,11 @@ func Gauge(ctx context.Context, records *store.Conversation, agent Agent) (Conte
 		return Context{}, err
 	}
 	tools := agent.toolset(records, memory.ToolOptions{}, nil, plain(others)) // only counted, never called
-	p := &policy{file: agent.Policy, log: slog.New(slog.DiscardHandler)}      // the bot already logs what does not fit
-	if err := p.read(ctx, records); err != nil {
+	policy, err := agent.PolicyOf(ctx, records)
+	if err != nil {
 		return Context{}, err
 	}
-	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), memory.Of(records).Records(), tools, compactor.Options{Policy: p.get})
+	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), memory.Of(records).Records(), tools, compactor.Options{Policy: func() compactor.Policy { return policy }})
 	if err != nil {
 		return Context{}, err
 	}
@@ -101,34 +112,14 @@ func (o Operator) Fill(ctx context.Context, name string) (model string, percent 
 	if err != nil {
 		return "", 0, err
 	}
-	return agent.Model.Name(), usedPct((*c.gauge.Load())()), nil
-}
-
-// Fullest returns the fill of the fullest window among the open conversations, as a share: 0 if
-// none is open, above 1 if one is overfull. It does not wait.
-func (o Operator) Fullest() (share float64) {
-	o.hub.mu.Lock()
-	gauges := make([]*func() compactor.Gauge, 0, len(o.hub.open))
-	for _, c := range o.hub.open {
-		gauges = append(gauges, c.gauge.Load())
-	}
-	o.hub.mu.Unlock()
-	for _, gauge := range gauges {
-		if gauge != nil { // otherwise it is still being opened
-			g := (*gauge)()
-			share = max(share, float64(g.Used)/float64(max(g.Window, 1)))
-		}
-	}
-	return share
+	return agent.Model.Name(), fillOf((*c.gauge.Load())()).UsedPct, nil
 }
 
 func newContext(ctx context.Context, g compactor.Gauge, records *store.Conversation, agent Agent) Context {
 	window := agent.Model.Window(ctx)
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
-		Used: g.Used, Max: g.Window, UsedPct: usedPct(g),
-		Parts:    Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
-		Verbatim: g.Lines - g.InPart, InPart: g.InPart, Next: nextLevel(g), Paused: g.Paused, Stack: []Stone{},
+		Fill: fillOf(g), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve}, Verbatim: g.Lines - g.InPart, InPart: g.InPart, Stack: []Stone{},
 	}
 	if counts, err := records.Transcript().Counts(ctx); err == nil {
 		c.Messages = counts.Messages
@@ -144,11 +135,8 @@ func newContext(ctx context.Context, g compactor.Gauge, records *store.Conversat
 		c.Tasks = open
 	}
 	c.Past = pastOf(g.Past)
-	c.Running, c.Last = runningWords(g), lastWords(g.Last)
 	return c
 }
-
-func usedPct(g compactor.Gauge) float64 { return float64(g.Used*1000/max(g.Window, 1)) / 10 }
 
 func runningWords(g compactor.Gauge) string {
 	if g.Running == nil {

@@ -59,13 +59,10 @@ func (c Context) String() string {
 }
 
 func (c Context) inPart() string {
-	switch c.InPart {
-	case 0:
+	if c.InPart == 0 {
 		return ""
-	case 1:
-		return ", 1 message shown in part"
 	}
-	return fmt.Sprintf(", %d messages shown in part", c.InPart)
+	return ", " + counted(c.InPart, "message", "messages") + " shown in part"
 }
 
 func (s Stone) line() string {

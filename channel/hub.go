@@ -3,6 +3,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,8 @@ type Hub struct {
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics
-	hints      once // people who were told that they may not talk here
-
-	unpriced once // models without a price that were already logged
+	hints      sync.Map // people who were told that they may not talk here
+	unpriced   sync.Map // models without a price that were already logged
 
 	mu     sync.Mutex // guards closed, open, and the users of each conversation
 	closed bool
@@ -90,23 +90,10 @@ type Hub struct {
 // ErrClosed is returned when the hub is closing. Nothing was accepted.
 var ErrClosed = errors.New("the bot is shutting down")
 
-// ErrNoConnector is returned for a conversation whose connector is not open in this process.
-var ErrNoConnector = errors.New("no connector is open")
-
 // New returns a hub. Close ends what it starts.
 func New(o Options) *Hub {
-	if o.CatchUp == 0 {
-		o.CatchUp = DefaultCatchUp
-	}
-	if o.Workers == 0 {
-		o.Workers = DefaultWorkers
-	}
-	if o.Idle == 0 {
-		o.Idle = DefaultIdle
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.CatchUp, o.Workers, o.Idle = cmp.Or(o.CatchUp, DefaultCatchUp), cmp.Or(o.Workers, DefaultWorkers), cmp.Or(o.Idle, DefaultIdle)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation)}
 	h.budget = newBudgets(o.Used)
 	for _, d := range o.Connectors {
@@ -127,9 +114,8 @@ func New(o Options) *Hub {
 // until the summary is applied.
 func (h *Hub) Renew(rules Rules) {
 	h.rules.Store(&rules)
-	for _, c := range h.all() {
+	for c := range h.all() {
 		c.wake()
-		h.release(c)
 	}
 }
 
@@ -168,11 +154,7 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 	if len(heard) == 0 {
 		return nil, ErrRefused
 	}
-	err = h.holdOr(ctx, store.Delivery{Conversation: name, Messages: heard}, func() (err error) {
-		receipts, err = h.deliver(ctx, name, heard)
-		return err
-	})
-	return receipts, err
+	return h.report(ctx, store.Delivery{Conversation: name, Messages: heard})
 }
 
 func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]store.Receipt, error) {
@@ -208,12 +190,9 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 		if !h.serves(name, match) {
 			continue
 		}
-		c, err := h.use(ctx, name)
-		if err != nil {
+		if err := h.wake(ctx, name); err != nil {
 			return err
 		}
-		c.wake()
-		h.release(c)
 	}
 	if err := h.watchTasks(ctx, match); err != nil {
 		return err
@@ -243,16 +222,14 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 // Drain returns once all turns, replies and running workers have ended. It does not wait for tasks:
 // the next start continues them.
 func (h *Hub) Drain(ctx context.Context) error {
-	for _, c := range h.all() {
-		var err error
-		if !c.isTask() {
-			err = c.waitIdle(ctx)
+	for c := range h.all() {
+		if c.isTask() {
+			continue
 		}
-		if err == nil && !c.isTask() {
-			err = c.drain(ctx)
+		if err := c.waitIdle(ctx); err != nil {
+			return err
 		}
-		h.release(c)
-		if err != nil {
+		if err := c.drain(ctx); err != nil {
 			return err
 		}
 	}

@@ -63,13 +63,14 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 func (c *conversation) react(reactor Reactor, id string) {
 	ctx, cancel := context.WithTimeout(c.hub.ctx, reactTimeout)
 	defer cancel()
-	err := func() (err error) {
-		defer recoverConnector(&err)
-		return reactor.React(ctx, c.name, id)
+	var err error
+	defer func() {
+		if err != nil && c.hub.ctx.Err() == nil {
+			c.log.Debug("mark_compaction_failed", "error", err)
+		}
 	}()
-	if err != nil && c.hub.ctx.Err() == nil {
-		c.log.Debug("mark_compaction_failed", "error", err)
-	}
+	defer recoverConnector(&err)
+	err = reactor.React(ctx, c.name, id)
 }
 
 // appliedLine describes an applied compaction in one short line.

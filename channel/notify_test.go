@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -147,4 +149,77 @@ func TestAHookForbidsACompaction(t *testing.T) {
 	r.idle()
 	expect(t, "the result", r.run("/compact"), "No compaction was started: "+place+" keeps its 16 messages.")
 	contains(t, "/context says", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
+}
+
+func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
+	var seen string // the message as the model saw it
+	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		for _, m := range req.Messages {
+			if strings.Contains(m.Text, "left out …]") {
+				seen = m.Text
+			}
+		}
+		return llmtest.Say(fmt.Sprint("answer ", n)), nil
+	})
+	r.model.Tokens = 4000
+	long := strings.Repeat("The tide at the old harbour wall rises twice a day. ", 27_200/52)
+	r.say("hello", true)
+	r.idle()
+	r.say(long, true)
+	r.idle()
+	r.say("and now?", true)
+	r.idle()
+
+	sent := r.connector.sent
+	if len(sent) != 4 {
+		t.Fatalf("%d pieces were sent: %+v", len(sent), sent)
+	}
+	notice := sent[1]
+	if !notice.Failure || len(notice.To) != 0 {
+		t.Errorf("the notice would be taken for the beginning of the answer, or reads as the assistant's words: %+v", notice)
+	}
+	var first, last, all int
+	if _, err := fmt.Sscanf(notice.Text, "(Your message is too long for the model's window: it sees the first %d and the last %d of %d characters. Everything is stored.)",
+		&first, &last, &all); err != nil {
+		t.Fatalf("the notice is %q: %v", notice.Text, err)
+	}
+	expect(t, "the notice speaks of characters", all, utf8.RuneCountInString(long))
+	if !strings.Contains(seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters") || !strings.Contains(seen, "…]\n"+long[len(long)-last:]) {
+		t.Errorf("the model saw something else than %s: %.100q", notice.Text, seen)
+	}
+	contains(t, "/context says", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
+
+	r.restart()
+	r.say("and after a restart?", true)
+	r.idle()
+	expect(t, "notices", strings.Count(strings.Join(r.connector.texts(), "\n"), "sees the first"), 1)
+}
+
+func TestContextSaysHowThingsStand(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, echo)
+	r.agent.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		<-release
+		return summing(ctx, n, req)
+	}}
+	r.stop()
+	r.start()
+	for i := range 10 {
+		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)), true)
+		r.idle()
+	}
+	r.says("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in all, 20 of them as they were said",
+		"running   nothing", "stack     empty")
+	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
+	if err != nil || answer.Then == nil {
+		t.Fatalf("/compact: %+v, %v", answer, err)
+	}
+	r.says("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
+	close(release)
+	answer.Then(t.Context())
+	if err := r.hub.Drain(t.Context()); err != nil { // it was applied, but may still be running
+		t.Fatal(err)
+	}
+	r.says("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them as they were said",
+		"stack     1, oldest first:", "leaf   level 0  #1 to #16")
 }

@@ -1,13 +1,10 @@
 package channel
 
 import (
-	"errors"
 	"log/slog"
-	"strings"
 
 	"cairn/compactor"
 	"cairn/internal/observe"
-	"cairn/llm"
 	"cairn/store"
 )
 
@@ -56,36 +53,4 @@ func (c *conversation) observeApplied(e compactor.Event) {
 	_, step := observe.Begin(observe.In(c.hub.ctx, c.name), observe.Applied)
 	step.Event(observe.ContextCompaction, attrs...)
 	step.End()
-}
-
-// FailureClass sorts failed turns and requests into a few classes, listed by FailureClasses.
-func FailureClass(err error) string {
-	var budget *budgetError
-	switch {
-	case errors.As(err, &budget):
-		return "budget"
-	case errors.Is(err, compactor.ErrSpent):
-		return "calls_per_hour"
-	case errors.Is(err, compactor.ErrTooLarge):
-		return "too_large"
-	case errors.Is(err, errInterrupted):
-		return "interrupted"
-	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
-		return "no_answer"
-	}
-	if kind := llm.KindOf(err); kind != "" {
-		return classOf(kind)
-	}
-	return "other"
-}
-
-func classOf(kind llm.Kind) string { return strings.ReplaceAll(string(kind), " ", "_") }
-
-// FailureClasses returns every class that FailureClass may return.
-func FailureClasses() []string {
-	all := []string{"budget", "calls_per_hour", "too_large", "interrupted", "no_answer"}
-	for _, kind := range llm.Kinds {
-		all = append(all, classOf(kind))
-	}
-	return append(all, "other")
 }

@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -35,12 +34,26 @@ func (o Operator) Glance(name string) (g Glance, ok bool) {
 		return g, false
 	}
 	defer o.hub.release(c)
+	return c.glance()
+}
+
+func (c *conversation) glance() (g Glance, ok bool) {
 	gauge := c.gauge.Load()
 	if gauge == nil { // it is still being opened
 		return g, false
 	}
 	now := (*gauge)()
 	return Glance{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil}, true
+}
+
+// Fullest returns the fill of the fullest window among the open conversations, as a share: 0 if
+// none is open, above 1 if one is overfull. It does not wait.
+func (o Operator) Fullest() (share float64) {
+	for c := range o.hub.all() {
+		g, _ := c.glance()
+		share = max(share, float64(g.Used)/float64(max(g.Window, 1)))
+	}
+	return share
 }
 
 // Gauge returns what /context shows, without model usage: the live state of an open conversation,
@@ -62,11 +75,16 @@ func (o Operator) Gauge(ctx context.Context, name string) (Context, error) {
 		return Gauge(ctx, records, agent)
 	}
 	defer o.hub.release(c)
+	return c.status(ctx)
+}
+
+// status returns what /context shows, without model usage.
+func (c *conversation) status(ctx context.Context) (Context, error) {
 	agent, err := c.current(ctx)
 	if err != nil {
 		return Context{}, err
 	}
-	now := newContext(ctx, (*c.gauge.Load())(), records, agent)
+	now := newContext(ctx, (*c.gauge.Load())(), c.records, agent)
 	now.Calls = c.callsWords()
 	return now, nil
 }
@@ -77,14 +95,17 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	if err != nil {
 		return nil, err
 	}
-	money := o.hub.rules.Load().Money
 	agent, err := o.hub.agentOf(ctx, records)
 	if err != nil {
 		return nil, err
 	}
-	s, err := ReadSpending(ctx, records, agent.Model.Name(), money)
+	return o.spending(ctx, records, agent.Model.Name())
+}
+
+func (o Operator) spending(ctx context.Context, records *store.Conversation, model string) (*Spending, error) {
+	s, err := ReadSpending(ctx, records, model, o.hub.rules.Load().Money)
 	if err == nil {
-		s.Budgets = append(s.Budgets, o.hub.budget.state(money, time.Now())...)
+		s.Budgets = append(s.Budgets, o.Budgets()...)
 	}
 	return s, err
 }
@@ -92,21 +113,9 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 // Compact requests a compaction of a conversation that keeps what focus asks for; with overrides
 // its policy. The result shows whether a compaction starts.
 func (o Operator) Compact(ctx context.Context, name, focus string, with compactor.Patch) (began Event, err error) {
-	err = o.onEngine(ctx, name, func(c *conversation) error {
-		answer := make(chan compactor.Event, 1)
-		tell := func(e compactor.Event) { answer <- e }
-		err := c.tryDo(func(e *compactor.Compactor) {
-			e.Compact(compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with, Began: tell})
-		})
-		if err != nil {
-			return err
-		}
-		select {
-		case began = <-answer:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
+		began, err = c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with})
+		return err
 	})
 	return began, err
 }
@@ -145,10 +154,7 @@ func (o Operator) onEngine(ctx context.Context, name string, do func(c *conversa
 // the last session began; later means that the session starts once earlier messages are answered.
 func (o Operator) StartSession(ctx context.Context, name string) (wanted, later bool, err error) {
 	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
-		wanted, later, err = c.records.Compactions().WantSession(ctx)
-		if err == nil && wanted {
-			c.wake()
-		}
+		wanted, later, err = c.wantSession(ctx)
 		return err
 	})
 	return wanted, later, err
@@ -170,18 +176,25 @@ func (o Operator) Pause(ctx context.Context, name, by string) error {
 	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by); err != nil {
 		return err
 	}
-	for _, c := range o.hub.all() {
+	for c := range o.hub.all() {
 		if name == everywhere || c.name == name {
 			c.interrupt()
 		}
-		o.hub.release(c)
 	}
 	return nil
 }
 
-// Resume ends a pause.
+// Resume ends a pause. The tasks it held up continue immediately.
 func (o Operator) Resume(ctx context.Context, name string) error {
-	return o.hub.resume(ctx, name)
+	if err := o.hub.o.Store.Pauses().Resume(ctx, name); err != nil {
+		return err
+	}
+	for c := range o.hub.all() {
+		if root, depth := store.RootOf(c.name); depth > 0 && (name == everywhere || name == root) {
+			c.wake()
+		}
+	}
+	return nil
 }
 
 // Paused reports whether a conversation, and whether the whole bot is paused.
@@ -255,19 +268,10 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 	if err != nil {
 		return err
 	}
-	if err := override(ctx, records, agent.Policy(), values, by); err != nil {
+	if err := o.hub.override(ctx, records, agent.Policy(), values, by); err != nil {
 		return err
 	}
 	o.hub.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by)
-	c, err := o.hub.find(name, nil)
-	if err != nil && !errors.Is(err, ErrClosed) {
-		return err
-	}
-	if c != nil {
-		c.inbox.post(c.settingsChanged)
-		o.hub.release(c)
-	}
-	o.hub.eachThread(name, (*conversation).settingsChanged)
 	return nil
 }
 

@@ -60,10 +60,11 @@ func (r *reply) last(m llm.Message, seq int64) {
 
 func replyID(seq int64) string { return fmt.Sprintf("reply-%d", seq) }
 
-// failed returns the outcome of a turn that produced no answer. The sentence is for people and is
+// failed returns the outcome of a turn that produced no answer. Its sentence is for people and is
 // never stored as the assistant's words.
-func (r *reply) failed(sentence string) store.Outcome {
-	return r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), sentence, true)
+func (c *conversation) failed(r *reply, err error) store.Outcome {
+	_, sentence := failureOf(err)
+	return r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), c.spell(sentence), true)
 }
 
 // failedPrefix starts the ids of the sentences that close failed turns.
@@ -160,7 +161,7 @@ func (c *conversation) write(ctx context.Context, o store.Outcome) (posted []sto
 		}
 	}
 	if err != nil {
-		c.usage.putBack(o.Usage)
+		c.usage.add(o.Usage...)
 	}
 	return posted, contextStored, err
 }
@@ -186,27 +187,48 @@ var (
 	errInterrupted = errors.New("the turn was interrupted again and again")
 )
 
-// sentence returns what people read about a failure: what happened and what to do, and nothing
-// internal.
-func sentence(err error) string {
+// failureOf returns the class of a failed turn or request, for metrics, and what people read about
+// it: what happened and what to do, and nothing internal.
+func failureOf(err error) (class, sentence string) {
 	var spent *spentError
 	var budget *budgetError
 	switch {
 	case errors.As(err, &budget):
-		return budget.sentence()
+		return "budget", budget.sentence()
 	case errors.As(err, &spent):
-		return spent.sentence()
+		return "calls_per_hour", spent.sentence()
 	case errors.Is(err, compactor.ErrTooLarge):
-		return "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
+		return "too_large", "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
 	case errors.Is(err, errInterrupted):
-		return "I was interrupted twice while I was answering this. Your message is saved; ask again if it still matters."
+		return "interrupted", "I was interrupted twice while I was answering this. Your message is saved; ask again if it still matters."
 	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
-		return "The model came to no answer. Your message is saved; ask again, perhaps in other words."
+		return "no_answer", "The model came to no answer. Your message is saved; ask again, perhaps in other words."
+	}
+	class, sentence = "other", "Something went wrong while I was answering. Your message is saved; ask again."
+	if kind := llm.KindOf(err); kind != "" {
+		class = classOf(kind)
 	}
 	if remedy, ok := llm.RemedyOf(err); ok {
-		return remedy.Person
+		sentence = remedy.Person
 	}
-	return "Something went wrong while I was answering. Your message is saved; ask again."
+	return class, sentence
+}
+
+// FailureClass sorts failed turns and requests into a few classes, listed by FailureClasses.
+func FailureClass(err error) string {
+	class, _ := failureOf(err)
+	return class
+}
+
+func classOf(kind llm.Kind) string { return strings.ReplaceAll(string(kind), " ", "_") }
+
+// FailureClasses returns every class that FailureClass may return.
+func FailureClasses() []string {
+	all := []string{"budget", "calls_per_hour", "too_large", "interrupted", "no_answer"}
+	for _, kind := range llm.Kinds {
+		all = append(all, classOf(kind))
+	}
+	return append(all, "other")
 }
 
 // noReply is the model's answer when it has nothing to add and no one addressed the bot. People

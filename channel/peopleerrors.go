@@ -4,25 +4,20 @@ package channel
 
 import "errors"
 
-// errPeople carries a message for the person who asked; it is not a program error.
-type errPeople string
+// peopleError carries a message for the person who asked; it is not a program error.
+type peopleError struct {
+	words   string
+	private bool // only that person needs to see it: they lack the rights
+}
 
-func (e errPeople) Error() string { return string(e) }
+func (e peopleError) Error() string { return e.words }
 
-// errDenied carries a message for a person who lacks the rights; only that person needs to see it.
-type errDenied string
-
-func (e errDenied) Error() string { return string(e) }
+func errPeople(words string) error { return peopleError{words: words} }
+func errDenied(words string) error { return peopleError{words, true} }
 
 // Words returns the text of an error that is meant for people; ok is false for other errors.
 func Words(err error) (words string, ok bool) {
-	var denied errDenied
-	var people errPeople
-	switch {
-	case errors.As(err, &denied):
-		return string(denied), true
-	case errors.As(err, &people):
-		return string(people), true
-	}
-	return "", false
+	var e peopleError
+	ok = errors.As(err, &e)
+	return e.words, ok
 }

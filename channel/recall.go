@@ -172,47 +172,6 @@ func (c *conversation) notRecalled(ctx context.Context, err error) {
 	}
 }
 
-const (
-	recallMemories = 5   // the most memories /recall shows
-	recallMessages = 20  // the most messages
-	recallPassage  = 500 // the most characters of each, and of a file
-)
-
-// runRecall answers a person from stored data, without a model: memories first, then messages, each
-// with the best first and with its number.
-func runRecall(ctx context.Context, c *conversation, who Person, question string) (Answer, error) {
-	if question == "" {
-		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))
-	}
-	memories, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
-	if err != nil {
-		return Answer{}, err
-	}
-	messages, err := memory.Of(c.records).Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
-	if err != nil {
-		return Answer{}, err
-	}
-	if len(memories)+len(messages) == 0 {
-		return Answer{Text: fmt.Sprintf("I find nothing here about %q.", question)}, nil
-	}
-	var found []string
-	if len(memories) > 0 {
-		found = append(found, counted(len(memories), "memory", "memories"))
-	}
-	if len(messages) > 0 {
-		found = append(found, counted(len(messages), "message", "messages"))
-	}
-	answer := Answer{Text: strings.Join(found, ", then ") + ", the best first:"}
-	for _, m := range memories {
-		answer.Items = append(answer.Items, "memory "+MemoryLine(m))
-	}
-	for _, m := range messages {
-		m.Text, m.Attachments = m.Passage(recallPassage), nil
-		answer.Items = append(answer.Items, strings.Join(strings.Fields(messageLine(m.Message)), " "))
-	}
-	return answer, nil
-}
-
 // turnContext returns what the model sees after the newest message of a turn: the time, how full
 // the window is, and what was recalled. It is stored with the turn, so it is small. A question to
 // another agent has none: that agent does not see the view.
@@ -222,15 +181,13 @@ func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *
 	}
 	gauge := (*c.gauge.Load())()
 	made := c.recalled(ctx, turn, min(c.agent.Recall, gauge.Window/recalledShare))
-	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), percent(gauge.Used, gauge.Window))
+	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), gauge.Used*100/max(gauge.Window, 1))
 	if turn.Optional {
 		made.Text += "\n" + mayBeSilent
 	}
 	c.addTasks(ctx, &made)
 	return made
 }
-
-func percent(used, window int) int { return used * 100 / max(window, 1) }
 
 // cacheKey identifies a conversation to a provider's prompt cache without revealing its name.
 func cacheKey(conversation string) string {

@@ -5,13 +5,17 @@ package channel
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
 )
 
 // use returns a conversation, opened if necessary, that stays open until release.
 func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	connector, known := h.connectors[connectorOf(name)]
 	if !known {
-		return nil, fmt.Errorf("%w for %q", ErrNoConnector, name)
+		return nil, fmt.Errorf("no connector is open for %q", name)
 	}
 	if c, err := h.find(name, nil); c != nil || err != nil {
 		return c, err
@@ -59,15 +63,50 @@ func (h *Hub) release(c *conversation) {
 	c.users--
 }
 
-func (h *Hub) all() []*conversation {
+// all yields the open conversations.
+func (h *Hub) all() iter.Seq[*conversation] {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	var all []*conversation
-	for _, c := range h.open {
-		c.users++
-		all = append(all, c)
+	names := slices.Collect(maps.Keys(h.open))
+	h.mu.Unlock()
+	return func(yield func(*conversation) bool) {
+		for _, name := range names {
+			c, _ := h.find(name, nil)
+			if c == nil {
+				continue
+			}
+			more := yield(c)
+			if h.release(c); !more {
+				return
+			}
+		}
 	}
-	return all
+}
+
+// wake has a conversation check for work, opened if necessary.
+func (h *Hub) wake(ctx context.Context, name string) error {
+	c, err := h.use(ctx, name)
+	if err == nil {
+		c.wake()
+		h.release(c)
+	}
+	return err
+}
+
+// post runs f in the loop of a conversation, if it is open.
+func (h *Hub) post(name string, f func(*conversation)) {
+	if c, _ := h.find(name, nil); c != nil {
+		c.inbox.post(func() { f(c) })
+		h.release(c)
+	}
+}
+
+// postThreads runs f in the loop of each open thread of a channel.
+func (h *Hub) postThreads(channel string, f func(*conversation)) {
+	for c := range h.all() {
+		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
+			c.inbox.post(func() { f(c) })
+		}
+	}
 }
 
 // forget removes a conversation from memory if no one uses it and nothing woke it.

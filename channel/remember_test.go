@@ -52,7 +52,7 @@ func TestForgetting(t *testing.T) {
 		}
 		says(ada, "/forget 1", "was forgotten before")
 		says(ada, "/memories standup", "nothing in mind")
-		says(bo, "/memories restore 1", "neither said by you")
+		says(bo, "/memories restore 1", "neither came from you")
 		says(ada, "/memories restore 1", "in mind again")
 		says(ada, "/memories restore 1", "is not forgotten")
 		says(ada, "/memories standup", "9:30")
@@ -93,7 +93,7 @@ func TestForgetting(t *testing.T) {
 		if err != nil || s.AboutID != "u1" {
 			t.Fatalf("%+v, %v", s, err)
 		}
-		says(fake, "/forget scar", "neither said by you")
+		says(fake, "/forget scar", "neither came from you")
 		says(ada, "/forget scar", "is forgotten")
 	})
 	t.Run("where the settings say so, only managers may", func(t *testing.T) {

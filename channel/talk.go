@@ -17,6 +17,7 @@ import (
 type talk struct {
 	*conversation
 	r          *reply
+	most       int // calls it may make: a task has a limit for all its parts
 	overflows  int
 	completion int            // tokens of the last answer, including its reasoning; 0: not counted
 	sent       []llm.Message  // the messages of the last request

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,12 +94,15 @@ func (t *talk) partDone(left int) bool {
 }
 
 // callsLeft returns how many calls a task may still make; in the last one its model must answer.
-func (t *talk) callsLeft(left int) int {
-	n := t.taskLeft
-	if n == 0 {
-		n = t.agent.taskCalls()
+func (t *talk) callsLeft(left int) int { return t.most - (maxCalls - left) }
+
+// callsOfPart returns how many calls a part of a task may make: those that earlier parts left.
+func (c *conversation) callsOfPart(ctx context.Context) (most int, err error) {
+	if !c.isTask() {
+		return maxCalls, nil
 	}
-	return n - (maxCalls - left)
+	made, err := c.records.Tasks().Calls(ctx)
+	return c.agent.taskCalls() - made, err
 }
 
 // finishPart writes the work of a part of a task, which has no answer.
@@ -128,26 +132,14 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 		return false, err
 	}
 	agent, _ := c.hub.agent(t.Agent)
-	c.taskLeft = agent.taskCalls() - calls
 	if most := agent.taskCalls(); calls >= most || t.Messages > int64(most*rowsOfCall) {
 		return false, c.hub.endTask(ctx, c.records, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
 	}
 	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.In(c.language()).TaskNext), calls, agent.taskCalls()))
 }
 
-func (a Agent) taskCalls() int {
-	if a.TaskCalls > 0 {
-		return a.TaskCalls
-	}
-	return DefaultTaskCalls
-}
-
-func (a Agent) taskTime() time.Duration {
-	if a.TaskTime > 0 {
-		return a.TaskTime
-	}
-	return DefaultTaskTime
-}
+func (a Agent) taskCalls() int          { return cmp.Or(a.TaskCalls, DefaultTaskCalls) }
+func (a Agent) taskTime() time.Duration { return cmp.Or(a.TaskTime, DefaultTaskTime) }
 
 // endTask ends a task without a result, and reports why to the conversation that started it.
 func (h *Hub) endTask(ctx context.Context, records *store.Conversation, state store.TaskState, why string) error {
@@ -176,24 +168,18 @@ func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, state 
 		h.tellTask(t)
 	}
 	h.interruptBelow(t.Conversation)
-	parent, err := h.use(ctx, t.Parent)
-	if err != nil {
-		return nil //nolint:nilerr // its connector is closed, or all is closing: the report waits in its inbox
-	}
-	parent.wake()
-	h.release(parent)
+	_ = h.wake(ctx, t.Parent) // if its connector is closed, or all is closing, the report waits in its inbox
 	return nil
 }
 
 // interruptBelow stops the turns of a task and of the tasks it started.
 func (h *Hub) interruptBelow(name string) {
-	for _, c := range h.all() {
+	for c := range h.all() {
 		for above := c.name; connectorOf(above) == store.TaskConnector; above = store.ParentOf(above) {
 			if above == name {
 				c.interrupt()
 			}
 		}
-		h.release(c)
 	}
 }
 

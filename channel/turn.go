@@ -75,7 +75,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 		if turn.Attempts > maxAttempts {
 			step.Fail(errInterrupted)
 			c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
-			return c.finish(ctx, r, r.failed(c.spell(sentence(errInterrupted))))
+			return c.finish(ctx, r, c.failed(r, errInterrupted))
 		}
 		resp, err := c.respond(ctx, r, other)
 		if err == nil && r.empty(resp) {
@@ -126,7 +126,7 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 		return c.pass(ctx, r.turn)
 	}
 	c.failures.told = true
-	return c.finish(ctx, r, r.failed(c.spell(sentence(failed))))
+	return c.finish(ctx, r, c.failed(r, failed))
 }
 
 // tryAgain discards what a failed attempt added. gone: the question was deleted, which closed the
@@ -167,7 +167,7 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 		return c.pass(ctx, turn)
 	}
 	r := &reply{turn: turn, first: c.next(), writer: c.writer(turn.To)}
-	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), c.sayf(
+	return c.finish(ctx, r, r.outcome(fmt.Sprint(failedPrefix, turn.Seq), c.sayf(
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 
@@ -190,7 +190,11 @@ func (c *conversation) recoverTurn(r *reply, err *error) {
 // converse has the model answer, with tools.
 func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
 	defer c.recoverTurn(r, &err)
-	t := talk{conversation: c, r: r}
+	most, err := c.callsOfPart(ctx)
+	if err != nil {
+		return resp, err
+	}
+	t := talk{conversation: c, r: r, most: most}
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
 		Count: func(u llm.Usage) { c.count(store.ForTurn, c.agent.Model.Name(), u) },

@@ -35,13 +35,15 @@ func (p *pendingUsage) entryLocked(day, kind, model string) *store.Usage {
 	return &p.all[len(p.all)-1]
 }
 
-func (p *pendingUsage) add(day, kind, model string, one llm.Usage) {
+func (p *pendingUsage) add(all ...store.Usage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.entryLocked(day, kind, model).Add(one)
+	for _, u := range all {
+		p.entryLocked(u.Day, u.Kind, u.Model).AddAll(u)
+	}
 }
 
-// take returns what is to be written now. If the write fails, the caller must put it back.
+// take returns what is to be written now. If the write fails, the caller must add it again.
 func (p *pendingUsage) take() []store.Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,20 +52,12 @@ func (p *pendingUsage) take() []store.Usage {
 	return all
 }
 
-func (p *pendingUsage) putBack(all []store.Usage) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, u := range all {
-		p.entryLocked(u.Day, u.Kind, u.Model).AddAll(u)
-	}
-}
-
 // count records one model request. It does not block.
 func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
-	c.usage.add(store.Day(now), kind, model, u)
-	used := store.Usage{Kind: kind, Model: model}
+	used := store.Usage{Day: store.Day(now), Kind: kind, Model: model}
 	used.Add(u)
+	c.usage.add(used)
 	if c.hub.o.Counted != nil {
 		c.hub.o.Counted(used)
 	}
@@ -72,7 +66,7 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 		e.Add(used, c.hub.rules.Load().Money.Prices)
 		o.Used(c.name, kind, model, e)
 	}
-	c.hub.budget.add(now, model, u)
+	c.hub.budget.add(used)
 	c.hub.checkBudgets(now)
 	c.hub.checkPrice(model)
 }
@@ -84,7 +78,7 @@ func (c *conversation) flushUsage(ctx context.Context) {
 		return
 	}
 	if err := c.records.Turns().AddUsage(ctx, all); err != nil {
-		c.usage.putBack(all) // the next answer writes it
+		c.usage.add(all...) // the next answer writes it
 		c.log.Debug("save_usage_failed", "error", err)
 	}
 }

@@ -247,3 +247,44 @@ func (c *conversation) remembered(id int64, kind, content string) {
 		c.hub.o.Remembered(c.name, id, kind, content)
 	}
 }
+
+// mostNoted is how many messages with their own settings may wait in a conversation; the settings
+// of further ones are ignored.
+const mostNoted = 100
+
+// noteSettings records the settings that messages bring, before their turn can begin.
+func (c *conversation) noteSettings(messages []Inbound) {
+	for _, m := range messages {
+		if len(m.Compaction) == 0 || !m.Addressed {
+			continue
+		}
+		c.inbox.post(func() {
+			if len(c.arrivals.own) < mostNoted {
+				c.arrivals.own[m.ID] = m.Compaction
+			}
+		})
+	}
+}
+
+// dropSettings forgets the settings of messages that no turn will answer any more: they were not
+// stored, or were taken up earlier. nil receipts: none was stored.
+func (c *conversation) dropSettings(messages []Inbound, receipts []store.Receipt) {
+	for i, m := range messages {
+		if receipts == nil || !receipts[i].Fresh && receipts[i].Seq > 0 {
+			delete(c.arrivals.own, m.ID)
+		}
+	}
+}
+
+// useSettings applies the settings that came with the messages with these ids, for the turn that
+// answers them and the check after it; nil ids: none apply.
+func (c *conversation) useSettings(ids []string) {
+	c.do(func(*compactor.Compactor) {
+		var own []compactor.Patch
+		for _, id := range ids {
+			own = append(own, c.arrivals.own[id])
+			delete(c.arrivals.own, id)
+		}
+		c.policy.ofTurn(compactor.Merge(own...))
+	})
+}

@@ -65,10 +65,7 @@ func (r *rig) inOrder() {
 // prepared talks until so many summaries wait.
 func (r *rig) prepared(n int) {
 	r.t.Helper()
-	for len(r.c.Gauge().Prepared) < n {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
-	}
+	r.talkUntil(func() bool { return len(r.c.Gauge().Prepared) >= n })
 	if rows := r.c.Gauge().Stack; len(rows) > 0 {
 		r.t.Fatalf("something was applied: %+v", rows)
 	}

@@ -56,10 +56,7 @@ func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
 			t.Errorf("%d to %d follows %d to %d", row.From, row.To, g.Prepared[i-1].From, g.Prepared[i-1].To)
 		}
 	}
-	for len(r.c.Gauge().Stack) == 0 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
-	}
+	r.talkUntil(func() bool { return len(r.c.Gauge().Stack) > 0 })
 	if after := r.c.Gauge(); float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
 		t.Errorf("%d tokens are verbatim of %d", after.Verbatim, g.Verbatim)
 	}
@@ -87,10 +84,7 @@ func coldAfter(t *testing.T, provider func() time.Duration, set compactor.TTL, t
 		r.close()
 		r.tune, r.policy.CacheTTL = func(o *compactor.Options) { o.CacheTTL = provider }, set
 		r.open()
-		for r.share() < 0.7 {
-			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-			r.settle()
-		}
+		r.talkTo(0.7)
 		before := r.above()
 		time.Sleep(ttl - time.Second)
 		if r.above() != before {
@@ -114,10 +108,7 @@ func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
 	r.policy.KeepLastN = 0
-	for len(r.c.Gauge().Prepared) == 0 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
-	}
+	r.talkUntil(func() bool { return len(r.c.Gauge().Prepared) > 0 })
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.799 }) // no more of it
 	verbatim := 0
 	for len(r.c.Gauge().Stack) == 0 {

@@ -39,10 +39,7 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 	}
 	prepared := g.Prepared[0]
 	r.resize(8_000) // now a level is reached
-	for len(r.c.Gauge().Stack) == 0 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
-	}
+	r.talkUntil(func() bool { return len(r.c.Gauge().Stack) > 0 })
 	if first := r.c.Gauge().Stack[0]; first.From != prepared.From {
 		t.Errorf("the summary shown begins at #%d, the prepared one at #%d", first.From, prepared.From)
 	}
@@ -55,10 +52,7 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 // With prepare_threshold = 0 nothing is made ahead, with a model or without.
 func TestWithoutAModelWorkAheadCanBeOff(t *testing.T) {
 	r := newRig(t, 128_000, nil)
-	for r.share() < 0.1 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
-	}
+	r.talkTo(0.1)
 	if n := len(r.c.Gauge().Prepared); n != 0 {
 		t.Errorf("%d summaries were made ahead", n)
 	}

@@ -245,7 +245,7 @@ func idsOf(rows []Compaction) (ids []int64) {
 func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []int64) {
 	s, p := c.h.view, c.policy()
 	if !c.roomFor(s, rows, p) {
-		rows = shrinking(rows)
+		rows = leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair }) // which may make it larger
 	}
 	if len(rows) == 0 || !c.roomFor(s, rows, p) {
 		return nil
@@ -255,11 +255,6 @@ func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []i
 		c.o.Log.Warn("apply_summary_failed", "error", err)
 	}
 	return done
-}
-
-// shrinking leaves out repairs, which may make the view larger.
-func shrinking(rows []Compaction) []Compaction {
-	return leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair })
 }
 
 // leaveOut returns the rows without some of them and without their folds.

@@ -260,9 +260,3 @@ func (w worker) judge(text string, items []summarize.Item) summarize.Refusal {
 	}
 	return summarize.JudgeItems(text, items, w.prompt+"\n"+w.agent, most)
 }
-
-// reasonOfModel explains a provider's failure to people.
-func reasonOfModel(err error) string {
-	remedy, _ := llm.RemedyOf(err)
-	return remedy.Reason
-}

@@ -52,11 +52,7 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 		if len(tries) == before {
 			t.Error("a model that is back is never tried again")
 		}
-		for _, row := range r.c.Gauge().Stack {
-			if row.By != compactor.ByWorker {
-				t.Errorf("row %d is by %s after the model is back", row.ID, row.By)
-			}
-		}
+		r.repaired()
 		r.verify()
 		r.close()
 	})
@@ -64,10 +60,7 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 
 func TestAWorkerThatHangsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
-		}})
+		r := newRig(t, 8000, held(nil, good))
 		for r.c.Gauge().Running == nil {
 			r.hear(filler(40))
 		}

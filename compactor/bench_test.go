@@ -3,9 +3,6 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"math"
-	"math/bits"
-	"runtime"
 	"testing"
 	"time"
 
@@ -85,66 +82,6 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		})
 	}
-}
-
-// BenchmarkHistoryLock is how long others wait for a history's lock while plans are
-// made and heads are applied: a second goroutine does nothing but take it, and notes how
-// long each time took.
-func BenchmarkHistoryLock(b *testing.B) {
-	r := newRig(b, 128_000, &llmtest.Model{Func: good})
-	ctx := context.Background()
-	h := r.c.History()
-	stop, done := make(chan struct{}), make(chan waits)
-	go func() {
-		var w waits
-		for {
-			select {
-			case <-stop:
-				done <- w
-				return
-			default:
-			}
-			start := time.Now()
-			h.Next()
-			w[bits.Len64(uint64(time.Since(start)))]++
-			runtime.Gosched()
-		}
-	}()
-	for b.Loop() {
-		var batch []store.Inbound
-		for range 10 {
-			batch = append(batch, store.Inbound{ID: fmt.Sprint("m", int(h.Next())+len(batch)), Author: "Ada", Time: time.Unix(h.Next(), 0), Text: filler(400)})
-		}
-		added, err := r.conv.Past().Import(ctx, batch)
-		if err != nil {
-			b.Fatal(err)
-		}
-		h.Append(added...)
-		h.Stored()
-		r.c.Check(ctx) // plans; the worker is applied beside it
-	}
-	close(stop)
-	w := <-done
-	b.ReportMetric(w.below(0.99), "p99-wait-ns")
-	b.ReportMetric(w.below(0.9999), "p99.99-wait-ns")
-	b.ReportMetric(float64(r.seen(compactor.EventApplied)), "landings")
-}
-
-// waits counts waits by the power of two, in nanoseconds, that they stayed below.
-type waits [65]int
-
-// below is the power of two that so large a share of the waits stayed below.
-func (w waits) below(share float64) float64 {
-	all, seen := 0, 0
-	for _, n := range w {
-		all += n
-	}
-	for i, n := range w {
-		if seen += n; float64(seen) >= share*float64(all) {
-			return math.Pow(2, float64(i))
-		}
-	}
-	return math.Inf(1)
 }
 
 // BenchmarkRequest is everything between a message that was taken up and the model,

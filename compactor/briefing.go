@@ -3,6 +3,7 @@ package compactor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cairn/chat"
@@ -54,7 +55,7 @@ func (s view) briefing(cost int, p Policy, question chat.Message) string {
 		items = items[len(items)-n:]
 		older := said
 		if n > 0 {
-			older = said[:indexOf(said, items[0].From)]
+			older = said[:slices.IndexFunc(said, func(m chat.Message) bool { return m.Seq == items[0].From })]
 		}
 		if text := summarize.Extract(withoutSecrets(older), summed, 0, question.Text).Text; text != "" {
 			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, summarize.Content(secrets.Mask(text), summed))
@@ -80,13 +81,4 @@ func newestThatFit(items []summarize.Item, tokens int) (n int) {
 		n++
 	}
 	return n
-}
-
-func indexOf(messages []chat.Message, seq int64) int {
-	for i, m := range messages {
-		if m.Seq == seq {
-			return i
-		}
-	}
-	return len(messages)
 }

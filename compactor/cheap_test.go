@@ -10,10 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/store"
 )
 
 // Whatever is made in the background, be it work ahead, a fold, or the repairing of what
@@ -82,23 +80,4 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 		r.verify()
 		r.close()
 	})
-}
-
-// answerAlone ends a turn with an answer alone, and waits for nothing.
-func (r *rig) answerAlone(asked chat.Message) {
-	r.t.Helper()
-	m := chat.Message{
-		Seq: r.c.History().Next(), Turn: asked.Seq, Time: asked.Time,
-		Role: llm.RoleAssistant, Text: fmt.Sprintf("answer to %d", asked.Seq),
-	}
-	m.Tokens = chat.TokensOf(m)
-	r.c.History().Append(m)
-	outcome := store.Outcome{
-		Turn: asked.Seq, Messages: []chat.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
-	}
-	outcome.Context, outcome.Version = r.c.History().Context()
-	must(r.t, r.conv.Turns().Finish(context.Background(), outcome))
-	r.said = append(r.said, m)
-	r.c.Answered()
-	r.c.Check(context.Background())
 }

@@ -21,14 +21,14 @@ func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
 		"an undo":       func(r *rig) { r.compactAndSettle(); must(r.t, second(r.c.Undo(t.Context()))) },
 	}
 	changes := map[string]func(r *rig){
-		"a deletion": func(r *rig) { r.removeUntold(2, 3) },
+		"a deletion": func(r *rig) { must(r.t, second(r.removeUntold(2, 3))) },
 		"a pin":      func(r *rig) { must(r.t, second(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
 		"both": func(r *rig) {
 			must(r.t, second(r.conv.Transcript().Pin(t.Context(), 4, "Ada")))
-			r.removeUntold(5)
+			must(r.t, second(r.removeUntold(5)))
 		},
 		"a deletion of which the head alone was read": func(r *rig) {
-			r.removeUntold(2, 3)
+			must(r.t, second(r.removeUntold(2, 3)))
 			r.c.Reread()
 		},
 	}

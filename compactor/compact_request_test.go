@@ -212,13 +212,13 @@ func TestAScheduledRequestThatHasNothingLeftToDoSaysSo(t *testing.T) {
 
 func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := hooked(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good}, compactor.Options{
-			Before: func(_ context.Context, e compactor.Proposal) (string, error) {
+		r := tuned(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good}, func(o *compactor.Options) {
+			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
 				if e.Trigger == compactor.OnManual {
 					return "", errWorker
 				}
 				return "", nil
-			},
+			}
 		})
 		r.chat(40)
 		r.resize(3000)

@@ -84,7 +84,6 @@ type Options struct {
 type Compactor struct {
 	o                      Options
 	h                      *History
-	own                    llm.Learnt // for a model without a notebook
 	ownWorker, ownFallback llm.Learnt
 	ctx                    context.Context // of all background work
 	cancel                 context.CancelFunc
@@ -148,6 +147,10 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Learnt == nil {
+		own := new(llm.Learnt)
+		o.Learnt = func() *llm.Learnt { return own }
+	}
 	state, err := o.Records.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
@@ -172,7 +175,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 // shape returns the view's shape by this policy and what is known about the model.
 func (c *Compactor) shape(p Policy) shape {
 	sh := p.shape(c.budget())
-	sh.reasoning = c.learnt().Facts().WantsReasoning
+	sh.reasoning = c.o.Learnt().Facts().WantsReasoning
 	return sh
 }
 

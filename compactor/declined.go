@@ -211,9 +211,9 @@ func (w worker) doesWithout(err error, parts int) bool {
 	return *w.absent <= max(parts/4, 1)
 }
 
-// standIn returns the extractive summarizer's text for a part.
-func standIn(part []summarize.Item, target int) string {
-	return secrets.Mask(summarize.Extract(withoutSecrets(saidIn(part)), target, 0, "").Text)
+// standIn returns the extractive summarizer's text for what a model was to summarize.
+func standIn(items []summarize.Item, target int, focus string) string {
+	return secrets.Mask(summarize.Extract(withoutSecrets(saidIn(items)), target, 0, focus).Text)
 }
 
 // forgive makes everything that was declined be tried again, because a person asked.

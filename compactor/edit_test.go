@@ -3,17 +3,14 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 )
 
 // quoted is how a message begins, by which a summary can be seen to speak of it.
@@ -198,35 +195,16 @@ func TestChangesWhileSummariesAreApplied(t *testing.T) {
 
 func TestNoRequestRepeatsWhatMayHaveBeenDeleted(t *testing.T) {
 	r := newRig(t, 8000, nil)
-	blind := &blind{Records: memory.Of(r.conv).Records()}
-	c := openOwner(t, compactor.Options{
-		Records: blind, System: "You are a test.", MaxOutput: 100,
-		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
-	})
-	r.c.Close()
-	r.c = c
+	disk := r.faultyDisk()
 	r.talk("My very first words.")
 	r.hearAndSettle(80, 100)
-	blind.on = true
+	disk.blind = true
 	r.remove(1)
 	if _, _, err := r.c.Request(t.Context()); err == nil {
 		t.Error("a request is rendered with a head that may be out of date")
 	}
-	blind.on = false
+	disk.blind = false
 	if view := r.render(); strings.Contains(view, "very first words") {
 		t.Errorf("the view is\n%s", view)
 	}
-}
-
-// blind is a store whose disk does not tell the head while it is on.
-type blind struct {
-	memory.Records
-	on bool
-}
-
-func (b *blind) Head(ctx context.Context) (compactor.Head, []chat.Message, error) {
-	if b.on {
-		return compactor.Head{}, nil, errWorker
-	}
-	return b.Records.Head(ctx)
 }

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 
 	"cairn/compactor"
-	"cairn/memory"
 )
 
 // The summary of what an emergency has hidden arrives after it, on a disk that took the
@@ -26,14 +25,8 @@ func TestASummaryMayArriveBehindAnEmergency(t *testing.T) {
 func arrivesLate(t *testing.T, want, refuses bool) {
 	t.Helper()
 	release := make(chan struct{})
-	r := &rig{t: t, dir: folder(t), window: 2000, policy: compactor.DefaultPolicy(), worker: held(release, good)}
-	r.policy.PrepareThreshold = 0
-	disk := &refusing{}
-	r.tune = func(o *compactor.Options) {
-		disk.Records = memory.Of(r.conv).Records()
-		o.Records = disk
-	}
-	r.open()
+	r := newRig(t, 2000, held(release, good))
+	disk := r.faultyDisk()
 	defer r.close()
 	for r.share() < 0.95 {
 		r.deliver(fmt.Sprintf("note %d %s", len(r.said), filler(60)), false)
@@ -45,19 +38,15 @@ func arrivesLate(t *testing.T, want, refuses bool) {
 		r.c.Compact(compactor.OnManual, "")
 	}
 	synctest.Wait() // the worker is at the model
-	disk.on = refuses
+	disk.refuses = refuses
 	r.c.Overflow(t.Context()) // takes the steps of an emergency and begins nothing itself
 	close(release)
 	if err := r.c.Wait(context.Background()); err != nil {
 		t.Error(err)
 	}
-	disk.on = false
+	disk.refuses = false
 	r.settle()
-	for _, row := range r.c.Gauge().Stack {
-		if row.By != compactor.ByWorker {
-			t.Errorf("the %s %d by %s over %d to %d is not repaired", row.Kind, row.ID, row.By, row.From, row.To)
-		}
-	}
+	r.repaired()
 	if err := r.checkShown(); err != nil {
 		t.Error(err)
 	}

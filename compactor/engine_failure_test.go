@@ -11,8 +11,6 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
-	"cairn/transcript"
 )
 
 func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
@@ -32,11 +30,7 @@ func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
 	for range 5 {
 		r.settle()
 	}
-	for _, row := range r.c.Gauge().Stack {
-		if row.Kind == compactor.Placeholder {
-			t.Errorf("the placeholder over %d to %d was not repaired", row.From, row.To)
-		}
-	}
+	r.noPlaceholder()
 	r.verify()
 }
 
@@ -126,19 +120,12 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 	for range 30 {
 		r.settle()
 	}
-	for _, row := range r.c.Gauge().Stack {
-		if row.By != compactor.ByWorker {
-			t.Errorf("row %d over %d to %d is by %s still", row.ID, row.From, row.To, row.By)
-		}
-	}
+	r.repaired()
 	r.verify()
 }
 
 func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		<-ctx.Done()
-		return llm.Response{}, ctx.Err()
-	}})
+	r := newRig(t, 8000, held(nil, good))
 	for r.c.Gauge().Running == nil {
 		r.hear(filler(40))
 	}
@@ -156,7 +143,8 @@ func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
 func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.policy.Enabled = false // only emergency
-	refuse := r.refusing()
+	disk := r.faultyDisk()
+	disk.refuses = true
 	for i := range 300 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(30)))
 		if g := r.c.Gauge(); g.Used >= g.Window*95/100 {
@@ -170,36 +158,11 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	if err := r.checkShown(); err != nil {
 		t.Errorf("while the disk refuses: %v", err)
 	}
-	refuse.on = false
+	disk.refuses = false
 	r.settle()
 	r.verify()
 	if err := r.checkShown(); err != nil {
 		t.Error(err)
 	}
 	r.asRestarted()
-}
-
-// refusing is a store whose disk takes no change of the head while it is on.
-type refusing struct {
-	memory.Records
-	on bool
-}
-
-// refusing restarts the rig on such a store, which refuses from now on.
-func (r *rig) refusing() *refusing {
-	r.t.Helper()
-	records := &refusing{on: true}
-	r.tune = func(o *compactor.Options) {
-		records.Records = memory.Of(r.conv).Records()
-		o.Records = records
-	}
-	r.restart()
-	return records
-}
-
-func (r *refusing) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
-	if r.on {
-		return compactor.Head{}, errWorker
-	}
-	return r.Compactions.Commit(ctx, s, change)
 }

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func (c *Compactor) worked(j *job) {
 
 // apart reports whether the worker's model is not the one that turns use. Then turns do not notice
 // when its server is down, and all conversations that need it share one incident.
-func (c *Compactor) apart() bool { return c.learntOf(c.o.Worker) != c.learnt() }
+func (c *Compactor) apart() bool { return c.learntOf(c.o.Worker) != c.o.Learnt() }
 
 // failed makes the next try wait. A row that cannot be repaired, because of
 // what it holds, holds up no other work; a model that does not answer does.
@@ -118,22 +119,27 @@ func (u *jobError) Unwrap() error { return u.err }
 
 // inWords explains a failure to people, without internals.
 func inWords(err error) string {
+	return cmp.Or(reasonFor(err), "the summary could not be made or stored") + "; nothing was lost"
+}
+
+// reasonFor returns why no summary was made, in words for people; "" if they could do nothing
+// with it.
+func reasonFor(err error) string {
+	var refused summarize.Refusal
 	switch {
 	case errors.Is(err, ErrSpent):
-		return ErrSpent.Error() + "; nothing was lost"
+		return ErrSpent.Error()
 	case errors.Is(err, llm.ErrWorkSilent):
-		return "the summarizing model sent nothing for too long; nothing was lost"
+		return "the summarizing model sent nothing for too long"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "the summary took too long; nothing was lost"
+		return "the summary took too long"
 	case errors.Is(err, context.Canceled):
-		return "stopped before the summary was ready; nothing was lost"
-	case errors.As(err, new(summarize.Refusal)):
-		return err.Error() + "; nothing was lost"
+		return "stopped before the summary was ready"
+	case errors.As(err, &refused):
+		return string(refused)
 	}
-	if why := reasonOfModel(err); why != "" {
-		return why + "; nothing was lost"
-	}
-	return "the summary could not be made or stored; nothing was lost"
+	remedy, _ := llm.RemedyOf(err)
+	return remedy.Reason
 }
 
 // guarded lets the summarizer work. One that panics has failed, and nothing else.

@@ -15,22 +15,10 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// hanging is a model that answers nobody until open is closed.
-func hanging(open chan struct{}) *llmtest.Model {
-	return &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		select {
-		case <-open:
-			return good(ctx, n, req)
-		case <-ctx.Done():
-			return llm.Response{}, ctx.Err()
-		}
-	}}
-}
-
 func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
-		r := newRig(t, 4000, hanging(open))
+		r := newRig(t, 4000, held(open, good))
 		started := time.Now()
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.hear(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
@@ -54,11 +42,7 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 		r.verify()
 		close(open)
 		r.settle()
-		for _, row := range r.c.Gauge().Stack {
-			if row.NeedsRepair() {
-				t.Errorf("the model is back, and a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
-			}
-		}
+		r.repaired()
 		r.verify()
 		r.close()
 	})
@@ -89,11 +73,7 @@ func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
 	}
 	close(release)
 	r.settle()
-	for _, row := range r.c.Gauge().Stack {
-		if row.Kind == compactor.Placeholder {
-			t.Errorf("a placeholder of %d to %d was not filled", row.From, row.To)
-		}
-	}
+	r.noPlaceholder()
 	r.verify()
 }
 
@@ -135,11 +115,7 @@ func TestRepairGoesOnInSilence(t *testing.T) {
 				back.Store(true)
 				wait(r)
 				synctest.Wait()
-				for _, row := range r.c.Gauge().Stack {
-					if row.NeedsRepair() {
-						t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
-					}
-				}
+				r.repaired()
 				r.verify()
 				r.close()
 			})
@@ -179,7 +155,7 @@ func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
 // Whoever leaves does not wait for a repair.
 func TestLeavingCancelsARepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 4000, hanging(make(chan struct{})))
+		r := newRig(t, 4000, held(nil, good))
 		r.policy.Enabled = false
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
@@ -193,11 +169,7 @@ func TestLeavingCancelsARepair(t *testing.T) {
 		if waited := time.Since(started); waited > 0 {
 			t.Errorf("it took %v", waited)
 		}
-		for _, row := range r.c.Gauge().Stack {
-			if row.Kind == compactor.Placeholder {
-				t.Errorf("a placeholder over %d to %d is left", row.From, row.To)
-			}
-		}
+		r.noPlaceholder()
 		r.verify()
 		r.close()
 	})

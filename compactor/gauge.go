@@ -66,25 +66,18 @@ func (c *Compactor) excess(s view, goal int) int {
 
 // frame estimates the system prompt and the tools.
 func (c *Compactor) frame() int {
-	if c.learnt().Facts().RefusesTools {
+	if c.o.Learnt().Facts().RefusesTools {
 		return c.systemCost
 	}
 	return c.systemCost + c.toolsCost
 }
 
 func (c *Compactor) real(estimated int) int {
-	return int(math.Round(float64(estimated) * c.learnt().Factor()))
+	return int(math.Round(float64(estimated) * c.o.Learnt().Factor()))
 }
 
 func (c *Compactor) estimated(real int) int {
-	return int(float64(real) / c.learnt().Factor())
-}
-
-func (c *Compactor) learnt() *llm.Learnt {
-	if c.o.Learnt == nil {
-		return &c.own
-	}
-	return c.o.Learnt()
+	return int(float64(real) / c.o.Learnt().Factor())
 }
 
 // learntOf returns what is known about the worker's model, or about the fallback.
@@ -97,7 +90,7 @@ func (c *Compactor) learntOf(model llm.Model) *llm.Learnt {
 
 // budget is about the window in estimated tokens, and hardly ever another one. The
 // shares of the window that single parts may take are shares of this.
-func (c *Compactor) budget() int { return c.o.Window() * 100 / c.learnt().Scale() }
+func (c *Compactor) budget() int { return c.o.Window() * 100 / c.o.Learnt().Scale() }
 
 // ask notes what the request rendered from s shows.
 func (c *Compactor) ask(s view) {
@@ -124,7 +117,7 @@ func (c *Compactor) Reported(u llm.Usage) {
 		return
 	}
 	if c.asked.pictures == 0 && words >= leastLesson {
-		c.learnt().Counted(words, prompt)
+		c.o.Learnt().Counted(words, prompt)
 	}
 	c.asked.counted = prompt
 	c.h.counted(c.asked.revision, Count{Prompt: prompt, Estimate: c.asked.estimate, Model: c.o.Model})
@@ -149,7 +142,7 @@ func (c *Compactor) Sent() (s Sent) {
 	if c.asked.estimate == 0 {
 		return s
 	}
-	s = Sent{Window: c.o.Window(), Counted: c.asked.counted, Estimated: c.asked.estimate, Context: c.asked.context, Factor: c.learnt().Factor()}
+	s = Sent{Window: c.o.Window(), Counted: c.asked.counted, Estimated: c.asked.estimate, Context: c.asked.context, Factor: c.o.Learnt().Factor()}
 	s.Used = cmp.Or(s.Counted, c.real(s.Estimated)) + c.asked.reserve
 	c.asked = asked{}
 	return s

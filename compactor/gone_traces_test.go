@@ -14,10 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -99,26 +97,6 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 	}
 }
 
-// tell delivers a message as a connector does, and takes it up.
-func (r *rig) tell(in store.Inbound) chat.Message {
-	r.t.Helper()
-	ctx := context.Background()
-	n := len(r.said) + 1
-	in.ID, in.AuthorID, in.Author = fmt.Sprint("m", n), "u1", "Ada"
-	in.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
-	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
-		r.t.Fatal(err)
-	}
-	taken, err := r.conv.Inbox().TakeUp(ctx, store.All, 100_000, time.Time{})
-	if err != nil || len(taken) != 1 {
-		r.t.Fatalf("took up %d messages, %v", len(taken), err)
-	}
-	r.c.History().Append(taken...)
-	r.c.History().Stored()
-	r.said = append(r.said, taken...)
-	return taken[0]
-}
-
 // secretly is a message that holds the oddWord in all that a message can hold.
 func secretly(text string) store.Inbound {
 	return store.Inbound{
@@ -134,21 +112,9 @@ func secretly(text string) store.Inbound {
 // recalls answers a question after a search that finds message seq.
 func (r *rig) recalls(question string, seq int64) {
 	r.t.Helper()
-	asked := r.deliver(question, true)
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
+	x := r.begin(r.deliver(question, true))
 	found, _ := json.Marshal(map[string]any{"messages": []map[string]any{{"seq": seq, "who": "Ada", "text": "my " + oddWord}}})
-	rows := []chat.Message{
-		{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: `{"query":"machine"}`}}},
-		{Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: string(found)},
-		{Role: llm.RoleAssistant, Text: "I know."},
-	}
-	for i := range rows {
-		rows[i].Seq, rows[i].Turn, rows[i].Time = r.c.History().Next(), asked.Seq, asked.Time
-		rows[i].Tokens = chat.TokensOf(rows[i])
-		r.c.History().Append(rows[i])
-	}
-	must(r.t, r.conv.Turns().Finish(context.Background(), store.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"I know."}}))
-	r.said = append(r.said, rows...)
-	r.c.Answered()
-	r.c.Check(context.Background())
+	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: `{"query":"machine"}`}}})
+	x.add(chat.Message{Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: string(found)})
+	x.finish("I know.")
 }

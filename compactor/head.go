@@ -13,12 +13,7 @@ import (
 // The head: everything above the verbatim messages.
 
 func covered(stack []Compaction, seq int64) bool {
-	for _, c := range stack {
-		if c.Covers(seq) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(stack, func(row Compaction) bool { return row.Covers(seq) })
 }
 
 // Types of package transcript, under the names of this package.

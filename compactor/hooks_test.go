@@ -1,7 +1,6 @@
 package compactor_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,34 +17,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 )
-
-// hooked is a rig whose engine has these hooks and this log.
-func hooked(t *testing.T, window int, worker *llmtest.Model, o compactor.Options) *rig {
-	t.Helper()
-	r := newRig(t, window, worker)
-	r.c.Close()
-	o.Records, o.Policy, o.Window = memory.Of(r.conv).Records(), func() compactor.Policy { return r.policy }, func() int { return r.window }
-	o.System, o.MaxOutput = "You are a test.", 100
-	if worker != nil {
-		o.Worker = worker
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	after := o.After
-	o.After = func(e compactor.Event) {
-		r.mu.Lock()
-		r.events = append(r.events, e)
-		r.mu.Unlock()
-		if after != nil {
-			after(e)
-		}
-	}
-	r.c = openOwner(t, o)
-	return r
-}
 
 func (r *rig) last(state compactor.EventState) (last compactor.Event) {
 	r.mu.Lock()
@@ -63,18 +35,20 @@ func TestAVeto(t *testing.T) {
 		var mu sync.Mutex
 		asked := map[compactor.Trigger]int{}
 		forbid := true
-		r := hooked(t, 4000, &llmtest.Model{Func: good}, compactor.Options{Before: func(_ context.Context, e compactor.Proposal) (string, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			asked[e.Trigger]++
-			if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 || e.BeforeTokens == 0 || e.Trigger != compactor.OnRepair && e.Tokens == 0 {
-				t.Errorf("asked about %+v", e)
+		r := tuned(t, 4000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
+			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				asked[e.Trigger]++
+				if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 || e.BeforeTokens == 0 || e.Trigger != compactor.OnRepair && e.Tokens == 0 {
+					t.Errorf("asked about %+v", e)
+				}
+				if forbid {
+					return "", errors.New("not during the lecture")
+				}
+				return "", nil
 			}
-			if forbid {
-				return "", errors.New("not during the lecture")
-			}
-			return "", nil
-		}})
+		})
 		for i := 0; r.seen(compactor.EventNoop) == 0 && i < 100; i++ {
 			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
 			synctest.Wait()
@@ -134,9 +108,10 @@ func TestAVeto(t *testing.T) {
 }
 
 func TestHooksThatPanic(t *testing.T) {
-	r := hooked(t, 100_000, &llmtest.Model{Func: good}, compactor.Options{
-		Before: func(context.Context, compactor.Proposal) (string, error) { panic("before") },
-		After:  func(compactor.Event) { panic("after") },
+	r := tuned(t, 100_000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
+		after := o.After
+		o.Before = func(context.Context, compactor.Proposal) (string, error) { panic("before") }
+		o.After = func(e compactor.Event) { after(e); panic("after") }
 	})
 	for range 20 {
 		r.hear("a word " + filler(30))
@@ -155,10 +130,10 @@ func TestOneEventForEverybody(t *testing.T) {
 		state  compactor.EventState
 	}{{"applied", good, compactor.EventApplied}, {"failed", broken, compactor.EventFailed}} {
 		t.Run(test.name, func(t *testing.T) {
-			var mu sync.Mutex
-			var log bytes.Buffer
-			logger := slog.New(slog.NewJSONHandler(&locked{mu: &mu, b: &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			r := hooked(t, 100_000, &llmtest.Model{Func: test.worker}, compactor.Options{Log: logger})
+			var log journal
+			r := tuned(t, 100_000, &llmtest.Model{Func: test.worker}, func(o *compactor.Options) {
+				o.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			})
 			for range 20 {
 				r.hear("a secret " + filler(30))
 			}
@@ -171,8 +146,6 @@ func TestOneEventForEverybody(t *testing.T) {
 				t.Errorf("a failure says %q", told.Error)
 			}
 			var last map[string]any
-			mu.Lock()
-			defer mu.Unlock()
 			for line := range strings.Lines(log.String()) {
 				var entry struct{ Event map[string]any }
 				must(t, json.Unmarshal([]byte(line), &entry))
@@ -193,17 +166,6 @@ func TestOneEventForEverybody(t *testing.T) {
 			}
 		})
 	}
-}
-
-type locked struct {
-	mu *sync.Mutex
-	b  *bytes.Buffer
-}
-
-func (l *locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
 }
 
 func TestTheGaugeTellsWhereTheEngineFires(t *testing.T) {

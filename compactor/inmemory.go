@@ -65,11 +65,6 @@ func (r *InMemory) Applied() (all []InMemoryRow) {
 
 // commit takes a change, and notes what it makes of each row.
 func (r *InMemory) commit(c transcript.Change) {
-	for i := range c.Summaries {
-		if s := &c.Summaries[i]; s.Kind == Placeholder {
-			s.Tokens = s.Cost()
-		}
-	}
 	r.state = r.state.With(c)
 	for _, s := range c.Summaries {
 		row := r.rows[s.ID]
@@ -90,7 +85,7 @@ func (r *InMemory) commit(c transcript.Change) {
 func (r *InMemory) Append(messages ...chat.Message) error {
 	added := make([]transcript.Message, len(messages))
 	for i, m := range messages {
-		added[i] = transcript.Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time, Tokens: m.Tokens}
+		added[i] = transcript.Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time}
 	}
 	change, err := r.state.Append(added...)
 	if err != nil {
@@ -114,26 +109,6 @@ func (r *InMemory) Load(ctx context.Context) (transcript.Snapshot, error) {
 	return s, err
 }
 
-func (r *InMemory) head() Head {
-	s := r.state
-	h := Head{Version: s.HeadVersion, ClearedTo: s.ClearedTo, Start: s.SessionStart, SparedFrom: s.Spared.From, SparedTo: s.Spared.To}
-	for _, span := range s.Sessions {
-		session := Session{From: span.From, To: span.To}
-		for _, row := range s.Summaries {
-			if row.Within(span) {
-				session.Rows = append(session.Rows, row)
-			}
-		}
-		h.Earlier = append(h.Earlier, session)
-	}
-	for _, row := range s.Summaries {
-		if row.From >= s.SessionStart {
-			h.Stack = append(h.Stack, row)
-		}
-	}
-	return h
-}
-
 // Head returns the head as committed, and the first messages of the session.
 func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
 	var first []chat.Message
@@ -142,7 +117,7 @@ func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
 			first = append(first, m)
 		}
 	}
-	return r.head(), first, nil
+	return r.state.Head(), first, nil
 }
 
 // said are the messages of a span.
@@ -193,7 +168,7 @@ func (r *InMemory) Commit(_ context.Context, s *transcript.State, c transcript.C
 	}
 	c.Base, c.Marks.Version, c.Marks.NextSummary = r.state.Version, r.state.Version+1, next
 	r.commit(c)
-	return r.head(), nil
+	return r.state.Head(), nil
 }
 
 // Stretches counts the messages of spans.

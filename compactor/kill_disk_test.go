@@ -41,9 +41,7 @@ func (a act) glance(t *testing.T, dir string) string {
 	page, err := conv.Transcript().Page(ctx, 1, 1<<20)
 	must(t, err)
 	var b strings.Builder
-	for _, m := range messages {
-		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.CallID, m.Calls, m.Text)
-	}
+	b.WriteString(inLines(messages))
 	for _, m := range page {
 		fmt.Fprintf(&b, "%d|%d|%s|%s\n", m.Seq, m.Turn, m.Role, m.Text)
 	}

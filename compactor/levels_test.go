@@ -19,10 +19,7 @@ func prepared(t *testing.T, share float64, change func(p *compactor.Policy)) *ri
 	r := ahead(t, 20_000)
 	r.policy.SpanTokens, r.policy.TailTokens, r.policy.MaxSummary = 500, 1000, 200
 	change(&r.policy)
-	for r.share() < share {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
-	}
+	r.talkTo(share)
 	if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Prepared) < 8 {
 		t.Fatalf("%d summaries are shown and %d prepared", len(g.Stack), len(g.Prepared))
 	}
@@ -157,11 +154,7 @@ func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
 					r.talk("more " + filler(60))
 				}
 				r.hear(filler(700))
-				for _, row := range r.c.Gauge().Stack {
-					if row.Kind == compactor.Placeholder {
-						t.Error("messages were truncated although summaries of them were ready")
-					}
-				}
+				r.noPlaceholder()
 				if len(r.c.Gauge().Stack) == 0 {
 					t.Errorf("nothing is shown at %.2f", r.share())
 				}

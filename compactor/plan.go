@@ -158,12 +158,7 @@ func sparedFrom(lines []line, open int64, tail spared) int {
 }
 
 func between(stack []Compaction, a, b int64) bool {
-	for _, c := range stack {
-		if c.From > a && c.To < b {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(stack, func(row Compaction) bool { return row.From > a && row.To < b })
 }
 
 // lastBelow is the index of the newest row that ends before seq, -1 if there is none.

@@ -35,7 +35,6 @@ type machine struct {
 	held     bool // the worker waits at the gate
 	refusing bool // the disk refuses what compactions write
 	asked    *chat.Message
-	edits    int
 	ticks    atomic.Int64 // since clock, in seconds
 	clock    time.Time
 

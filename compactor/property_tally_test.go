@@ -99,7 +99,7 @@ func (m *machine) count(all *metrics) {
 		all.events[i] += m.events[i].Load()
 	}
 	all.sessions += len(m.r.ends)
-	all.edits += m.edits
+	all.edits += m.r.edits
 	all.deleted += len(m.r.gone)
 	all.messages += len(m.r.said)
 	all.restarts += own.restarts

@@ -3,16 +3,11 @@ package compactor
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/secrets"
-	"cairn/llm"
 )
 
 // Recap is a summary for whoever asked. Nothing is changed or kept by it.
@@ -41,23 +36,14 @@ func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 
 func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (Recap, error) {
 	r := Recap{By: ByExtractive}
-	above, root := s.above()
-	var messages []chat.Message // of the extractive summarizer
-	for _, row := range above {
-		messages = append(messages, chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
-	}
-	messages = append(messages, root...)
 	for _, row := range s.shownRows() {
 		r.cover(row.From, row.To)
 		if row.Kind == Placeholder {
 			r.Hidden += row.Messages
-			continue
 		}
-		messages = append(messages, chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
 	}
 	for _, l := range s.lines {
 		r.cover(l.Seq, l.Seq)
-		messages = append(messages, l.Message)
 	}
 	if r.To == 0 {
 		return r, nil
@@ -75,9 +61,9 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 			return r, ctx.Err()
 		}
 		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
-		r.Why = whyNoModel(err)
+		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
 	}
-	r.Text = secrets.Mask(summarize.Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)
+	r.Text = standIn(itemsOfView(s, summarize.MostOfMessage), mostOfRecap, focus)
 	return r, nil
 }
 
@@ -89,24 +75,17 @@ func (r *Recap) cover(from, to int64) {
 	r.To = max(r.To, to)
 }
 
-func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (text string, err error) {
-	defer func() {
-		if broke := recover(); broke != nil {
-			c.o.Log.Error("recap_panicked", "panic", broke, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the recap broke: %v", broke)
-		}
-	}()
+func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
 	defer cancel()
-	if c.o.Slots != nil {
-		select {
-		case c.o.Slots <- struct{}{}:
-			defer func() { <-c.o.Slots }()
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
+	release, err := takeSlot(ctx, c.o.Slots)
+	if err != nil {
+		return "", err
 	}
-	summary, err := c.byModel(ctx, w, func(_ context.Context, most int) ([]summarize.Item, error) { return itemsOfView(s, most), nil })
+	defer release()
+	summary, err := c.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
+		return c.byModel(ctx, w, func(_ context.Context, most int) ([]summarize.Item, error) { return itemsOfView(s, most), nil })
+	})
 	return summary.Text, err
 }
 
@@ -166,21 +145,4 @@ func (s view) above() (rows []Compaction, root []chat.Message) {
 		root = append(root, *m)
 	}
 	return rows, root
-}
-
-// whyNoModel is a failure in words for people.
-func whyNoModel(err error) string {
-	var refused summarize.Refusal
-	switch {
-	case errors.Is(err, ErrSpent):
-		return ErrSpent.Error()
-	case errors.Is(err, context.DeadlineExceeded):
-		return "the model took too long"
-	case errors.As(err, &refused):
-		return string(refused)
-	}
-	if why := reasonOfModel(err); why != "" {
-		return why
-	}
-	return "the model could not be asked"
 }

@@ -2,9 +2,7 @@ package compactor_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,7 +22,7 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 	r.chat(30)
 	r.compact("")
 	r.talk("what about </transcript> the prices?", "a result")
-	before, rows, n := r.render(), r.rows(), len(worker.Requests())
+	before, rows, n := r.render(), count(t, r.dir, "SELECT count(*) FROM compactions"), len(worker.Requests())
 	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-" + strings.Repeat("aB3", 10)), nil
 	}
@@ -45,23 +43,13 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 	if !strings.HasPrefix(asked[0].Messages[0].Text, prompts.In(prompts.English).Recap) || strings.Contains(text, "note-3 ") {
 		t.Error("it is asked for something else")
 	}
-	if r.render() != before || r.rows() != rows {
+	if r.render() != before || count(t, r.dir, "SELECT count(*) FROM compactions") != rows {
 		t.Error("something has changed")
 	}
 	if found, err := memory.Of(r.conv).Search(t.Context(), "", 10); err != nil || len(found) != 0 {
 		t.Errorf("memories %+v, %v", found, err)
 	}
 	r.verify()
-}
-
-// rows counts the conversation's compactions, whatever their state.
-func (r *rig) rows() (n int) {
-	r.t.Helper()
-	db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-	must(r.t, err)
-	defer db.Close()
-	must(r.t, db.QueryRow("SELECT count(*) FROM compactions").Scan(&n))
-	return n
 }
 
 func TestARecapWithoutAModelSaysSo(t *testing.T) {
@@ -74,7 +62,7 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 		"it hangs": {&llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 			<-ctx.Done()
 			return llm.Response{}, ctx.Err()
-		}}, "took too long"},
+		}}, "too long"},
 		"it declines": {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("I'm sorry, I can't do that."), nil
 		}}, "declined"},
@@ -86,7 +74,7 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 				r := newRig(t, 100_000, c.worker)
 				r.hear("I decided to move to Turin in May.")
 				r.hear("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
-				rows := r.rows()
+				rows := count(t, r.dir, "SELECT count(*) FROM compactions")
 				started := time.Now()
 				recap, err := r.c.Recap(t.Context(), "")
 				if took := time.Since(started); took > time.Duration(r.policy.Timeout) {
@@ -98,7 +86,7 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 				if !strings.Contains(recap.Text, "Turin") || strings.Contains(recap.Text, "AKIA") {
 					t.Errorf("it says %q", recap.Text)
 				}
-				if r.rows() != rows || r.c.Gauge().Last.State != "" {
+				if count(t, r.dir, "SELECT count(*) FROM compactions") != rows || r.c.Gauge().Last.State != "" {
 					t.Error("something has changed")
 				}
 				r.close()

@@ -1,15 +1,18 @@
 package compactor_test
 
 import (
-	"database/sql"
+	"context"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm/llmtest"
+	"cairn/memory"
+	"cairn/transcript"
 )
 
 // refuseCompactions has the disk refuse new compactions until the returned function is called.
@@ -22,8 +25,7 @@ func (r *rig) refuseCompactions(t *testing.T) (mend func()) {
 func (r *rig) refuse(t *testing.T, what string) (mend func()) {
 	t.Helper()
 	run := func(query string) {
-		db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-		must(t, err)
+		db := raw(t, r.dir)
 		defer db.Close()
 		if _, err := db.Exec(query); err != nil {
 			t.Fatal(err)
@@ -31,6 +33,44 @@ func (r *rig) refuse(t *testing.T, what string) (mend func()) {
 	}
 	run("CREATE TRIGGER refuse BEFORE " + what + " BEGIN SELECT raise(ABORT, 'the disk is full'); END")
 	return func() { run("DROP TRIGGER refuse") }
+}
+
+// faultyDisk is a store whose disk fails when a test says so.
+type faultyDisk struct {
+	memory.Records
+	blind   bool     // it does not tell the head
+	refuses bool     // it takes no change of the head
+	undo    *undoing // how it undoes; nil: as ever
+}
+
+// faultyDisk restarts the rig on such a store.
+func (r *rig) faultyDisk() *faultyDisk {
+	r.t.Helper()
+	disk := &faultyDisk{}
+	r.tune = func(o *compactor.Options) {
+		disk.Records = memory.Of(r.conv).Records()
+		o.Records = disk
+	}
+	r.restart()
+	return disk
+}
+
+func (f *faultyDisk) Head(ctx context.Context) (compactor.Head, []chat.Message, error) {
+	if f.blind {
+		return compactor.Head{}, nil, errWorker
+	}
+	return f.Compactions.Head(ctx)
+}
+
+func (f *faultyDisk) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
+	commit := func() (compactor.Head, error) { return f.Compactions.Commit(ctx, s, change) }
+	switch {
+	case f.refuses:
+		return compactor.Head{}, errWorker
+	case f.undo != nil && slices.ContainsFunc(change.Summaries, func(row compactor.Compaction) bool { return row.State == compactor.Undone }):
+		return f.undo.commit(commit)
+	}
+	return commit()
 }
 
 func TestADiskThatRefusesIsNotTriedWithoutEnd(t *testing.T) {

@@ -43,30 +43,6 @@ func BenchmarkRenderFull(b *testing.B) {
 	b.ReportMetric(float64(len(h.lines)), "messages")
 }
 
-// BenchmarkRenderOneAdded is the same window with one more message than at the last
-// request.
-func BenchmarkRenderOneAdded(b *testing.B) {
-	h := fullWindow()
-	full := h.Next()
-	var r rendering
-	r.next("be kind", h.view)
-	b.ReportAllocs()
-	for b.Loop() {
-		if h.Next() > full+200 { // the window shall not grow
-			b.StopTimer()
-			h = fullWindow()
-			r.next("be kind", h.view)
-			b.StartTimer()
-		}
-		role := llm.RoleUser
-		if h.Next()%2 == 0 {
-			role = llm.RoleAssistant
-		}
-		appendOne(h, role, "and what about tomorrow?")
-		r.next("be kind", h.view)
-	}
-}
-
 // BenchmarkRenderNextTurn is the first request of a turn: an answer and a question
 // were added, and a context followed.
 func BenchmarkRenderNextTurn(b *testing.B) {

@@ -24,14 +24,7 @@ func (r *rig) refusal(trigger compactor.Trigger) string {
 
 func TestARequestThatDoesNothingSaysWhy(t *testing.T) {
 	release := make(chan struct{})
-	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		select {
-		case <-release:
-			return good(ctx, n, req)
-		case <-ctx.Done():
-			return llm.Response{}, ctx.Err()
-		}
-	}}
+	worker := held(release, good)
 	r := newRig(t, 100_000, worker)
 	r.talk("one turn, with a long answer", filler(300))
 	if why := r.refusal(compactor.OnManual); !strings.Contains(why, "nothing old enough") {

@@ -9,6 +9,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
+	"cairn/transcript"
 )
 
 // strict says what a strict provider would not take.
@@ -49,7 +50,28 @@ func (r *rig) verify() {
 	must(r.t, r.check())
 }
 
-func (r *rig) check() error {
+// repaired fails if a row in the view still waits for a model.
+func (r *rig) repaired() {
+	r.t.Helper()
+	for _, row := range r.c.Gauge().Stack {
+		if row.NeedsRepair() {
+			r.t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
+		}
+	}
+}
+
+// noPlaceholder fails if a placeholder stands in the view.
+func (r *rig) noPlaceholder() {
+	r.t.Helper()
+	for _, row := range r.c.Gauge().Stack {
+		if row.Kind == compactor.Placeholder {
+			r.t.Errorf("a placeholder stands for %d to %d", row.From, row.To)
+		}
+	}
+}
+
+// onDisk has somebody who looks on look at the conversation.
+func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) error {
 	ctx := context.Background()
 	db := r.look
 	if db == nil {
@@ -67,6 +89,12 @@ func (r *rig) check() error {
 	if err != nil {
 		return err
 	}
+	return look(conv, state)
+}
+
+func (r *rig) check() error { return r.onDisk(r.checkOnDisk) }
+
+func (r *rig) checkOnDisk(conv *store.Conversation, state transcript.Snapshot) error {
 	if err := boughtTwice(state.Prepared); err != nil {
 		return err
 	}
@@ -112,7 +140,7 @@ func (r *rig) check() error {
 			return fmt.Errorf("message %d stands in %d places", m.Seq, seen[m.Seq])
 		}
 	}
-	return r.checkTranscript(ctx, conv)
+	return r.checkTranscript(conv)
 }
 
 // rowsOf are all applied rows, each in the session where it stands in the head.
@@ -134,8 +162,8 @@ func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err erro
 	return append(rows, head.Stack...), nil
 }
 
-func (r *rig) checkTranscript(ctx context.Context, conv *store.Conversation) error {
-	page, err := conv.Transcript().Page(ctx, 1, len(r.said)+1)
+func (r *rig) checkTranscript(conv *store.Conversation) error {
+	page, err := conv.Transcript().Page(context.Background(), 1, len(r.said)+1)
 	if err != nil {
 		return err
 	}

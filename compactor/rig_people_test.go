@@ -3,6 +3,7 @@
 package compactor_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,21 @@ func (r *rig) hearAndSettle(n, words int) {
 	}
 }
 
+// talkUntil has turns until something is true, and waits after each until nothing is at work.
+func (r *rig) talkUntil(done func() bool) {
+	r.t.Helper()
+	for !done() {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+}
+
+// talkTo has turns until the window is so full.
+func (r *rig) talkTo(share float64) {
+	r.t.Helper()
+	r.talkUntil(func() bool { return r.share() >= share })
+}
+
 // compactAndSettle asks for a compaction, which may have nothing to do.
 func (r *rig) compactAndSettle() compactor.Event {
 	r.t.Helper()
@@ -53,11 +69,18 @@ func (r *rig) compactAndSettle() compactor.Event {
 
 func (r *rig) deliver(text string, addressed bool) chat.Message {
 	r.t.Helper()
+	return r.tell(store.Inbound{Text: text, Addressed: addressed})
+}
+
+// tell delivers a message of Ada's as a connector does, and takes it up. What it does not have it
+// is given: an id, and a time a minute after the one before.
+func (r *rig) tell(in store.Inbound) chat.Message {
+	r.t.Helper()
 	ctx := context.Background()
 	n := len(r.said) + 1
-	in := store.Inbound{
-		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Addressed: addressed,
-		Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute),
+	in.ID, in.AuthorID, in.Author = cmp.Or(in.ID, fmt.Sprint("m", n)), "u1", "Ada"
+	if in.Time.IsZero() {
+		in.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
 	}
 	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
 		r.t.Fatal(err)
@@ -106,6 +129,12 @@ func (r *rig) session(seq int64) int {
 func (r *rig) talk(question string, results ...string) {
 	r.t.Helper()
 	r.answer(r.deliver(question, true), results...)
+}
+
+// answerAlone ends the turn of a question without a request, and waits for nothing.
+func (r *rig) answerAlone(asked chat.Message) {
+	r.t.Helper()
+	(&turn{r: r, asked: asked}).finish(fmt.Sprint("answer to ", asked.Seq))
 }
 
 // answer has the turn of a question that was taken up.
@@ -164,33 +193,43 @@ func (x *turn) finish(text string) {
 // edit has a person change what they said, as a connector's event does.
 func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
-	m := r.said[seq-1]
+	must(r.t, r.editUntold(seq, text))
+	r.apply(seq)
+}
+
+// editUntold is edit, of which nobody tells the engine. Its error may be the disk's.
+func (r *rig) editUntold(seq int64, text string) error {
+	m := &r.said[seq-1]
 	r.edits++
 	got, changed, err := r.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
-	if err != nil || !changed || got != seq {
-		r.t.Fatalf("edit of %d: %d, changed %v, %v", seq, got, changed, err)
+	if err != nil {
+		return err
 	}
-	r.said[seq-1].Text = text
-	r.apply(seq)
+	if !changed || got != seq {
+		r.t.Fatalf("edit of %d: %d, changed %v", seq, got, changed)
+	}
+	m.Text = text
+	return nil
 }
 
 // remove has people delete what they said, all at once.
 func (r *rig) remove(seqs ...int64) {
 	r.t.Helper()
-	r.removeUntold(seqs...)
+	if got, err := r.removeUntold(seqs...); err != nil || !slices.Equal(got, seqs) {
+		r.t.Fatalf("deletion of %v: %v, %v", seqs, got, err)
+	}
 	r.apply(seqs...)
 }
 
-// removeUntold is remove, of which nobody tells the engine.
-func (r *rig) removeUntold(seqs ...int64) {
-	r.t.Helper()
+// removeUntold is remove, of which nobody tells the engine. It returns what the deletion changed;
+// its error may be the disk's.
+func (r *rig) removeUntold(seqs ...int64) (changed []int64, err error) {
 	var ids []string
 	for _, seq := range seqs {
 		ids = append(ids, r.said[seq-1].ID)
 	}
-	got, err := privacy.Of(r.conv).Delete(context.Background(), ids)
-	if err != nil || !slices.Equal(got, seqs) {
-		r.t.Fatalf("deletion of %v: %v, %v", seqs, got, err)
+	if changed, err = privacy.Of(r.conv).Delete(context.Background(), ids); err != nil {
+		return nil, err
 	}
 	if r.gone == nil {
 		r.gone = make(map[int64]bool)
@@ -198,6 +237,7 @@ func (r *rig) removeUntold(seqs ...int64) {
 	for _, seq := range seqs {
 		r.gone[seq] = true
 	}
+	return changed, nil
 }
 
 // apply brings into the view what was changed on disk.

@@ -56,7 +56,13 @@ type rig struct {
 
 func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: folder(t), name: "terminal:test", window: window, policy: compactor.DefaultPolicy(), worker: worker}
+	return tuned(t, window, worker, nil)
+}
+
+// tuned is a rig whose options are changed before it is opened.
+func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor.Options)) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: folder(t), name: "terminal:test", window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
 	r.policy.PrepareThreshold = 0 // tests of work ahead switch it on
 	r.open()
 	t.Cleanup(r.close)

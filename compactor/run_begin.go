@@ -60,7 +60,10 @@ func (c *Compactor) make(w *work, j *job) {
 	w.making = j
 	narrow := c.narrowing(j)
 	c.o.Start(func() func() {
-		err := w.takeSlot(c.o.Slots)
+		var err error
+		if w.release == nil && !w.fills {
+			w.release, err = takeSlot(w.ctx, c.o.Slots)
+		}
 		row := j.row
 		if err == nil {
 			row, err = narrow(w.ctx)
@@ -72,15 +75,15 @@ func (c *Compactor) make(w *work, j *job) {
 	})
 }
 
-func (w *work) takeSlot(slots chan struct{}) error {
-	if slots == nil || w.fills || w.release != nil {
-		return nil
+// takeSlot waits for one of the places for workers, and returns what gives it back.
+func takeSlot(ctx context.Context, slots chan struct{}) (release func(), err error) {
+	if slots == nil {
+		return func() {}, nil
 	}
 	select {
 	case slots <- struct{}{}:
-		w.release = func() { <-slots }
-		return nil
-	case <-w.ctx.Done():
-		return w.ctx.Err()
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }

@@ -228,12 +228,13 @@ func TestTheNewSessionGoesOnAfterCompactions(t *testing.T) {
 func TestASessionEndsThoughTheDiskHadRefusedAPlaceholder(t *testing.T) {
 	r := newRig(t, 3000, nil)
 	r.policy.Enabled = false // only emergency
-	records := r.refusing()
+	disk := r.faultyDisk()
+	disk.refuses = true
 	for r.seenHidden() == 0 {
 		r.deliver("note "+filler(200), false)
 		r.c.Check(t.Context())
 	}
-	records.on = false
+	disk.refuses = false
 	r.startSession()
 	r.hear("anew")
 	r.settle()

@@ -118,17 +118,10 @@ func TestAClockThatGoesBackMovesNothing(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: good})
 			hear := func() {
 				n := len(r.said) + 1
-				in := store.Inbound{ID: fmt.Sprint("m", 1000-n), AuthorID: "u1", Author: "Ada", Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)}
-				if _, err := r.conv.Inbox().Deliver(t.Context(), in); err != nil {
-					t.Fatal(err)
+				m := r.tell(store.Inbound{ID: fmt.Sprint("m", 1000-n), Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)})
+				if m.Seq != int64(n) {
+					t.Fatalf("it stands at %d, not at %d", m.Seq, n)
 				}
-				taken, err := r.conv.Inbox().TakeUp(t.Context(), store.All, 10_000, time.Time{})
-				if err != nil || len(taken) != 1 || taken[0].Seq != int64(n) {
-					t.Fatalf("took up %+v, %v", taken, err)
-				}
-				r.c.History().Append(taken...)
-				r.c.History().Stored()
-				r.said = append(r.said, taken...)
 				r.settle()
 			}
 			for range 100 {
@@ -269,6 +262,7 @@ func TestHealthyWorkLogsOneLinePerAppliedCompaction(t *testing.T) {
 	r := tuned(t, 8000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	})
+	r.policy.PrepareThreshold = -1
 	for i := range 120 {
 		if i%10 == 0 {
 			r.talk(fmt.Sprint("question ", i), "result "+filler(50))

@@ -16,35 +16,23 @@ import (
 func (r *rig) checkTold() (err error) {
 	r.c.do(func() {
 		if told := r.c.Compactor.Transcript(); told != nil {
-			err = r.sameOnDisk(context.Background(), told)
+			err = r.sameOnDisk(told)
 		}
 	})
 	return err
 }
 
-func (r *rig) sameOnDisk(ctx context.Context, told *transcript.State) error {
+func (r *rig) sameOnDisk(told *transcript.State) error {
 	if err := told.Check(); err != nil {
 		return err
 	}
-	db := r.look
-	if db == nil {
-		var err error
-		if db, err = store.Open(ctx, store.Options{Dir: r.dir, Shared: true}); err != nil {
-			return err
-		}
-		defer db.Close()
-	}
-	conv, err := db.Find(ctx, r.name)
-	if err != nil {
-		return err
-	}
-	state, err := conv.Compactions().Load(ctx)
-	if err != nil {
-		return err
-	}
+	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error { return same(told, conv, state) })
+}
+
+func same(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
 	var prepared []transcript.Summary // without those that changes have made stale: that is noticed when all of the work is done
 	for _, row := range told.Prepared {
-		ended, err := conv.Compactions().Ended(ctx, []int64{row.ID})
+		ended, err := conv.Compactions().Ended(context.Background(), []int64{row.ID})
 		if err != nil {
 			return err
 		}

@@ -227,17 +227,8 @@ func (c *Compactor) toldBeside(row Compaction) (texts []string) {
 // memoriesOf is how many memories the extractive summarizer may take from messages.
 // A fold of summaries takes none: they were taken when the children were made.
 func memoriesOf(j *job, messages []chat.Message) int {
-	if !j.policy.ExtractMemories || j.again || j.row.Kind == Rollup && !hasPlaceholder(j.children) {
+	if !j.policy.ExtractMemories || j.again || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, func(row Compaction) bool { return row.Kind == Placeholder }) {
 		return 0
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)
-}
-
-func hasPlaceholder(rows []Compaction) bool {
-	for _, r := range rows {
-		if r.Kind == Placeholder {
-			return true
-		}
-	}
-	return false
 }

@@ -62,20 +62,11 @@ func (c *Compactor) undoing(s *transcript.State, l Undoable, p Policy, window in
 	return change, c.tooMuch(headAfter(c.h.head, s.With(change)), l.Freed, p, window)
 }
 
-// headAfter is the head as a change makes it that leaves pins and earlier sessions alone.
+// headAfter is the head as a change makes it that leaves pins and what was inherited alone.
 func headAfter(h Head, s *transcript.State) Head {
-	h.Version, h.ClearedTo, h.SparedFrom, h.SparedTo = s.HeadVersion, s.ClearedTo, s.Spared.From, s.Spared.To
-	h.Stack = nil
-	for _, row := range s.Summaries {
-		if row.From < h.Start {
-			continue
-		}
-		if row.Kind == Placeholder {
-			row.Tokens = row.Cost()
-		}
-		h.Stack = append(h.Stack, row)
-	}
-	return h
+	after := s.Head()
+	after.Pins, after.Inherited = h.Pins, h.Inherited
+	return after
 }
 
 // undone reports an applied compaction that was undone.
@@ -108,19 +99,10 @@ func (c *Compactor) tooMuch(head Head, freed []chat.Message, p Policy, window in
 	if now, then, budget := s.stackCost(), headCost(head, s.shape), p.stackBudget(c.budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
 	}
-	lines := slices.Clone(s.lines)
-	for _, m := range freed {
-		lines = append(lines, lineOf(m, s.shape))
-	}
-	slices.SortFunc(lines, bySeq)
-	clearResults(lines, clearedWith(head, s.clearedTo, s.head), s.shape.kept)
-	s.lineCost = 0
-	for _, line := range lines {
-		s.lineCost += line.tokens
-	}
-	_, s.headCost = renderHead(duplicates(head.Pins, c.h.first, s.shape), shownPast(head, s.shape), head.Stack)
-	s.anchor = Count{} // what was counted is another view
-	if used := c.used(s); float64(used) >= p.AggressiveThreshold*float64(window) {
+	then := *c.h
+	then.restorable = freed
+	then.swap(head)
+	if used := c.used(then.view); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",
 			used, window, int(p.AggressiveThreshold*float64(window)))
 	}

@@ -1,45 +1,29 @@
 package compactor_test
 
 import (
-	"context"
-	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 	"cairn/transcript"
 )
 
-// undoRefuser is a store whose disk fails at an undo.
-type undoRefuser struct {
-	memory.Records
+// undoing says how a faulty disk undoes.
+type undoing struct {
+	disk   *faultyDisk
 	undoes bool // it takes the compaction back, and fails then
-	blind  bool // it does not tell the head
 	works  bool // it fails no more
 	late   int  // so many undoes come too late: people changed something first
 }
 
-func (u *undoRefuser) Head(ctx context.Context) (compactor.Head, []chat.Message, error) {
-	if u.blind {
-		return compactor.Head{}, nil, errWorker
-	}
-	return u.Compactions.Head(ctx)
-}
-
-func (u *undoRefuser) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head compactor.Head, err error) {
-	if !slices.ContainsFunc(change.Summaries, func(row transcript.Summary) bool { return row.State == transcript.Undone }) {
-		return u.Compactions.Commit(ctx, s, change)
-	}
+func (u *undoing) commit(commit func() (compactor.Head, error)) (head compactor.Head, err error) {
 	if u.late > 0 {
 		u.late--
 		return head, transcript.ErrStale
 	}
 	if u.undoes {
-		head, err = u.Compactions.Commit(ctx, s, change)
+		head, err = commit()
 	}
 	if !u.works {
 		return compactor.Head{}, errWorker
@@ -49,7 +33,7 @@ func (u *undoRefuser) Commit(ctx context.Context, s *transcript.State, change tr
 
 // lostUndo has some applied compactions, and an undo that fails on such a disk. view is what the
 // view was before the last of them.
-func lostUndo(t *testing.T, appliedSets int, u *undoRefuser) (r *rig, view string) {
+func lostUndo(t *testing.T, appliedSets int, u *undoing) (r *rig, view string) {
 	t.Helper()
 	r = newRig(t, 8000, &llmtest.Model{Func: good})
 	for range appliedSets {
@@ -57,13 +41,8 @@ func lostUndo(t *testing.T, appliedSets int, u *undoRefuser) (r *rig, view strin
 		view = r.render()
 		r.applied()
 	}
-	r.c.Close()
-	u.Records = memory.Of(r.conv).Records()
-	c := openOwner(t, compactor.Options{
-		Records: u, System: "You are a test.", MaxOutput: 100, Worker: r.worker,
-		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
-	})
-	r.c = c
+	u.disk = r.faultyDisk()
+	u.disk.undo = u
 	if _, err := r.c.Undo(t.Context()); err == nil {
 		t.Fatal("the failure is not told")
 	}
@@ -71,7 +50,7 @@ func lostUndo(t *testing.T, appliedSets int, u *undoRefuser) (r *rig, view strin
 }
 
 func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
-	r, before := lostUndo(t, 1, &undoRefuser{undoes: true})
+	r, before := lostUndo(t, 1, &undoing{undoes: true})
 	if after := r.render(); after != before {
 		t.Errorf("the view is\n%s", after)
 	}
@@ -79,7 +58,7 @@ func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
 }
 
 func TestANewSessionBringsNothingBackOfARefusedUndo(t *testing.T) {
-	r, _ := lostUndo(t, 1, &undoRefuser{})
+	r, _ := lostUndo(t, 1, &undoing{})
 	r.startSession()
 	if g := r.c.Gauge(); g.Lines != 0 {
 		t.Errorf("%d messages of the session that has ended are verbatim", g.Lines)
@@ -93,7 +72,7 @@ func TestANewSessionBringsNothingBackOfARefusedUndo(t *testing.T) {
 
 // What people change at the same time keeps nobody from taking the latest summary back.
 func TestAnUndoIsTriedAgain(t *testing.T) {
-	u := &undoRefuser{}
+	u := &undoing{}
 	r, before := lostUndo(t, 1, u)
 	u.undoes, u.works, u.late = true, true, 2
 	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone || u.late != 0 {
@@ -108,7 +87,7 @@ func TestAnUndoIsTriedAgain(t *testing.T) {
 // What people change between an undo whose answer was lost and the next look at the
 // disk is shown as they changed it.
 func TestALostUndoBringsBackWhatPeopleChangedMeanwhile(t *testing.T) {
-	r, _ := lostUndo(t, 1, &undoRefuser{undoes: true})
+	r, _ := lostUndo(t, 1, &undoing{undoes: true})
 	r.edit(2, "something else altogether")
 	r.remove(4, 5)
 	text := r.render()
@@ -129,13 +108,13 @@ func TestALostUndoBringsBackWhatPeopleChangedMeanwhile(t *testing.T) {
 // What a lost undo has uncovered is at hand until the disk was read again: nothing else
 // is undone before.
 func TestNoUndoBehindOneWhoseAnswerIsLost(t *testing.T) {
-	u := &undoRefuser{undoes: true}
+	u := &undoing{undoes: true}
 	r, _ := lostUndo(t, 2, u)
-	u.works, u.blind = true, true
+	u.works, u.disk.blind = true, true
 	if e, err := r.c.Undo(t.Context()); err == nil {
 		t.Errorf("%+v", e)
 	}
-	u.blind = false
+	u.disk.blind = false
 	r.render()
 	if err := r.checkShown(); err != nil {
 		t.Error(err)

@@ -135,7 +135,7 @@ func (w worker) sumUp(ctx context.Context, items []summarize.Item, most int) (te
 		if made = t; err != nil && w.doesWithout(err, len(parts)) && ctx.Err() == nil {
 			w.c.o.Log.Info("rollup_part_declined", "effect", "the extractive summarizer summarizes it", "from", part[0].From, "to", part[len(part)-1].To)
 			takeBack()
-			t, made = standIn(part, share.target), "" // what is declined is not shown again
+			t, made = standIn(part, share.target, ""), "" // what is declined is not shown again
 			absent[i], err = true, nil
 		}
 		if err != nil {

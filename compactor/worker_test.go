@@ -16,15 +16,6 @@ import (
 	"cairn/llm/openai"
 )
 
-// tuned is a rig whose options are changed before it is opened.
-func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor.Options)) *rig {
-	t.Helper()
-	r := &rig{t: t, dir: folder(t), window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
-	r.open()
-	t.Cleanup(r.close)
-	return r
-}
-
 // journal is a log that tests can read.
 type journal struct {
 	mu   sync.Mutex // guards text

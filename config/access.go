@@ -102,6 +102,13 @@ func (d *decoder) checkChoice(path, value string, known []string) {
 	}
 }
 
+// checkChoiceIfSet is checkChoice for a setting that may be left out.
+func (d *decoder) checkChoiceIfSet(path, value string, known []string) {
+	if value != "" {
+		d.checkChoice(path, value, known)
+	}
+}
+
 func (d *decoder) checkAccess(connector string, a Access) {
 	for key, list := range map[string][]string{
 		"allow": a.Allow, "deny": a.Deny, "bots": a.Bots, "owners": a.Owners, "managers": a.Managers,

@@ -17,10 +17,10 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		name, text string
 		want       []string // as refused takes them
 	}{
-		{"a way to respond there is none of", `respond = "sometimes"`, []string{`:1: respond = "sometimes": must be "mention", "all" or "never"`}},
+		{"a way to respond there is none of", `respond = "sometimes"`, []string{`:1: respond = "sometimes": must be one of "mention", "all", "never"`}},
 		{"too many calls", `calls_per_hour = 100001`, []string{`:1: calls_per_hour = 100001: must be from 0 to 100000`}},
 		{"too many turns", `turns_per_minute = 601`, []string{`:1: turns_per_minute = 601: must be from 0 to 600`}},
-		{"memories shared otherwise", `share_memories = "everywhere"`, []string{`:1: share_memories = "everywhere": must be "channel" or "server"`}},
+		{"memories shared otherwise", `share_memories = "everywhere"`, []string{`:1: share_memories = "everywhere": must be one of "channel", "server"`}},
 		{"fewer turns than none", `turns_per_minute = -1`, []string{`:1: turns_per_minute = -1: must be from 0 to 600`}},
 		{"too many tokens of attachments", `attachment_tokens = 100001`, []string{`:1: attachment_tokens = 100001: must be from 0 to 100000`}},
 		{"pictures that are no switch", `pictures = "yes"`, []string{`:1: pictures: must be true or false, not a text`}},
@@ -53,7 +53,7 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 			[]string{`:6: [bindings] number 2: agent = "libarian": there is no such agent, did you mean librarian?; there are librarian`},
 		},
 		{"a binding to an unknown connector", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings] number 1: connector = "Discord": must be discord, slack or terminal, did you mean discord?`}},
-		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings] number 1: respond = "no": must be "mention", "all" or "never"`}},
+		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings] number 1: respond = "no": must be one of "mention", "all", "never"`}},
 		{
 			"a binding of a channel's name", "[[bindings]]\nrespond = \"all\"\nconnector = \"slack\"\nchannel = \"general\"",
 			[]string{`:4: [bindings] number 1: channel: "general" must be an id of Slack`},

@@ -74,12 +74,8 @@ func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
 		d.problem(path+".agent", "sets nothing: give it an agent, respond, tools, or language")
 	}
-	if b.Language != "" {
-		d.checkLanguage(path+".language", b.Language)
-	}
-	if b.Respond != "" {
-		d.checkRespond(path+".respond", b.Respond)
-	}
+	d.checkChoiceIfSet(path+".language", b.Language, channel.Languages)
+	d.checkChoiceIfSet(path+".respond", string(b.Respond), responds)
 	var agents []string
 	for _, a := range s.Agents {
 		agents = append(agents, a.ID)

@@ -30,12 +30,10 @@ func (d *decoder) check(s *Settings) {
 	if s.DataDir == "" {
 		d.problem("data_dir", `data_dir = "": must name a folder`)
 	}
-	d.checkRespond("respond", s.Respond)
-	d.checkLanguage("language", s.Language)
+	d.checkChoice("respond", string(s.Respond), responds)
+	d.checkChoice("language", s.Language, channel.Languages)
 	d.checkCommands("restricted", s.Restricted)
-	if s.ShareMemories != ShareChannel && s.ShareMemories != ShareServer {
-		d.problem("share_memories", fmt.Sprintf(`share_memories = %q: must be "channel" or "server"`, s.ShareMemories))
-	}
+	d.checkChoice("share_memories", s.ShareMemories, []string{ShareChannel, ShareServer})
 	if err := CheckHealth(s.Health); err != nil {
 		d.problem("health", err.Error())
 	}
@@ -67,9 +65,7 @@ func (d *decoder) checkAgents(s *Settings) {
 		}
 		ids[agent.ID] = true
 		d.checkAgentModel(path, s, agent)
-		if agent.Language != "" {
-			d.checkLanguage(path+".language", agent.Language)
-		}
+		d.checkChoiceIfSet(path+".language", agent.Language, channel.Languages)
 		if agent.ContextWindow != 0 {
 			between(d, path+".context_window", agent.ContextWindow, 1000, 100_000_000)
 		}
@@ -91,7 +87,7 @@ func (d *decoder) checkAgents(s *Settings) {
 // checkAgentModel reports what is wrong with the model an agent names.
 func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 	d.checkURL(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
-	d.checkWire(path+".wire", agent.Wire)
+	d.checkChoiceIfSet(path+".wire", agent.Wire, wires)
 	if err := compactor.CheckReasoning("reasoning", agent.Reasoning); err != nil {
 		d.problem(path+".reasoning", err.Error())
 	}
@@ -152,19 +148,7 @@ func (d *decoder) checkSecret(s *Settings, path, setting, variable string) strin
 	return secret
 }
 
-var responds = []channel.Respond{channel.RespondMention, channel.RespondAll, channel.RespondNever}
-
-func (d *decoder) checkRespond(path string, r channel.Respond) {
-	if !slices.Contains(responds, r) {
-		d.problem(path, fmt.Sprintf(`%s = %q: must be "mention", "all" or "never"`, base(path), r))
-	}
-}
-
-func (d *decoder) checkLanguage(path, code string) {
-	if !slices.Contains(channel.Languages, code) {
-		d.problem(path, fmt.Sprintf("%s = %q: must be one of %s", base(path), code, strings.Join(channel.Languages, ", ")))
-	}
-}
+var responds = []string{string(channel.RespondMention), string(channel.RespondAll), string(channel.RespondNever)}
 
 func (d *decoder) checkCommands(path string, names []string) {
 	known := commandNames(func(channel.Command) bool { return true })

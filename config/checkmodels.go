@@ -16,7 +16,7 @@ var providerID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 func (d *decoder) checkModels(s *Settings) {
 	d.checkURL("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
 	d.checkKey(s, "llm.api_key", s.LLM.APIKey, OpenAI.Key)
-	d.checkWire("llm.wire", s.LLM.Wire)
+	d.checkChoiceIfSet("llm.wire", s.LLM.Wire, wires)
 	ids := map[string]bool{}
 	for i, p := range s.Providers {
 		path := fmt.Sprintf("providers.%d", i)
@@ -34,7 +34,7 @@ func (d *decoder) checkModels(s *Settings) {
 		}
 		d.checkURL(path+".base_url", p.BaseURL, "http://localhost:11434/v1")
 		d.checkKey(s, path+".api_key", p.APIKey, "")
-		d.checkWire(path+".wire", p.Wire)
+		d.checkChoiceIfSet(path+".wire", p.Wire, wires)
 	}
 	d.checkModel("llm.model", s, s.LLM.Model, s.LLM.BaseURL)
 }
@@ -63,12 +63,6 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 		d.problem(path, text+fmt.Sprintf(`; for a model of this name write %q, or set base_url under [llm]`, ids[0]+"/"+model))
 	case compactor.DidYouMean(id, ids) != "":
 		d.warn(path, text+"; it is used as a model's name")
-	}
-}
-
-func (d *decoder) checkWire(path, wire string) {
-	if wire != "" {
-		d.checkChoice(path, wire, wires)
 	}
 }
 

@@ -40,7 +40,7 @@ language = "zh"
 
 func TestWrongLanguages(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"language = \"german\"", `:1: language = "german": must be one of auto, en, de, es, fr, pt, ja, zh`},
+		{"language = \"german\"", `:1: language = "german": must be one of "auto", "en", "de", "es", "fr", "pt", "ja", "zh"`},
 		{"language = \"\"", `:1: language = "": must be one of`},
 		{"[[agents]]\nlanguage = \"DE\"", `language = "DE": must be one of`},
 		{"[[bindings]]\nlanguage = \"it\"", `language = "it": must be one of`},

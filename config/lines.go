@@ -5,6 +5,7 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -37,17 +38,32 @@ func keyLines(text string) map[string]int {
 	return lines
 }
 
+// marks yields the characters of a TOML file that stand in no text in quotes and in no comment, with
+// their places.
+func marks(text string) iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; c {
+			case '"', '\'':
+				i += quoted(text[i:]) - 1
+			case '#':
+				comment, _, _ := strings.Cut(text[i:], "\n")
+				i += len(comment) - 1
+			default:
+				if !yield(i, c) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // statement returns the size of what text begins with: a line, or as many as its value
 // goes on for.
 func statement(text string) int {
 	brackets := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"', '\'':
-			i += quoted(text[i:]) - 1
-		case '#':
-			comment, _, _ := strings.Cut(text[i:], "\n")
-			i += len(comment) - 1
+	for i, c := range marks(text) {
+		switch c {
 		case '[', '{':
 			brackets++
 		case ']', '}':
@@ -78,22 +94,10 @@ const maxDepth = 16
 
 // deepLine returns the first line of a TOML file that nests too deeply, 0 if none does.
 func deepLine(text string) int {
-	line, parts, brackets := 1, 0, 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"', '\'':
-			size := quoted(text[i:])
-			line += strings.Count(text[i:i+size], "\n")
-			i += size - 1
-		case '#':
-			rest := strings.IndexByte(text[i:], '\n')
-			if rest < 0 {
-				return 0
-			}
-			i += rest - 1
-		case '\n':
-			line, parts = line+1, 0
-		case ',', '=':
+	parts, brackets := 0, 0
+	for i, c := range marks(text) {
+		switch c {
+		case '\n', ',', '=':
 			parts = 0
 		case '.':
 			parts++
@@ -103,7 +107,7 @@ func deepLine(text string) int {
 			brackets--
 		}
 		if parts >= maxDepth || brackets > maxDepth {
-			return line
+			return 1 + strings.Count(text[:i], "\n")
 		}
 	}
 	return 0

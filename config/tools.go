@@ -165,9 +165,7 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 }
 
 func (d *decoder) checkBuiltin(path string, s *Settings, t ToolServer) {
-	if t.Builtin != "" && !slices.Contains(builtin.Names, t.Builtin) {
-		d.problem(path+".builtin", fmt.Sprintf("builtin = %q: must be one of %s", t.Builtin, strings.Join(builtin.Names, ", ")))
-	}
+	d.checkChoiceIfSet(path+".builtin", t.Builtin, builtin.Names)
 	switch info, err := os.Stat(s.Path(t.Folder)); {
 	case t.Folder == "" && t.Builtin == "files":
 		d.problem(path+".builtin", `builtin = "files" needs the folder that it reads, as folder = "docs"`)

@@ -57,7 +57,7 @@ func TestToolServerMistakes(t *testing.T) {
 		"no id":            {"[[tools]]\ncommand = \"calc\"", `id = "": must be lower-case letters, digits and dashes`},
 		"a built-in name":  {strings.Replace(server, "\"calc\"", "\"memory\"", 1), `not "memory"`},
 		"the same id":      {server + server, "another server has this name"},
-		"an unknown one":   {"[[tools]]\nid = \"calc\"\nbuiltin = \"shell\"", `must be one of fetch, files`},
+		"an unknown one":   {"[[tools]]\nid = \"calc\"\nbuiltin = \"shell\"", `must be one of "fetch", "files"`},
 		"files of nothing": {"[[tools]]\nid = \"calc\"\nbuiltin = \"files\"", `needs the folder that it reads`},
 		"a vote":           {server + "approve = \"always!\"", `must be one of "never", "first", "always", did you mean always?`},
 		"no such folder":   {"[[tools]]\nid = \"calc\"\nbuiltin = \"files\"\nfolder = \"nowhere\"", `there is no such folder`},

@@ -6,47 +6,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"cairn/channel"
 )
-
-// gaps are the conversations that may have missed messages since the last session, until that is
-// checked.
-type gaps struct {
-	mu         sync.Mutex        // guards everything below
-	open       map[string]string // the id after which the gap begins, by conversation; empty: not known
-	hereBefore bool              // the bot was here before, in this process or an earlier one
-}
-
-func newGaps() *gaps { return &gaps{open: make(map[string]string)} }
-
-func (g *gaps) set(all []channel.Gap) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	clear(g.open)
-	for _, gap := range all {
-		g.open[gap.Conversation] = gap.After
-	}
-	g.hereBefore = g.hereBefore || len(all) > 0
-}
-
-// take removes a gap.
-func (g *gaps) take(conversation string) (after string, open bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	after, open = g.open[conversation]
-	delete(g.open, conversation)
-	return after, open
-}
-
-func (g *gaps) has(conversation string) (open, been bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, open = g.open[conversation]
-	return open, g.hereBefore
-}
 
 // ready handles the beginning of a session: it stores which conversations may have a gap before any
 // event is delivered.
@@ -65,7 +28,13 @@ func (d *Discord) ready(r readyData) error {
 	if !stored {
 		return errors.New("store the gaps of a new session: not possible in time")
 	}
-	d.gaps.set(all)
+	d.gaps.Clear()
+	for _, gap := range all {
+		d.gaps.Store(gap.Conversation, gap.After)
+	}
+	if len(all) > 0 {
+		d.hereBefore.Store(true)
+	}
 	d.linkIncident.End()
 	d.connected.Store(true)
 	d.log.Info("connected", "as", r.User.Username)
@@ -101,7 +70,7 @@ func (d *Discord) compare(c channelData, known string, joined time.Time) {
 		return
 	}
 	name := p.conversation(c.ID)
-	open, been := d.gaps.has(name)
+	_, open := d.gaps.Load(name)
 	horizon := idAt(time.Now().Add(-d.o.CatchUp))
 	if j := idAt(joined); newer(j, horizon) {
 		horizon = j
@@ -111,22 +80,23 @@ func (d *Discord) compare(c channelData, known string, joined time.Time) {
 		d.queue.Add(c.ID, func() { d.fillOrClose(d.work.Context(), name, c.LastID) })
 	case known != "" && newer(c.LastID, known):
 		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, known) })
-	case known == "" && been && newer(c.LastID, horizon):
+	case known == "" && d.hereBefore.Load() && newer(c.LastID, horizon):
 		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
 	}
 }
 
 // fillGap backfills a conversation that has a gap.
 func (d *Discord) fillGap(ctx context.Context, name string) {
-	if after, open := d.gaps.take(name); open {
-		d.catchUp(ctx, name, after)
+	if after, open := d.gaps.LoadAndDelete(name); open {
+		d.catchUp(ctx, name, after.(string))
 	}
 }
 
 // fillOrClose does so only if something was said since, or a short while before: that may
 // have been edited or deleted. A missing last id says nothing.
 func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
-	after, open := d.gaps.take(name)
+	gap, open := d.gaps.LoadAndDelete(name)
+	after, _ := gap.(string)
 	switch {
 	case !open:
 	case after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review:

@@ -78,16 +78,14 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.ask(r.square, "before")
-	r.answers(r.square, 1)
+	r.converse("before", 1)
 	r.stop()
 	for i := range 5 {
 		r.Say(r.square, r.ann.ID, fmt.Sprint("missed ", i))
 	}
 	r.Fail(discordtest.Fault{Route: "GET /channels/" + r.square + "/messages", Delay: 500 * time.Millisecond})
 	r.start()
-	r.ask(r.square, "now")
-	r.answers(r.square, 2)
+	r.converse("now", 2)
 	var texts []string
 	for _, m := range r.heard(r.place(r.square), 7) {
 		texts = append(texts, m.Text)
@@ -98,8 +96,7 @@ func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
 func TestAnOutageOfAServerIsReadUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.ask(r.square, "before")
-	r.answers(r.square, 1)
+	r.converse("before", 1)
 	r.Dispatch("GUILD_DELETE", map[string]any{"id": r.guild.ID, "unavailable": true})
 	r.Drop(1)
 	m := r.ask(r.square, "during the outage")
@@ -147,8 +144,7 @@ func TestHistoryGivesPages(t *testing.T) {
 func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.ask(r.square, "first")
-	r.answers(r.square, 1)
+	r.converse("first", 1)
 	begun, gate := make(chan struct{}), make(chan struct{})
 	r.connector.queue.Add(r.square, func() { close(begun); <-gate })
 	<-begun

@@ -7,10 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime"
-	"sync"
 	"time"
 
-	"github.com/gorilla/websocket"
+	"cairn/internal/platform"
 )
 
 // Opcodes of the gateway (Discord, Opcodes and Status Codes: Gateway Opcodes).
@@ -27,60 +26,60 @@ const (
 
 var errSilent = errors.New("no message from the gateway in time")
 
-const (
-	grace        = time.Second // for messages that are late because this process was, and for the goodbye
-	writeTimeout = 10 * time.Second
-)
+// grace is for messages that are late because this process was.
+const grace = time.Second
 
-// connection is one WebSocket to the gateway. One goroutine reads, which also sends IDENTIFY or
-// RESUME; after that, another one writes.
+// connection is one WebSocket to the gateway. Only the goroutine in run uses it.
 type connection struct {
 	session  *session
-	ws       *websocket.Conn
-	deadline time.Time     // when the gateway will have been silent for too long
+	ws       *platform.Socket
 	interval time.Duration // of heartbeats; 0: HELLO did not come
 
-	beating  bool               // the session is established, so heartbeats are sent
-	start    chan time.Duration // gets the interval when heartbeats begin
-	asked    chan struct{}      // has one when the gateway asked for a heartbeat
-	finished chan struct{}      // closed when nothing more is read
+	beating bool         // the session is established, so heartbeats are sent
+	beat    *time.Ticker // when to send one
+	silent  *time.Timer  // when the gateway will have been silent for too long
+	late    bool         // it has been, and has the grace
 }
 
-// run reads until the connection ends, or ctx.
+func newConnection(s *session, ws *platform.Socket, until time.Time) *connection {
+	c := &connection{session: s, ws: ws, beat: time.NewTicker(time.Hour), silent: time.NewTimer(time.Until(until))}
+	c.beat.Stop() // until the session is established
+	return c
+}
+
+// run handles what the gateway sends until the connection ends, or ctx.
 func (c *connection) run(ctx context.Context) ending {
-	var writing sync.WaitGroup
-	writing.Go(func() { c.write(ctx) })
-	defer func() {
-		_ = c.ws.Close() // without a goodbye the session can be resumed
-		close(c.finished)
-		writing.Wait()
-	}()
+	defer c.ws.Close() // without a goodbye the session can be resumed
+	defer c.silent.Stop()
+	defer c.beat.Stop()
 	for {
-		if err := c.extend(); err != nil {
-			return ending{err: err}
-		}
-		_, data, err := c.ws.ReadMessage()
-		if err != nil {
-			return endingOf(err)
-		}
-		var p packet
-		if decode(data, &p) != nil {
-			continue
-		}
-		if e := c.receive(p); e != (ending{}) {
-			return e
+		select {
+		case <-ctx.Done():
+			c.ws.Goodbye() // so that people see the bot go offline at once
+			return ending{err: ctx.Err()}
+		case <-c.silent.C:
+			if c.late {
+				return ending{err: errSilent}
+			}
+			c.late = true
+			c.silent.Reset(grace)
+		case <-c.beat.C:
+			if err := c.heartbeat(); err != nil {
+				return ending{err: err}
+			}
+		case data, ok := <-c.ws.Messages:
+			if !ok {
+				return endingOf(c.ws.Err())
+			}
+			var p packet
+			if decode(data, &p) != nil {
+				continue
+			}
+			if e := c.receive(p); e != (ending{}) {
+				return e
+			}
 		}
 	}
-}
-
-// extend sets the time by which the next message must come. What has arrived while this process
-// was late does not count as silence.
-func (c *connection) extend() error {
-	left := time.Until(c.deadline)
-	if left < -grace {
-		return errSilent
-	}
-	return c.ws.SetReadDeadline(time.Now().Add(max(left, grace)))
 }
 
 // packet is a message of the gateway.
@@ -103,14 +102,12 @@ func (c *connection) receive(p packet) ending {
 		if c.session.established && !c.beating && c.interval > 0 {
 			c.beating = true
 			c.alive()
-			c.start <- c.interval
+			c.beat.Reset(c.interval)
+			return ending{err: c.heartbeat()}
 		}
 	case opHeartbeat:
 		if c.interval > 0 { // else IDENTIFY comes first
-			select {
-			case c.asked <- struct{}{}:
-			default: // one is about to be sent
-			}
+			return ending{err: c.heartbeat()}
 		}
 	case opHeartbeatAck:
 		if c.beating {
@@ -124,7 +121,10 @@ func (c *connection) receive(p packet) ending {
 	return ending{}
 }
 
-func (c *connection) alive() { c.deadline = time.Now().Add(c.interval * 3 / 2) }
+func (c *connection) alive() {
+	c.late = false
+	c.silent.Reset(c.interval * 3 / 2)
+}
 
 // hello answers the first packet with IDENTIFY or RESUME.
 func (c *connection) hello(data json.RawMessage) error {
@@ -141,7 +141,7 @@ func (c *connection) hello(data json.RawMessage) error {
 	s := c.session
 	s.identified = time.Now()
 	if s.id != "" {
-		return c.send(opResume, map[string]any{"token": s.token, "session_id": s.id, "seq": s.sequence.Load()})
+		return c.send(opResume, map[string]any{"token": s.token, "session_id": s.id, "seq": s.sequence})
 	}
 	return c.send(opIdentify, map[string]any{
 		"token": s.token, "intents": s.intents,
@@ -149,32 +149,8 @@ func (c *connection) hello(data json.RawMessage) error {
 	})
 }
 
-// write sends heartbeats once the session is established. When ctx ends it says goodbye, so that
-// people see the bot go offline at once, and closes the connection.
-func (c *connection) write(ctx context.Context) {
-	ticker := time.NewTicker(time.Hour) // reset before it fires
-	defer ticker.Stop()
-	for {
-		select {
-		case <-c.finished:
-			return
-		case <-ctx.Done():
-			_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(grace))
-			_ = c.ws.Close() // a connection that is dead already takes no goodbye
-			return
-		case interval := <-c.start:
-			ticker.Reset(interval)
-		case <-ticker.C:
-		case <-c.asked:
-		}
-		if c.send(opHeartbeat, c.session.sequence.Load()) != nil {
-			_ = c.ws.Close() // which ends the reading too
-			return
-		}
-	}
-}
+func (c *connection) heartbeat() error { return c.send(opHeartbeat, c.session.sequence) }
 
 func (c *connection) send(op int, data any) error {
-	_ = c.ws.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
-	return c.ws.WriteJSON(map[string]any{"op": op, "d": data})
+	return c.ws.Write(map[string]any{"op": op, "d": data})
 }

@@ -39,11 +39,13 @@ type Discord struct {
 	queue           platform.KeyedQueue[func()] // work on events, by channel
 	overran         sync.Map                    // channels whose queue was full, so that messages are read from history
 	work            *platform.Group
-	gaps            *gaps
+	gaps            sync.Map    // conversations that may have missed messages since the last session, until that is checked: the id behind which the gap begins; empty: not known
+	hereBefore      atomic.Bool // the bot was here before, in this process or an earlier one
 	throttle        *editThrottle
 	commandLines    *platform.Cache // command lines too long for a button
 	seen            *platform.Cache // interactions and commands already handled
 	own             *platform.Cache // the bot's own messages
+	nicks           *platform.Cache // of people, by server and user: history does not tell them
 	reactionRefused *platform.Cache // channels in which Discord refuses reactions
 	started         time.Time       // an earlier process may have started to answer older messages
 
@@ -99,9 +101,9 @@ func New(o Options) (*Discord, error) {
 	log := o.Log.With("connector", Name)
 	work := new(platform.Group)
 	d := &Discord{
-		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work, gaps: newGaps(),
+		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
 		queue:    platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		throttle: newEditThrottle(), commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
+		throttle: newEditThrottle(), commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
 		linkIncident:  platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
 		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
 	}

@@ -34,8 +34,7 @@ func TestABadBeginIsOvercome(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, impatient)
 			r.Handshakes(h, h)
 			r.start()
-			r.ask(r.square, "there?")
-			r.answers(r.square, 1)
+			r.converse("there?", 1)
 			if n := len(r.Connections()); n != 3 && h.Refuse == 0 {
 				t.Errorf("%d connections, want 3", n)
 			}
@@ -62,8 +61,7 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, discordtest.Options{Heartbeat: 300 * time.Millisecond, HeartbeatWithin: patience}, impatient).start()
-			r.ask(r.square, "one")
-			r.answers(r.square, 1)
+			r.converse("one", 1)
 			lose(r)
 			r.ask(r.square, "two") // while nobody listens
 			check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
@@ -96,8 +94,7 @@ func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, discordtest.Options{}, impatient).start()
 			direct := r.Direct(r.ann.ID).ID
-			r.ask(r.square, "one")
-			r.answers(r.square, 1)
+			r.converse("one", 1)
 			r.Say(direct, r.ann.ID, "hi")
 			r.answers(direct, 1)
 			r.Drop(3)
@@ -236,8 +233,7 @@ func TestAPanicInAHandlerEndsNothing(t *testing.T) {
 	})(); err != nil {
 		t.Error(err)
 	}
-	r.ask(r.square, "still there?")
-	r.answers(r.square, 1)
+	r.converse("still there?", 1)
 }
 
 func TestAPlainerServerWillDo(t *testing.T) {
@@ -259,6 +255,5 @@ func TestASessionThatCanBeResumedIsNotKeptWaiting(t *testing.T) {
 		r.until("the session to stand", func() bool { all := r.Connections(); return len(all) == n+1 && all[n].Heartbeats > 0 })
 		r.Cut()
 	}
-	r.ask(r.square, "still there?")
-	r.answers(r.square, 1)
+	r.converse("still there?", 1)
 }

@@ -66,14 +66,13 @@ func (d *Discord) isOwn(id string) bool {
 // nameIn is the display name of a user in a server, or, if that is empty, in direct messages. Only
 // gateway events contain nicknames (m); the last one also serves for history.
 func (d *Discord) nameIn(guild string, u user, m *member) string {
+	nick, _ := d.nicks.Find(guild + "/" + u.ID)
 	switch {
 	case guild == "":
-	case m != nil:
-		d.state.setNick(guild, u.ID, m.Nick)
-	default:
-		if nick := d.state.nick(guild, u.ID); nick != "" {
-			return nick
-		}
+	case m == nil && nick != "":
+		return nick
+	case m != nil && m.Nick != nick:
+		d.nicks.Set(guild+"/"+u.ID, m.Nick)
 	}
 	return u.name(m)
 }

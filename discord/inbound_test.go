@@ -190,8 +190,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	r.Edit(r.square, m.ID, "the plan of <@"+r.ann.ID+">")
 	r.Delete(r.square, gone.ID)
 	r.Delete(r.square, both...)
-	r.ask(r.square, "go on")
-	r.answers(r.square, 1)
+	r.converse("go on", 1)
 	var texts []string
 	for _, m := range r.heard(name, 2) {
 		texts = append(texts, m.Text)

@@ -140,8 +140,7 @@ func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 	}
 	r.ask(park, "and here?")
 	r.answers(park, 1)
-	r.ask(r.square, "the last")
-	r.answers(r.square, 1)
+	r.converse("the last", 1)
 	said := r.heard(r.place(r.square), burst+1)
 	for i, m := range said[:burst] {
 		if want := fmt.Sprint("line ", i); m.Text != want {
@@ -156,8 +155,7 @@ func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 	r.opts.MentionOnly = true
 	r.start()
 	r.Say(r.square, r.ann.ID, "not for the bot")
-	r.ask(r.square, "for the bot")
-	r.answers(r.square, 1)
+	r.converse("for the bot", 1)
 	direct := r.Direct(r.ann.ID).ID
 	r.Say(direct, r.ann.ID, "and this")
 	r.answers(direct, 1)
@@ -174,8 +172,7 @@ func TestTheFirstQuestionReadsWhatWasSaidBefore(t *testing.T) {
 		r.Say(r.square, r.ann.ID, fmt.Sprint("earlier ", i))
 	}
 	r.start()
-	r.ask(r.square, "what was that?")
-	r.answers(r.square, 1)
+	r.converse("what was that?", 1)
 	said := r.heard(r.place(r.square), 101)
 	if len(said) != 101 || !slices.ContainsFunc(said, func(m chat.Message) bool { return m.Text == "earlier 20" }) ||
 		slices.ContainsFunc(said, func(m chat.Message) bool { return m.Text == "earlier 19" }) {
@@ -206,8 +203,7 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 func TestAReplyThatDoesNotSayToWhatIsAnsweredToo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.ask(r.square, "one")
-	r.answers(r.square, 1)
+	r.converse("one", 1)
 	at := time.Now()
 	reply := func(to, text string) {
 		at = at.Add(time.Second)

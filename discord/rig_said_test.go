@@ -24,6 +24,13 @@ func (r *rig) answers(place string, n int) (texts []string) {
 	return texts
 }
 
+// converse asks the bot in the square, and waits until it has answered n times there.
+func (r *rig) converse(text string, n int) {
+	r.t.Helper()
+	r.ask(r.square, text)
+	r.answers(r.square, n)
+}
+
 // notice restarts the bot, and has a conversation say a line that is no answer.
 func (r *rig) notice(place, text string) {
 	r.t.Helper()

@@ -3,14 +3,12 @@
 package discord
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,29 +54,11 @@ type rig struct {
 	connector *Discord
 	store     *store.Store
 	hub       *channel.Hub
-	log       *logged
+	log       *check.Buffer
 	tune      []func(*Discord)
 	opts      Options
 	leave     context.CancelFunc
 	ended     chan error
-}
-
-// logged is what was logged.
-type logged struct {
-	mu  sync.Mutex // guards all
-	all bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
 }
 
 // newRig has nothing running yet: see start.
@@ -87,7 +67,7 @@ func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	o.Token, o.RefusePings = token, true
-	r := &rig{Server: discordtest.New(o), t: t, ctx: ctx, dir: t.TempDir(), log: new(logged), tune: tune}
+	r := &rig{Server: discordtest.New(o), t: t, ctx: ctx, dir: t.TempDir(), log: new(check.Buffer), tune: tune}
 	t.Cleanup(r.Server.Close)
 	r.ann = r.User("ann")
 	r.guild = r.Guild("town", r.ann)

@@ -202,8 +202,7 @@ func TestAnEditThatHasToBeReadKeepsNoMessageBack(t *testing.T) {
 	r.Dispatch("MESSAGE_UPDATE", map[string]any{
 		"id": m.ID, "channel_id": r.square, "guild_id": r.guild.ID, "content": "new", "edited_timestamp": time.Now().UTC().Format(time.RFC3339Nano),
 	})
-	r.ask(r.square, "still there?")
-	r.answers(r.square, 1)
+	r.converse("still there?", 1)
 }
 
 func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {

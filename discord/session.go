@@ -9,14 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+
+	"cairn/internal/platform"
 )
 
 // session is one session with the gateway: it starts with IDENTIFY, and is resumed on one connection
@@ -29,11 +29,11 @@ type session struct {
 	timeout time.Duration                                 // from the dial to READY or RESUMED
 	handle  func(name string, data json.RawMessage) error // gets each event, one after the other, and must not block; its error ends the connection
 
-	id        string       // empty: the gateway does not know the session, or not any more
-	sequence  atomic.Int64 // of the last event that was handled
-	resumeURL string       // the address where it is resumed; empty: where it began
-	slash     bool         // ends the path of the address
-	refused   int          // connections in a row that came as far as HELLO only
+	id        string // empty: the gateway does not know the session, or not any more
+	sequence  int64  // of the last event that was handled
+	resumeURL string // the address where it is resumed; empty: where it began
+	slash     bool   // ends the path of the address
+	refused   int    // connections in a row that came as far as HELLO only
 
 	established bool      // READY or RESUMED came on the newest connection
 	identified  time.Time // when the newest connection sent IDENTIFY or RESUME; zero: it did not
@@ -41,9 +41,6 @@ type session struct {
 
 // maxRefused is how often a session is resumed in vain, by a gateway that answers.
 const maxRefused = 3
-
-// maxMessage is the most bytes of one message of the gateway.
-const maxMessage = 64 << 20
 
 // connect begins or resumes the session and returns when its connection has ended, with the
 // reason; or when ctx has.
@@ -56,11 +53,7 @@ func (s *session) connect(ctx context.Context) ending {
 		ws, e = s.dial(ctx)
 	}
 	if ws != nil {
-		c := &connection{
-			session: s, ws: ws, deadline: deadline,
-			start: make(chan time.Duration, 1), asked: make(chan struct{}, 1), finished: make(chan struct{}),
-		}
-		e = c.run(ctx)
+		e = newConnection(s, ws, deadline).run(ctx)
 	}
 	if ctx.Err() != nil {
 		return ending{err: ctx.Err()}
@@ -69,17 +62,15 @@ func (s *session) connect(ctx context.Context) ending {
 	return e
 }
 
-func (s *session) dial(ctx context.Context) (*websocket.Conn, ending) {
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: s.timeout}
-	ws, resp, err := dialer.DialContext(ctx, s.address(), nil)
+func (s *session) dial(ctx context.Context) (*platform.Socket, ending) {
+	ws, status, err := platform.Dial(ctx, s.address(), nil, s.timeout)
 	switch {
-	case resp != nil && err != nil:
-		return nil, ending{status: resp.StatusCode, err: fmt.Errorf("the gateway answered HTTP %d", resp.StatusCode)}
+	case status != 0:
+		err = fmt.Errorf("the gateway answered HTTP %d", status)
 	case err != nil:
-		return nil, ending{err: fmt.Errorf("connect to the gateway: %w", err)}
+		err = fmt.Errorf("connect to the gateway: %w", err)
 	}
-	ws.SetReadLimit(maxMessage)
-	return ws, ending{}
+	return ws, ending{status: status, err: err}
 }
 
 // note keeps what the end of a connection says about the session.
@@ -101,7 +92,7 @@ func (s *session) event(name string, sequence int64, data json.RawMessage) error
 	if err := s.handle(name, data); err != nil {
 		return err
 	}
-	s.sequence.Store(sequence)
+	s.sequence = sequence
 	switch name {
 	case "READY":
 		ready := read[struct {
@@ -173,12 +164,8 @@ func (e ending) Error() string {
 // endingOf is the reason for which nothing more can be read.
 func endingOf(err error) ending {
 	var closed *websocket.CloseError
-	var network net.Error
-	switch {
-	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure: // which no frame has
+	if errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure { // which no frame has
 		return ending{code: closed.Code}
-	case errors.As(err, &network) && network.Timeout():
-		return ending{err: errSilent}
 	}
 	return ending{err: err}
 }

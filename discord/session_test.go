@@ -237,7 +237,7 @@ func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 func TestAHelloWithoutAnIntervalIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, d := range []string{"null", `{"heartbeat_interval":0}`, `{"heartbeat_interval":-5}`, `{"heartbeat_interval":"x"}`, "7"} {
-		c := &connection{session: &session{}, deadline: time.Now(), start: make(chan time.Duration, 1), asked: make(chan struct{}, 1)}
+		c := &connection{session: &session{}}
 		if e := c.receive(packet{Op: opHello, Data: json.RawMessage(d)}); e.err == nil {
 			t.Errorf("%s is taken", d)
 		}

@@ -12,9 +12,6 @@ import (
 	"cairn/channel"
 )
 
-// maxNicks bounds the nicknames that are remembered.
-const maxNicks = 10_000
-
 // stateCache knows where things are and what they are called, from gateway events.
 // It holds no messages and no members.
 type stateCache struct {
@@ -23,10 +20,7 @@ type stateCache struct {
 	app    string // id of the application, for its commands
 	places map[string]place
 	guilds map[string]guild
-	nicks  map[nickOf]string // history does not tell them
 }
-
-type nickOf struct{ guild, user string }
 
 // place is a channel or a thread.
 type place struct {
@@ -56,7 +50,7 @@ type role struct {
 }
 
 func newStateCache() *stateCache {
-	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild), nicks: make(map[nickOf]string)}
+	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}
 }
 
 func (a *stateCache) setSelf(me user, app string) {
@@ -226,25 +220,6 @@ func (a *stateCache) setLastMessage(id, message string) {
 		p.Last = message
 		a.places[id] = p
 	}
-}
-
-// setNick sets the nickname of a user in a server; empty: none.
-func (a *stateCache) setNick(guild, user, name string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.nicks) >= maxNicks {
-		clear(a.nicks)
-	}
-	if a.nicks[nickOf{guild, user}] = name; name == "" {
-		delete(a.nicks, nickOf{guild, user})
-	}
-}
-
-// nick is the last nickname of a user in a server; empty: unknown.
-func (a *stateCache) nick(guild, user string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.nicks[nickOf{guild, user}]
 }
 
 // label is the display name of a place; empty if unknown.

@@ -37,8 +37,7 @@ func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 func TestAGapIsReadWhereTheNewestMessageIsNotTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.ask(r.square, "before")
-	r.answers(r.square, 1)
+	r.converse("before", 1)
 	r.Drop(1)
 	r.ask(r.square, "missed")
 	r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x"})
@@ -53,8 +52,7 @@ func TestWhatWasSaidBeforeTheBotJoinedWasNotMissed(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	r.rules.Respond = func(string) channel.Respond { return channel.RespondAll }
 	r.start()
-	r.ask(r.square, "hello")
-	r.answers(r.square, 1)
+	r.converse("hello", 1)
 	r.Drop(3)
 	village := r.Guild("village", r.ann)
 	well := r.Channel(village.ID, "well").ID
@@ -143,14 +141,12 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 		})
 	}
 	draw()
-	r.ask(r.square, "hello")
-	r.answers(r.square, 1)
+	r.converse("hello", 1)
 	if !shares(r.place(r.square)) {
 		t.Error("a public channel keeps its memories to itself")
 	}
 	draw(map[string]any{"id": r.guild.ID, "type": 0, "allow": "0", "deny": "1024"})
-	r.ask(r.square, "hello again")
-	r.answers(r.square, 2)
+	r.converse("hello again", 2)
 	if shares(r.place(r.square)) {
 		t.Error("a channel that was closed shares its memories")
 	}

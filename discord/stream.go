@@ -7,39 +7,16 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 const (
 	typingWait  = 5 * time.Second // for one such request
 	streamRetry = 2 * time.Second // after a failure
 )
-
-// stream shows a reply while it is written: first that the bot is typing, then the text, by edits.
-// It is best effort: the writer sends the final text.
-type stream struct {
-	d            *Discord
-	conversation string
-	channel      string
-	to           []string
-	key          string // of the nonces of its messages
-
-	live context.Context // of what need not be finished
-	halt context.CancelFunc
-	wake chan struct{} // has one when there is a newer text
-	done chan struct{}
-
-	mu   sync.Mutex // guards text
-	text string     // the newest
-
-	// The goroutine's own until done is closed.
-	pieces []shownPiece // in order
-	looked bool         // for what an earlier process began
-	given  bool         // up: nothing can be shown here
-}
 
 // shownPiece is the message that shows a piece of the reply.
 type shownPiece struct {
@@ -50,154 +27,93 @@ type shownPiece struct {
 }
 
 // piece returns the state of a part of the reply.
-func (s *stream) piece(part int) *shownPiece {
-	for len(s.pieces) <= part {
-		s.pieces = append(s.pieces, shownPiece{})
+func (w *writer) piece(part int) *shownPiece {
+	for len(w.pieces) <= part {
+		w.pieces = append(w.pieces, shownPiece{})
 	}
-	return &s.pieces[part]
+	return &w.pieces[part]
 }
 
 // adopt takes over, once, the messages in which an earlier process showed the reply.
-func (s *stream) adopt(ctx context.Context) error {
-	if s.looked || !s.d.mayHaveStarted(s.to) {
+func (w *writer) adopt(ctx context.Context) error {
+	if w.looked || !w.d.mayHaveStarted(w.to) {
 		return nil
 	}
-	left, err := s.d.findStarted(ctx, s.conversation, s.to)
+	left, err := w.d.findStarted(ctx, w.conversation, w.to)
 	if err != nil {
 		return err
 	}
-	s.looked = true
+	w.looked = true
 	for part, m := range left {
-		if p := s.piece(part); p.id == "" {
+		if p := w.piece(part); p.id == "" {
 			p.id, p.text = m.ID, m.text()
 		}
 	}
 	return nil
 }
 
-func newStream(d *Discord, conversation string, to []string) *stream {
-	channel := channelID(conversation)
-	s := &stream{
-		d: d, conversation: conversation, channel: channel, to: to, key: nonce("stream", channel, to, time.Now().UnixNano()),
-		wake: make(chan struct{}, 1), done: make(chan struct{}),
-	}
-	s.live, s.halt = context.WithCancel(context.Background())
-	return s
-}
-
-func (s *stream) show(text string) {
-	s.mu.Lock()
-	s.text = text
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
+// typing shows that the bot is typing, until the reply is sent.
+func (w *writer) typing(context.Context) {
+	for w.typed() && platform.Sleep(w.Live, w.d.pauses.typing) == nil {
 	}
 }
 
-// skip ends a stream that never runs.
-func (s *stream) skip() {
-	s.halt()
-	close(s.done)
-}
-
-// stop ends the stream and waits for its last request, which must not arrive after the next one.
-func (s *stream) stop(ctx context.Context) error {
-	s.halt()
-	select {
-	case <-s.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// follow shows the text as it grows. It is best effort: Send sends the final text.
+func (w *writer) follow(ctx context.Context) {
+	first := w.d.pauses.shown
+	pause := func() time.Duration {
+		least := first
+		first = 0
+		return max(w.d.throttle.wait(w.channel), least)
 	}
-}
-
-func (s *stream) run(ctx context.Context) {
-	defer close(s.done)
-	defer context.AfterFunc(ctx, s.halt)()
-	typing, due := time.NewTimer(0), time.NewTimer(time.Hour)
-	defer typing.Stop()
-	defer due.Stop()
-	wake := s.wake // nil while a request is due
-	due.Stop()
-	for first := true; ; {
-		select {
-		case <-s.live.Done():
-			return
-		case <-typing.C:
-			if s.typed() {
-				typing.Reset(s.d.pauses.typing)
-			}
-		case <-wake:
-			wake = nil
-			pause := s.d.throttle.wait(s.channel)
-			if first {
-				first, pause = false, max(pause, s.d.pauses.shown)
-			}
-			due.Reset(pause)
-		case <-due.C:
-			if again := s.put(ctx); again > 0 {
-				due.Reset(again)
-			} else if !s.given {
-				wake = s.wake
-			}
-		}
-	}
+	w.Follow(pause, func(text string) (time.Duration, bool) { return w.put(ctx, text) })
 }
 
 // typed sends a typing request; false: it is not possible here.
-func (s *stream) typed() bool {
-	ctx, cancel := context.WithTimeout(s.live, typingWait)
+func (w *writer) typed() bool {
+	ctx, cancel := context.WithTimeout(w.Live, typingWait)
 	defer cancel()
-	err := s.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + s.channel + "/typing", once: true})
+	err := w.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
 	return !errors.Is(err, channel.ErrGone)
 }
 
-// put shows the newest text, with one request at a time. It returns how long to wait before the
-// next; 0: all is shown.
-func (s *stream) put(ctx context.Context) time.Duration {
-	s.mu.Lock()
-	text := s.text
-	s.mu.Unlock()
+// put shows a text, with one request at a time. It returns how long to wait before the next (0: all
+// is shown), and false if nothing can be shown here.
+func (w *writer) put(ctx context.Context, text string) (again time.Duration, more bool) {
 	if strings.TrimSpace(text) == "" {
-		return 0
+		return 0, true
 	}
-	pieces := s.d.Split(text)
+	pieces := w.d.Split(text)
 	for part, piece := range pieces {
-		if part < len(s.pieces) && same(piece, s.pieces[part].text) {
+		if part < len(w.pieces) && same(piece, w.pieces[part].text) {
 			continue
 		}
-		err := s.write(ctx, part, piece)
+		err := w.write(ctx, part, piece)
 		switch after := limitedFor(err); {
 		case errors.Is(err, channel.ErrGone):
-			s.given = true
-			return 0
+			return 0, false
 		case after > 0:
-			return after
+			return after, true
 		case err != nil:
-			return streamRetry
+			return streamRetry, true
 		case part < len(pieces)-1:
-			return max(s.d.throttle.wait(s.channel), time.Millisecond)
+			return max(w.d.throttle.wait(w.channel), time.Millisecond), true
 		}
 	}
-	return 0
+	return 0, true
 }
 
-func (s *stream) write(ctx context.Context, part int, text string) error {
-	if err := s.adopt(s.live); err != nil {
+func (w *writer) write(ctx context.Context, part int, text string) error {
+	if err := w.adopt(w.Live); err != nil {
 		return err
 	}
-	p := s.piece(part)
+	p := w.piece(part)
 	if p.id == "" {
 		if !p.unsure {
 			p.tried = nil
 		}
 		p.tried = append(p.tried, strings.TrimSpace(text))
-		to := ""
-		if part == 0 {
-			to = last(s.to)
-		}
-		made, err := s.d.create(ctx, s.channel, newPost(s.channel, text, to, nonce(s.key, part)), true)
+		made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, references(part, w.to), nonce(w.key, part)), true)
 		p.unsure = err != nil && (p.unsure || !isRefusal(err))
 		if err != nil {
 			return err
@@ -206,18 +122,18 @@ func (s *stream) write(ctx context.Context, part int, text string) error {
 		if made.Content != nil { // it may be what was posted before
 			p.text = *made.Content
 		}
-		s.d.throttle.edited(s.channel)
+		w.d.throttle.edited(w.channel)
 		return nil
 	}
 	if same(text, p.text) { // it was adopted
 		return nil
 	}
-	err := s.d.editMessage(ctx, s.channel, p.id, text, true)
+	err := w.d.editMessage(ctx, w.channel, p.id, text, true)
 	switch {
 	case err == nil:
 		p.text = text
 	case refusedWith(err, codeUnknownMessage): // somebody deleted it: so be it until the reply is whole
-		p.id, s.given = "", true
+		p.id = ""
 	case !isRefusal(err):
 		p.text = "" // unknown
 	}

@@ -53,8 +53,7 @@ func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 func TestAShortReplyIsPostedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.ask(r.square, "quick")
-	r.answers(r.square, 1)
+	r.converse("quick", 1)
 	r.idle(r.place(r.square))
 	check.Equal(t, "edits of a reply that was whole at once", len(r.Requests("PATCH /channels/*/messages/*")), 0)
 }
@@ -233,16 +232,16 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 	typing := func() int { return len(r.Requests("POST /channels/" + r.square + "/typing")) }
 	for _, c := range []struct {
 		name string
-		end  func(w channel.Writer, s *stream)
+		end  func(w *writer)
 	}{
-		{"an answer", func(w channel.Writer, s *stream) {
+		{"an answer", func(w *writer) {
 			if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "done"}); err != nil {
 				t.Error(err)
 			}
-			<-s.done
+			<-w.Live.Done()
 		}},
-		{"nothing to be said", func(w channel.Writer, s *stream) { w.Cancel(); <-s.done }},
-		{"an answer that was shown before", func(w channel.Writer, s *stream) {
+		{"nothing to be said", func(w *writer) { w.Cancel(); <-w.Live.Done() }},
+		{"an answer that was shown before", func(w *writer) {
 			n, before := len(r.sent(r.square)), typing()
 			w.Show("Well,")
 			r.until("the words", func() bool { return len(r.sent(r.square)) > n })
@@ -250,14 +249,13 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 			if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "Well, done"}); err != nil {
 				t.Error(err)
 			}
-			<-s.done
+			<-w.Live.Done()
 		}},
 	} {
-		w := r.connector.Reply(r.place(r.square), nil)
-		s := w.(*writer).stream
+		w := r.connector.Reply(r.place(r.square), nil).(*writer)
 		before := typing()
 		r.until("typing, again and again", func() bool { return typing() >= before+4 })
-		c.end(w, s)
+		c.end(w)
 		n := typing()
 		if err := platform.Sleep(r.ctx, 200*time.Millisecond); err != nil || typing() > n+1 { // one may have been on its way
 			t.Errorf("after %s it types on", c.name)

@@ -106,7 +106,8 @@ func (d *Discord) userName(id string, m message, guild string, me user) string {
 	if id == me.ID {
 		return me.name(nil)
 	}
-	return cmp.Or(d.state.nick(guild, id), "unknown")
+	nick, _ := d.nicks.Find(guild + "/" + id)
+	return cmp.Or(nick, "unknown")
 }
 
 // moment formats a timestamp as an absolute time.

@@ -11,40 +11,44 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // takeBack bounds the deletion of streamed messages that will not be sent.
 const takeBack = 10 * time.Second
 
-// writer sends one reply.
+// writer sends one reply, and shows it while it is written: first that the bot is typing, then the
+// text, by edits.
 type writer struct {
+	*platform.Stream
 	d            *Discord
 	conversation string
 	channel      string
 	to           []string
-	stream       *stream // what is shown of it
+	key          string // of the nonces of the messages that show it
+
+	// Of the goroutine that shows the text, until it has ended.
+	pieces []shownPiece // in order
+	looked bool         // for what an earlier process began
 }
 
 // Reply returns the writer of one reply, and shows that the bot is typing.
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
-	w.stream = newStream(d, conversation, to)
-	if !d.work.Start(w.stream.run) {
-		w.stream.skip()
-	}
+	w := &writer{Stream: platform.NewStream(), d: d, conversation: conversation, channel: channelID(conversation), to: to}
+	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
+	w.Start(d.work, w.typing)
+	w.Start(d.work, w.follow)
 	return w
 }
 
 // Show shows the text so far, as soon as the limits allow.
-func (w *writer) Show(text string) {
-	w.stream.show(text)
-}
+func (w *writer) Show(text string) { w.Set(text) }
 
 // Send sends one piece.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	id, err := w.deliver(ctx, piece)
-	if err == nil && piece.Part == piece.Parts-1 && len(w.stream.pieces) > piece.Parts {
-		w.takeBackSoon(w.stream, piece.Parts) // the reply became shorter
+	if err == nil && piece.Part == piece.Parts-1 && len(w.pieces) > piece.Parts {
+		w.takeBackSoon(piece.Parts) // the reply became shorter
 	}
 	return id, err
 }
@@ -59,13 +63,9 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
-		w.stream.piece(piece.Part).id = "" // somebody deleted it, or its thread was put away: a new one may do
+		w.piece(piece.Part).id = "" // somebody deleted it, or its thread was put away: a new one may do
 	}
-	to := ""
-	if piece.Part == 0 {
-		to = last(piece.To)
-	}
-	p := newPost(w.channel, piece.Text, to, nonceOf(w.conversation, piece))
+	p := newPost(w.channel, piece.Text, references(piece.Part, piece.To), nonceOf(w.conversation, piece))
 	p.Components = w.d.buttons(channel.Buttons(piece))
 	made, err := w.d.create(ctx, w.channel, p, false)
 	if err != nil {
@@ -78,21 +78,18 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 // what was shown of it, what an earlier process showed of it, or the piece itself, if
 // it may have arrived.
 func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, error) {
-	s := w.stream
-	if err := s.stop(ctx); err != nil {
-		return message{}, err
-	}
-	p := s.piece(piece.Part)
+	w.Stop()
+	p := w.piece(piece.Part)
 	if p.id == "" && piece.Sending {
 		if m, err := w.d.sent(ctx, w.conversation, piece); err != nil || m.ID != "" {
 			return m, err
 		}
 	}
 	if p.id == "" {
-		if err := s.adopt(ctx); err != nil {
+		if err := w.adopt(ctx); err != nil {
 			return message{}, err
 		}
-		p = s.piece(piece.Part)
+		p = w.piece(piece.Part)
 	}
 	if p.id == "" && p.unsure {
 		return w.d.find(ctx, w.channel, piece.To, func(m message) bool { return w.mayBePart(m, piece.Part) })
@@ -105,33 +102,31 @@ func (w *writer) mayBePart(m message, part int) bool {
 	if part == 0 && len(w.to) > 0 {
 		return m.answers(w.to)
 	}
-	return m.Reference == nil && slices.Contains(w.stream.piece(part).tried, strings.TrimSpace(m.text()))
+	return m.Reference == nil && slices.Contains(w.piece(part).tried, strings.TrimSpace(m.text()))
 }
 
 // Cancel deletes what was shown.
 func (w *writer) Cancel() {
-	w.takeBackSoon(w.stream, 0)
-	w.stream.halt() // also if the connector is closing
+	w.takeBackSoon(0)
+	w.End() // also if the connector is closing
 }
 
 // takeBackSoon deletes the streamed messages of a reply from a part on.
-func (w *writer) takeBackSoon(s *stream, from int) {
+func (w *writer) takeBackSoon(from int) {
 	w.d.work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBack)
 		defer cancel()
-		if err := w.takeBack(ctx, s, from); err != nil && !errors.Is(err, channel.ErrGone) {
+		if err := w.takeBack(ctx, from); err != nil && !errors.Is(err, channel.ErrGone) {
 			w.d.log.Debug("delete_draft_failed", "error", err)
 		}
 	})
 }
 
-func (w *writer) takeBack(ctx context.Context, s *stream, from int) error {
-	if err := s.stop(ctx); err != nil {
-		return err
-	}
+func (w *writer) takeBack(ctx context.Context, from int) error {
+	w.Stop()
 	var errs []error
-	for part := from; part < len(s.pieces); part++ {
-		p := s.pieces[part]
+	for part := from; part < len(w.pieces); part++ {
+		p := w.pieces[part]
 		if p.id == "" && p.unsure {
 			// A second attempt at the answer may have posted a message already.
 			m, err := w.d.find(ctx, w.channel, w.to, func(m message) bool {
@@ -153,7 +148,15 @@ func (d *Discord) mayHaveStarted(to []string) bool {
 	return newest != "" && timeOf(newest).Before(d.started)
 }
 
-// last is the newest message of a burst; the reply references it.
+// references is the message that a part of a reply references: the first part, the newest of a burst.
+func references(part int, to []string) string {
+	if part > 0 {
+		return ""
+	}
+	return last(to)
+}
+
+// last is the newest message of a burst.
 func last(to []string) (newest string) {
 	for _, id := range to {
 		if newest == "" || newer(id, newest) {

@@ -42,13 +42,12 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	m := r.Say(r.square, r.ann.ID, "a question")
 	const posts = "POST /channels/*/messages"
 	r.Fail(discordtest.Fault{Route: posts, Cut: true}) // it did not arrive, but nobody knows
-	broken := r.connector.Reply(r.place(r.square), []string{m.ID})
+	broken := r.connector.Reply(r.place(r.square), []string{m.ID}).(*writer)
 	broken.Show("half a thought")
 	r.until("the first words to be lost", func() bool { return len(r.Requests(posts)) == 1 })
-	s := broken.(*writer).stream
-	check.NoError(t, s.stop(r.ctx))
+	broken.Stop()
 	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
 	check.Must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
-	check.NoError(t, broken.(*writer).takeBack(r.ctx, s, 0))
+	check.NoError(t, broken.takeBack(r.ctx, 0))
 	r.answers(r.square, 1)
 }

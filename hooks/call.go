@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -25,6 +26,8 @@ const endTime = time.Second
 // none of the bot's environment but what programs need to run: no key is among it.
 func run(ctx context.Context, command []string, body []byte) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with what it started
 	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
 		if value, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+value)

@@ -133,6 +133,13 @@ func (h *Hooks) work(hook string) {
 	for {
 		h.mu.Lock()
 		waiting := h.waiting[hook]
+		if h.ctx.Err() != nil && len(waiting) > 0 { // the bot ends
+			for range waiting {
+				h.count(hook, Dropped)
+			}
+			h.log.Warn("hook_not_called", "hook", hook, "waiting", len(waiting), "error", "the bot ended")
+			waiting, h.waiting[hook] = nil, nil
+		}
 		if len(waiting) == 0 {
 			delete(h.working, hook)
 			h.ended.Broadcast()

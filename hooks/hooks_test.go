@@ -81,12 +81,12 @@ func TestAProgramDecides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, f := started(t, Settings{Call: map[string][]string{Before: script(c.script)}, Timeout: 2 * time.Second})
+			h, f := started(t, Settings{Call: map[string][]string{Before: script(c.script)}, Timeout: 5 * time.Second})
 			began := time.Now()
 			if v := h.Ask(t.Context(), Before, one); v != c.want {
 				t.Errorf("it says %+v", v)
 			}
-			if took := time.Since(began); f.String() != Before+" "+c.fate || took > 10*time.Second {
+			if took := time.Since(began); f.String() != Before+" "+c.fate || took > 20*time.Second {
 				t.Errorf("fate %q after %v", f, took)
 			}
 		})
@@ -182,15 +182,38 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 }
 
 func TestHooksEndWithTheBot(t *testing.T) {
-	h, _ := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: time.Second})
-	h.Tell(OnReply, one)
-	h.Tell(OnReply, one)
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: time.Second})
+	for range 5 {
+		h.Tell(OnReply, one)
+	}
 	began := time.Now()
 	h.Close()
+	if n := strings.Count(f.String(), OnReply+" "+Dropped); n < 3 || strings.Count(f.log.String(), "hook_not_called") != 1 || strings.Contains(f.log.String(), "canceled") {
+		t.Errorf("%s\n%s", f, f.log.String())
+	}
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("closing took %v", took)
 	}
 	if v := h.Ask(context.Background(), Before, one); v != (Verdict{}) {
 		t.Errorf("nobody is asked, and says %+v", v)
+	}
+}
+
+func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
+	note := filepath.Join(t.TempDir(), "child")
+	h, f := started(t, Settings{Call: map[string][]string{Before: script("sleep 600 & echo $! > " + note + "; wait")}, Timeout: time.Second})
+	h.Ask(t.Context(), Before, one)
+	text, err := os.ReadFile(note)
+	if err != nil || f.String() != Before+" "+Timeout {
+		t.Fatalf("%v, %s", err, f)
+	}
+	runs := func() bool { // and is no zombie
+		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
+		return err == nil && !strings.Contains(string(stat), ") Z ")
+	}
+	for end := time.Now().Add(10 * time.Second); runs(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("its child still runs")
+		}
 	}
 }

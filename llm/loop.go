@@ -114,10 +114,12 @@ func ValidArguments(arguments string) string {
 	if json.Valid([]byte(arguments)) {
 		return arguments
 	}
-	wrapped, err := json.Marshal(map[string]string{"invalid": arguments})
-	if err != nil { // a map of strings always has a JSON form
-		return "{}"
-	}
+	return WrappedArguments(arguments)
+}
+
+// WrappedArguments is a JSON object that holds a text in place of arguments.
+func WrappedArguments(arguments string) string {
+	wrapped, _ := json.Marshal(map[string]string{"invalid": arguments}) // a map of strings always has a JSON form
 	return string(wrapped)
 }
 

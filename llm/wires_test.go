@@ -46,8 +46,7 @@ func everyWire(t *testing.T, test func(t *testing.T, w wire)) {
 // open starts a server that speaks this wire alone.
 func (w wire) open(t *testing.T, answer func(*llmtest.Exchange)) *llmtest.Server {
 	t.Helper()
-	server := llmtest.NewServer(answer)
-	t.Cleanup(server.Close)
+	server := llmtest.Serve(t, answer)
 	server.Speak(w.name)
 	return server
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 
@@ -29,7 +30,7 @@ func (c *connection) call(ctx context.Context, tool string, arguments json.RawMe
 		return "", ctx.Err()
 	case limited.Err() != nil:
 		return "", fmt.Errorf("the tool did not answer within %v", c.Timeout)
-	case errors.Is(err, sdk.ErrConnectionClosed):
+	case errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, io.EOF):
 		return "", errors.New("the server of this tool died during the call. Whether it did anything is unknown")
 	case err != nil:
 		return "", fmt.Errorf("the tool failed: %s", tokens.Clip(firstLine(err), 200))

@@ -21,6 +21,9 @@ import (
 // that a package manager fetches first takes its time.
 const connectTimeout = 2 * time.Minute
 
+// relistPause is how long changes of a list of tools wait after the list was read.
+const relistPause = 3 * time.Second
+
 // connection keeps a session with one server.
 type connection struct {
 	Server
@@ -95,15 +98,20 @@ func (c *connection) connect(ctx context.Context) error {
 	})
 	first, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	transport, err := c.transport(ctx)
+	transport, stop, err := c.transport(ctx)
 	if err != nil {
 		return err
 	}
+	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a session's end waits for what is being sent
 	session, err := client.Connect(first, transport, nil)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	defer func() { _ = session.Close() }() // a program that was killed ends with an error
+	defer func() {
+		stop()
+		_ = session.Close() // a program that was killed ends with an error
+	}()
 	if err := c.list(first, session); err != nil {
 		return err
 	}
@@ -112,16 +120,20 @@ func (c *connection) connect(ctx context.Context) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
+	changed, again := c.changed, (<-chan time.Time)(nil)
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-ended:
 			return cmp.Or(err, errors.New("the server ended the connection"))
-		case <-c.changed:
+		case <-changed:
 			if err := c.relist(ctx, session); err != nil {
 				return err
 			}
+			changed, again = nil, time.After(relistPause)
+		case <-again:
+			changed, again = c.changed, nil
 		}
 	}
 }

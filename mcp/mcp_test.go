@@ -16,7 +16,7 @@ import (
 
 func TestToolsOfBothTransports(t *testing.T) {
 	for name, server := range map[string]func(t *testing.T) Server{
-		"a program": program,
+		"a program": calculatorProgram,
 		"an address": func(t *testing.T) Server {
 			return Server{ID: "calc", URL: overHTTP(t, calculator()), Allow: allowed}
 		},
@@ -67,7 +67,7 @@ func TestOnlyWhatIsAllowedIsOffered(t *testing.T) {
 
 func TestAProgramSeesNoSecretOfTheBot(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-hush")
-	h, _ := start(t, program(t))
+	h, _ := start(t, calculatorProgram(t))
 	got, err := h.run(t, "calc_secret", `{"A":1,"B":2}`)
 	if err != nil || strings.Contains(got, "hush") || !strings.Contains(got, "own value") {
 		t.Errorf("it sees %q, %v", got, err)
@@ -75,7 +75,7 @@ func TestAProgramSeesNoSecretOfTheBot(t *testing.T) {
 }
 
 func TestACallThatHangsEndsWithItsTimeoutOrItsTurn(t *testing.T) {
-	s := program(t)
+	s := calculatorProgram(t)
 	s.Timeout = 200 * time.Millisecond
 	h, _ := start(t, s)
 	if _, err := h.run(t, "calc_hang", `{"A":1,"B":2}`); err == nil || !strings.Contains(err.Error(), "did not answer within 200ms") {
@@ -94,10 +94,10 @@ func TestACallThatHangsEndsWithItsTimeoutOrItsTurn(t *testing.T) {
 }
 
 func TestAServerThatDiesHarmsOneCall(t *testing.T) {
-	h, log := start(t, program(t))
+	h, log := start(t, calculatorProgram(t))
 	before := h.Tools([]string{"calc"})
-	if _, err := h.run(t, "calc_die", `{"A":1,"B":2}`); err == nil {
-		t.Error("a call outlives its server")
+	if _, err := h.run(t, "calc_die", `{"A":1,"B":2}`); err == nil || !strings.Contains(err.Error(), "died during the call") {
+		t.Errorf("a call of a server that dies ends with %v", err)
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		got, err := h.run(t, "calc_add", `{"A":1,"B":2}`)
@@ -117,7 +117,7 @@ func TestAServerThatDiesHarmsOneCall(t *testing.T) {
 }
 
 func TestATooLargeAnswerIsRefused(t *testing.T) {
-	for name, s := range map[string]Server{"a program": program(t), "an address": {ID: "calc", URL: overHTTP(t, calculator()), Allow: allowed}} {
+	for name, s := range map[string]Server{"a program": calculatorProgram(t), "an address": {ID: "calc", URL: overHTTP(t, calculator()), Allow: allowed}} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := start(t, s)
 			if got, err := h.run(t, "calc_huge", `{"A":1,"B":2}`); err == nil {

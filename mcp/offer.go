@@ -17,6 +17,7 @@ import (
 // Bounds of what a server offers: each tool stands in every prompt.
 const (
 	maxOffered     = 1000 // tools that are read of a server
+	maxPages       = 100  // of its list
 	maxDescription = 300  // estimated tokens
 	maxSchema      = 1500 // estimated tokens
 	maxName        = 64   // characters, of providers
@@ -37,15 +38,11 @@ func (o offer) equal(other offer) bool {
 // others; and what is wrong with tools that are allowed and cannot be used.
 func readOffers(ctx context.Context, session *sdk.ClientSession, s Server) (offered []offer, refused, problems []string, err error) {
 	taken := map[string]bool{}
-	n := 0
-	for tool, err := range session.Tools(ctx, nil) {
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		if n++; n > maxOffered {
-			problems = append(problems, fmt.Sprintf("the server has more than %d tools: the rest is not read", maxOffered))
-			break
-		}
+	all, more, err := readTools(ctx, session)
+	if more {
+		problems = append(problems, fmt.Sprintf("the server's list has no end after %d tools: the rest is not read", len(all)))
+	}
+	for _, tool := range all {
 		if !slices.Contains(s.Allow, tool.Name) {
 			refused = append(refused, tokens.Clip(tool.Name, maxName))
 			continue
@@ -67,7 +64,23 @@ func readOffers(ctx context.Context, session *sdk.ClientSession, s Server) (offe
 	if offered == nil {
 		offered = []offer{} // read, and none
 	}
-	return offered, refused, problems, nil
+	return offered, refused, problems, err
+}
+
+// readTools reads a server's list of tools as far as its bounds allow; more reports that it goes on.
+func readTools(ctx context.Context, session *sdk.ClientSession) (all []*sdk.Tool, more bool, err error) {
+	var page sdk.ListToolsParams
+	for range maxPages {
+		result, err := session.ListTools(ctx, &page)
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, result.Tools...)
+		if page.Cursor = result.NextCursor; page.Cursor == "" || len(all) > maxOffered {
+			break
+		}
+	}
+	return all[:min(len(all), maxOffered)], page.Cursor != "" || len(all) > maxOffered, nil
 }
 
 // offerOf bounds a tool's definition.

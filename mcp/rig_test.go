@@ -23,6 +23,10 @@ import (
 const serverVariable = "CAIRN_TEST_MCP_SERVER"
 
 func TestMain(m *testing.M) {
+	if mode, found := strings.CutPrefix(os.Getenv(serverVariable), "deaf: "); found {
+		serveDeaf(mode)
+		return
+	}
 	if os.Getenv(serverVariable) != "" {
 		switch os.Getenv(serverVariable) {
 		case "hostile":
@@ -90,8 +94,8 @@ func overHTTP(t *testing.T, s *sdk.Server) string {
 	return server.URL
 }
 
-// program is the calculator as a program of its own.
-func program(t *testing.T) Server {
+// calculatorProgram is the calculator as a program of its own.
+func calculatorProgram(t *testing.T) Server {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {

@@ -8,9 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
-	"time"
 
 	"cairn/mcp/builtin"
 
@@ -18,21 +16,21 @@ import (
 )
 
 const (
-	maxAnswer  = 4 << 20         // bytes of an answer over HTTP
-	endTimeout = 2 * time.Second // for a program to end by itself
-	maxLog     = 4 << 10         // bytes of a line of a program's standard error
+	maxAnswer = 4 << 20 // bytes of an answer over HTTP
+	maxLog    = 4 << 10 // bytes of a line of a program's standard error
 )
 
-// transport starts the program or the built-in server, or leads to the address.
-func (c *connection) transport(ctx context.Context) (sdk.Transport, error) {
+// transport starts the program or the built-in server, or leads to the address. stop ends a program;
+// it may be called more than once.
+func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(), err error) {
 	if c.Builtin != "" {
 		server, err := builtin.New(c.Builtin, c.Folder)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		ours, its := sdk.NewInMemoryTransports()
 		_, err = server.Connect(ctx, its, nil) // its session ends with ours
-		return ours, err
+		return ours, func() {}, err
 	}
 	if c.URL != "" {
 		return &sdk.StreamableClientTransport{
@@ -43,12 +41,13 @@ func (c *connection) transport(ctx context.Context) (sdk.Transport, error) {
 					return http.ErrUseLastResponse
 				},
 			},
-		}, nil
+		}, func() {}, nil
 	}
-	command := exec.Command(c.Command[0], c.Command[1:]...)
-	command.Env = environment(c.Env)
-	command.Stderr = &lineLog{log: c.log}
-	return &sdk.CommandTransport{Command: command, TerminateDuration: endTimeout}, nil
+	p, err := startProgram(c.Command, environment(c.Env), &lineLog{log: c.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	return &sdk.IOTransport{Reader: p, Writer: p}, func() { _ = p.Close() }, nil
 }
 
 // environment is what a program gets: no secret of the bot's own is among it.

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"log/slog"
@@ -27,9 +26,8 @@ type player struct {
 	progress func(done int)
 
 	now   time.Time
-	tasks tasks
+	tasks []task        // by time, and then by when they began
 	took  time.Duration // by the summary that was just made
-	order int           // of the tasks so far
 
 	learnt    *llm.Learnt           // of the model; as it was recorded, else as it is known today
 	known     map[spanKey][]Summary // what was really summarized, the oldest attempt first
@@ -53,22 +51,7 @@ type spanKey struct {
 // task is the end of something slow.
 type task struct {
 	at     time.Time
-	order  int
 	finish func()
-}
-
-type tasks []task
-
-func (t tasks) Len() int { return len(t) }
-func (t tasks) Less(i, j int) bool {
-	return t[i].at.Before(t[j].at) || t[i].at.Equal(t[j].at) && t[i].order < t[j].order
-}
-func (t tasks) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
-func (t *tasks) Push(x any)   { *t = append(*t, x.(task)) }
-func (t *tasks) Pop() any {
-	last := (*t)[len(*t)-1]
-	*t = (*t)[:len(*t)-1]
-	return last
 }
 
 // action is a compaction or a new session that somebody wanted.
@@ -185,8 +168,8 @@ func keyOf(s compactor.Compaction) spanKey { return spanKey{s.From, s.To, s.IsRo
 func (p *player) start(slow func() func()) {
 	p.took = 0
 	finish := slow()
-	p.order++
-	heap.Push(&p.tasks, task{p.now.Add(p.took), p.order, finish})
+	p.tasks = append(p.tasks, task{p.now.Add(p.took), finish})
+	slices.SortStableFunc(p.tasks, func(a, b task) int { return a.at.Compare(b.at) })
 }
 
 // until lets pass the time up to t: what is slow ends, and the engine looks again when it
@@ -196,9 +179,7 @@ func (p *player) until(t time.Time) {
 		wake := p.engine.Wake()
 		switch {
 		case len(p.tasks) > 0 && !p.tasks[0].at.After(t) && (wake.IsZero() || !wake.Before(p.tasks[0].at)):
-			next := heap.Pop(&p.tasks).(task)
-			p.pass(next.at)
-			next.finish()
+			p.finish()
 		case !wake.IsZero() && !wake.After(t):
 			p.pass(wake)
 			p.engine.Check(context.Background())
@@ -213,6 +194,14 @@ func (p *player) until(t time.Time) {
 			return
 		}
 	}
+}
+
+// finish lets the next slow thing end.
+func (p *player) finish() {
+	next := p.tasks[0]
+	p.tasks = p.tasks[1:]
+	p.pass(next.at)
+	next.finish()
 }
 
 // pass moves the clock, which never goes back.
@@ -230,9 +219,7 @@ func (p *player) settle(ctx context.Context) error {
 	for end := p.now.Add(patience); ctx.Err() == nil; {
 		p.engine.Check(ctx)
 		for len(p.tasks) > 0 {
-			next := heap.Pop(&p.tasks).(task)
-			p.pass(next.at)
-			next.finish()
+			p.finish()
 		}
 		if !p.engine.Reading()().BackingOff || p.now.After(end) {
 			return nil

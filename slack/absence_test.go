@@ -26,8 +26,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	t.Parallel()
 	for claim, inThread := range map[string]bool{"in a channel": false, "in a thread": true} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, unhelpful(), ok)
-			general, ann := r.place()
+			r, general, ann := town(t, unhelpful(), ok)
 			name, thread := conversation(general), ""
 			if inThread {
 				thread = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
@@ -54,9 +53,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 		})
 	}
 	t.Run("the only message of a channel", func(t *testing.T) {
-		r := newRig(t, unhelpful(), ok)
-		general, ann := r.place()
-		r.begin()
+		r, general, ann := begun(t, unhelpful(), ok)
 		gone := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a secret"})
 		r.stored(conversation(general), "user: a secret")
 		r.end()
@@ -66,9 +63,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 		r.stored(conversation(general))
 	})
 	t.Run("a message that a thread hangs on", func(t *testing.T) {
-		r := newRig(t, unhelpful(), ok)
-		general, ann := r.place()
-		r.begin()
+		r, general, ann := begun(t, unhelpful(), ok)
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "first"})
 		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "last"})
@@ -115,9 +110,7 @@ func TestAPageThatCannotBeReadWholeDeletesNothing(t *testing.T) {
 
 func TestEditsWithinASecond(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "on Monday"})
 	r.stored(conversation(general), "user: on Monday")
 	second := fmt.Sprintf("%d.000000", timeOf(ts).Unix()+1)
@@ -135,9 +128,7 @@ func TestEditsWithinASecond(t *testing.T) {
 
 func TestEventsWithoutAnID(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "edit 0"})
 	r.stored(conversation(general), "user: edit 0")
 	const edits = 40

@@ -11,17 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slack-go/slack/socketmode"
-
 	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
 func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	repeat := func() {
 		for _, d := range r.w.Deliveries() {
@@ -42,8 +38,7 @@ func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
 func TestABurstStaysInOrder(t *testing.T) {
 	t.Parallel()
 	o := slacktest.Options{}
-	r := newRig(t, o, answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, o, answerN)
 	r.begin()
 	const n = 2000
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
@@ -66,8 +61,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	for claim, o := range map[string]slacktest.Options{"and Slack sends again": quick(), "and Slack does not": {Redeliver: []time.Duration{}}} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, o, answerN)
-			general, ann := r.place()
+			r, general, ann := town(t, o, answerN)
 			r.begin()
 			r.ask(general, ann, 1)
 			repair := r.breakDisk()
@@ -85,9 +79,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 
 func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	repair := r.breakDisk()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
@@ -110,8 +102,7 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	t.Parallel()
 	o := quick()
 	o.AckWithin = 100 * time.Millisecond
-	r := newRig(t, o, answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, o, answerN)
 	other := r.w.AddChannel("other", ann)
 	r.begin()
 	hold, held := make(chan struct{}), make(chan struct{})
@@ -141,25 +132,6 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	r.stored(conversation(general), "user: slowly")
 }
 
-func TestAnAcknowledgementThatCannotBeWritten(t *testing.T) {
-	t.Parallel()
-	s := knowing(t)
-	s.times.ack = 20 * time.Millisecond
-	k := s.newSocket(time.Minute) // nobody writes
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := range 25 { // slack-go queues 20
-			k.request(t.Context(), socketmode.Request{Type: "unknown", EnvelopeID: fmt.Sprint(i)})
-		}
-	}()
-	select {
-	case <-done:
-	case <-time.After(soon):
-		t.Fatal("it holds everything up")
-	}
-}
-
 func TestAServerThatDoesNotAnswer(t *testing.T) {
 	for claim, done := range map[string]bool{"and did nothing": false, "and did it": true} {
 		t.Run(claim, func(t *testing.T) {
@@ -179,9 +151,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 // A connector that lives for months connects again and again. This runs alone: goroutines of
 // other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	asked := 1
 	lose := func(times int) {

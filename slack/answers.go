@@ -60,14 +60,14 @@ func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) erro
 		m.ResponseType = slackgo.ResponseTypeInChannel
 	}
 	for try := 1; ; try++ {
-		err := waitForLimits(ctx, func() error {
-			return slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m)
-		})
-		if err == nil || try == editTries || ctx.Err() != nil || codeOf(err) != "" {
+		err := withoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
+		if _, limited := rateLimit(err); limited {
+			try--
+		} else if err == nil || try == editTries || ctx.Err() != nil {
 			return err
 		}
 		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveHappened(err)
-		if err := platform.Sleep(ctx, p.s.times.backoff); err != nil {
+		if err := sleepAfter(ctx, err, p.s.times.backoff); err != nil {
 			return err
 		}
 	}
@@ -96,11 +96,7 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
 	for try := 1; ; try++ {
-		err = waitForLimits(ctx, func() error {
-			_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
-			return err
-		})
-		if err == nil {
+		if _, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...); err == nil {
 			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
 			return nil
 		}
@@ -126,18 +122,14 @@ func (o *openly) answerPrivately(ctx context.Context, c command, a channel.Answe
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
-	return waitForLimits(ctx, func() error {
-		_, err := o.s.api.write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
-		return err
-	})
+	_, err := o.s.api.write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
+	return err
 }
 
 func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error {
 	return o.s.repeatEdit(ctx, func() error {
-		return waitForLimits(ctx, func() error {
-			_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
-			return err
-		})
+		_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
+		return err
 	})
 }
 

@@ -41,13 +41,17 @@ var scopes = map[string]string{
 	"url_private":                 "files:read", // no method: the address of a file
 }
 
-// callTime is how long one request may take.
-const callTime = 15 * time.Second
+const (
+	callTime    = 15 * time.Second // that one request may take
+	manyRetries = 1 << 20          // of a request that meets rate limits: its context ends it
+)
 
-// api is the clients of the Web API. Reads are retried after a failure of the server or the
-// connection; writes are not: they may have taken effect.
+// api is the clients of the Web API. Two wait for rate limits as long as their context lets them.
+// Reads are also retried after a failure of the server or the connection; writes are not: they may
+// have taken effect.
 type api struct {
 	read, write *slackgo.Client
+	once        *slackgo.Client // retries nothing
 	http        *http.Client
 	transport   *http.Transport
 }
@@ -61,17 +65,41 @@ func newAPI(o Options) *api {
 	}
 	client := &http.Client{Transport: plainer{platform.Bounded{RoundTripper: transport}}, Timeout: callTime, CheckRedirect: sameHost}
 	options := []slackgo.Option{
-		slackgo.OptionHTTPClient(client), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
+		slackgo.OptionHTTPClient(withoutURLs{client}), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),
 	}
-	retry := slackgo.DefaultRetryConfig()
-	retry.BackoffInitial, retry.BackoffMax = 300*time.Millisecond, 3*time.Second
-	retry.Handlers = []slackgo.RetryHandler{slackgo.NewConnectionErrorRetryHandler(), slackgo.NewServerErrorRetryHandler(retry)}
-	return &api{
-		read:  slackgo.New(o.BotToken, append(options[:len(options):len(options)], slackgo.OptionRetryConfig(retry))...),
-		write: slackgo.New(o.BotToken, options...),
-		http:  client, transport: transport,
+	retry := slackgo.RetryConfig{
+		MaxRetries: manyRetries, RetryAfterDuration: unsaidLimit,
+		BackoffInitial: 300 * time.Millisecond, BackoffMax: 3 * time.Second, BackoffJitter: 50 * time.Millisecond,
 	}
+	retrying := func(handlers ...slackgo.RetryHandler) *slackgo.Client {
+		retry := retry
+		retry.Handlers = append(handlers, slackgo.NewRateLimitErrorRetryHandler(retry))
+		return slackgo.New(o.BotToken, append(options[:len(options):len(options)], slackgo.OptionRetryConfig(retry))...)
+	}
+	return &api{
+		read:  retrying(thrice{slackgo.NewConnectionErrorRetryHandler()}, thrice{slackgo.NewServerErrorRetryHandler(retry)}),
+		write: retrying(), once: slackgo.New(o.BotToken, options...),
+		http: client, transport: transport,
+	}
+}
+
+// thrice is a handler that retries a request three times.
+type thrice struct{ slackgo.RetryHandler }
+
+func (h thrice) ShouldRetry(state *slackgo.RetryState, r *http.Request, resp *http.Response, err error) (bool, time.Duration) {
+	if state.Attempt >= 3 {
+		return false, 0
+	}
+	return h.RetryHandler.ShouldRetry(state, r, resp, err)
+}
+
+// withoutURLs is a client whose errors hold no URL.
+type withoutURLs struct{ *http.Client }
+
+func (c withoutURLs) Do(r *http.Request) (*http.Response, error) {
+	resp, err := c.Client.Do(r)
+	return resp, withoutURL(err)
 }
 
 // sameHost follows no redirect to another host: requests carry a token.
@@ -133,9 +161,9 @@ func (s *Slack) probe(ctx context.Context) error {
 }
 
 func (s *Slack) probeBot(ctx context.Context) error {
-	who, err := s.api.write.AuthTestContext(ctx)
+	who, err := s.api.once.AuthTestContext(ctx)
 	if err != nil {
-		return explainBotError("auth.test", withoutURL(err))
+		return explainBotError("auth.test", err)
 	}
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
@@ -148,7 +176,7 @@ func (s *Slack) probeBot(ctx context.Context) error {
 }
 
 func (s *Slack) probeApp(ctx context.Context) error {
-	if _, _, err := s.api.write.StartSocketModeContext(ctx); err != nil {
+	if _, _, err := s.api.once.StartSocketModeContext(ctx); err != nil {
 		return explainSocketError(err)
 	}
 	return nil

@@ -18,8 +18,7 @@ import (
 )
 
 // overlap is read again before the newest message that came: Slack sends events in any
-// order, and slack-go may drop one while a socket ends and still hand on the next. Slack
-// repeats what is not acknowledged, for minutes at most, and not to a bot that is down.
+// order. It repeats what is not acknowledged, for minutes at most, and not to a bot that is down.
 const overlap = 10 * time.Second
 
 // overlapped is where a gap begins behind the newest message. What was said before the
@@ -152,24 +151,20 @@ func (s *Slack) memberships(ctx context.Context) ([]string, error) {
 
 // channels returns a page of the channels the bot is in. all: of the list of all channels.
 func (s *Slack) channels(ctx context.Context, cursor string, all bool) (ids []string, next string, err error) {
-	err = waitForLimits(ctx, func() error {
-		var found []slackgo.Channel
-		if all {
-			found, next, err = s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
-				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-			})
-		} else {
-			found, next, err = s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
-				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-			})
+	var found []slackgo.Channel
+	if all {
+		found, next, err = s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
+			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+		})
+	} else {
+		found, next, err = s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+		})
+	}
+	for _, c := range found {
+		if !all || c.IsMember || c.IsIM {
+			ids = append(ids, c.ID)
 		}
-		ids = nil
-		for _, c := range found {
-			if !all || c.IsMember || c.IsIM {
-				ids = append(ids, c.ID)
-			}
-		}
-		return err
-	})
+	}
 	return ids, next, err
 }

@@ -37,8 +37,7 @@ func TestWhatWasMissedIsRead(t *testing.T) {
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, unhelpful(), ok)
-			general, ann := r.place()
+			r, general, ann := town(t, unhelpful(), ok)
 			hushed := r.w.AddChannel("hushed", ann)
 			r.w.DM(ann)
 			thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
@@ -73,8 +72,7 @@ func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 		"when the bot restarts": func(r *rig) { r.end(); r.begin() },
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, unhelpful(), ok)
-			general, ann := r.place()
+			r, general, ann := town(t, unhelpful(), ok)
 			thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
 			r.begin()
 			for _, in := range []string{"", thread} {
@@ -102,8 +100,7 @@ func (r *rig) newSocket() {
 
 func TestWhatWasSaidBeforeTheBotCameIsNotMissed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	general, ann := r.place()
+	r, general, ann := town(t, unhelpful(), ok)
 	r.w.Leave(general, slacktest.BotUserID)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "between ourselves"})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "are you there?"})
@@ -119,8 +116,7 @@ func TestWhatWasSaidBeforeTheBotCameIsNotMissed(t *testing.T) {
 
 func TestAThreadOfAMessageThatIsKnownIsNotReadWithItsChannel(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	general, ann := r.place()
+	r, general, ann := town(t, unhelpful(), ok)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "first"})
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "before the bot came"})
@@ -159,8 +155,7 @@ func TestOverlapped(t *testing.T) {
 
 func TestAtTheVeryFirstStartNothingWasMissed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	general, ann := r.place()
+	r, general, ann := town(t, unhelpful(), ok)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "before it was there"})
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
@@ -170,9 +165,7 @@ func TestAtTheVeryFirstStartNothingWasMissed(t *testing.T) {
 
 func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, unhelpful(), ok)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
 	r.stored(conversation(general), "user: before")
 	r.end()
@@ -204,8 +197,7 @@ func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 
 func TestWhatWasSaidBeforeTheBotCame(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	general, ann := r.place()
+	r, general, ann := town(t, unhelpful(), ok)
 	r.w.Burst(150, slacktest.Post{Channel: general, User: ann, Text: "earlier"})
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "what was that?"})
@@ -218,8 +210,7 @@ func TestWhatWasSaidBeforeTheBotCame(t *testing.T) {
 
 func TestHistoryOfAThread(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	general, ann := r.place()
+	r, general, ann := town(t, unhelpful(), ok)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	var replies []string
 	for i := range 300 {
@@ -253,9 +244,7 @@ func TestHistoryOfAThread(t *testing.T) {
 
 func TestHistoryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), ok)
-	general, _ := r.place()
-	r.begin()
+	r, general, _ := begun(t, unhelpful(), ok)
 	for _, name := range []string{conversation("C404"), conversation(general, "1700000000.000001")} {
 		if _, err := r.connector.History(t.Context(), name, channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, channel.ErrGone) {
 			t.Errorf("%s: %v", name, err)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/internal/check"
@@ -45,9 +46,7 @@ func (r *rig) again(kind string) {
 
 func TestSlashCommands(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 
 	for i, text := range []string{"", "help", "/help", "  HELP  "} {
 		t.Run(fmt.Sprintf("/cairn %s shows the help", text), func(t *testing.T) {
@@ -89,8 +88,7 @@ func TestSlashCommands(t *testing.T) {
 // Slack has no /compact: it refuses to send it.
 func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	bare := regexp.MustCompile(`(^|[^n\w] )/(` + strings.Join(commandNames(), "|") + `)\b|^/(` + strings.Join(commandNames(), "|") + `)\b`)
@@ -124,8 +122,7 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 // That somebody lacks the rights is no news for all.
 func TestARefusalIsForWhoeverAskedAlone(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	r.w.Command(general, ann, "/cairn", "pause")
@@ -152,8 +149,7 @@ func commandNames() (all []string) {
 
 func TestACommandAsAMessage(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the door is green"})
@@ -180,9 +176,7 @@ func TestACommandAsAMessage(t *testing.T) {
 
 func TestListsHavePages(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	for i := range 25 {
 		if _, _, err := r.hub.Run(t.Context(), conversation(general), channel.Person{ID: ann, Name: "ann"}, fmt.Sprintf("/remember thing %d of them", i+1)); err != nil {
 			t.Fatal(err)
@@ -244,8 +238,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	for claim, fault := range failures {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, quick(), answerN)
-			general, ann := r.place()
+			r, general, ann := town(t, quick(), answerN)
 			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 			r.begin()
 			fault.Method = "chat.postMessage"
@@ -262,11 +255,21 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 	}
 }
 
+func TestAnAnswerOverAResponseURLIsRepeated(t *testing.T) {
+	t.Parallel()
+	r, general, ann := begun(t, quick(), answerN)
+	for i, fault := range []slacktest.Fault{{RetryAfter: time.Second}, {Status: 502, Body: "<html>"}, {Status: 502, Body: "<html>", TakesEffect: true}} {
+		fault.Method = "response_url"
+		r.w.Fail(fault)
+		r.w.Command(general, ann, "/cairn", "help")
+		r.eventually("it is tried again", func() bool { return len(r.w.Calls("response_url")) == 2*(i+1) })
+		check.Equal(t, "answers", len(r.private(general, ann)), i+1)
+	}
+}
+
 func TestCommandsWithOneTrigger(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	for _, line := range []string{"remember the door is green", "remember the roof is red"} {
 		in := r.w.Command(general, ann, "/cairn", "help") // for its response_url
 		r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":"slash_commands","envelope_id":"","payload":{"command":"/cairn","text":%q,

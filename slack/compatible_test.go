@@ -126,9 +126,7 @@ func TestASocketThatNeverSaysHelloIsReplaced(t *testing.T) {
 
 func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
 	r.stored(conversation(general, root), "user: forget this")
@@ -141,9 +139,7 @@ func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {
 
 func TestAReplyToTheBotThatDoesNotSayWhoseMessageItAnswers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	r.w.Emit(map[string]any{
 		"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?",
@@ -153,9 +149,7 @@ func TestAReplyToTheBotThatDoesNotSayWhoseMessageItAnswers(t *testing.T) {
 
 func TestAnEditInAFormThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "on Monday"})
 	r.stored(conversation(general), "user: on Monday")
 	now := tsOf(time.Now())
@@ -176,7 +170,7 @@ func TestAServerThatDoesNotKnowAMethod(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: method, Status: 404, Body: "404 page not found", Times: -1})
 	}
 	r.begin()
-	r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+	r.known(q)
 	for _, text := range []string{"First answer.", "Second answer."} {
 		w := r.connector.Reply(q.name, q.to)
 		w.Show(text[:7])
@@ -258,9 +252,7 @@ func TestWhatIsNoFaultOfTheSettingsIsNotBlamedOnThem(t *testing.T) {
 
 func TestMissedMessagesDoNotWaitForTheListOfChannels(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, unhelpful(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, unhelpful(), answerN)
 	r.ask(general, ann, 1)
 	r.end()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})

@@ -94,7 +94,7 @@ func (s *Slack) fetch(ctx context.Context, address string, most int) ([]byte, er
 	var into bytes.Buffer
 	err := s.api.read.GetFileContext(platform.AtMost(ctx, most), address, &into)
 	if err != nil && !errors.Is(err, platform.ErrTooLong) {
-		return nil, withoutURL(err)
+		return nil, err
 	}
 	return into.Bytes(), nil
 }

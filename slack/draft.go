@@ -38,21 +38,21 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 		if !grows || d.unsure {
 			return nil // the last edit sets it right
 		}
-		_, _, err := w.s.api.write.AppendStreamContext(ctx, w.place.Channel, d.ts, slackgo.MsgOptionMarkdownText(more))
+		_, _, err := w.s.api.once.AppendStreamContext(ctx, w.place.Channel, d.ts, slackgo.MsgOptionMarkdownText(more))
 		if err == nil {
 			d.text = sent
 			return nil
 		}
 		d.unsure = mayHaveHappened(err)
 		if !refusedForGood(err) {
-			return withoutURL(err)
+			return err
 		}
 		d.streaming = false
 		if codeOf(err) == "stopped_by_user" {
 			return err // who wants to see no more of it gets the end alone
 		}
 	}
-	_, err := w.s.write(ctx, once, w.place.Channel, d.ts, text)
+	_, err := w.s.write(ctx, w.s.api.once, w.place.Channel, d.ts, text)
 	if err == nil {
 		d.text = sent
 	}
@@ -72,7 +72,7 @@ func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
 	}
 	began, err := d.stream(ctx, w, text)
 	if !began && err == nil {
-		d.ts, err = w.s.post(ctx, once, w.place, text, mark{answers: w.answers})
+		d.ts, err = w.s.post(ctx, w.s.api.once, w.place, text, mark{answers: w.answers})
 	}
 	if err != nil {
 		d.lost = mayHaveHappened(err)
@@ -91,7 +91,7 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 	if w.place.Thread == "" || text == placeholder || !known || w.s.plain.Load() || w.s.refused(method, w.place.Channel) {
 		return false, nil
 	}
-	_, d.ts, err = w.s.api.write.StartStreamContext(ctx, w.place.Channel,
+	_, d.ts, err = w.s.api.once.StartStreamContext(ctx, w.place.Channel,
 		slackgo.MsgOptionTS(w.place.Thread), slackgo.MsgOptionRecipientUserID(person), slackgo.MsgOptionRecipientTeamID(team),
 		slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 	switch {
@@ -102,7 +102,7 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 	case w.s.learn(method, w.place.Channel, err):
 		return false, nil
 	}
-	return false, withoutURL(err)
+	return false, err
 }
 
 // adopt takes over the unfinished draft that an earlier process left for the same message. A stream
@@ -130,10 +130,7 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 			if more != "" {
 				options = append(options, slackgo.MsgOptionMarkdownText(more))
 			}
-			err := waitForLimits(ctx, func() error {
-				_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
-				return err
-			})
+			_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
 			d.streaming, d.unsure = false, true
 			if err == nil {
 				return nil
@@ -158,10 +155,7 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 
 // end ends a stream without more text.
 func (d *draft) end(ctx context.Context, w *writer) error {
-	err := waitForLimits(ctx, func() error {
-		_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
-		return err
-	})
+	_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
 	if err == nil || refusedForGood(err) || unknownMethod(err) { // then it has ended, or an edit will tell
 		d.streaming = false
 		return nil

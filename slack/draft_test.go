@@ -24,13 +24,8 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 			"and may end with a line more": "One two three\n\n",
 		} {
 			t.Run(claim, func(t *testing.T) {
-				r := idle(t)
-				q := r.question(inThread)
-				r.begin()
-				r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
-				w := r.connector.Reply(q.name, q.to)
-				w.Show("One ")
-				r.shows(q.channel, "One")
+				r, q := asked(t, inThread)
+				w := r.replying(q)
 				w.Show("One two thr")
 				r.shows(q.channel, "One two")
 				id := r.send(w, piece(final))
@@ -51,13 +46,8 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {
-		r := idle(t)
-		q := r.question(inThread)
-		r.begin()
-		r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
-		w := r.connector.Reply(q.name, q.to)
-		w.Show("One ")
-		r.shows(q.channel, "One")
+		r, q := asked(t, inThread)
+		w := r.replying(q)
 		method := map[bool]string{false: "chat.update", true: "chat.appendStream"}[inThread]
 		r.w.Fail(slacktest.Fault{Method: method, RetryAfter: time.Second})
 		w.Show("One two ")
@@ -85,10 +75,7 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 			for _, method := range []string{first, more, last} {
 				t.Run(method+" "+claim, func(t *testing.T) {
 					t.Parallel()
-					r := idle(t)
-					q := r.question(inThread)
-					r.begin()
-					r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+					r, q := asked(t, inThread)
 					fault := fault
 					fault.Method = method
 					w := r.connector.Reply(q.name, q.to)
@@ -106,7 +93,7 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 						r.eventually("it goes on", func() bool { return len(r.w.Calls(more)) > 0 })
 					}
 					if method == last {
-						w.(*writer).stop()
+						w.(*writer).Stop()
 						r.w.Fail(fault)
 					}
 					p := piece("One two three.")
@@ -129,10 +116,7 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 	both(t, func(t *testing.T, inThread bool) {
 		for claim, shown := range map[string]bool{"when it is sent": false, "when it is shown anew": true} {
 			t.Run(claim, func(t *testing.T) {
-				r := idle(t)
-				q := r.question(inThread)
-				r.begin()
-				r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+				r, q := asked(t, inThread)
 				r.connector.Reply(q.name, q.to).Show("One two ")
 				r.shows(q.channel, "One two")
 				r.end()
@@ -155,13 +139,8 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 func TestCancelTakesBackWhatWasShown(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {
-		r := idle(t)
-		q := r.question(inThread)
-		r.begin()
-		r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
-		w := r.connector.Reply(q.name, q.to)
-		w.Show("One ")
-		r.shows(q.channel, "One")
+		r, q := asked(t, inThread)
+		w := r.replying(q)
 		w.Cancel()
 		r.eventually("it is gone", func() bool { return len(r.own(q.channel)) == 0 })
 		if inThread {
@@ -178,7 +157,7 @@ func TestWhereStreamsAreRefused(t *testing.T) {
 			q := r.question(true)
 			r.w.Fail(slacktest.Fault{Method: "chat.startStream", Error: code, Times: -1})
 			r.begin()
-			r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+			r.known(q)
 			for _, text := range []string{"First answer.", "Second answer."} {
 				w := r.connector.Reply(q.name, q.to)
 				w.Show(text[:7])
@@ -198,13 +177,8 @@ func TestAStreamThatEndsBeforeTheReply(t *testing.T) {
 		"because a person ended it": func(r *rig, channelID, ts string) { r.w.StopStream(channelID, ts) },
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r := idle(t)
-			q := r.question(true)
-			r.begin()
-			r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
-			w := r.connector.Reply(q.name, q.to)
-			w.Show("One ")
-			r.shows(q.channel, "One")
+			r, q := asked(t, true)
+			w := r.replying(q)
 			end(r, q.channel, r.own(q.channel)[0].TS)
 			w.Show("One two ")
 			r.eventually("it is noticed", func() bool { return len(r.w.Calls("chat.appendStream")) > 0 })
@@ -217,13 +191,8 @@ func TestAStreamThatEndsBeforeTheReply(t *testing.T) {
 func TestAShownReplyThatSomebodyDeletes(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {
-		r := idle(t)
-		q := r.question(inThread)
-		r.begin()
-		r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
-		w := r.connector.Reply(q.name, q.to)
-		w.Show("One ")
-		r.shows(q.channel, "One")
+		r, q := asked(t, inThread)
+		w := r.replying(q)
 		r.w.Delete(q.channel, r.own(q.channel)[0].TS)
 		r.send(w, piece("One two three."))
 		r.answered(q.channel, "One two three.")
@@ -235,9 +204,7 @@ func TestAMessageThatCannotBeEdited(t *testing.T) {
 	r := idle(t)
 	q := r.question(false)
 	r.begin()
-	w := r.connector.Reply(q.name, q.to)
-	w.Show("One ")
-	r.shows(q.channel, "One")
+	w := r.replying(q)
 	r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed", Times: -1})
 	r.send(w, piece("One two three."))
 	r.answered(q.channel, "One two three.")

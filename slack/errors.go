@@ -3,7 +3,6 @@
 package slack
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
-
-	"cairn/internal/platform"
 )
 
 // setupError is an error that only a person can fix; its text says how.
@@ -85,6 +82,9 @@ func mayHaveHappened(err error) bool {
 	return !errors.As(err, &dial) || dial.Op != "dial"
 }
 
+// unsaidLimit is the wait for a rate limit that does not say how long.
+const unsaidLimit = 5 * time.Second
+
 // rateLimit returns how long Slack asks to wait.
 func rateLimit(err error) (time.Duration, bool) {
 	var limited *slackgo.RateLimitedError
@@ -93,23 +93,9 @@ func rateLimit(err error) (time.Duration, bool) {
 	case errors.As(err, &limited):
 		return max(limited.RetryAfter, 100*time.Millisecond), true
 	case errors.As(err, &status) && status.Code == http.StatusTooManyRequests, codeOf(err) == "ratelimited", codeOf(err) == "rate_limited":
-		return 5 * time.Second, true // it does not say how long
+		return unsaidLimit, true
 	}
 	return 0, false
-}
-
-// waitForLimits calls do, and again after each rate limit, until ctx ends.
-func waitForLimits(ctx context.Context, do func() error) error {
-	for {
-		err := do()
-		wait, limited := rateLimit(err)
-		if !limited {
-			return withoutURL(err)
-		}
-		if err := platform.Sleep(ctx, wait); err != nil {
-			return err
-		}
-	}
 }
 
 // withoutURL removes URLs from an error: some hold secrets.

@@ -187,24 +187,21 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []
 	if p.limit == 0 {
 		p.limit = pageSize
 	}
-	err = waitForLimits(ctx, func() error {
-		if place.Thread != "" {
-			found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
-				ChannelID: place.Channel, Timestamp: place.Thread, Oldest: p.oldest, Latest: p.latest,
-				Cursor: p.cursor, Limit: p.limit, IncludeAllMetadata: p.metadata,
-			})
-			return err
-		}
-		answer, err := s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-			ChannelID: place.Channel, Oldest: p.oldest, Latest: p.latest,
+	if place.Thread != "" {
+		found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
+			ChannelID: place.Channel, Timestamp: place.Thread, Oldest: p.oldest, Latest: p.latest,
 			Cursor: p.cursor, Limit: p.limit, IncludeAllMetadata: p.metadata,
 		})
-		if err == nil {
-			found, next = answer.Messages, answer.ResponseMetaData.NextCursor
-		}
-		return err
+		return found, next, err
+	}
+	answer, err := s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+		ChannelID: place.Channel, Oldest: p.oldest, Latest: p.latest,
+		Cursor: p.cursor, Limit: p.limit, IncludeAllMetadata: p.metadata,
 	})
-	return found, next, err
+	if err != nil {
+		return nil, "", err
+	}
+	return answer.Messages, answer.ResponseMetaData.NextCursor, nil
 }
 
 // historyPages is the part of a history that was read and not yet requested, oldest first.

@@ -212,9 +212,6 @@ func isTS(id string) bool {
 	return err == nil && also == nil
 }
 
-// before returns the ts just before another.
-func before(ts string) string { return tsOf(timeOf(ts).Add(-time.Microsecond)) }
-
 // members are the members of a channel, as far as an event says.
 type members struct {
 	kind   string // channel, group, im, mpim; empty: unknown, as with app_mention

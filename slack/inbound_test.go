@@ -20,8 +20,7 @@ import (
 
 func TestWhatIsNoMessage(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	bot := r.w.AddBot("pingpong")
 	r.w.Join(general, bot)
 	r.begin()
@@ -37,8 +36,7 @@ func TestWhatIsNoMessage(t *testing.T) {
 
 func TestOtherMessages(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	bot := r.w.AddBot("helper")
 	r.w.Join(general, bot)
 	group := r.w.AddGroupDM(ann, bot)
@@ -64,18 +62,14 @@ func TestOtherMessages(t *testing.T) {
 
 func TestNothingButTheBotsName(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
 	r.stored(conversation(general), "user: @app", "assistant: answer 1")
 }
 
 func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	answer := r.own(general)[0].TS
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
@@ -96,8 +90,7 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 
 func TestEditsAndDeletions(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.begin()
@@ -253,9 +246,7 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 
 func TestConversationsAreListedByTheirNames(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.ask(general, ann, 1) // its author is looked up, and the channel with them
 	r.ask(general, ann, 2)
 	r.eventually("the name of the channel", func() bool {

@@ -46,10 +46,13 @@ func (n *names) lookUp(ctx context.Context, id string) string {
 	var name string
 	var err error
 	if id != "" && (id[0] == 'C' || id[0] == 'G' || id[0] == 'D') {
-		name, err = n.channel(ctx, id)
+		var c *slackgo.Channel
+		if c, err = n.api.read.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id}); err == nil {
+			name = c.Name
+		}
 	} else {
 		var u *slackgo.User
-		if u, err = n.person(ctx, id); err == nil {
+		if u, err = n.api.read.GetUserInfoContext(ctx, id); err == nil {
 			name = nameOf(u)
 		}
 	}
@@ -62,25 +65,6 @@ func (n *names) lookUp(ctx context.Context, id string) string {
 	name = cmp.Or(name, id)
 	n.cache.Set(id, name)
 	return name
-}
-
-func (n *names) channel(ctx context.Context, id string) (name string, err error) {
-	err = waitForLimits(ctx, func() error {
-		c, err := n.api.read.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id})
-		if err == nil {
-			name = c.Name
-		}
-		return err
-	})
-	return name, err
-}
-
-func (n *names) person(ctx context.Context, id string) (u *slackgo.User, err error) {
-	err = waitForLimits(ctx, func() error {
-		u, err = n.api.read.GetUserInfoContext(ctx, id)
-		return err
-	})
-	return u, err
 }
 
 func nameOf(u *slackgo.User) string {
@@ -107,7 +91,7 @@ func (s *Slack) label(place channel.Place, author string) string {
 func (n *names) trusted(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	u, err := n.person(ctx, id)
+	u, err := n.api.read.GetUserInfoContext(ctx, id)
 	if err != nil {
 		n.log.Debug("look_up_person_failed", "error", err)
 		return false

@@ -68,26 +68,18 @@ var takesNoMarkdown = []string{
 // errCutAgain is a text that was cut for Markdown and is too long without.
 var errCutAgain = errors.New("too long for plain text")
 
-// retryPolicy says what is done about a rate limit: waitForLimits waits, once does not.
-type retryPolicy func(ctx context.Context, do func() error) error
-
-func once(_ context.Context, do func() error) error { return withoutURL(do()) }
-
 // errBlank is a message that says nothing though it was given a text in Markdown.
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
 // write posts a text, or edits a message: as Markdown, or, where a server refuses that or
 // does not show it, as plain text.
-func (s *Slack) write(ctx context.Context, try retryPolicy, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
+func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))
 	}
 	var blank bool
 	call := func(words slackgo.MsgOption) (ts string, err error) {
-		err = try(ctx, func() error {
-			_, ts, _, err = s.api.write.SendMessageContext(context.WithValue(ctx, blankKey{}, &blank), channelID, append(options[:len(options):len(options)], words)...)
-			return err
-		})
+		_, ts, _, err = client.SendMessageContext(context.WithValue(ctx, blankKey{}, &blank), channelID, append(options[:len(options):len(options)], words)...)
 		return ts, err
 	}
 	refused := false
@@ -120,10 +112,7 @@ func (s *Slack) write(ctx context.Context, try retryPolicy, channelID, edits, te
 
 // remove deletes a message of the bot, as well as it can be done.
 func (s *Slack) remove(ctx context.Context, channelID, ts string) {
-	err := waitForLimits(ctx, func() error {
-		_, _, err := s.api.write.DeleteMessageContext(ctx, channelID, ts)
-		return err
-	})
+	_, _, err := s.api.write.DeleteMessageContext(ctx, channelID, ts)
 	if err != nil && codeOf(err) != "message_not_found" {
 		s.log.Debug("delete_message_failed", "error", err)
 	}
@@ -137,19 +126,16 @@ func (s *Slack) learnPlain(err error) {
 }
 
 // post says a text in a place, as a new message.
-func (s *Slack) post(ctx context.Context, try retryPolicy, place channel.Place, text string, m mark, buttons ...channel.Button) (ts string, err error) {
+func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.Place, text string, m mark, buttons ...channel.Button) (ts string, err error) {
 	options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
 	if len(buttons) > 0 { // Slack takes no Markdown beside blocks
 		options = append(options, slackgo.MsgOptionText(escaped(text), false), asking(place, text, buttons))
-		err = try(ctx, func() error {
-			_, ts, err = s.api.write.PostMessageContext(ctx, place.Channel, options...)
-			return err
-		})
+		_, ts, err = client.PostMessageContext(ctx, place.Channel, options...)
 	} else {
-		ts, err = s.write(ctx, try, place.Channel, "", text, options...)
+		ts, err = s.write(ctx, client, place.Channel, "", text, options...)
 	}
 	if err == nil {
 		s.noteOwnMessage(place, ts)
@@ -173,7 +159,7 @@ func (s *Slack) repeatEdit(ctx context.Context, edit func() error) error {
 // edit replaces what one of the bot's messages says.
 func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
 	return s.repeatEdit(ctx, func() error {
-		_, err := s.write(ctx, waitForLimits, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
+		_, err := s.write(ctx, s.api.write, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
 		return err
 	})
 }
@@ -247,9 +233,7 @@ func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	if s.refused(reactMethod, "") {
 		return nil
 	}
-	err := waitForLimits(ctx, func() error {
-		return s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(place.Channel, id))
-	})
+	err := s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(place.Channel, id))
 	switch codeOf(err) {
 	case "already_reacted":
 		return nil

@@ -1,4 +1,4 @@
-// Messages in a form that slack-go cannot decode are reduced to the fields that are needed.
+// Messages in a form that slack-go cannot decode lose the fields that are in it.
 
 package slack
 
@@ -14,56 +14,29 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// needed are the fields of a message that the connector requires.
-var needed = []string{
-	"type", "subtype", "channel", "user", "text", "ts", "thread_ts", "parent_user_id", "bot_id", "username", "deleted_ts", "event_ts", "edited",
-}
-
-// useful are optional fields, in lists that get shorter: the fewer a list has, the more likely the
-// message can be decoded.
-var useful = [][]string{
-	{"files", "attachments", "metadata", "team", "bot_profile", "reply_count", "latest_reply"},
-	{"files", "metadata", "reply_count", "latest_reply"},
-	{"attachments", "metadata", "reply_count", "latest_reply"},
-	{"metadata", "reply_count", "latest_reply"},
-	{},
-}
-
-// readable reduces a message until slack-go can decode it. Without that, one message in a new form
-// would make its whole history page unreadable.
+// readable drops the fields of a message that slack-go cannot decode. Without that, one message in
+// a new form would make its whole history page unreadable. ok is false if nothing can be read.
 func readable(raw json.RawMessage) (form json.RawMessage, m slackgo.Message, ok bool) {
 	if json.Unmarshal(raw, &m) == nil {
 		return raw, m, true
 	}
-	for _, more := range useful {
-		form, m = bare(raw, more), slackgo.Message{}
-		if json.Unmarshal(form, &m) == nil {
-			return form, m, true
-		}
-	}
-	return nil, slackgo.Message{}, false
-}
-
-// bare is a message with the needed fields and some more.
-func bare(raw json.RawMessage, more []string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
-		return raw
+		return nil, slackgo.Message{}, false
 	}
-	kept := make(map[string]json.RawMessage)
 	for key, value := range fields {
-		switch {
-		case key == "message" || key == "previous_message": // of an edit or a deletion
-			kept[key] = bare(value, more)
-		case slices.Contains(needed, key) || slices.Contains(more, key):
-			kept[key] = value
+		if key == "message" || key == "previous_message" { // of an edit or a deletion
+			value, _, _ = readable(value)
+		}
+		if alone, err := json.Marshal(map[string]json.RawMessage{key: value}); err != nil || json.Unmarshal(alone, new(slackgo.Message)) != nil {
+			delete(fields, key)
+		} else {
+			fields[key] = value
 		}
 	}
-	form, err := json.Marshal(kept)
-	if err != nil {
-		return raw
-	}
-	return form
+	form, err := json.Marshal(fields)
+	m = slackgo.Message{}
+	return form, m, err == nil && json.Unmarshal(form, &m) == nil
 }
 
 // withMessages are the methods whose responses contain messages.
@@ -123,22 +96,19 @@ func readableBody(body []byte) []byte {
 		return body
 	}
 	if one, ok := fields["message"]; ok {
-		if form, _, ok := readable(one); ok {
-			fields["message"] = form
-		} else {
+		if fields["message"], _, ok = readable(one); !ok {
 			delete(fields, "message")
 		}
 	}
-	var many, kept []json.RawMessage
+	var many []json.RawMessage
 	if json.Unmarshal(fields["messages"], &many) == nil {
-		for _, one := range many {
-			if form, _, ok := readable(one); ok {
-				kept = append(kept, form)
-			} else {
-				kept = append(kept, json.RawMessage(`{}`)) // so that the page is known not to be whole
+		for i, one := range many {
+			var ok bool
+			if many[i], _, ok = readable(one); !ok {
+				many[i] = json.RawMessage(`{}`) // so that the page is known not to be whole
 			}
 		}
-		if list, err := json.Marshal(kept); err == nil {
+		if list, err := json.Marshal(many); err == nil {
 			fields["messages"] = list
 		}
 	}

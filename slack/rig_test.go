@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -38,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 // soon is long enough for everything that happens at all, on a busy machine too.
-const soon = 20 * time.Second
+const soon = time.Minute
 
 const mention = "<@" + slacktest.BotUserID + "> "
 
@@ -53,31 +52,13 @@ type rig struct {
 	opts  Options
 	hurry func(*times)
 	tune  func(*Slack) // before Run
-	logs  *logs
+	logs  *check.Buffer
 
 	store     *store.Store
 	connector *Slack
 	hub       *channel.Hub
 	stop      func() error  // ends Run and returns what it returned
 	gone      chan struct{} // closed when Run has ended
-}
-
-// logs keeps the lines of a log.
-type logs struct {
-	mu    sync.Mutex // guards lines
-	lines strings.Builder
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lines.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lines.String()
 }
 
 // quick are the times of a workspace that repeats soon what nobody acknowledged.
@@ -95,7 +76,7 @@ func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, 
 	if w.Scopes == nil {
 		w.Scopes = manifest(t).OAuth.Scopes.Bot // no test needs more
 	}
-	r := &rig{t: t, dir: t.TempDir(), w: slacktest.New(w), model: &llmtest.Model{Func: model}, logs: &logs{}}
+	r := &rig{t: t, dir: t.TempDir(), w: slacktest.New(w), model: &llmtest.Model{Func: model}, logs: &check.Buffer{}}
 	r.opts = Options{
 		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL,
 		ReplyIn: replyChannel, // most tests ask in a channel and look there
@@ -103,6 +84,22 @@ func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, 
 	t.Cleanup(r.w.Close)
 	t.Cleanup(func() { r.end() })
 	return r
+}
+
+// begun is a rig whose bot is connected, with a channel in which ann is.
+func begun(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
+	t.Helper()
+	r, general, ann = town(t, w, model)
+	r.begin()
+	return r, general, ann
+}
+
+// town is a rig that has not begun, with a channel in which ann is.
+func town(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
+	t.Helper()
+	r = newRig(t, w, model)
+	general, ann = r.place()
+	return r, general, ann
 }
 
 // begin starts the bot and waits until it is connected.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,7 +40,7 @@ type Slack struct {
 	newest          *platform.Cache             // how far a channel was known when its last gap began, by conversation
 	refusals        *platform.Cache             // what Slack refuses where, see learn
 	pageCache       *pageCache                  // of histories that are longer than a page
-	retryQueue      retryQueue                  // of messages that could not be stored
+	unstored        sync.Map                    // conversations with a message that could not be stored, see retryLater
 	storeIncident   platform.Incident           // messages cannot be stored
 	plain           atomic.Bool                 // the server takes no Markdown
 	socketed        atomic.Bool                 // Slack said hello on the newest socket
@@ -69,7 +70,6 @@ type times struct {
 	status   time.Duration // after which a status is renewed: Slack takes it away after 2 minutes
 	steady   time.Duration // after which a socket counts as one that works
 	silence  time.Duration // after which a socket counts as dead: Slack sends a PING every 10 seconds or so
-	ack      time.Duration // that an acknowledgement may wait to be written: Slack wants it within 3 seconds
 	backoff  time.Duration // before a second attempt to connect; it doubles
 	pages    time.Duration // between two conversations that catch up, once there are many
 	retry    time.Duration // before the disk is tried again
@@ -95,7 +95,7 @@ func New(o Options) (*Slack, error) {
 	s := &Slack{
 		o: o, log: log,
 		times: times{
-			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second, ack: 2 * time.Second,
+			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second,
 			backoff: time.Second, pages: 1200 * time.Millisecond, retry: 5 * time.Second,
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},

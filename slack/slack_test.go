@@ -155,8 +155,7 @@ func TestWhoMayReadAPlace(t *testing.T) {
 
 func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	private := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID)
 	dm := r.w.DM(ann)
 	r.begin()
@@ -201,8 +200,7 @@ func FuzzEvent(f *testing.F) {
 
 func TestWhoMayUseIt(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.w.Admin(bob)
@@ -248,9 +246,7 @@ func TestWhoMayUseIt(t *testing.T) {
 
 func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.w.Command(general, ann, "/cairn", "unpin 1")
 	check.Contains(t, "the result", r.told(general, ann, 1).Shown(), "for those who manage this place")
 	dm := r.w.DM(ann)

@@ -3,9 +3,7 @@
 package slack
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -92,9 +90,7 @@ func TestAServerWithoutPingsIsGivenTime(t *testing.T) {
 
 func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	id := r.w.Emit(map[string]any{"type": "sky_fell", "channel": general, "severity": 7})
 	odd := r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": "1700000000.000100", "text": mention + "odd", "blocks": 7, "attachments": "none"})
 	r.w.Sockets()[0].SendRaw(`{"type":"surprise"}`)
@@ -166,9 +162,7 @@ func (r *rig) keepsSecrets(errs ...error) {
 
 func TestATokenRevokedWhileItRuns(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "token_revoked", Times: -1})
 	r.w.Sockets()[0].Cut()
@@ -179,9 +173,7 @@ func TestATokenRevokedWhileItRuns(t *testing.T) {
 
 func TestAMissingScopeIsNamed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
 	if err := r.ended(); err == nil || !strings.Contains(err.Error(), "lacks the scope chat:write") {
@@ -222,8 +214,7 @@ func TestScopesAreLookedAtAtTheStart(t *testing.T) {
 
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
+	r, general, ann := town(t, quick(), answerN)
 	r.w.SocketModeOff()
 	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
 	r.launch()
@@ -238,9 +229,7 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 
 func TestSocketModeSwitchedOffAndOn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.w.SocketModeOff()
 	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
 	r.w.SocketModeOn()
@@ -263,37 +252,12 @@ func TestALateHelloIsReported(t *testing.T) {
 
 func TestTheFirstConnectionIsTold(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	r.w.Sockets()[0].Cut()
 	r.eventually("it is connected again", func() bool { return len(r.w.Calls("apps.connections.open")) == 3 && len(r.w.Sockets()) == 1 })
 	r.ask(general, ann, 2)
 	if n := strings.Count(r.logs.String(), `level=INFO msg=connected connector=slack as=app`); n != 1 {
 		t.Errorf("it is told %d times\n%s", n, r.logs)
-	}
-}
-
-// From then on slack-go may drop an event and hand on the next one, which would be kept
-// before the first.
-func TestASocketEndsBeforeSlackGoHearsThatItsConnectionHas(t *testing.T) {
-	t.Parallel()
-	for _, greeted := range []bool{true, false} {
-		ctx, lose := context.WithCancelCause(t.Context())
-		k := &socket{started: time.Now(), lose: lose}
-		k.helloReceived.Store(greeted)
-		theirs, ours := net.Pipe()
-		_ = theirs.Close()
-		if _, err := (&watchedConn{Conn: ours, socket: k}).Read(make([]byte, 1)); err == nil {
-			t.Fatal("something was read")
-		}
-		var want error
-		if greeted { // else slack-go tells why
-			want = errLost
-		}
-		if got := context.Cause(ctx); got != want {
-			t.Errorf("greeted %v: the socket ended with %v, want %v", greeted, got, want)
-		}
 	}
 }

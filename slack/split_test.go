@@ -43,10 +43,7 @@ func TestAPieceThatIsTooLongAfterAllIsCut(t *testing.T) {
 	both(t, func(t *testing.T, inThread bool) {
 		for claim, shown := range map[string]bool{"before it was shown": false, "when it was shown": true} {
 			t.Run(claim, func(t *testing.T) {
-				r := idle(t)
-				q := r.question(inThread)
-				r.begin()
-				r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+				r, q := asked(t, inThread)
 				w := r.connector.Reply(q.name, q.to)
 				if shown {
 					w.Show("Many ")

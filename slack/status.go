@@ -4,9 +4,10 @@ package slack
 
 import (
 	"context"
-	"time"
 
 	slackgo "github.com/slack-go/slack"
+
+	"cairn/internal/platform"
 )
 
 const (
@@ -18,8 +19,8 @@ const (
 
 // working shows that the bot is working on a reply until the writer stops: by a status, or by a
 // reaction where Slack shows no status.
-func (w *writer) working(ctx context.Context) {
-	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) {
+func (w *writer) working(context.Context) {
+	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status() {
 		return
 	}
 	w.react()
@@ -28,24 +29,16 @@ func (w *writer) working(ctx context.Context) {
 // status sets the status and returns false where Slack shows none. Slack shows it in threads and
 // direct messages, and clears it when the bot posts there. In a thread that begins with the reply
 // nobody would see it.
-func (w *writer) status(ctx context.Context) bool {
+func (w *writer) status() bool {
 	if !w.hasStatus() {
 		return false
 	}
-	renew := time.NewTicker(w.s.times.status)
-	defer renew.Stop()
-	for {
-		if !w.setStatus(w.halted, "is thinking…") {
-			return false
-		}
-		select {
-		case <-renew.C:
-		case <-w.halted.Done():
-			return true
-		case <-ctx.Done():
+	for w.setStatus(w.Live, "is thinking…") {
+		if platform.Sleep(w.Live, w.s.times.status) != nil {
 			return true
 		}
 	}
+	return false
 }
 
 // statusThread returns the thread in which the status is set.
@@ -65,7 +58,7 @@ func (w *writer) hasStatus() bool {
 func (w *writer) setStatus(ctx context.Context, text string) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	err := w.s.api.write.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
+	err := w.s.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
 		ChannelID: w.place.Channel, ThreadTS: w.statusThread(), Status: text,
 	})
 	return !w.s.learn(statusMethod, w.place.Channel, err)
@@ -76,9 +69,9 @@ func (w *writer) react() {
 	if !isTS(w.answers) || w.s.refused(workingMethod, w.place.Channel) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(w.halted, callTime)
+	ctx, cancel := context.WithTimeout(w.Live, callTime)
 	defer cancel()
-	err := w.s.api.write.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
+	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 	if codeOf(err) == "already_reacted" { // by an earlier process
 		err = nil
 	}
@@ -88,9 +81,7 @@ func (w *writer) react() {
 
 // unreact removes the reaction.
 func (w *writer) unreact(ctx context.Context) {
-	err := waitForLimits(ctx, func() error {
-		return w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
-	})
+	err := w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 	if err != nil && !refusedForGood(err) { // else it is gone, or the message is
 		w.s.log.Debug("remove_reaction_failed", "error", err)
 	}

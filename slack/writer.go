@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
+	"time"
 	"unicode"
 
 	"cairn/channel"
@@ -16,6 +16,7 @@ import (
 // writer sends one reply: it shows that the bot is working, then the text so far, and sends the
 // pieces. Only one goroutine calls its methods.
 type writer struct {
+	*platform.Stream
 	s       *Slack
 	asked   channel.Place // the conversation
 	place   channel.Place // where it is posted: there, or in a thread under the message it answers
@@ -23,19 +24,12 @@ type writer struct {
 	draft   draft         // of the goroutine that shows, until it has ended
 	reacted bool          // the message it answers has a reaction; of the goroutine working, until it has ended
 
-	halt    context.CancelFunc // ends the waiting of the goroutines below
-	halted  context.Context
-	running sync.WaitGroup // of working and show
-	showing bool
-	news    chan struct{} // room for one: there is a newer text
-
-	mu   sync.Mutex // guards text
-	text string     // the newest
+	showing bool // the text
 }
 
 // Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{s: s, asked: channel.ParsePlace(conversation), news: make(chan struct{}, 1)}
+	w := &writer{Stream: platform.NewStream(), s: s, asked: channel.ParsePlace(conversation)}
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
@@ -43,7 +37,6 @@ func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 	if w.asked.Thread == "" && isTS(w.answers) && s.repliesInThreads(w.asked) {
 		w.place.Thread = w.answers
 	}
-	w.halted, w.halt = context.WithCancel(context.Background())
 	if s.o.Working == workingPlaceholder && w.answers != "" {
 		w.Show(placeholder)
 	} else {
@@ -62,90 +55,53 @@ func (s *Slack) repliesInThreads(p channel.Place) bool {
 func (w *writer) start(do func(ctx context.Context)) {
 	select {
 	case <-w.s.ready:
+		w.Start(w.s.tasks, do)
 	default:
-		return
 	}
-	w.running.Add(1)
-	if !w.s.tasks.Start(func(ctx context.Context) {
-		defer w.running.Done()
-		do(ctx)
-	}) {
-		w.running.Done()
-	}
-}
-
-// stop ends the goroutines and waits for them.
-func (w *writer) stop() {
-	w.halt()
-	w.running.Wait()
 }
 
 // Show sets the newest text; a goroutine shows it.
 func (w *writer) Show(text string) {
-	w.mu.Lock()
-	w.text = text
-	w.mu.Unlock()
-	w.wake()
+	w.Set(text)
 	if !w.showing {
 		w.showing = true
 		w.start(w.show)
 	}
 }
 
-func (w *writer) wake() {
-	select {
-	case w.news <- struct{}{}:
-	default: // it will look anyway
-	}
-}
-
 // show shows the newest text, with pauses between edits, until the writer stops.
 func (w *writer) show(ctx context.Context) {
-	for {
-		select {
-		case <-w.news:
-		case <-w.halted.Done():
-			return
-		case <-ctx.Done():
-			return
-		}
-		w.mu.Lock()
-		text := w.text
-		w.mu.Unlock()
-		if !w.showDraft(ctx, text) {
-			return
-		}
-		if platform.Sleep(w.halted, w.s.times.edit) != nil {
-			return
-		}
-	}
+	var next time.Time // edit
+	w.Follow(func() time.Duration { return time.Until(next) }, func(text string) (again time.Duration, more bool) {
+		again, more = w.showDraft(ctx, text)
+		next = time.Now().Add(w.s.times.edit)
+		return again, more
+	})
 }
 
-// showDraft edits the draft so that it shows text, as far as it fits one message. It returns false
-// if further edits are pointless.
-func (w *writer) showDraft(ctx context.Context, text string) bool {
+// showDraft edits the draft so that it shows text, as far as it fits one message. It returns how long
+// to wait before it is tried again (0: it is shown), and false if further edits are pointless.
+func (w *writer) showDraft(ctx context.Context, text string) (again time.Duration, more bool) {
 	text = wholeWords(w.s.Split(text)[0])
 	if text == "" {
-		return true
+		return 0, true
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	err := w.draft.show(ctx, w, text)
 	if err == nil {
-		return true
+		return 0, true
 	}
 	if errors.Is(err, errCutAgain) {
-		w.wake()
-		return true
+		return w.s.times.edit, true
 	}
 	if wait, limited := rateLimit(err); limited {
-		w.wake() // to show it later, or what is newer by then
-		return platform.Sleep(w.halted, wait) == nil
+		return wait, true // to show it later, or what is newer by then
 	}
-	if !refusedForGood(err) && w.halted.Err() == nil {
+	if !refusedForGood(err) && w.Live.Err() == nil {
 		w.s.log.Debug("show_draft_failed", "error", err)
 	}
-	return false
+	return 0, false
 }
 
 // wholeWords cuts off the end of a text that may still become a mention of everybody: the ASCII
@@ -157,9 +113,9 @@ func wholeWords(text string) string {
 
 // Cancel deletes the draft.
 func (w *writer) Cancel() {
-	w.halt()
+	w.End()
 	w.s.tasks.Start(func(ctx context.Context) {
-		w.running.Wait()
+		w.Stop()
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
 		w.deleteDraft(ctx)

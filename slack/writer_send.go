@@ -15,7 +15,7 @@ import (
 
 // Send sends one piece.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
-	w.stop()
+	w.Stop()
 	if w.s.ended.Load() {
 		defer w.s.api.close()
 	}
@@ -67,7 +67,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 				return o.Timestamp, nil
 			}
 		}
-		return w.s.post(ctx, waitForLimits, w.place, piece.Text, m, buttons...)
+		return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttons...)
 	}
 	whole, cut := []string{piece.Text}, split(piece.Text, maxPlain, plainCost)
 	if w.s.plain.Load() || wasCut(own, piece) {
@@ -115,7 +115,7 @@ func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Mes
 		}
 	}
 	if m.part > 0 || m.sub > 0 {
-		return w.s.post(ctx, waitForLimits, w.place, text, m)
+		return w.s.post(ctx, w.s.api.write, w.place, text, m)
 	}
 	if w.draft.ts == "" {
 		w.draft.adopt(own, w)
@@ -129,7 +129,7 @@ func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Mes
 		w.deleteDraft(ctx)
 		w.draft = draft{}
 	}
-	return w.s.post(ctx, waitForLimits, w.place, text, m)
+	return w.s.post(ctx, w.s.api.write, w.place, text, m)
 }
 
 // mayHaveStarted reports whether the answered message is older than this process, so that an earlier

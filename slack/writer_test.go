@@ -33,6 +33,31 @@ func (r *rig) question(inThread bool) target {
 	return q
 }
 
+// asked is a rig that knows the question, but whose model is never asked.
+func asked(t testing.TB, inThread bool) (*rig, target) {
+	t.Helper()
+	r := idle(t)
+	q := r.question(inThread)
+	r.begin()
+	r.known(q)
+	return r, q
+}
+
+// known waits until the author of a question is known, for whom a reply may be streamed.
+func (r *rig) known(q target) {
+	r.t.Helper()
+	r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+}
+
+// replying is the writer of a reply of which people see the first word.
+func (r *rig) replying(q target) channel.Writer {
+	r.t.Helper()
+	w := r.connector.Reply(q.name, q.to)
+	w.Show("One ")
+	r.shows(q.channel, "One")
+	return w
+}
+
 func piece(text string) channel.Piece {
 	return channel.Piece{Reply: "r1", Parts: 1, Text: text}
 }
@@ -113,9 +138,7 @@ func TestAFailedPostIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for claim, fault := range failures {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, quick(), answerN)
-			general, ann := r.place()
-			r.begin()
+			r, general, ann := begun(t, quick(), answerN)
 			fault.Method = "chat.postMessage"
 			r.w.Fail(fault)
 			r.ask(general, ann, 1)
@@ -149,9 +172,7 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 
 func TestAPieceThatCanNeverBeSent(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
+	r, general, ann := begun(t, quick(), answerN)
 	r.w.Leave(general, slacktest.BotUserID)
 	q := target{name: conversation(general), to: []string{"1700000000.000100"}}
 	if _, err := r.connector.Reply(q.name, q.to).Send(context.Background(), piece("lost")); !errors.Is(err, channel.ErrGone) {

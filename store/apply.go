@@ -55,7 +55,7 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 			if err != nil {
 				return err
 			}
-			if known, _ := s.Messages.Count(gap); known != is.Messages {
+			if known := s.Messages.Count(gap); known != is.Messages {
 				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is.Messages, gap.From, gap.To, known, transcript.ErrStale)
 			}
 		}

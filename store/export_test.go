@@ -38,7 +38,6 @@ var (
 	Observe       = observe
 	OpenFile      = open
 	Prepare       = prepare
-	Priced        = priced
 	PutAside      = putAside
 	Schema        = schema
 	Transact      = transact

@@ -44,7 +44,6 @@ func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Chan
 
 // writeRow writes what a change of s with a version does to one summary.
 func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) error {
-	row = priced(row)
 	if row.ID >= transcript.Unstored {
 		fresh := row
 		fresh.State = transcript.Applied
@@ -101,15 +100,6 @@ func (c *Conversation) writeApplied(tx *Tx, row transcript.Summary, version int6
 		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, Now(), version, row.ID)
 }
 
-// priced returns a row, a placeholder with the tokens that it costs in the view: transcript does
-// not know what a placeholder looks like.
-func priced(row transcript.Summary) transcript.Summary {
-	if row.Kind == transcript.Placeholder {
-		row.Tokens = row.Cost()
-	}
-	return row
-}
-
 // Revise writes what an edit or a deletion, which incremented the version, does to the summaries
 // over messages, and to others.
 func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, to func(transcript.Summary) transcript.Summary) error {
@@ -127,7 +117,7 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 		}
 	}
 	for _, was := range over {
-		row := priced(to(was))
+		row := to(was)
 		sources, err := toJSON(row.Sources)
 		if err != nil {
 			return err

@@ -106,7 +106,6 @@ func describe(s *transcript.State) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Sessions, s.HeadVersion, s.NextSeq, s.SessionStart, s.InSession, s.ClearedTo, s.Spared)
 	for _, row := range s.Summaries {
-		row = store.Priced(row)
 		fmt.Fprintln(&b, row.Kind, row.By, row.Trigger, row.Span, row.FromTime.Unix(), row.ToTime.Unix(), row.Messages, len(row.Children), row.Text, row.Tokens, row.AwaitsModel)
 	}
 	fmt.Fprintln(&b, store.Ids(s.Prepared), store.Ids(s.Running))

@@ -9,15 +9,12 @@ import (
 
 func TestAToolIsAllowedByYes(t *testing.T) {
 	k := sit(t, Options{NoColor: true}, scripted(channeltest.Add))
-	k.typed(t, "please add\r")
-	k.screen.wait(t, "[y/n]")
-	k.typed(t, "no\r")
-	k.screen.wait(t, "did not allow the")
+	k.shows(t, "please add\r", "[y/n]")
+	k.shows(t, "no\r", "did not allow the")
 	k.screen.wait(t, "The tool says: Error")
 	k.typed(t, "add all the same\r")
 	k.screen.until(t, "the second question", func(screen string) bool { return strings.Count(screen, "[y/n]") == 2 })
-	k.typed(t, "y\r")
-	k.screen.wait(t, "The tool says: five")
+	k.shows(t, "y\r", "The tool says: five")
 	k.typed(t, "y\r") // nothing is asked any more: it is a message
 	k.screen.wait(t, "Hello.")
 }

@@ -20,6 +20,7 @@ import (
 // editor shows a screen, on which a line is typed, below what has been said: that is
 // written above it for good, and scrolls away.
 type editor struct {
+	spectator
 	in, out      *os.File
 	conversation string
 	who          channel.Person
@@ -42,10 +43,12 @@ type editor struct {
 }
 
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
-	return &editor{
+	e := &editor{
 		in: in, out: out, conversation: conversation, who: who, history: o.History,
 		color: !o.NoColor && os.Getenv("NO_COLOR") == "",
 	}
+	e.spectator = spectator{e.note}
+	return e
 }
 
 func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
@@ -226,22 +229,6 @@ func (e *editor) note(text string) { _ = e.write(e.quiet(text)) }
 
 func (e *editor) reply(_ string, to []string) channel.Writer {
 	return &stream{editor: e, answers: int64(len(to))}
-}
-
-func (e *editor) Accepted(string, string, int64) {}
-
-func (e *editor) Compaction(_ string, event channel.Event) {
-	if text := status(event); text != "" {
-		e.note(text)
-	}
-}
-
-func (e *editor) Remembered(string, int64, string, string) {}
-
-func (e *editor) Task(_ string, t channel.Task) {
-	if text := taskStatus(t); text != "" {
-		e.note(text)
-	}
 }
 
 // wait counts n messages that want an answer.

@@ -27,8 +27,7 @@ const (
 func TestEditorShowsReplies(t *testing.T) {
 	t.Run("a line is answered, and Ctrl-D leaves", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
-		k.typed(t, "hello\r")
-		k.screen.wait(t, "you said hello\n")
+		k.shows(t, "hello\r", "you said hello\n")
 		k.typed(t, "\x04")
 		if err := k.end(t); err != nil {
 			t.Error(err)
@@ -65,8 +64,7 @@ func TestEditorShowsReplies(t *testing.T) {
 		defer server.Close()
 		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{NoColor: true}, model)
-		k.typed(t, "count\r")
-		k.screen.wait(t, "nine ten")
+		k.shows(t, "count\r", "nine ten")
 		inOrder(t, k.screen.String(), "One two", "nine ten", "· summarizing messages 1 to 9", "a log line")
 	})
 	t.Run("Stopped. comes after the last row of what it stopped", func(t *testing.T) {
@@ -81,8 +79,7 @@ func TestEditorShowsReplies(t *testing.T) {
 		defer server.Close()
 		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 		k = sit(t, Options{NoColor: true}, model)
-		k.typed(t, "count\r")
-		k.screen.wait(t, "Stopped.")
+		k.shows(t, "count\r", "Stopped.")
 		inOrder(t, k.screen.String(), "One two", "nine", "Stopped.")
 	})
 }
@@ -98,8 +95,7 @@ func TestEditorCommands(t *testing.T) {
 		for len(model.Requests()) == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		k.typed(t, "\x03")
-		k.screen.wait(t, "Stopped.")
+		k.shows(t, "\x03", "Stopped.")
 		k.typed(t, "half a line\x03")
 		k.screen.until(t, "an empty line", func(screen string) bool { return strings.HasSuffix(screen, "\n>") })
 		k.typed(t, "\x03")
@@ -110,29 +106,22 @@ func TestEditorCommands(t *testing.T) {
 	})
 	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
-		k.typed(t, "Ada moved to Turin in May.\r")
-		k.screen.wait(t, "you said Ada")
-		k.typed(t, "/recap\r")
-		k.screen.wait(t, "one\nmoment.")
+		k.shows(t, "Ada moved to Turin in May.\r", "you said Ada")
+		k.shows(t, "/recap\r", "one\nmoment.")
 		k.screen.wait(t, "Made without a model")
 	})
 	t.Run("a slash shows the commands and their help, and Tab completes", func(t *testing.T) {
 		k := sit(t, Options{NoColor: true}, scripted(echo))
-		k.typed(t, "/")
-		k.screen.wait(t, "▸ /compact [focus]")
-		k.typed(t, "co")
-		k.screen.wait(t, "  /context          show how full")
-		k.typed(t, "\x1b[B\t")
-		k.screen.wait(t, "\n> /context")
+		k.shows(t, "/", "▸ /compact [focus]")
+		k.shows(t, "co", "  /context          show how full")
+		k.shows(t, "\x1b[B\t", "\n> /context")
 		k.screen.until(t, "no menu", func(screen string) bool { return !strings.Contains(screen, "▸") })
-		k.typed(t, "\r")
-		k.screen.wait(t, "stack     empty")
+		k.shows(t, "\r", "stack     empty")
 	})
 	t.Run("an unknown command is refused and not sent; /quit leaves", func(t *testing.T) {
 		model := scripted(echo)
 		k := sit(t, Options{NoColor: true}, model)
-		k.typed(t, "/contxt\r")
-		k.screen.wait(t, "did you\nmean /context?")
+		k.shows(t, "/contxt\r", "did you\nmean /context?")
 		k.typed(t, "/quit\r")
 		if err := k.end(t); err != nil || len(model.Requests()) > 0 {
 			t.Errorf("%v, %d requests", err, len(model.Requests()))
@@ -161,22 +150,17 @@ func TestEditorKeys(t *testing.T) {
 			k.typed(t, line+"\r")
 			k.screen.wait(t, "you said "+line)
 		}
-		k.typed(t, "\x12the")
-		k.screen.wait(t, "(the bell rings;")
-		k.typed(t, "\x12")
-		k.screen.wait(t, "(the tide is high;")
+		k.shows(t, "\x12the", "(the bell rings;")
+		k.shows(t, "\x12", "(the tide is high;")
 		k.typed(t, "\r")
 		k.screen.until(t, "the line to be changed", func(screen string) bool { return strings.HasSuffix(screen, "\n> the tide is high") })
-		k.typed(t, "er\r")
-		k.screen.wait(t, "you said the tide is higher")
+		k.shows(t, "er\r", "you said the tide is higher")
 	})
 	t.Run("Alt-Enter begins a new line, which is part of the message and of the history", func(t *testing.T) {
 		model := scripted(echo)
 		k := sit(t, Options{History: filepath.Join(t.TempDir(), "history")}, model)
-		k.typed(t, "one\x1b\rtwo")
-		k.screen.wait(t, "> one\n  two")
-		k.typed(t, "\r")
-		k.screen.wait(t, "you said one\n")
+		k.shows(t, "one\x1b\rtwo", "> one\n  two")
+		k.shows(t, "\r", "you said one\n")
 		told := model.Requests()[0].Messages
 		if text := told[len(told)-1].Text; !strings.Contains(text, "one\ntwo") {
 			t.Errorf("the model was told %q", text)
@@ -188,12 +172,10 @@ func TestEditorKeys(t *testing.T) {
 		k := sit(t, Options{NoColor: true}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("Seventeen harbour lanterns illuminate windswept promontories."), nil
 		}))
-		k.typed(t, "hello\r")
-		k.screen.wait(t, "Seventeen harbour lanterns illuminate\nwindswept promontories.")
+		k.shows(t, "hello\r", "Seventeen harbour lanterns illuminate\nwindswept promontories.")
 		k.connector.Notes().Write([]byte("Seventeen harbour lanterns are extinguished\n"))
 		k.screen.wait(t, "Seventeen harbour lanterns are\nextinguished")
-		k.typed(t, "/context\r")
-		k.screen.wait(t, "0 head, 70 messages, 1000 kept free for\nthe reply")
+		k.shows(t, "/context\r", "0 head, 70 messages, 1000 kept free for\nthe reply")
 	})
 	t.Run("Home, End and Delete do what they say, whatever the terminal sends for them", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
@@ -208,10 +190,8 @@ func TestEditorKeys(t *testing.T) {
 		k.typed(t, "hi\r")
 		k.screen.wait(t, "you said hi\n") // the start has read the store
 		k.lose(t)
-		k.typed(t, "hello\r")
-		k.screen.wait(t, "was not accepted. Send it again later.")
-		k.typed(t, "/context\r")
-		k.screen.wait(t, "That could not be done just now.")
+		k.shows(t, "hello\r", "was not accepted. Send it again later.")
+		k.shows(t, "/context\r", "That could not be done just now.")
 		k.typed(t, "\x03") // leaves: nothing waits for an answer
 		if err := k.end(t); err != nil {
 			t.Error(err)

@@ -61,6 +61,13 @@ func (k *keyboard) typed(t *testing.T, keys string) {
 	check.Must(k.pty.WriteString(keys))(t)
 }
 
+// shows types keys, and returns once text stands on the display.
+func (k *keyboard) shows(t *testing.T, keys, text string) {
+	t.Helper()
+	k.typed(t, keys)
+	k.screen.wait(t, text)
+}
+
 func (k *keyboard) end(t *testing.T) error {
 	t.Helper()
 	select {

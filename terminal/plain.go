@@ -17,6 +17,7 @@ import (
 // plain writes replies to out and everything else to err. A reply is written
 // whole, for what went into a pipe cannot be taken back.
 type plain struct {
+	spectator
 	in           io.Reader
 	out          output
 	conversation string
@@ -121,22 +122,6 @@ func (p *plain) note(text string) {
 }
 
 func (p *plain) reply(string, []string) channel.Writer { return plainReply{p} }
-
-func (p *plain) Accepted(string, string, int64) {}
-
-func (p *plain) Compaction(_ string, event channel.Event) {
-	if text := status(event); text != "" {
-		p.note(text)
-	}
-}
-
-func (p *plain) Remembered(string, int64, string, string) {}
-
-func (p *plain) Task(_ string, t channel.Task) {
-	if text := taskStatus(t); text != "" {
-		p.note(text)
-	}
-}
 
 // plainReply writes a reply when it is complete. That a turn failed is no reply: it
 // goes where notes go.

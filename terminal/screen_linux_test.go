@@ -20,15 +20,13 @@ import (
 func TestEditorShowsTheRest(t *testing.T) {
 	t.Run("a compaction is a dim line, above what is being typed", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
-		k.typed(t, "half a li")
-		k.screen.wait(t, "> half a li")
+		k.shows(t, "half a li", "> half a li")
 		k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
 		k.screen.wait(t, "· summarizing messages 1 to 9\n> half a li")
 		if !strings.Contains(k.raw.String(), "\x1b[2m· summarizing messages 1 to 9\x1b[22m") {
 			t.Errorf("it is not dim: %q", k.raw)
 		}
-		k.typed(t, "ne\r")
-		k.screen.wait(t, "you said half a line")
+		k.shows(t, "ne\r", "you said half a line")
 	})
 	t.Run("what is pasted is one message, Tabs and newlines included", func(t *testing.T) {
 		model := scripted(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("yes"), nil })
@@ -36,8 +34,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k.raw.wait(t, "\x1b[?2004h") // asks the terminal to mark what is pasted
 		k.typed(t, "\x1b[200~one\r\ttwo\r"+strings.Repeat("x", 5000)+"\x1b[201~")
 		k.screen.wait(t, "[pasted 1: 5009 characters, 3 lines]")
-		k.typed(t, " three\r")
-		k.screen.wait(t, "> [pasted 1: 5009 characters, 3 lines]\nthree\nyes")
+		k.shows(t, " three\r", "> [pasted 1: 5009 characters, 3 lines]\nthree\nyes")
 		told := model.Requests()[0].Messages
 		text := told[len(told)-1].Text
 		if !strings.Contains(text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three") {
@@ -48,8 +45,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k := sit(t, Options{}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("# Tides\n\nThe **wall** is `high`.\n\n- one\n- two"), nil
 		}))
-		k.typed(t, "hello\r")
-		k.screen.wait(t, "Tides\n\nThe wall is high.\n\n• one\n• two")
+		k.shows(t, "hello\r", "Tides\n\nThe wall is high.\n\n• one\n• two")
 	})
 	t.Run("without colour nothing is dim", func(t *testing.T) {
 		k := sit(t, Options{NoColor: true}, scripted(echo))
@@ -63,14 +59,12 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k := sit(t, Options{}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("red \x1b[31malert\x07 \u009b2J"), nil
 		}))
-		k.typed(t, "hello\r")
-		k.screen.wait(t, "red [31malert 2J\n")
+		k.shows(t, "hello\r", "red [31malert 2J\n")
 	})
 	t.Run("bytes that are no UTF-8 are passed over", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
 		k.typed(t, "a\xff\xc3(b\xe2\x82")
-		k.typed(t, "\xac\r")
-		k.screen.wait(t, "you said a(b€")
+		k.shows(t, "\xac\r", "you said a(b€")
 	})
 }
 
@@ -95,8 +89,7 @@ func TestEditorEnds(t *testing.T) {
 	t.Run("the arrow key brings back a line of an earlier session", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "history")
 		k := sit(t, Options{History: file}, scripted(echo))
-		k.typed(t, "remember me\r")
-		k.screen.wait(t, "you said remember me")
+		k.shows(t, "remember me\r", "you said remember me")
 		k.typed(t, "\x04")
 		check.NoError(t, k.end(t))
 		again := sit(t, Options{History: file}, scripted(echo))

@@ -7,6 +7,27 @@ import (
 	"cairn/channel"
 )
 
+// spectator observes what runs beside the conversation, and notes what people want to know of it.
+type spectator struct{ tell func(text string) }
+
+// Accepted is of no interest to people.
+func (s spectator) Accepted(string, string, int64) {}
+
+// Compaction notes its steps.
+func (s spectator) Compaction(_ string, event channel.Event) { s.note(status(event)) }
+
+// Remembered is of no interest either.
+func (s spectator) Remembered(string, int64, string, string) {}
+
+// Task notes that a task begins or ends.
+func (s spectator) Task(_ string, t channel.Task) { s.note(taskStatus(t)) }
+
+func (s spectator) note(text string) {
+	if text != "" {
+		s.tell(text)
+	}
+}
+
 // status returns one line about event, or "" where silence is better: a compaction that
 // a person did not ask for shows when it starts and when it is over.
 func status(event channel.Event) string {

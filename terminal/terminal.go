@@ -72,7 +72,9 @@ func New(o Options) (*Terminal, error) {
 	if in, out, ok := terminals(o); ok {
 		return &Terminal{newEditor(o, in, out, conversation, who)}, nil
 	}
-	return &Terminal{&plain{in: o.In, out: output{w: o.Out}, err: o.Err, conversation: conversation, who: who}}, nil
+	p := &plain{in: o.In, out: output{w: o.Out}, err: o.Err, conversation: conversation, who: who}
+	p.spectator = spectator{p.note}
+	return &Terminal{p}, nil
 }
 
 // terminals reports whether a person sits at both ends, at a terminal that can

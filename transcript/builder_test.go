@@ -50,17 +50,10 @@ func (c *conversation) become(s *transcript.State) {
 	}
 }
 
-// edit changes what a message costs, as the store does.
-func (c *conversation) edit(seq int64, tokens int) {
+// edit changes the summaries over a message, as the store does. The texts of messages are not here.
+func (c *conversation) edit(seq int64) {
 	c.t.Helper()
-	m := c.messages[seq]
-	m.Tokens = tokens
-	c.messages[seq] = m
-	next := c.revise([]int64{seq}, transcript.Summary.Edited)
-	if n, _ := next.Messages.Count(transcript.Span{From: seq, To: seq}); n > 0 {
-		next.Messages = next.Messages.Without(transcript.Span{From: seq, To: seq}).Insert([]transcript.Message{m})
-	}
-	c.become(next)
+	c.become(c.revise([]int64{seq}, transcript.Summary.Edited))
 }
 
 // remove deletes messages, as the store does.
@@ -151,7 +144,7 @@ func (c *conversation) say(n int) {
 	c.t.Helper()
 	messages := make([]transcript.Message, n)
 	for i := range messages {
-		messages[i] = transcript.Message{Time: time.Unix(0, 0), Tokens: 9 + i%7}
+		messages[i] = transcript.Message{Time: time.Unix(0, 0)}
 	}
 	c.must(c.s.Append(messages...))
 }
@@ -168,7 +161,7 @@ func (c *conversation) answer(results int) {
 	c.t.Helper()
 	rows := make([]transcript.Message, 2*results+1)
 	for i := range rows {
-		rows[i] = transcript.Message{Turn: c.s.Open, Tokens: 5}
+		rows[i] = transcript.Message{Turn: c.s.Open}
 	}
 	c.must(c.s.Append(rows...))
 	c.s.Open = 0

@@ -45,6 +45,7 @@ func (s *State) draft() *draft { return &draft{State: *s, base: s.Version} }
 
 // put adds or replaces a summary in the state and the change.
 func (d *draft) put(row Summary) {
+	row = row.priced()
 	d.State.put(row)
 	if i := indexOf(d.rows, row.ID); i >= 0 {
 		d.rows[i] = row

@@ -105,7 +105,7 @@ func (d *cover) outOfOrder(row Summary) bool {
 	if !ok || row.Kind != Leaf || oldest.Seq >= row.From {
 		return false
 	}
-	hidden, _ := d.Messages.Count(row.Span)
+	hidden := d.Messages.Count(row.Span)
 	return hidden > 0
 }
 
@@ -116,7 +116,7 @@ func (d *cover) apply(row Summary) bool {
 	if !inOne || row.Trigger == OnRepair && len(below) == 0 {
 		return false
 	}
-	verbatim, _ := d.Messages.Count(row.Span)
+	verbatim := d.Messages.Count(row.Span)
 	done := Set{Made: []int64{row.ID}, Over: []Span{row.Span}, Messages: verbatim, Hid: d.hidden(row.Span, below)}
 	as, parts := Replaced, []Summary(nil)
 	if row.Kind == Rollup && row.Trigger != OnRepair {
@@ -155,7 +155,7 @@ func (d *cover) apply(row Summary) bool {
 // hidden returns the parts of a span in which messages are verbatim.
 func (d *cover) hidden(sp Span, below []Summary) (hid []Span) {
 	for _, gap := range sp.Gaps(below) {
-		if n, _ := d.Messages.Count(gap); n > 0 {
+		if d.Messages.Count(gap) > 0 {
 			hid = append(hid, gap)
 		}
 	}
@@ -223,7 +223,7 @@ func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r 
 func (sum Summary) part(sp Span, behind []Stretch) (part Summary, ok bool) {
 	part = Summary{
 		Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: sp, FromTime: sum.FromTime, ToTime: sum.ToTime,
-		Tokens: placeholderTokens, AwaitsModel: sum.AwaitsModel, Declined: sum.Declined,
+		AwaitsModel: sum.AwaitsModel, Declined: sum.Declined,
 	}
 	next := sp.From
 	for _, stretch := range behind {

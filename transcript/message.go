@@ -8,10 +8,9 @@ import (
 // Message is the part of a transcript row that the rules of summaries need; the caller keeps the
 // texts.
 type Message struct {
-	Seq    int64 // place in the conversation, from 1
-	Turn   int64 // seq of the first message of its turn; its own for a message that gets no answer
-	Time   time.Time
-	Tokens int // what it costs in the prompt
+	Seq  int64 // place in the conversation, from 1
+	Turn int64 // seq of the first message of its turn; its own for a message that gets no answer
+	Time time.Time
 }
 
 // Span is a range of seqs, both ends included. The zero value is no span.

@@ -59,11 +59,32 @@ func NewState(head Head, verbatim iter.Seq[chat.Message], jobs []Summary, next i
 	}
 	var messages []Message
 	for m := range verbatim {
-		messages = append(messages, Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time, Tokens: m.Tokens})
+		messages = append(messages, Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time})
 	}
 	s.Messages = s.Messages.Append(messages...)
 	s.InSession += len(messages)
 	return s
+}
+
+// Head returns what the State shows above the verbatim messages, without pins and what was
+// inherited.
+func (s *State) Head() Head {
+	h := Head{Version: s.HeadVersion, ClearedTo: s.ClearedTo, Start: s.SessionStart, SparedFrom: s.Spared.From, SparedTo: s.Spared.To}
+	for _, span := range s.Sessions {
+		session := Session{From: span.From, To: span.To}
+		for _, row := range s.Summaries {
+			if row.Within(span) {
+				session.Rows = append(session.Rows, row)
+			}
+		}
+		h.Earlier = append(h.Earlier, session)
+	}
+	for _, row := range s.Summaries {
+		if row.From >= s.SessionStart {
+			h.Stack = append(h.Stack, row)
+		}
+	}
+	return h
 }
 
 // Undoable is the latest applied compaction, with what undoing it needs.

@@ -65,7 +65,7 @@ func TestPrepare(t *testing.T) {
 	t.Run("a result of a message that was edited meanwhile is stale", func(t *testing.T) {
 		c := said(t, 4)
 		sum := c.begin(job{from: 1, to: 2})
-		c.edit(2, 5)
+		c.edit(2)
 		if _, err := c.s.Prepare(sum); !errors.Is(err, transcript.ErrStale) {
 			t.Error(err)
 		}

@@ -96,9 +96,6 @@ type Declined struct {
 	By    string
 }
 
-// placeholderTokens is what a placeholder costs in the prompt.
-const placeholderTokens = 24
-
 // NeedsRepair reports whether a model may still replace the summary with a better one.
 func (sum Summary) NeedsRepair() bool { return sum.By != Worker || sum.AwaitsModel }
 
@@ -147,7 +144,16 @@ func (sum Summary) emptied() Summary {
 	switch sum.State {
 	case Applied, RolledUp:
 		sum.AwaitsModel = sum.AwaitsModel || sum.By == Worker
-		sum.Kind, sum.By, sum.Model, sum.Tokens = Placeholder, Nobody, "", placeholderTokens
+		sum.Kind, sum.By, sum.Model = Placeholder, Nobody, ""
+	}
+	return sum.priced()
+}
+
+// priced returns a summary, a placeholder with what it costs in the prompt: that follows from how
+// many messages it hides.
+func (sum Summary) priced() Summary {
+	if sum.Kind == Placeholder {
+		sum.Tokens = sum.Cost()
 	}
 	return sum
 }

@@ -10,7 +10,7 @@ func TestEdited(t *testing.T) {
 	t.Run("a worker's summary stays and is to be repaired", func(t *testing.T) {
 		c := said(t, 3)
 		id := c.summarize(job{from: 1, to: 2})
-		c.edit(2, 5)
+		c.edit(2)
 		c.wants("leaf 1-2", "3")
 		if row := c.summaries[id]; !row.NeedsRepair() || row.Text == "" {
 			t.Errorf("%+v", row)
@@ -19,13 +19,13 @@ func TestEdited(t *testing.T) {
 	t.Run("an extractive one becomes a placeholder", func(t *testing.T) {
 		c := said(t, 3)
 		c.summarize(job{from: 1, to: 2, by: transcript.Extractive})
-		c.edit(2, 5)
+		c.edit(2)
 		c.wants("placeholder 1-2", "3")
 	})
 	t.Run("what is prepared of it is stale, and nothing else", func(t *testing.T) {
 		c := said(t, 6)
 		over, other := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
-		c.edit(2, 5)
+		c.edit(2)
 		c.status(over, transcript.Stale)
 		c.status(other, transcript.Prepared)
 	})

@@ -28,7 +28,7 @@ func (d *draft) hide(like Summary) {
 func (d *draft) putPlaceholder(like Summary) {
 	row := Summary{
 		Kind: Placeholder, By: Nobody, State: Applied, Trigger: like.Trigger, Span: like.Span,
-		Tokens: placeholderTokens, AwaitsModel: like.AwaitsModel,
+		AwaitsModel: like.AwaitsModel,
 	}
 	for m := range d.Messages.In(row.Span) {
 		if row.Messages == 0 {

@@ -83,7 +83,7 @@ func TestUndoIsRefused(t *testing.T) {
 	})
 	t.Run("not after a message of it was changed", func(t *testing.T) {
 		for _, change := range []func(*conversation){
-			func(c *conversation) { c.edit(2, 5) },
+			func(c *conversation) { c.edit(2) },
 			func(c *conversation) { c.remove(2) },
 		} {
 			c := said(t, 4)

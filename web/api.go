@@ -191,9 +191,15 @@ func since(r *http.Request) (time.Time, error) {
 	return at, nil
 }
 
-// conversation returns the conversation in the path.
-func (s *Server) conversation(r *http.Request) (*store.Conversation, error) {
-	return s.find(r, r.PathValue("name"))
+// in finds the conversation in the path before do answers.
+func (s *Server) in(do func(http.ResponseWriter, *http.Request, *store.Conversation) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		c, err := s.find(r, r.PathValue("name"))
+		if err != nil {
+			return err
+		}
+		return do(w, r, c)
+	}
 }
 
 func (s *Server) find(r *http.Request, name string) (*store.Conversation, error) {

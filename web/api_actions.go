@@ -11,6 +11,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/store"
 )
 
 func (s *Server) actionRoutes() []route {
@@ -25,19 +26,19 @@ func (s *Server) actionRoutes() []route {
 	jobs := map[int]any{200: jobAnswer{}, 202: jobAnswer{}, 409: nil}
 	return []route{
 		{
-			method: "POST", path: one + "/compact", summary: "Summarize older messages: 202 with the job, 200 with the reason if there is nothing to do, 409 if one runs", handle: s.compact,
+			method: "POST", path: one + "/compact", summary: "Summarize older messages: 202 with the job, 200 with the reason if there is nothing to do, 409 if one runs", handle: s.in(s.compact),
 			body: compactBody{}, answers: jobs,
 		},
-		{method: "POST", path: one + "/undo", summary: "Undo what was applied last; memories stay", handle: s.undo, answers: map[int]any{200: jobAnswer{}, 409: nil}},
-		{method: "POST", path: one + "/new", summary: "Start a new session; the old one is summarized: 202 if it begins after what waits to be answered", handle: s.newSession, answers: done(200, 202)},
-		{method: "POST", path: one + "/pause", summary: "Call no model in it until it is resumed; messages are still saved", handle: s.pause, answers: done(200)},
-		{method: "POST", path: one + "/resume", summary: "Answer again", handle: s.resume, answers: done(200)},
+		{method: "POST", path: one + "/undo", summary: "Undo what was applied last; memories stay", handle: s.in(s.undo), answers: map[int]any{200: jobAnswer{}, 409: nil}},
+		{method: "POST", path: one + "/new", summary: "Start a new session; the old one is summarized: 202 if it begins after what waits to be answered", handle: s.in(s.newSession), answers: done(200, 202)},
+		{method: "POST", path: one + "/pause", summary: "Call no model in it until it is resumed; messages are still saved", handle: s.in(s.pause), answers: done(200)},
+		{method: "POST", path: one + "/resume", summary: "Answer again", handle: s.in(s.resume), answers: done(200)},
 		{
-			method: "POST", path: one + "/approvals/{code}", summary: "Allow a call of a tool that waits, or not; 404 if it waits no more", handle: s.approve,
+			method: "POST", path: one + "/approvals/{code}", summary: "Allow a call of a tool that waits, or not; 404 if it waits no more", handle: s.in(s.approve),
 			body: approveBody{}, answers: done(200),
 		},
 		{
-			method: "PUT", path: one + "/settings", summary: "Set values, all or none: {\"background_threshold\": 0.7, \"focus\": null}; null takes one back", handle: s.putSettings,
+			method: "PUT", path: one + "/settings", summary: "Set values, all or none: {\"background_threshold\": 0.7, \"focus\": null}; null takes one back", handle: s.in(s.putSettings),
 			body: map[string]any{}, answers: map[int]any{200: settingsAnswer{}, 422: nil},
 		},
 	}
@@ -85,11 +86,7 @@ func jobOf(e channel.Event) jobAnswer {
 	return jobAnswer{string(e.State), e.Error, e.ID, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens}
 }
 
-func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) compact(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	var b compactBody
 	if err := decode(r, &b); err != nil {
 		return err
@@ -123,11 +120,7 @@ type approveBody struct {
 	Allow *bool `json:"allow"`
 }
 
-func (s *Server) approve(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) approve(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	var b approveBody
 	if err := decode(r, &b); err != nil {
 		return err
@@ -142,23 +135,12 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, doneAnswer{Done: true, Reason: words})
 }
 
-func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) undo(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	undone, err := s.operator.Undo(r.Context(), c.Name())
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, jobOf(undone))
+	return answerOr(w, jobOf(undone), err)
 }
 
-func (s *Server) newSession(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) newSession(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	wanted, later, err := s.operator.StartSession(r.Context(), c.Name())
 	switch {
 	case err != nil:
@@ -171,32 +153,20 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, doneAnswer{Done: true})
 }
 
-func (s *Server) pause(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err == nil {
-		err = s.operator.Pause(r.Context(), c.Name(), config.WebOwner)
-	}
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, doneAnswer{Done: true})
+func (s *Server) pause(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+	return answerOr(w, doneAnswer{Done: true}, s.operator.Pause(r.Context(), c.Name(), config.WebOwner))
 }
 
-func (s *Server) resume(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err == nil {
-		err = s.operator.Resume(r.Context(), c.Name())
-	}
-	if err != nil {
+func (s *Server) resume(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+	if err := s.operator.Resume(r.Context(), c.Name()); err != nil {
 		return err
 	}
 	a := doneAnswer{Done: true}
-	if _, all, err := s.operator.Paused(r.Context(), c.Name()); err != nil {
-		return err
-	} else if all {
+	_, all, err := s.operator.Paused(r.Context(), c.Name())
+	if all {
 		a.Reason = "the whole bot is still paused; /resume everywhere ends that"
 	}
-	return answer(w, http.StatusOK, a)
+	return answerOr(w, a, err)
 }
 
 // settingsAnswer has the compaction settings of a conversation.
@@ -205,25 +175,12 @@ type settingsAnswer struct {
 	Ignored  []string          `json:"ignored" doc:"what is set here and does not go with the settings file"`
 }
 
-func (s *Server) showSettings(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
-	a := settingsAnswer{Ignored: []string{}}
+func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	all, left, err := s.operator.Settings(r.Context(), c.Name())
-	if err != nil {
-		return err
-	}
-	a.Settings, a.Ignored = all, append(a.Ignored, left...)
-	return answer(w, http.StatusOK, a)
+	return answerOr(w, settingsAnswer{all, append([]string{}, left...)}, err)
 }
 
-func (s *Server) putSettings(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) putSettings(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	var body map[string]json.RawMessage
 	if err := decode(r, &body); err != nil {
 		return err
@@ -243,7 +200,7 @@ func (s *Server) putSettings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.o.Events.changed(c.Name())
-	return s.showSettings(w, r)
+	return s.showSettings(w, r, c)
 }
 
 // settingText is a value as settings are written; nil for null.

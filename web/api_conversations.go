@@ -5,12 +5,14 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
+	"cairn/store"
 )
 
 func (s *Server) conversationRoutes() []route {
@@ -21,35 +23,35 @@ func (s *Server) conversationRoutes() []route {
 			query: []param{{"q", "only those with these words in their name"}, limitParam, offsetParam}, answers: map[int]any{200: conversationList{}},
 		},
 		{
-			method: "GET", path: one, summary: "One conversation: how full its window is and of what, its agent and its policy with origins", handle: s.showConversation,
+			method: "GET", path: one, summary: "One conversation: how full its window is and of what, its agent and its policy with origins", handle: s.in(s.showConversation),
 			answers: map[int]any{200: conversationAnswer{}},
 		},
 		{
-			method: "GET", path: one + "/usage", summary: "What its models were used for, what that cost, and what summaries saved", handle: s.conversationUsage,
+			method: "GET", path: one + "/usage", summary: "What its models were used for, what that cost, and what summaries saved", handle: s.in(s.conversationUsage),
 			answers: map[int]any{200: channel.Spending{}},
 		},
 		{
-			method: "GET", path: one + "/history", summary: "Tokens used over its messages, and its compactions", handle: s.history,
+			method: "GET", path: one + "/history", summary: "Tokens used over its messages, and its compactions", handle: s.in(s.history),
 			query: []param{sinceParam, beforeParam}, answers: map[int]any{200: historyAnswer{}},
 		},
 		{
-			method: "GET", path: one + "/messages", summary: "Messages: the newest page, oldest first; with q the best first", handle: s.messages,
+			method: "GET", path: one + "/messages", summary: "Messages: the newest page, oldest first; with q the best first", handle: s.in(s.messages),
 			query: []param{beforeParam, {"q", "search for these words"}, limitParam}, answers: map[int]any{200: messageList{}},
 		},
 		{
-			method: "GET", path: one + "/summaries", summary: "The summaries in the prompt, oldest first", handle: s.summaries, query: cutParams,
+			method: "GET", path: one + "/summaries", summary: "The summaries in the prompt, oldest first", handle: s.in(s.summaries), query: cutParams,
 			answers: map[int]any{200: summaryList{}},
 		},
 		{
-			method: "GET", path: one + "/summaries/{id}", summary: "A summary, and the summaries or messages behind it", handle: s.summary,
+			method: "GET", path: one + "/summaries/{id}", summary: "A summary, and the summaries or messages behind it", handle: s.in(s.summary),
 			query: []param{{"from", "seq of the first message to show"}, limitParam}, answers: map[int]any{200: summaryAnswer{}},
 		},
 		{
-			method: "GET", path: one + "/tasks", summary: "The newest tasks that it gave to other agents, oldest first", handle: s.tasks,
+			method: "GET", path: one + "/tasks", summary: "The newest tasks that it gave to other agents, oldest first", handle: s.in(s.tasks),
 			answers: map[int]any{200: taskList{}},
 		},
 		{
-			method: "GET", path: one + "/settings", summary: "The values by which it is compacted, with origins", handle: s.showSettings,
+			method: "GET", path: one + "/settings", summary: "The values by which it is compacted, with origins", handle: s.in(s.showSettings),
 			answers: map[int]any{200: settingsAnswer{}},
 		},
 	}
@@ -78,10 +80,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	list, err := s.conversations(r.Context(), r.URL.Query().Get("q"), limit, offset)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, list)
+	return answerOr(w, list, err)
 }
 
 // conversations is a page of the conversations that have some words in their names.
@@ -96,7 +95,7 @@ func (s *Server) conversations(ctx context.Context, words string, limit, offset 
 	}
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
-		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.operator.AgentID(p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle"}
+		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle"}
 		now, err := s.fills.of(ctx, s.operator, p)
 		if err != nil {
 			return list, err
@@ -115,6 +114,18 @@ func (s *Server) conversations(ctx context.Context, words string, limit, offset 
 	return list, nil
 }
 
+// agentID returns the id of the agent of a conversation, of a task its own.
+func (s *Server) agentID(ctx context.Context, name string) string {
+	if strings.HasPrefix(name, store.TaskConnector+":") {
+		if records, err := s.o.Store.Find(ctx, name); err == nil {
+			if t, err := records.Tasks().Self(ctx); err == nil {
+				return t.Agent
+			}
+		}
+	}
+	return s.operator.AgentID(name)
+}
+
 // conversationAnswer is one conversation, as `cairn context --json` shows it, and how it is compacted.
 type conversationAnswer struct {
 	channel.Context
@@ -125,12 +136,9 @@ type conversationAnswer struct {
 	Approvals []channel.Approval `json:"approvals,omitempty" doc:"calls of tools that wait to be allowed"`
 }
 
-func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
-	a := conversationAnswer{}
+func (s *Server) showConversation(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+	var a conversationAnswer
+	var err error
 	if a.Context, err = s.operator.Gauge(r.Context(), c.Name()); err != nil {
 		return err
 	}
@@ -147,16 +155,9 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 	return answer(w, http.StatusOK, a)
 }
 
-func (s *Server) conversationUsage(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) conversationUsage(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	spent, err := s.operator.Spending(r.Context(), c.Name())
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, spent)
+	return answerOr(w, spent, err)
 }
 
 // messageList is a page of messages.
@@ -174,11 +175,7 @@ type messageAnswer struct {
 // matchShown is how many characters of a message, and of a file, a search shows.
 const matchShown = 600
 
-func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	limit, _, err := page(r)
 	if err != nil {
 		return err
@@ -218,36 +215,22 @@ type summaryList struct {
 	Past  channel.Past    `json:"past" doc:"of the time before it"`
 }
 
-func (s *Server) summaries(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) summaries(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	now, err := s.operator.Gauge(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}
 	part, err := cut(r, now.Stack)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, summaryList{part, len(now.Stack), now.Past})
+	return answerOr(w, summaryList{part, len(now.Stack), now.Past}, err)
 }
 
 type taskList struct {
 	Tasks []channel.Task `json:"tasks"`
 }
 
-func (s *Server) tasks(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) tasks(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	all, err := c.Tasks().List(r.Context())
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, taskList{append([]channel.Task{}, all...)})
+	return answerOr(w, taskList{append([]channel.Task{}, all...)}, err)
 }
 
 // summaryAnswer is a summary and what it covers.
@@ -258,11 +241,7 @@ type summaryAnswer struct {
 	From     int64           `json:"from,omitempty" doc:"for the next page; absent: there is none"`
 }
 
-func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	number64, err := id(r, "id")
 	if err != nil {
 		return err

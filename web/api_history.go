@@ -35,11 +35,7 @@ const (
 	historyPoints      = 1000 // beside those of compactions, and as many of answers
 )
 
-func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.conversation(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) history(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	from, err := since(r)
 	if err != nil {
 		return err
@@ -49,10 +45,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h, err := s.historyOf(r.Context(), c, from, before)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, h)
+	return answerOr(w, h, err)
 }
 
 // historyOf reads the history of a conversation since a time, before a seq (0: all).

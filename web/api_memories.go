@@ -78,10 +78,7 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	found, total, err := memory.In(s.o.Store).List(r.Context(), f)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, memoryList{append([]memory.Memory{}, found...), total})
+	return answerOr(w, memoryList{append([]memory.Memory{}, found...), total}, err)
 }
 
 // memoryAnswer is a memory, its messages and its chain.

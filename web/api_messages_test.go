@@ -18,9 +18,7 @@ func TestAProgramTalksOverTheAPI(t *testing.T) {
 	if taken.ID != "one" || taken.Answer != "" {
 		t.Errorf("%+v", taken)
 	}
-	if err := r.hub.Idle(t.Context(), "web:shop"); err != nil {
-		t.Fatal(err)
-	}
+	r.idle("web:shop")
 	var list messageList
 	r.do(200, &list, "GET", path, "")
 	if len(list.Messages) != 2 || list.Messages[0].Text != "I prefer green tea." || list.Messages[1].Text != "Noted." {

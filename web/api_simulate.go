@@ -61,10 +61,7 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) error {
 		variants = append(variants, made)
 	}
 	report, err := s.simulation(r.Context(), c, variants)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, report)
+	return answerOr(w, report, err)
 }
 
 // simulation tries variants on a conversation. One runs at a time: it takes a processor and

@@ -181,20 +181,13 @@ func TestActions(t *testing.T) {
 // Its messages still wait to be answered there.
 func closedConnector(t *testing.T, r *rig) {
 	const name = "discord:1/2"
-	c, err := r.store.Conversation(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(r.store.Conversation(t.Context(), name))
 	var past []store.Inbound
 	for i := range 40 {
 		past = append(past, store.Inbound{ID: fmt.Sprint(i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: fmt.Sprintf("Plot %d has roses. %s", i, strings.Repeat("They grow along the wall. ", 8))})
 	}
-	if _, err := c.Past().Import(t.Context(), past); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Inbox().Deliver(t.Context(), store.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Past().Import(t.Context(), past))
+	must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}))
 	var job jobAnswer
 	r.do(202, &job, "POST", at(name, "/compact"), "")
 	if job.State != string(compactor.EventStarted) && job.State != string(compactor.EventScheduled) {

@@ -40,10 +40,7 @@ func fillStore(b *testing.B, r *rig) {
 	b.Helper()
 	began := time.Now().Add(-24 * time.Hour)
 	for n := range 1000 {
-		c, err := r.store.Conversation(b.Context(), fmt.Sprintf("terminal:%04d", n))
-		if err != nil {
-			b.Fatal(err)
-		}
+		c := must(r.store.Conversation(b.Context(), fmt.Sprintf("terminal:%04d", n)))
 		messages := 90
 		if n == 0 {
 			messages = 10_000
@@ -55,8 +52,6 @@ func fillStore(b *testing.B, r *rig) {
 				Text: fmt.Sprintf("The tulips of plot %d need water, said the note at gate %d.", i, n),
 			})
 		}
-		if _, err := c.Past().Import(b.Context(), past); err != nil {
-			b.Fatal(err)
-		}
+		must(c.Past().Import(b.Context(), past))
 	}
 }

@@ -121,9 +121,7 @@ func TestClicksInABrowser(t *testing.T) {
 	b.keys("input[name=focus]", "the pond")
 	b.click(`form[action$="/compact"] button`)
 	b.shows(".flash")
-	if err := r.hub.Idle(t.Context(), here); err != nil {
-		t.Fatal(err)
-	}
+	r.idle(here)
 	b.submits(`form[action$="/pause"] button`, "silent here")
 	b.submits(`form[action$="/resume"] button`, "answers here again")
 

@@ -114,7 +114,7 @@ func (s *Server) chatRoutes() {
 		"GET /chat/{name}":          chatPage,
 		"POST /chat/{name}":         chatForm,
 		"GET /chat/{name}/suggest":  suggest,
-		"GET /chat/{name}/messages": chatMessages,
+		"GET /chat/{name}/messages": chatPage, // the part of it that changes, by ?fragment=messages
 	} {
 		s.handle(path, func(w http.ResponseWriter, r *http.Request) error { return page(&visit{r, s, w}) })
 	}
@@ -128,11 +128,7 @@ func (v *visit) chatSaid(conversation string) ([]shown, error) {
 	if errors.As(err, &p) && p.Status == http.StatusNotFound {
 		return nil, nil
 	}
-	var said []shown
-	for _, m := range list.Messages {
-		said = append(said, shown{Record: m.Record, Who: cmp.Or(m.Author, string(m.Role))})
-	}
-	return said, err
+	return foundOf(list), err
 }
 
 func chatPage(v *visit) error {
@@ -154,23 +150,6 @@ func chatPage(v *visit) error {
 	}{v.frame(name), name, conversation, fmt.Sprintf("web-%d", time.Now().UnixNano()), said, askedIn(conversation, v.s.operator.Approvals(conversation)), channel.Commands})
 }
 
-// chatMessages is the part of the page that changes.
-func chatMessages(v *visit) error {
-	name, err := v.chatName()
-	if err != nil {
-		return err
-	}
-	conversation := config.WebName + ":" + name
-	said, err := v.chatSaid(conversation)
-	if err != nil {
-		return err
-	}
-	return v.show("chat", struct {
-		Messages  []shown
-		Approvals []asked
-	}{said, askedIn(conversation, v.s.operator.Approvals(conversation))})
-}
-
 // chatForm takes a message, or runs a command. A message with a known id is the same message:
 // a page that is sent again doubles nothing. It answers when the message is on disk.
 func chatForm(v *visit) error {
@@ -181,18 +160,15 @@ func chatForm(v *visit) error {
 	if err := v.ParseForm(); err != nil {
 		return bad("The form cannot be read.")
 	}
+	var said messageTaken
 	m := messageNew{Text: v.PostForm.Get("text"), ID: v.PostForm.Get("id")}
-	if err := m.check(); err != nil {
-		return err
-	}
-	note, err := v.s.say(v.Context(), config.WebName+":"+name, m, nil)
-	if err != nil {
+	if err := v.ask(http.MethodPost, apiOf(config.WebName+":"+name)+"/messages", nil, m, &said); err != nil {
 		return err
 	}
 	if strings.Contains(v.Header.Get("Accept"), "application/json") {
-		return answer(v.w, http.StatusOK, doneAnswer{Done: true, Reason: note})
+		return answer(v.w, http.StatusOK, doneAnswer{Done: true, Reason: said.Answer})
 	}
-	return v.done("/chat/"+url.PathEscape(name), note)
+	return v.done("/chat/"+url.PathEscape(name), said.Answer)
 }
 
 // say runs a command, or delivers a message with settings for its turn. note is what a command

@@ -24,9 +24,7 @@ func TestChat(t *testing.T) {
 			t.Fatalf("%d %s", status, text)
 		}
 	}
-	if err := r.hub.Idle(t.Context(), "web:general"); err != nil {
-		t.Fatal(err)
-	}
+	r.idle("web:general")
 	status, text := r.get("/chat/general?fragment=messages")
 	if status != 200 || strings.Count(text, "I prefer green tea.") != 1 || !strings.Contains(text, "Noted &lt;b&gt;well&lt;/b&gt;.") {
 		t.Errorf("%d %s", status, text)
@@ -68,9 +66,7 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 	reply.Show("one two") // too soon
 	time.Sleep(showPause)
 	reply.Show("one two three")
-	if _, err := reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}); err != nil {
-		t.Fatal(err)
-	}
+	must(reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}))
 	for _, want := range []string{`"one"`, `"one two three"`, `"one two three."`} {
 		if got := <-w.events; got.Kind != kindReply || !strings.Contains(string(got.Data), want) {
 			t.Errorf("got %s, want %s", got.Data, want)

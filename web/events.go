@@ -62,14 +62,11 @@ func NewEvents() *Events {
 
 // publish sends an event to all watchers.
 func (e *Events) publish(kind, conversation string, data any) {
-	text, err := json.Marshal(data)
-	if err != nil { // a value of our own that cannot be written
-		panic(err)
-	}
+	event := newEvent(kind, conversation, data)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.last++
-	event := Event{Kind: kind, Conversation: conversation, Data: text, number: e.last}
+	event.number = e.last
 	if len(e.kept) < keptEvents {
 		e.kept = append(e.kept, event)
 	} else {
@@ -80,13 +77,18 @@ func (e *Events) publish(kind, conversation string, data any) {
 
 // pass sends an event to the current watchers, and does not keep it for those who come back.
 func (e *Events) pass(kind, conversation string, data any) {
+	event := newEvent(kind, conversation, data)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tell(event)
+}
+
+func newEvent(kind, conversation string, data any) Event {
 	text, err := json.Marshal(data)
 	if err != nil { // a value of our own that cannot be written
 		panic(err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.tell(Event{Kind: kind, Conversation: conversation, Data: text})
+	return Event{Kind: kind, Conversation: conversation, Data: text}
 }
 
 // tell hands an event to everybody who watches; the caller holds mu.
@@ -197,17 +199,13 @@ type compactionEvent struct {
 	Time         time.Time `json:"time"`
 }
 
-func compactionOf(conversation string, c channel.Event) compactionEvent {
-	return compactionEvent{
+// Compaction publishes a step of a compaction.
+func (e *Events) Compaction(conversation string, c channel.Event) {
+	e.publish(kindCompaction, conversation, compactionEvent{
 		Conversation: conversation, ID: c.ID, State: string(c.State), Trigger: string(c.Trigger), Kind: string(c.Kind), By: string(c.By),
 		From: c.From, To: c.To, Messages: c.Messages, Before: c.BeforeTokens, After: c.AfterTokens, Window: c.Window, Error: c.Error,
 		Time: time.Now().UTC(),
-	}
-}
-
-// Compaction publishes a step of a compaction.
-func (e *Events) Compaction(conversation string, c channel.Event) {
-	e.publish(kindCompaction, conversation, compactionOf(conversation, c))
+	})
 	e.changed(conversation)
 }
 

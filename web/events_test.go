@@ -75,14 +75,8 @@ func TestEventsTellWhatHappens(t *testing.T) {
 		t.Error(line)
 	}
 	t.Run("a memory that is forgotten", func(t *testing.T) {
-		c, err := r.store.Find(t.Context(), "terminal:garden")
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := memory.Of(c).Keep(t.Context(), memory.KeepRequest{Person: "Ada", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "The gate opens at noon", Importance: 0.5}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(r.store.Find(t.Context(), "terminal:garden"))
+		m := must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{Person: "Ada", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "The gate opens at noon", Importance: 0.5}}))
 		r.do(200, nil, "PATCH", fmt.Sprintf("/api/memories/%d", m.ID), `{"state": "forgotten"}`)
 		w.until(t, `"change":"forgotten"`)
 	})
@@ -144,9 +138,7 @@ func TestASlowReaderIsDroppedAndNobodyWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	must(fmt.Fprintf(conn, "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 	watchers := func() int {
 		r.events.mu.Lock()
 		defer r.events.mu.Unlock()

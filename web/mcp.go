@@ -176,35 +176,3 @@ func (m mcpTools) writers() {
 		return call{method: http.MethodPost, path: apiOf(in.Conversation) + "/compact", body: in.compactBody}
 	})
 }
-
-// resourceScheme begins the addresses of resources; what follows is a path of the API.
-const resourceScheme = "cairn://"
-
-func (m mcpTools) resources() {
-	read := func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		path := "/api/" + strings.TrimPrefix(r.Params.URI, resourceScheme)
-		text, err := m.ask(ctx, call{method: http.MethodGet, path: path})
-		var p *Problem
-		if errors.As(err, &p) && p.Status == http.StatusNotFound {
-			return nil, sdk.ResourceNotFoundError(r.Params.URI)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
-	}
-	for path, about := range map[string]string{
-		"conversations": "The conversations, the one with the newest message first", "memories": "What the bot remembers, the newest first", "usage": "What models were used for",
-	} {
-		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
-	}
-	for path, about := range map[string]string{
-		"conversations/{name}":                "A conversation: how full its window is and of what, and its settings",
-		"conversations/{name}/messages":       "Its newest messages",
-		"conversations/{name}/summaries":      "The summaries in its prompt",
-		"conversations/{name}/summaries/{id}": "A summary, and the messages behind it",
-		"memories/{id}":                       "A memory and the messages it came from",
-	} {
-		m.server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
-	}
-}

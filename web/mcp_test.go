@@ -123,7 +123,12 @@ func TestMCPClientsReadResources(t *testing.T) {
 	if text := must(read(one + "/messages")); !strings.Contains(text, `"seq":`) {
 		t.Errorf("got %.300s", text)
 	}
-	for _, uri := range []string{"events", "openapi.json", "conversations/nowhere", "conversations/..", "memories/0", one + "/settings"} {
+	for _, plain := range []string{"conversations/" + here, "conversations/" + here + "/summaries", "conversations/" + here + "/messages"} { // as people write it
+		if text := must(read(plain)); !strings.HasPrefix(text, "{") {
+			t.Errorf("%s: %.300s", plain, text)
+		}
+	}
+	for _, uri := range []string{"events", "openapi.json", "conversations/nowhere", "conversations/..", "conversations/../memories", "conversations/" + here + "/..", "memories/0", one + "/settings"} {
 		if text, err := read(uri); err == nil {
 			t.Errorf("%s: %.100s", uri, text)
 		}

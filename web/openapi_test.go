@@ -52,16 +52,12 @@ func TestHostileInputIsRefusedOrShownAsItIs(t *testing.T) {
 	texts := wordstest.Texts()
 	for i, text := range texts[:min(len(texts), 60)] {
 		m := channel.Inbound{ID: fmt.Sprint(i), AuthorID: "m", Author: text, Text: text, Time: time.Now()}
-		if _, err := r.hub.Deliver(t.Context(), "terminal:garden", m); err != nil {
-			t.Fatal(err)
-		}
+		must(r.hub.Deliver(t.Context(), "terminal:garden", m))
 		if resp := r.request("GET", at("terminal:"+text, ""), ""); resp.StatusCode != 404 {
 			t.Errorf("%q: status %d", text, resp.StatusCode)
 		}
 	}
-	if err := r.hub.Idle(t.Context(), "terminal:garden"); err != nil {
-		t.Fatal(err)
-	}
+	r.idle("terminal:garden")
 	resp := r.request("GET", at("terminal:garden", "/messages?limit=200"), "")
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Error(resp.Status, resp.Header)

@@ -194,6 +194,14 @@ func shownOf(all []chat.Record) (made []shown) {
 	return made
 }
 
+// foundOf is shownOf for a list that a search may have made.
+func foundOf(list messageList) (made []shown) {
+	for _, m := range list.Messages {
+		made = append(made, shown{m.Record, cmp.Or(m.Author, string(m.Role)), m.Match})
+	}
+	return made
+}
+
 // commandForm runs the command of a button on a conversation's page.
 func commandForm(v *visit) error {
 	if err := v.ParseForm(); err != nil {

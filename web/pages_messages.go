@@ -3,7 +3,6 @@
 package web
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -27,10 +26,6 @@ func messagesPage(v *visit) error {
 	if err := v.get(apiOf(v.name())+"/messages", query, &list); err != nil {
 		return err
 	}
-	var said []shown
-	for _, m := range list.Messages {
-		said = append(said, shown{m.Record, cmp.Or(m.Author, string(m.Role)), m.Match})
-	}
 	var stack summaryList
 	if q == "" {
 		if err := v.get(apiOf(v.name())+"/summaries", nil, &stack); err != nil {
@@ -49,7 +44,7 @@ func messagesPage(v *visit) error {
 		Query string
 		Rows  []row
 		Pager pager
-	}{v.about("messages"), q, rowsOf(said, stonesOf(v.name(), append(stack.Past.Earlier, stack.Stack...))), p})
+	}{v.about("messages"), q, rowsOf(foundOf(list), stonesOf(v.name(), append(stack.Past.Earlier, stack.Stack...))), p})
 }
 
 // rowsOf puts summaries after the messages that they cover.

@@ -47,9 +47,7 @@ func (r *rig) say(conversation, text string) {
 	r.t.Helper()
 	m := channel.Inbound{ID: fmt.Sprint(time.Now().UnixNano()), AuthorID: "ada", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
 	must(r.hub.Deliver(r.t.Context(), conversation, m))
-	if err := r.hub.Idle(r.t.Context(), conversation); err != nil {
-		r.t.Fatal(err)
-	}
+	r.idle(conversation)
 }
 
 // hostile is text that must never become markup.

@@ -88,10 +88,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 		Observer: r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Log: log,
 	})
 	r.events.Read(r.hub.Operator().Glance)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	settings := config.Default()
 	r.server = New(Options{
 		Hub: r.hub, Store: r.store, Settings: func() *config.Settings { return &settings },
@@ -123,10 +120,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 // request is one request; headers are "Name: value".
 func (r *rig) request(method, path, body string, headers ...string) *http.Response {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body)))
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -136,10 +130,7 @@ func (r *rig) request(method, path, body string, headers ...string) *http.Respon
 			req.Host = value
 		}
 	}
-	resp, err := r.client.Do(req)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	resp := must(r.client.Do(req))
 	r.t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -148,10 +139,7 @@ func (r *rig) request(method, path, body string, headers ...string) *http.Respon
 func (r *rig) do(status int, v any, method, path, body string, headers ...string) string {
 	r.t.Helper()
 	resp := r.request(method, path, body, headers...)
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	text := must(io.ReadAll(resp.Body))
 	if resp.StatusCode != status {
 		r.t.Fatalf("%s %s: status %d, not %d: %s", method, path, resp.StatusCode, status, text)
 	}
@@ -171,12 +159,16 @@ func (r *rig) talk(conversation string, n int) {
 			ID: fmt.Sprintf("%s-%d-%d", conversation, i, time.Now().UnixNano()), AuthorID: "ada", Author: "Ada", Time: time.Now(), Addressed: true,
 			Text: fmt.Sprintf("The garden needs %d tulips, and the gate of plot %d opens at noon. %s", i, i, strings.Repeat("We plant them in rows along the wall. ", 12)),
 		}
-		if _, err := r.hub.Deliver(r.t.Context(), conversation, m); err != nil {
-			r.t.Fatal(err)
-		}
-		if err := r.hub.Idle(r.t.Context(), conversation); err != nil {
-			r.t.Fatal(err)
-		}
+		must(r.hub.Deliver(r.t.Context(), conversation, m))
+		r.idle(conversation)
+	}
+}
+
+// idle waits until nothing is to be done in a conversation.
+func (r *rig) idle(conversation string) {
+	r.t.Helper()
+	if err := r.hub.Idle(r.t.Context(), conversation); err != nil {
+		r.t.Fatal(err)
 	}
 }
 

@@ -37,9 +37,9 @@ type Options struct {
 
 // Part is one thing that must be well.
 type Part struct {
-	Part string
-	OK   bool
-	Why  string // what is wrong, in words
+	Part string `json:"part"`
+	OK   bool   `json:"ok"`
+	Why  string `json:"why,omitempty"` // what is wrong, in words
 }
 
 // Server is the HTTP server. New starts nothing; Run serves.

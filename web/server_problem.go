@@ -89,6 +89,14 @@ func answer(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
+// answerOr answers with a value as JSON, unless there is an error.
+func answerOr(w http.ResponseWriter, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, v)
+}
+
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil { // a value of our own that cannot be written

@@ -10,14 +10,8 @@ import (
 func TestTasksAreListedAndOpened(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk("terminal:garden", 1)
-	records, err := r.store.Find(t.Context(), "terminal:garden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun, err := records.Tasks().Begin(t.Context(), store.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must(r.store.Find(t.Context(), "terminal:garden"))
+	begun := must(records.Tasks().Begin(t.Context(), store.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4}))
 	var list struct {
 		Tasks []store.Task `json:"tasks"`
 	}
@@ -26,6 +20,9 @@ func TestTasksAreListedAndOpened(t *testing.T) {
 	}
 	if page := r.do(200, nil, "GET", pageOf("terminal:garden"), ""); !strings.Contains(page, "count the bridges") || !strings.Contains(page, `href="`+pageOf(begun.Conversation)+`"`) {
 		t.Error("the page does not lead to the task")
+	}
+	if all := r.do(200, nil, "GET", "/api/conversations", ""); !strings.Contains(all, `"channel":"task:terminal:garden/1","agent":"researcher"`) {
+		t.Errorf("the agent of a task: %s", all)
 	}
 	r.do(200, nil, "GET", at(begun.Conversation, ""), "")
 	r.do(200, nil, "GET", at(begun.Conversation, "/messages"), "")

@@ -52,5 +52,5 @@ func (l appliedLine) String() string {
 		}
 		rows = append(rows, fmt.Sprintf("#%d to #%d, %d messages (%s %d by %s, %s%s)", r.From, r.To, r.Messages, r.Kind, r.ID, r.By, r.Trigger, undone))
 	}
-	return fmt.Sprintf("--  %s  compacted%s: %s", l.Time.Local().Format("2006-01-02 15:04"), tokens, strings.Join(rows, "; "))
+	return fmt.Sprintf("--  %s  compacted%s: %s", moment(l.Time), tokens, strings.Join(rows, "; "))
 }

@@ -7,18 +7,12 @@ import (
 	"time"
 
 	"cairn/discord/discordtest"
-	"cairn/llm/llmtest"
 )
 
 // TestAFileThatKillsTheProgram: after two starts the message is answered without it.
 func TestAFileThatKillsTheProgram(t *testing.T) {
 	t.Parallel()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Here I am.") })
-	defer server.Close()
-	p := newPlatforms(t)
-	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-	r := f.background("run")
-	p.open(r)
+	p, f, r := answering(t, "Here I am.")
 	const files = "GET /attachments/*/*/*"
 	p.discord.Fail(discordtest.Fault{Route: files, Times: 100, Delay: time.Minute})
 	p.discord.Post(p.square, p.ann.ID, discordtest.Post{

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"cairn/llm/llmtest"
 )
 
 func TestBackupAndRestore(t *testing.T) {
@@ -15,9 +13,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if out := p.must("", "backup", "b.db"); !strings.HasPrefix(out, "Backed up to b.db, checked: 5 messages of 1 conversation, 0 memories, ") {
 		t.Errorf("got %s", out)
 	}
-	if r := p.run("", "backup", "b.db"); r.code != exitUsage || !strings.Contains(r.err, "name a new file") {
-		t.Errorf("exit code %d, %s", r.code, r.err)
-	}
+	p.fails(exitUsage, "name a new file", "backup", "b.db")
 	was := p.must("", "transcript", "--json")
 	p.must("I like coffee\n", "chat")
 	all := parse[struct{ File, Aside string }](t, p.must("", "restore", "b.db", "--json"))
@@ -38,18 +34,12 @@ func TestBackupAndRestore(t *testing.T) {
 // TestARestoredBotReadsWhatCameSince: what was said after the backup is on the platforms still.
 func TestARestoredBotReadsWhatCameSince(t *testing.T) {
 	t.Parallel()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Understood.") })
-	t.Cleanup(server.Close)
-	p := newPlatforms(t)
-	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=k")
-	r := f.background("run")
-	p.open(r)
+	p, f, r := answering(t, "Understood.")
 	for i, text := range []string{"I like tea", "the garden is open"} {
 		if i == 1 {
 			f.must("", "backup", "b.db")
 		}
-		p.sayOnDiscord(text)
-		p.sayOnSlack(text)
+		p.sayOnBoth(text)
 		p.until(r, text+" is answered", func() bool { return p.answers("Understood.") == [2]int{i + 1, i + 1} })
 	}
 	r.signal(syscall.SIGTERM)

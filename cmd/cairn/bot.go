@@ -148,7 +148,7 @@ func (b *bot) watched(o *channel.Options) {
 }
 
 // toolPatience is how long a start waits for tool servers.
-const toolPatience = 5 * time.Second
+const toolPatience = 15 * time.Second
 
 // awaitTools waits up to toolPatience for the tool servers, so that the first turns and resumed
 // tasks have their tools. The tools of a slower server come as soon as it is connected.

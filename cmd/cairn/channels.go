@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,9 +54,9 @@ type channelRow store.Listed
 func (r channelRow) String() string {
 	last := "-"
 	if !r.Last.IsZero() {
-		last = r.Last.Local().Format("2006-01-02 15:04")
+		last = moment(r.Last)
 	}
-	return fmt.Sprintf("%s\t%d\t%s\t%s", r.Channel, r.Messages, last, strings.Join(strings.Fields(r.Name), " "))
+	return fmt.Sprintf("%s\t%d\t%s\t%s", r.Channel, r.Messages, last, inOneLine(r.Name))
 }
 
 // defaultTo is the help of --channel where defaultConversation chooses.

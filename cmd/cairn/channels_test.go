@@ -53,9 +53,7 @@ func TestChannels(t *testing.T) {
 		if err == nil {
 			_, err = c.Inbox().Deliver(t.Context(), store.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
 		}
-		if err = errors.Join(err, db.Close()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(err, db.Close()))
 		if out := p.must("", "channels"); !strings.Contains(out, "discord:9/20") || !strings.Contains(out, "  #plaza · [31mCozy Corner\n") {
 			t.Errorf("got\n%s", out)
 		}

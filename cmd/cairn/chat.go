@@ -37,8 +37,8 @@ standard output, everything else to standard error.
 
 With --json a line of input is an object, of which only text is required:
   {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
-A line of output is an object of the type accepted, reply, compaction, memory, notice or
-error. Channels run in parallel. A message with a known id is not processed twice.
+A line of output is an object of the type accepted, reply, compaction, memory, usage, task,
+notice or error. Channels run in parallel. A message with a known id is not processed twice.
 
 Edits of the settings file apply from the next turn on.
 

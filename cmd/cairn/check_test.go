@@ -32,10 +32,12 @@ func expect[T comparable](t testing.TB, what string, got, want T) {
 	}
 }
 
-// contains checks that a text has a part.
-func contains(t testing.TB, what, text, part string) {
+// contains checks that a text has all parts.
+func contains(t testing.TB, what, text string, parts ...string) {
 	t.Helper()
-	if !strings.Contains(text, part) {
-		t.Errorf("%s: %q, want %q in it", what, text, part)
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s: %q, want %q in it", what, text, part)
+		}
 	}
 }

@@ -180,9 +180,7 @@ func (c *community) run() (kill func()) {
 	c.t.Helper()
 	cmd := c.folder.command("run", "--log-level", "debug")
 	cmd.Stdout, cmd.Stderr = c.log, c.log
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
+	noError(c.t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
@@ -225,10 +223,7 @@ func (c *community) fail(format string, args ...any) {
 // logged is what the program has written so far.
 func (c *community) logged() []byte {
 	c.t.Helper()
-	text, err := os.ReadFile(c.log.Name())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	text := must(os.ReadFile(c.log.Name()))(c.t)
 	return text
 }
 

@@ -36,8 +36,8 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			f := store.CompactionFilter{State: state, Limit: limit}
-			if state != "" && !slices.Contains(store.CompactionStates, state) {
-				return wrongUse(cmd, fmt.Errorf("--state %q: there are %s", state, strings.Join(store.CompactionStates, ", ")))
+			if err := checkChoice(cmd, "state", state, store.CompactionStates); err != nil {
+				return err
 			}
 			if limit < 0 {
 				return wrongUse(cmd, errors.New("--limit must be at least 0"))
@@ -98,19 +98,13 @@ func (c compactionRow) String() string {
 	if c.named {
 		channel = c.Channel
 	}
-	number := func(n int) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.Itoa(n)
-	}
 	seconds := ""
 	if c.Seconds > 0 {
 		seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
 	}
 	return strings.Join([]string{
 		strconv.FormatInt(c.ID, 10), shortTime(c.Time, time.Now()), channel, c.Trigger, c.Kind, c.State,
-		fmt.Sprintf("#%d-%d", c.From, c.To), number(c.BeforeTokens), number(c.AfterTokens), seconds, inOneLine(cmp.Or(c.Model, c.By)), inOneLine(c.Error),
+		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(c.BeforeTokens), unlessZero(c.AfterTokens), seconds, inOneLine(cmp.Or(c.Model, c.By)), inOneLine(c.Error),
 	}, "\t")
 }
 

@@ -43,13 +43,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		known, err := db.Models().List(cmd.Context())
-		if err != nil {
-			return err
-		}
-		b := &bot{log: log, models: newModelSet(log)} // it does not run, it only builds the agents
-		b.models.notebook.Open(known, nil)
-		agents, err := b.agents(&a.settings)
+		agents, err := a.agents(cmd.Context(), log, db)
 		if err != nil {
 			return err
 		}

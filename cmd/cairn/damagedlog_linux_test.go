@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"cairn/llm/llmtest"
 )
 
 // TestAWriteAheadLogThatIsDamagedWhileTheBotRuns: people hear of it within seconds.
@@ -27,20 +25,13 @@ func TestAWriteAheadLogThatIsDamagedWhileTheBotRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Understood.") })
-			t.Cleanup(server.Close)
-			p := newPlatforms(t)
-			f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=k")
-			r := f.background("run")
-			p.open(r)
-			p.sayOnDiscord("one " + strings.Repeat("word ", 300))
-			p.sayOnSlack("one " + strings.Repeat("word ", 300))
+			p, f, r := answering(t, "Understood.")
+			p.sayOnBoth("one " + strings.Repeat("word ", 300))
 			p.until(r, "both are answered", func() bool { return p.answers("Understood.") == [2]int{1, 1} })
 			file := filepath.Join(f.dir, "data", "cairn.db-wal")
 			info := must(os.Stat(file))(t)
 			noError(t, damage(file, info.Size()))
-			p.sayOnDiscord("two")
-			p.sayOnSlack("two")
+			p.sayOnBoth("two")
 			// What is cut off may be in the database by now, or be written anew: then people are answered.
 			p.until(r, "nobody is left without a word", func() bool {
 				answered := p.answers("Understood.")

@@ -44,9 +44,7 @@ func (p folder) crashed() result {
 	l := p.start("chat", "--json")
 	l.say(`{"text":"hello"}`)
 	l.until(`"accepted"`)
-	if err := l.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, l.cmd.Process.Signal(syscall.SIGQUIT))
 	_, code := l.rest()
 	return result{err: l.errs.String(), code: code}
 }
@@ -90,10 +88,7 @@ func TestTheUnitOfSystemd(t *testing.T) {
 		if err != nil {
 			t.Skip("there is no systemd-analyze")
 		}
-		program, err := os.Executable() // it wants one that is there
-		if err != nil {
-			t.Fatal(err)
-		}
+		program := must(os.Executable())(t) // it wants one that is there
 		file := filepath.Join(t.TempDir(), "cairn.service")
 		noError(t, os.WriteFile(file, []byte(strings.Replace(unit, command[0], program, 1)), 0o600))
 		for _, args := range [][]string{{"verify", "--man=no", file}, {"security", "--offline=yes", "--threshold=15", file}} {
@@ -151,9 +146,7 @@ func TestTheComposeFile(t *testing.T) {
 	volume := first(t, `^VOLUME (.*)$`, container)
 	contains(t, "its volumes", file, "      - cairn:"+volume+"\n")
 	contains(t, "its volumes", file, ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
-	for _, wanted := range []string{"read_only: true", "no-new-privileges:true", "- ALL", "\nvolumes:\n  cairn:\n"} {
-		contains(t, "the file", file, wanted)
-	}
+	contains(t, "the file", file, "read_only: true", "no-new-privileges:true", "- ALL", "\nvolumes:\n  cairn:\n")
 	if strings.Contains(file, "\t") || regexp.MustCompile(`(?m)^( {2})* \S`).MatchString(file) {
 		t.Error("its indentation is none of YAML's by two")
 	}

@@ -29,14 +29,8 @@ func breakDisk(t *testing.T, pid int) (mend func()) {
 // lockDatabase holds the lock of everybody who writes, as a tool that was left open does.
 func (p folder) lockDatabase() (release func()) {
 	p.t.Helper()
-	db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_txlock=immediate&_busy_timeout=10000")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	tx, err := db.Begin()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_txlock=immediate&_busy_timeout=10000"))(p.t)
+	tx := must(db.Begin())(p.t)
 	return func() { tx.Rollback(); db.Close() }
 }
 
@@ -50,9 +44,7 @@ func (l *live) saidTo(id, channel string) (accepted bool, words string) {
 			Type, ID, Text string
 			To             []string
 		}
-		if err := json.Unmarshal([]byte(line[len(line)-1]), &told); err != nil {
-			l.t.Fatal(err)
-		}
+		noError(l.t, json.Unmarshal([]byte(line[len(line)-1]), &told))
 		switch {
 		case told.Type == "accepted" && told.ID == id:
 			return true, ""
@@ -94,10 +86,7 @@ func TestADiskThatRefuses(t *testing.T) {
 					t.Error(words)
 				}
 			}
-			l.in.Close()
-			if _, code := l.rest(); code != 0 {
-				t.Errorf("exit code %d", code)
-			}
+			l.end()
 			if said := l.errs.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "save_message_failed") {
 				t.Errorf("the log says\n%s", said)
 			}
@@ -173,25 +162,17 @@ func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
 // warning of each connector.
 func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 	t.Parallel()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Here I am.") })
-	defer server.Close()
-	p := newPlatforms(t)
-	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-	r := f.background("run")
-	p.open(r)
-	p.sayOnDiscord("one")
-	p.sayOnSlack("one")
+	p, f, r := answering(t, "Here I am.")
+	p.sayOnBoth("one")
 	p.until(r, "both are answered", func() bool { return p.answers("Here I am.") == [2]int{1, 1} })
 	p.until(r, "all is written", func() bool { return f.waiting() == 0 })
 	mend := breakDisk(t, r.cmd.Process.Pid)
-	p.sayOnDiscord("two")
-	p.sayOnSlack("two")
+	p.sayOnBoth("two")
 	p.until(r, "both connectors warn", func() bool {
 		said := r.errs.String()
 		return strings.Contains(said, `"store_message_failed","connector":"discord"`) && strings.Contains(said, `"store_message_failed","connector":"slack"`)
 	})
-	p.sayOnDiscord("three")
-	p.sayOnSlack("three")
+	p.sayOnBoth("three")
 	for _, d := range p.slack.Deliveries() {
 		if !d.Acked.IsZero() && (strings.Contains(string(d.Payload), "two") || strings.Contains(string(d.Payload), "three")) {
 			t.Error("Slack was told that a message is kept which is not on disk")
@@ -214,10 +195,7 @@ func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 // database is the one in the folder, as a tool opens it.
 func (p folder) database() *sql.DB {
 	p.t.Helper()
-	db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_busy_timeout=5000")
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_busy_timeout=5000"))(p.t)
 	return db
 }
 
@@ -226,9 +204,7 @@ func (p folder) count(query string) (n int) {
 	p.t.Helper()
 	db := p.database()
 	defer db.Close()
-	if err := db.QueryRow(query).Scan(&n); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, db.QueryRow(query).Scan(&n))
 	return n
 }
 

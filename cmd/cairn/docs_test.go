@@ -116,6 +116,19 @@ func TestShellCommandsPage(t *testing.T) {
 			t.Errorf("docs/cli.md does not show cairn %s", name)
 		}
 	}
+	commands, flags := regexp.MustCompile("`cairn ([a-z]+(?: [a-z]+)?)"), regexp.MustCompile("--([a-z-]+)")
+	for row := range strings.Lines(page) {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(strings.ReplaceAll(row, `\|`, " "), "| "), " | ")
+		for _, flag := range flags.FindAllStringSubmatch(cell, -1) {
+			named := commands.FindAllStringSubmatch(cell, -1)
+			if len(named) > 0 && !slices.ContainsFunc(named, func(name []string) bool {
+				cmd, _, err := newRoot(&app{}).Find(strings.Fields(name[1]))
+				return err == nil && cmd.InheritedFlags().Lookup(flag[1]) != nil || cmd.Flag(flag[1]) != nil
+			}) {
+				t.Errorf("docs/cli.md shows --%s, which none of %q has", flag[1], named)
+			}
+		}
+	}
 }
 
 // TestPagesNameRealCommands looks at `cairn NAME` and "$ cairn NAME" in every page, and at
@@ -167,12 +180,9 @@ func TestTheSlackLinkHasTheManifest(t *testing.T) {
 	compact := must(json.Marshal(want))(t)
 	page := read(t, "../../docs/slack.md")
 	link := regexp.MustCompile(`https://api\.slack\.com/apps\?\S+`).FindString(page)
-	address, err := url.Parse(link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := must(url.Parse(link))(t)
 	query := address.Query()
-	err = json.Unmarshal([]byte(query.Get("manifest_json")), &got)
+	err := json.Unmarshal([]byte(query.Get("manifest_json")), &got)
 	if err != nil || query.Get("new_app") != "1" || !reflect.DeepEqual(got, want) {
 		t.Errorf("the link in docs/slack.md is not that of deploy/slack-manifest.json (%v); it should be\nhttps://api.slack.com/apps?new_app=1&manifest_json=%s",
 			err, strings.ReplaceAll(url.QueryEscape(string(compact)), "+", "%20"))

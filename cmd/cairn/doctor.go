@@ -14,6 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/llm"
 	"cairn/store"
 )
 
@@ -47,10 +48,12 @@ const patience = 30 * time.Second
 
 // doctor is one round of checks.
 type doctor struct {
-	app    *app
-	json   bool
-	wrong  int
-	failed map[string]bool // addresses of servers that do not answer
+	app       *app
+	json      bool
+	wrong     int
+	unprinted error                // standard output failed
+	failed    map[string]bool      // addresses of servers that do not answer
+	learnt    map[string]llm.Facts // what the database knows about models
 }
 
 // check is the result of one check.
@@ -68,32 +71,38 @@ func (c check) String() string {
 	return fmt.Sprintf("%s  %-9s %s", mark, c.Check, strings.ReplaceAll(c.Said, "\n", "\n                 "))
 }
 
-func (d *doctor) tell(name string, err error, facts ...string) error {
+// tell prints facts, and what is wrong, if anything is.
+func (d *doctor) tell(name string, err error, facts ...string) {
 	for _, fact := range facts {
-		if err := d.app.show(d.app.out, check{name, true, fact}, d.json); err != nil {
-			return err
-		}
+		d.print(check{name, true, fact})
 	}
-	if err == nil {
-		return nil
+	if err != nil {
+		d.wrong++
+		d.print(check{name, false, d.app.secrets.mask(err.Error())})
 	}
-	d.wrong++
-	return d.app.show(d.app.out, check{name, false, d.app.secrets.mask(err.Error())}, d.json)
+}
+
+func (d *doctor) print(c check) {
+	if d.unprinted == nil {
+		d.unprinted = d.app.show(d.app.out, c, d.json)
+	}
 }
 
 func (d *doctor) examine(ctx context.Context) error {
 	if err := d.app.load(); err != nil {
-		if err := d.tell("settings", err); err != nil {
-			return err
-		}
+		d.tell("settings", err)
 		d.app.settings = d.app.withFlags(config.Default()) // the flags name the data folder
-	} else if err := d.tell("settings", nil, d.settingsFacts()...); err != nil {
-		return err
+	} else {
+		d.tell("settings", nil, d.settingsFacts()...)
 	}
-	for _, look := range []func(context.Context) error{d.data, d.models, d.tools, d.hooks, d.connectors} {
-		if err := look(ctx); err != nil {
+	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.hooks, d.connectors} {
+		if err := cmp.Or(d.unprinted, ctx.Err()); err != nil {
 			return err
 		}
+		look(ctx)
+	}
+	if err := cmp.Or(d.unprinted, ctx.Err()); err != nil {
+		return err
 	}
 	if d.wrong > 0 {
 		return fmt.Errorf("%s wrong, see above", counted(d.wrong, "thing is", "things are"))
@@ -114,41 +123,41 @@ func (d *doctor) settingsFacts() []string {
 	return facts
 }
 
-func (d *doctor) data(ctx context.Context) error {
+func (d *doctor) data(ctx context.Context) {
 	dir := d.app.settings.DataDir
 	file := store.File(dir)
 	holds, err := store.Inspect(ctx, file)
 	if errors.Is(err, store.ErrNotFound) {
-		return d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
+		d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
+		return
 	}
 	if err != nil {
-		return d.tell("data", d.withRemedy(err))
+		d.tell("data", d.withRemedy(err))
+		return
 	}
 	fact := fmt.Sprintf("%s: %s, every page can be read", file, held(holds))
 	found, err := d.check(ctx, dir)
 	if err != nil {
-		return d.tell("data", d.withRemedy(err), fact)
+		d.tell("data", d.withRemedy(err), fact)
+		return
 	}
-	if err := d.tell("data", store.Writable(dir), fact, d.backupFact()); err != nil {
-		return err
-	}
+	d.tell("data", store.Writable(dir), fact, d.backupFact())
 	for _, f := range found {
-		if err := d.tell("data", errors.New(f.String())); err != nil {
-			return err
-		}
+		d.tell("data", errors.New(f.String()))
 	}
 	if len(found) > 0 {
-		return d.tell("data", errors.New(d.howToRestore()))
+		d.tell("data", errors.New(d.howToRestore()))
 	}
-	return nil
 }
 
-// check looks for inconsistencies in a database whose pages can all be read.
+// check looks for inconsistencies in a database whose pages can all be read, and for what it
+// knows about models.
 func (d *doctor) check(ctx context.Context, dir string) ([]store.Finding, error) {
 	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil, err
 	}
+	d.learnt, _ = db.Models().List(ctx) // without it the models are asked all the same
 	found, err := db.Upkeep().Check(ctx)
 	return found, errors.Join(err, db.Close())
 }
@@ -188,13 +197,13 @@ type checked interface {
 	Check(ctx context.Context) (facts []string, err error)
 }
 
-func (d *doctor) connectors(ctx context.Context) error {
+func (d *doctor) connectors(ctx context.Context) {
 	connectors, err := d.app.openConnectors(slog.New(slog.DiscardHandler))
-	if errors.Is(err, errNoConnector) {
-		return d.tell("platforms", nil, "no tokens are set: only the terminal is open")
-	}
-	if err != nil {
-		return d.tell("platforms", err)
+	switch {
+	case errors.Is(err, errNoConnector):
+		d.tell("platforms", nil, "no tokens are set: only the terminal is open")
+	case err != nil:
+		d.tell("platforms", err)
 	}
 	for _, connector := range connectors {
 		c, ok := connector.(checked)
@@ -204,9 +213,6 @@ func (d *doctor) connectors(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, patience)
 		facts, err := c.Check(limited)
 		cancel()
-		if err := d.tell(c.Name(), err, facts...); err != nil {
-			return err
-		}
+		d.tell(c.Name(), err, facts...)
 	}
-	return nil
 }

@@ -17,48 +17,43 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/store"
 )
 
 // modelPatience bounds each question to a model: loading one can take more than a minute.
 const modelPatience = 2 * time.Minute
 
 // models sends each model, once, the requests that turns and workers send.
-func (d *doctor) models(ctx context.Context) error {
+func (d *doctor) models(ctx context.Context) {
 	log := slog.New(slog.DiscardHandler)
 	b := &bot{app: d.app, log: log, models: newModelSet(log)}
-	b.models.notebook.Open(d.learntBefore(ctx), nil)
+	b.models.notebook.Open(d.learnt, nil)
 	agents, err := b.agents(&d.app.settings)
 	if err != nil {
-		return d.tell("model", err)
+		d.tell("model", err)
+		return
 	}
 	turns, workers := map[llm.Model]bool{}, map[llm.Model]bool{}
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
 		agent := agents[id]
-		if !turns[agent.Model] {
+		if !turns[agent.Model] && ctx.Err() == nil {
 			turns[agent.Model] = true
-			if err := d.ask("model", agent.Model, func() error { return d.turn(ctx, agent) }); err != nil {
-				return err
-			}
+			d.ask("model", agent.Model, func() { d.turn(ctx, agent) })
 		}
-		if agent.Worker != nil && !workers[agent.Worker] {
+		if agent.Worker != nil && !workers[agent.Worker] && ctx.Err() == nil {
 			workers[agent.Worker] = true
-			if err := d.ask("worker", agent.Worker, func() error { return d.worker(ctx, agent) }); err != nil {
-				return err
-			}
+			d.ask("worker", agent.Worker, func() { d.worker(ctx, agent) })
 		}
 	}
-	return nil
 }
 
 // ask calls try unless the model's server just failed in a way that affects every request: each try
 // takes seconds, and one report is enough.
-func (d *doctor) ask(name string, m llm.Model, try func() error) error {
-	remote, ok := m.(*located)
-	if ok && d.failed[remote.where.Address] {
-		return d.tell(name, nil, fmt.Sprintf("%s: not asked, its server failed, see above", m.Name()))
+func (d *doctor) ask(name string, m llm.Model, try func()) {
+	if remote, ok := m.(*located); ok && d.failed[remote.where.Address] {
+		d.tell(name, nil, fmt.Sprintf("%s: not asked, its server failed, see above", m.Name()))
+		return
 	}
-	return try()
+	try()
 }
 
 // serverFailed notes a server that fails for every model and key.
@@ -70,23 +65,8 @@ func (d *doctor) serverFailed(m llm.Model, err error) {
 	}
 }
 
-// learntBefore returns what the database knows about models; nil if it cannot be read.
-func (d *doctor) learntBefore(ctx context.Context) map[string]llm.Facts {
-	dir := d.app.settings.DataDir
-	if _, err := store.Inspect(ctx, store.File(dir)); err != nil {
-		return nil // the data check reports it
-	}
-	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = db.Close() }() // it was only read; nothing can be lost
-	known, _ := db.Models().List(ctx)
-	return known
-}
-
 // turn sends the agent's model the request of a turn, and reports the result.
-func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
+func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
 	ctx, cancel := context.WithTimeout(ctx, 3*modelPatience)
 	defer cancel()
 	window := agent.Model.Window(ctx)
@@ -95,7 +75,8 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	name := fmt.Sprintf("%s, of agent %s", agent.Model.Name(), agent.ID)
 	if err != nil {
 		d.serverFailed(agent.Model, err)
-		return d.tell("model", explained(name, err))
+		d.tell("model", explained(name, err))
+		return
 	}
 	how := "with tools"
 	if !probe.Tools {
@@ -104,7 +85,8 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), how, window.Tokens, window.Source)
 	m, remote := agent.Model.(*located)
 	if !remote {
-		return d.tell("model", nil, fact)
+		d.tell("model", nil, fact)
+		return
 	}
 	facts := []string{fact + fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)}
 	facts = append(facts, name+": "+d.cache(ctx, agent, m))
@@ -117,7 +99,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	if learnt := factWords(m.Learnt().Facts()); learnt != "" {
 		facts = append(facts, name+": learnt from its server: "+learnt)
 	}
-	return d.tell("model", err, facts...)
+	d.tell("model", err, facts...)
 }
 
 // cache sends the same request again and reports how much the provider read from its cache.
@@ -163,7 +145,7 @@ func greySquare() []byte {
 }
 
 // worker has the model that summarizes for an agent summarize two messages.
-func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
+func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
 	ctx, cancel := context.WithTimeout(ctx, modelPatience)
 	defer cancel()
 	start := time.Now()
@@ -171,9 +153,10 @@ func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
 	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
 	if err != nil {
 		d.serverFailed(agent.Worker, err)
-		return d.tell("worker", explained(name, err))
+		d.tell("worker", explained(name, err))
+		return
 	}
-	return d.tell("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
+	d.tell("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
 }
 
 // explained adds to a failure where it happened and what to do.

@@ -61,11 +61,8 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 			}
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
-		for _, want := range []string{"without tools, which it does not take", "takes no pictures; they are described", "in plain text: its server takes no tools", "learnt from its server: takes no tools"} {
-			if r.code != 0 || !strings.Contains(r.out, want) {
-				t.Errorf("exit code %d; %q is not in %s", r.code, want, r.out)
-			}
-		}
+		expect(t, "the exit code", r.code, 0)
+		contains(t, "it says", r.out, "without tools, which it does not take", "takes no pictures; they are described", "in plain text: its server takes no tools", "learnt from its server: takes no tools")
 	})
 }
 
@@ -102,11 +99,8 @@ func TestDoctorTriesOtherServers(t *testing.T) {
 		other := modelServer(t, failing["a wrong key"].do)
 		r := doctorOf(t, []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key"},
 			"[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")
-		for _, want := range []string{"wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from " + other.URL, `what to do: check api_key of provider "p"`} {
-			if r.code != exitFailed || !strings.Contains(r.out, want) {
-				t.Errorf("exit code %d; %q is not in %s", r.code, want, r.out)
-			}
-		}
+		expect(t, "the exit code", r.code, exitFailed)
+		contains(t, "it says", r.out, "wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from "+other.URL, `what to do: check api_key of provider "p"`)
 		if refusals := claude.Refusals(); len(refusals) > 0 {
 			t.Errorf("refused: %q", refusals)
 		}

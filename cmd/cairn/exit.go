@@ -4,6 +4,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,6 +93,15 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		err = errors.New(strings.Replace(err.Error(), number.Error(), "must be a whole number", 1))
 	}
 	return wrongUse(cmd, err)
+}
+
+// checkChoice checks the value of a flag that knows a few. None will do if none is the default.
+func checkChoice(cmd *cobra.Command, flag, value string, known []string) error {
+	declared := cmd.Flag(flag) // nil: this command has none
+	if slices.Contains(known, value) || value == "" && (declared == nil || declared.DefValue == "") {
+		return nil
+	}
+	return wrongUse(cmd, fmt.Errorf("--%s %q: there are %s", flag, value, strings.Join(known, ", ")))
 }
 
 func wrongUse(cmd *cobra.Command, err error) error {

@@ -89,8 +89,7 @@ func (a *app) explainConfig(ctx context.Context, file, name string, asJSON bool)
 
 // explain explains the settings of all agents, or of the one that answers in a conversation.
 func (a *app) explain(ctx context.Context, log *slog.Logger, conversation *store.Conversation, asJSON bool) error {
-	b := &bot{log: log, models: newModelSet(log)} // it does not run, it only builds the agents
-	agents, err := b.agents(&a.settings)
+	agents, err := a.agents(ctx, log, nil)
 	if err != nil {
 		return err
 	}

@@ -25,11 +25,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 	l.until(`"reply"`)
 	filler := filepath.Join(small, "filler")
-	file, err := os.Create(filler)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for err == nil {
+	file := must(os.Create(filler))(t)
+	for err := error(nil); err == nil; {
 		_, err = file.Write(make([]byte, 4096))
 	}
 	file.Close()
@@ -54,9 +51,6 @@ func TestAFullDisk(t *testing.T) {
 	for ok := false; !ok && time.Now().Before(deadline); {
 		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")
 	}
-	l.in.Close()
-	if _, code := l.rest(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	l.end()
 	contains(t, "the result", p.must("", "doctor", "--data", filepath.Join(small, "data")), "every page can be read")
 }

@@ -20,7 +20,11 @@ func FuzzRecord(f *testing.F) {
 		f.Add([]byte(`{"id":"` + text + `","time":"2023-05-08T13:56:00Z","author":"` + text + `","text":"` + text + `"}`))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		m, err := parseRecord(line)
+		var m record
+		err := parseLine(line, &m)
+		if err == nil {
+			err = m.check()
+		}
 		switch {
 		case err != nil && err.Error() == "":
 			t.Fatal("no words")

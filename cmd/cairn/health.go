@@ -21,6 +21,7 @@ import (
 	"cairn/config"
 	"cairn/llm"
 	"cairn/store"
+	"cairn/web"
 )
 
 func (a *app) addHealthFlag(cmd *cobra.Command) {
@@ -109,19 +110,12 @@ func (h *health) close() {
 
 // state is the content of an answer. It contains no secrets and no text of messages.
 type state struct {
-	OK    bool     `json:"ok"`
-	Parts []aspect `json:"parts"`
-}
-
-// aspect is one thing that is checked.
-type aspect struct {
-	Part string `json:"part"`
-	OK   bool   `json:"ok"`
-	Why  string `json:"why,omitempty"`
+	OK    bool       `json:"ok"`
+	Parts []web.Part `json:"parts"`
 }
 
 func (s *state) add(part, why string) {
-	s.Parts = append(s.Parts, aspect{part, why == "", why})
+	s.Parts = append(s.Parts, web.Part{Part: part, OK: why == "", Why: why})
 	s.OK = s.OK && why == ""
 }
 
@@ -190,21 +184,21 @@ func (h *health) ready(ctx context.Context) state {
 	}
 	s.add("model", failing)
 	if h.bot.upkeep.On() {
-		s.Parts = append(s.Parts, aspect{"upkeep", true, "backups or the erasure of deleted text fail; the log says why"})
+		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure of deleted text fail; the log says why"})
 	}
 	return s
 }
 
 // replies reports replies that cannot be sent. One that was dropped delays nothing, and is only
 // mentioned.
-func replies(s channel.Stats) aspect {
+func replies(s channel.Stats) web.Part {
 	why := ""
 	if s.Refused > 0 {
 		why = counted(s.Refused, "conversation", "conversations") + " cannot send a reply; it is tried again; the log says why"
 	} else if s.Dropped > 0 {
 		why = counted(int(s.Dropped), "piece", "pieces") + " of replies could not be sent since the start; the log says why"
 	}
-	return aspect{"replies", s.Refused == 0, why}
+	return web.Part{Part: "replies", OK: s.Refused == 0, Why: why}
 }
 
 // refusal calls refusalOf and logs each incident once.

@@ -154,9 +154,7 @@ func TestWhereHealthIsTold(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s", settings, r.code, r.out, r.err)
 		}
 	}
-	if r := newFolder(t).run("", "health"); r.code != exitUsage || !strings.Contains(r.err, "no address is known") {
-		t.Errorf("exit code %d, %s", r.code, r.err)
-	}
+	newFolder(t).fails(exitUsage, "no address is known", "health")
 	if r := newFolder(t, "DISCORD_TOKEN=x").run("", "run", "--health", "nowhere"); r.code != exitUsage {
 		t.Errorf("exit code %d, %s", r.code, r.err)
 	}

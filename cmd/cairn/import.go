@@ -101,8 +101,8 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 func records(files []string) iter.Seq2[channel.Inbound, error] {
 	return func(yield func(channel.Inbound, error) bool) {
 		for _, file := range files {
-			for r, err := range readRecords(file) {
-				if !yield(r.Inbound, err) || err != nil {
+			for l, err := range readRecords(file) {
+				if !yield(l.value.message(), err) || err != nil {
 					return
 				}
 			}

@@ -14,6 +14,29 @@ import (
 	"testing"
 )
 
+// eachFile parses the Go files of the module, by their path from its root, but for folders that skip names.
+func eachFile(t *testing.T, mode parser.Mode, skip func(folder string) bool, do func(name string, file *ast.File, at *token.FileSet)) {
+	t.Helper()
+	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || skip(entry.Name())):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		at := token.NewFileSet()
+		file, err := parser.ParseFile(at, filepath.Join("../..", name), nil, mode)
+		if err == nil {
+			do(name, file, at)
+		}
+		return err
+	}))
+}
+
+func isTestFile(name string) bool { return strings.HasSuffix(name, "_test.go") }
+
 // allowedImports reads ARCHITECTURE.md's table: which packages of this module each package
 // may import. All imports run down.
 func allowedImports(t *testing.T) map[string][]string {
@@ -38,40 +61,23 @@ func allowedImports(t *testing.T) map[string][]string {
 func TestLayout(t *testing.T) {
 	allowed := allowedImports(t)
 	used := make(map[string]map[string]bool)
-	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
-			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, ".go"):
-			return nil
-		}
+	eachFile(t, parser.ImportsOnly, func(folder string) bool { return folder == "testdata" }, func(name string, file *ast.File, _ *token.FileSet) {
 		pkg := path.Dir(name)
 		if used[pkg] == nil {
 			used[pkg] = make(map[string]bool)
 		}
-		if strings.HasSuffix(name, "_test.go") { // tests may import every package
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", name), nil, parser.ImportsOnly)
-		if err != nil {
-			return err
+		if isTestFile(name) { // tests may import every package
+			return
 		}
 		for _, spec := range file.Imports {
-			imported, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return err
-			}
-			if other, ours := strings.CutPrefix(imported, "cairn/"); ours {
+			if other, ours := strings.CutPrefix(must(strconv.Unquote(spec.Path.Value))(t), "cairn/"); ours {
 				used[pkg][other] = true
 				if !slices.Contains(allowed[pkg], other) {
 					t.Errorf("%s imports %s, which ARCHITECTURE.md's table does not allow", name, other)
 				}
 			}
 		}
-		return nil
-	}))
+	})
 	for pkg := range used {
 		if _, listed := allowed[pkg]; !listed {
 			t.Errorf("ARCHITECTURE.md's table lacks package %s", pkg)
@@ -96,22 +102,11 @@ const mostMethods = 20
 // their methods are what a test may have happen.
 func TestHandlesAreSmall(t *testing.T) {
 	methods := make(map[string]int)
-	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || strings.HasSuffix(entry.Name(), "test") || entry.Name() == "testdata"):
-			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	doubles := func(folder string) bool { return strings.HasSuffix(folder, "test") || folder == "testdata" }
+	eachFile(t, parser.SkipObjectResolution, doubles, func(name string, file *ast.File, _ *token.FileSet) {
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv == nil || !f.Name.IsExported() {
+			if !ok || isTestFile(name) || f.Recv == nil || !f.Name.IsExported() {
 				continue
 			}
 			of := f.Recv.List[0].Type
@@ -122,8 +117,7 @@ func TestHandlesAreSmall(t *testing.T) {
 				methods[path.Dir(name)+"."+id.Name]++
 			}
 		}
-		return nil
-	}))
+	})
 	if methods["store.Store"] == 0 {
 		t.Fatal("no methods were found")
 	}
@@ -158,30 +152,17 @@ const (
 )
 
 func TestFilesAndTestFunctionsAreShort(t *testing.T) {
-	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && name != "." && strings.HasPrefix(entry.Name(), "."):
-			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, ".go"):
-			return nil
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, filepath.Join("../..", name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	none := func(string) bool { return false }
+	eachFile(t, parser.SkipObjectResolution, none, func(name string, file *ast.File, files *token.FileSet) {
 		line := func(at token.Pos) int { return files.Position(at).Line }
 		if n := line(file.FileEnd) - 1; n > longestFile {
 			t.Errorf("%s has %d lines, more than %d", name, n, longestFile)
 		}
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if ok && strings.HasSuffix(name, "_test.go") && line(f.End())-line(f.Pos())+1 > longestTest {
+			if ok && isTestFile(name) && line(f.End())-line(f.Pos())+1 > longestTest {
 				t.Errorf("%s: %s has %d lines, more than %d", name, f.Name.Name, line(f.End())-line(f.Pos())+1, longestTest)
 			}
 		}
-		return nil
-	}))
+	})
 }

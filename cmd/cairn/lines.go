@@ -1,4 +1,4 @@
-// Lines of a file, for what is recorded in JSON Lines.
+// Files of JSON Lines: recorded messages, exported memories, questions.
 package main
 
 import (
@@ -16,6 +16,56 @@ import (
 // maxRecord bounds one line, in bytes.
 const maxRecord = 16 << 20
 
+// line is a JSON object of a file, and its place there.
+type line[T any] struct {
+	value  T
+	file   string
+	number int
+}
+
+// wrong returns an error about the line, which names its place.
+func (l line[T]) wrong(err error) error { return fmt.Errorf("%s:%d: %w", l.file, l.number, err) }
+
+// readLines yields the objects of a file that can be read twice, without blank lines. An error,
+// which names the file, comes last.
+func readLines[T any](path string) iter.Seq2[line[T], error] {
+	return func(yield func(line[T], error) bool) {
+		file, err := os.Open(path)
+		if err != nil {
+			yield(line[T]{}, fmt.Errorf("open the recorded lines: %w", err))
+			return
+		}
+		defer file.Close()
+		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+			yield(line[T]{}, fmt.Errorf("%s is no file that can be read twice: save it to one first", path))
+			return
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, maxRecord)
+		l := line[T]{file: path, number: 1}
+		for ; lines.Scan(); l.number++ {
+			text := lines.Bytes()
+			if l.number == 1 {
+				text = bytes.TrimPrefix(text, []byte("\ufeff")) // the byte order mark that some editors write
+			}
+			if len(bytes.TrimSpace(text)) == 0 {
+				continue
+			}
+			l.value = *new(T)
+			if err := parseLine(text, &l.value); err != nil {
+				yield(l, l.wrong(err))
+				return
+			}
+			if !yield(l, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(l, l.wrong(err))
+		}
+	}
+}
+
 // parseLine reads a line with one JSON object. Keys that into lacks are ignored.
 func parseLine(line []byte, into any) error {
 	var wrongType *json.UnmarshalTypeError
@@ -32,42 +82,4 @@ func parseLine(line []byte, into any) error {
 		return errors.New(`a time must look like "2023-05-08T13:56:00Z"`)
 	}
 	return fmt.Errorf("this is no JSON object: %w", err)
-}
-
-// fileLine is a line that is not blank, and its place in the file.
-type fileLine struct {
-	text   []byte // until the next one is read
-	number int
-}
-
-// readLines yields the lines of a file that can be read twice. An error, which names the file,
-// comes last.
-func readLines(path string) iter.Seq2[fileLine, error] {
-	return func(yield func(fileLine, error) bool) {
-		file, err := os.Open(path)
-		if err != nil {
-			yield(fileLine{}, fmt.Errorf("open the recorded lines: %w", err))
-			return
-		}
-		defer file.Close()
-		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-			yield(fileLine{}, fmt.Errorf("%s is no file that can be read twice: save it to one first", path))
-			return
-		}
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, maxRecord)
-		number := 0
-		for lines.Scan() {
-			text := lines.Bytes()
-			if number++; number == 1 {
-				text = bytes.TrimPrefix(text, []byte("\ufeff")) // the byte order mark that some editors write
-			}
-			if len(bytes.TrimSpace(text)) > 0 && !yield(fileLine{text, number}, nil) {
-				return
-			}
-		}
-		if err := lines.Err(); err != nil {
-			yield(fileLine{}, fmt.Errorf("%s:%d: %w", path, number+1, err))
-		}
-	}
 }

@@ -7,9 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -40,18 +38,10 @@ func TestLogEventsPage(t *testing.T) {
 // logEvents are the rows of the table, for the events from info on.
 func logEvents(t *testing.T) (rows []string) {
 	t.Helper()
-	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (name == "bench" || strings.HasSuffix(name, "test") || name != "." && strings.HasPrefix(name, ".")):
-			return fs.SkipDir
-		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), "../../"+name, nil, 0)
-		if err != nil {
-			return err
+	skip := func(folder string) bool { return folder == "bench" || strings.HasSuffix(folder, "test") }
+	eachFile(t, 0, skip, func(name string, file *ast.File, _ *token.FileSet) {
+		if isTestFile(name) {
+			return
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			row := ""
@@ -66,8 +56,7 @@ func logEvents(t *testing.T) (rows []string) {
 			}
 			return true
 		})
-		return nil
-	}))
+	})
 	slices.SortFunc(rows, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
 	})

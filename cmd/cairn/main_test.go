@@ -60,10 +60,7 @@ func newFolder(t *testing.T, env ...string) folder {
 }
 
 func (p folder) command(args ...string) *exec.Cmd {
-	program, err := os.Executable()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	program := must(os.Executable())(p.t)
 	cmd := exec.CommandContext(p.t.Context(), program, args...)
 	cmd.Dir = p.dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
@@ -103,11 +100,17 @@ func (p folder) must(input string, args ...string) string {
 	return r.out
 }
 
+// fails runs the program and wants it to fail with a code, and with words on standard error.
+func (p folder) fails(code int, words string, args ...string) {
+	p.t.Helper()
+	if r := p.run("", args...); r.code != code || !strings.Contains(r.err, words) {
+		p.t.Errorf("cairn %s: exit code %d, %s", strings.Join(args, " "), r.code, r.err)
+	}
+}
+
 func (p folder) write(name, text string) string {
 	p.t.Helper()
-	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))
 	return name
 }
 
@@ -126,9 +129,7 @@ func (p folder) start(args ...string) *live {
 	l.cmd.Stderr = l.errs
 	in, errIn := l.cmd.StdinPipe()
 	out, errOut := l.cmd.StdoutPipe()
-	if err := errors.Join(errIn, errOut, l.cmd.Start()); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, errors.Join(errIn, errOut, l.cmd.Start()))
 	l.in = in
 	go func() {
 		defer close(l.lines)
@@ -146,9 +147,7 @@ func (p folder) start(args ...string) *live {
 
 func (l *live) say(line string) {
 	l.t.Helper()
-	if _, err := io.WriteString(l.in, line+"\n"); err != nil {
-		l.t.Fatal(err)
-	}
+	must(io.WriteString(l.in, line+"\n"))(l.t)
 }
 
 // until returns the lines up to the first that contains text.
@@ -178,6 +177,15 @@ func (l *live) rest() (lines []string, code int) {
 	}
 	_ = l.cmd.Wait() // the code tells
 	return lines, l.cmd.ProcessState.ExitCode()
+}
+
+// end ends the input, and wants the program to do so with exit code 0. It returns what still comes.
+func (l *live) end() (lines []string) {
+	l.t.Helper()
+	_ = l.in.Close()
+	lines, code := l.rest()
+	expect(l.t, "the exit code", code, 0)
+	return lines
 }
 
 // parse reads lines of JSON.

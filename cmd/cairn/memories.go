@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +16,10 @@ import (
 
 func newMemories(a *app) *cobra.Command {
 	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories",
-		newMemoriesList(a), newMemoriesSearch(a), newMemoriesShow(a), newMemoriesForget(a), newMemoriesRestore(a), newMemoriesPurge(a),
-		newMemoriesPin(a), newMemoriesUnpin(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
+		newMemoriesList(a), newMemoriesSearch(a), newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
+	for _, f := range fates {
+		cmd.AddCommand(newFate(a, f))
+	}
 	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. Each leads to
 the messages it came from. All of these commands except import work while the bot runs.
 
@@ -70,14 +71,13 @@ func (s *selection) jsonFlag(cmd *cobra.Command) {
 // filter returns the selection as a filter of the store.
 func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 	f = memory.Filter{Kind: s.kind, State: s.state, About: s.about, Sort: s.sort, Limit: s.limit, Offset: s.offset}
-	if err := checkKind(cmd, s.kind); err != nil {
-		return f, err
-	}
-	if !slices.Contains(memory.States, s.state) {
-		return f, wrongUse(cmd, fmt.Errorf("--state %q: there are %s", s.state, strings.Join(memory.States, ", ")))
-	}
-	if s.sort != "" && !slices.Contains(memory.Sorts, s.sort) {
-		return f, wrongUse(cmd, fmt.Errorf("--sort %q: there are %s", s.sort, strings.Join(memory.Sorts, ", ")))
+	for _, choice := range []struct {
+		flag, value string
+		known       []string
+	}{{"kind", s.kind, memory.Kinds}, {"state", s.state, memory.States}, {"sort", s.sort, memory.Sorts}} {
+		if err := checkChoice(cmd, choice.flag, choice.value, choice.known); err != nil {
+			return f, err
+		}
 	}
 	if s.channel != "" {
 		f.Conversation, err = conversationName(s.channel)
@@ -95,13 +95,6 @@ func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
 		return since, wrongUse(cmd, fmt.Errorf("--since %w", err))
 	}
 	return since, nil
-}
-
-func checkKind(cmd *cobra.Command, kind string) error {
-	if kind != "" && !slices.Contains(memory.Kinds, kind) {
-		return wrongUse(cmd, fmt.Errorf("--kind %q: there are %s", kind, strings.Join(memory.Kinds, ", ")))
-	}
-	return nil
 }
 
 // lookFor calls look with the filter of a selection; its channel must exist.

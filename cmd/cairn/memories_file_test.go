@@ -33,9 +33,7 @@ func TestMemoriesInAFile(t *testing.T) {
 			t.Errorf("%q, %v", text, err)
 		}
 		expect(t, "the result", must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
-		if r := p.run("", "memories", "export", "all.jsonl"); r.code != exitFailed || !strings.Contains(r.err, "is there already") {
-			t.Errorf("exit code %d, %q", r.code, r.err)
-		}
+		p.fails(exitFailed, "is there already", "memories", "export", "all.jsonl")
 	})
 	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
 		p.must("/remember use *snake_case* [here](x) <b>\n", "chat")
@@ -43,9 +41,7 @@ func TestMemoriesInAFile(t *testing.T) {
 		if !strings.HasPrefix(out, "# terminal:") || strings.Count(out, "\n\n# ") != strings.Count(out, "# terminal:")-1 {
 			t.Errorf("blank lines stand between channels alone:\n%s", out)
 		}
-		for _, want := range []string{"# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`} {
-			contains(t, "the result", out, want)
-		}
+		contains(t, "the result", out, "# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
 		if strings.Contains(out, "coffee") {
 			t.Error("what was forgotten is in it")
 		}

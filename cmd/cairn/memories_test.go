@@ -75,9 +75,7 @@ func TestMemoriesInAShell(t *testing.T) {
 			"purge 1": "say --yes", "pin": "name an ID", "pin 1 2": `"2" is one argument too many`, "list tea": `"tea" is one argument too many`, "search": "name WORDS",
 			"list --limit many": `invalid argument "many" for "--limit" flag: must be a whole number;`,
 		} {
-			if r := p.run("", append([]string{"memories"}, strings.Fields(args)...)...); r.code != exitUsage || !strings.Contains(r.err, want) {
-				t.Errorf("%s: exit code %d, %q", args, r.code, r.err)
-			}
+			p.fails(exitUsage, want, append([]string{"memories"}, strings.Fields(args)...)...)
 		}
 		for _, what := range []string{"show", "forget", "restore", "pin", "unpin", "purge --yes"} {
 			if r := p.run("", append([]string{"memories"}, append(strings.Fields(what), "99")...)...); r.code != exitNotFound || r.err != "cairn: memory 99: not found: `cairn memories list --state all` shows what there is\n" {
@@ -115,9 +113,7 @@ func TestMemoriesChangedInAShell(t *testing.T) {
 			}
 		}
 		p.must("", "memories", "forget", "2")
-		if r := p.run("", "memories", "pin", "2"); r.code != exitFailed || !strings.Contains(r.err, "it is forgotten") {
-			t.Errorf("exit code %d, %q", r.code, r.err)
-		}
+		p.fails(exitFailed, "it is forgotten", "memories", "pin", "2")
 		if got := list("--state", "forgotten"); len(got) != 1 || got[0].ID != 2 {
 			t.Errorf("%+v", got)
 		}
@@ -125,9 +121,7 @@ func TestMemoriesChangedInAShell(t *testing.T) {
 	})
 	t.Run("restored where another says the same, it is told which", func(t *testing.T) {
 		p.must("/remember ada DRINKS green tea!\n", "chat")
-		if r := p.run("", "memories", "restore", "2"); r.code != exitFailed || !strings.Contains(r.err, "another memory says the same: memory 5") {
-			t.Errorf("exit code %d, %q", r.code, r.err)
-		}
+		p.fails(exitFailed, "another memory says the same: memory 5", "memories", "restore", "2")
 	})
 	t.Run("purged they are gone", func(t *testing.T) {
 		if r := p.run("y\n", "memories", "purge", "2"); r.code != exitUsage {

@@ -1,4 +1,4 @@
-// cairn memories forget, restore, purge, pin, unpin.
+// cairn memories forget, restore, purge, pin, unpin: one command for each fate.
 package main
 
 import (
@@ -14,37 +14,36 @@ import (
 	"cairn/store"
 )
 
-func newMemoriesForget(a *app) *cobra.Command {
-	return newFate(a, fate{
+// fate is something that can be done to a memory.
+type fate struct {
+	use, short, long, done string
+	state                  string // its state afterwards; empty: the store decides
+	forGood                bool   // it asks before, or wants --yes
+	do                     func(memory.AllMemories, context.Context, int64) error
+	not                    func(memory.Memory) error // why the store found nothing to do; may be nil
+}
+
+var fates = []fate{
+	{
 		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
 		done: "Forgotten (restore undoes it, the messages it came from stay)", state: "forgotten",
 		do: memory.AllMemories.Forget,
 		not: func(m memory.Memory) error {
 			return fmt.Errorf("memory %d was forgotten before: `cairn memories restore %d` takes that back", m.ID, m.ID)
 		},
-	})
-}
-
-func newMemoriesRestore(a *app) *cobra.Command {
-	return newFate(a, fate{
-		use: "restore", short: "Restore a forgotten memory",
-		done: "Restored", do: memory.AllMemories.Restore,
+	},
+	{
+		use: "restore", short: "Restore a forgotten memory", done: "Restored", do: memory.AllMemories.Restore,
 		not: func(m memory.Memory) error { return fmt.Errorf("memory %d is not forgotten: it is %s", m.ID, m.State) },
-	})
-}
-
-func newMemoriesPin(a *app) *cobra.Command {
-	return newFate(a, fate{
-		use: "pin", short: "Keep a memory from expiring and fading",
-		done: "Pinned", do: pinned(true), not: notCurrent,
-	})
-}
-
-func newMemoriesUnpin(a *app) *cobra.Command {
-	return newFate(a, fate{
-		use: "unpin", short: "Let a memory expire and fade again",
-		done: "Unpinned", do: pinned(false), not: notCurrent,
-	})
+	},
+	{
+		use: "purge", short: "Delete a memory for good; its messages stay",
+		long: `Delete a memory for good: its row, its words in the index, and what tied it to messages.
+What it superseded is superseded by what superseded it. The messages stay.`,
+		done: "Purged (the messages it came from stay)", state: "purged", forGood: true, do: memory.AllMemories.Purge,
+	},
+	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true), not: notCurrent},
+	{use: "unpin", short: "Let a memory expire and fade again", done: "Unpinned", do: pinned(false), not: notCurrent},
 }
 
 func pinned(is bool) func(memory.AllMemories, context.Context, int64) error {
@@ -53,25 +52,6 @@ func pinned(is bool) func(memory.AllMemories, context.Context, int64) error {
 
 func notCurrent(m memory.Memory) error {
 	return fmt.Errorf("memory %d is not recalled, so it cannot be pinned or unpinned: it is %s", m.ID, m.State)
-}
-
-func newMemoriesPurge(a *app) *cobra.Command {
-	var yes bool
-	cmd := newFate(a, fate{
-		use: "purge", short: "Delete a memory for good; its messages stay",
-		done: "Purged (the messages it came from stay)", state: "purged",
-		do: memory.AllMemories.Purge,
-		sure: func(m memory.Memory) error {
-			if yes {
-				return nil
-			}
-			return a.sure(fmt.Sprintf("Delete memory %d for good, %q?", m.ID, m.Content))
-		},
-	})
-	cmd.Long = `Delete a memory for good: its row, its words in the index, and what tied it to messages.
-What it superseded is superseded by what superseded it. The messages stay.`
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	return cmd
 }
 
 // sure asks the person at the terminal; without one it is an error.
@@ -87,27 +67,20 @@ func (a *app) sure(question string) error {
 	return nil
 }
 
-// fate is something that can be done to a memory.
-type fate struct {
-	use, short, done string
-	state            string                    // its state afterwards; empty: the store decides
-	sure             func(memory.Memory) error // asks for confirmation; may be nil
-	do               func(memory.AllMemories, context.Context, int64) error
-	not              func(memory.Memory) error // why the store found nothing to do; may be nil
-}
-
 func newFate(a *app, f fate) *cobra.Command {
 	var s selection
+	var yes bool
 	cmd := &cobra.Command{
 		Use:     f.use + " ID",
 		Short:   f.short,
+		Long:    f.long,
 		Example: "  cairn memories " + f.use + " 12",
 		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(db *store.Store, details memoryDetails) error {
 				m := details.Memory
-				if f.sure != nil {
-					if err := f.sure(m); err != nil {
+				if f.forGood && !yes {
+					if err := a.sure(fmt.Sprintf("Delete memory %d for good, %q?", m.ID, m.Content)); err != nil {
 						return err
 					}
 				}
@@ -131,6 +104,9 @@ func newFate(a *app, f fate) *cobra.Command {
 		},
 	}
 	s.jsonFlag(cmd)
+	if f.forGood {
+		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	}
 	return cmd
 }
 

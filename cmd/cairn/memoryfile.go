@@ -82,7 +82,7 @@ func writeMarkdown(to io.Writer) exporter {
 			}
 			before = "\n"
 		}
-		notes := []string{fmt.Sprintf("memory %d", e.ID), cmp.Or(e.Speaker, "unknown speaker"), e.SaidAt.Local().Format("2006-01-02 15:04")}
+		notes := []string{fmt.Sprintf("memory %d", e.ID), cmp.Or(e.Speaker, "unknown speaker"), moment(e.SaidAt)}
 		if e.About != "" && e.About != e.Speaker {
 			notes = append(notes, "about "+e.About)
 		}
@@ -96,7 +96,7 @@ func writeMarkdown(to io.Writer) exporter {
 			notes = append(notes, fmt.Sprintf("superseded by memory %d", e.SupersededBy))
 		}
 		if !e.Expires.IsZero() {
-			notes = append(notes, "until "+e.Expires.Local().Format("2006-01-02 15:04"))
+			notes = append(notes, "until "+moment(e.Expires))
 		}
 		_, err := fmt.Fprintf(to, "- **%s** %s  \n  (%s)\n", e.Kind, plainMarkdown(e.Content), plainMarkdown(strings.Join(notes, ", ")))
 		for _, m := range from {
@@ -135,49 +135,39 @@ imported while a bot works on the data folder.`,
 	}
 }
 
-func (a *app) importMemories(cmd *cobra.Command, file string) (err error) {
-	if err := a.load(); err != nil {
-		return err
-	}
+func (a *app) importMemories(cmd *cobra.Command, file string) error {
 	all, err := readMemories(file)
 	if err != nil {
 		return err
 	}
-	db, err := store.Open(cmd.Context(), store.Options{Dir: a.settings.DataDir})
-	if err != nil {
+	return a.own(cmd.Context(), func(db *store.Store) error {
+		n, err := memory.In(db).Import(cmd.Context(), all)
+		if err != nil {
+			return err
+		}
+		if n.Lost > 0 {
+			fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
+		}
+		if n.Out > 0 {
+			fmt.Fprintf(a.err, "left out, for they are about people who want to be in no memory: %s\n", counted(n.Out, "memory", "memories"))
+		}
+		_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
 		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	n, err := memory.In(db).Import(cmd.Context(), all)
-	if err != nil {
-		return err
-	}
-	if n.Lost > 0 {
-		fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
-	}
-	if n.Out > 0 {
-		fmt.Fprintf(a.err, "left out, for they are about people who want to be in no memory: %s\n", counted(n.Out, "memory", "memories"))
-	}
-	_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
-	return err
+	})
 }
 
 // readMemories reads a file of exported memories and checks all of them.
 func readMemories(file string) (all []memory.Exported, err error) {
-	var lines []int
-	for l, err := range readLines(file) {
+	var lines []line[memory.Exported]
+	for l, err := range readLines[memory.Exported](file) {
 		if err != nil {
 			return nil, err
 		}
-		var e memory.Exported
-		if err := parseLine(l.text, &e); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, l.number, err)
-		}
-		all, lines = append(all, e), append(lines, l.number)
+		all, lines = append(all, l.value), append(lines, l)
 	}
 	var bad *memory.ImportError
 	if err := memory.CheckExported(all); errors.As(err, &bad) {
-		return nil, fmt.Errorf("%s:%d: %w", file, lines[bad.Index], bad.Err)
+		return nil, lines[bad.Index].wrong(bad.Err)
 	}
 	return all, nil
 }

@@ -43,7 +43,6 @@ func (m memoryDetails) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d  %s\n\n", m.ID, m.Content)
 	line := func(name, value string) { fmt.Fprintf(&b, "%-12s%s\n", name, cmp.Or(value, "-")) }
-	moment := func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 	line("kind", m.Kind)
 	line("channel", m.Conversation)
 	line("said by", m.Speaker)

@@ -79,22 +79,16 @@ func (a *app) memoriesAsCSV(memories []memory.Memory) error {
 		"id", "channel", "kind", "content", "importance", "speaker", "about", "saved_by", "state", "pinned",
 		"confirmed", "said_at", "saved_at", "expires_at", "superseded_by", "compaction",
 	})
-	number := func(n int64) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.FormatInt(n, 10)
-	}
 	for _, m := range memories {
 		expires := ""
 		if !m.Expires.IsZero() {
 			expires = m.Expires.UTC().Format(time.RFC3339)
 		}
 		_ = w.Write([]string{
-			number(m.ID), cellText(m.Conversation), m.Kind, cellText(m.Content), strconv.FormatFloat(m.Importance, 'g', -1, 64),
+			unlessZero(m.ID), cellText(m.Conversation), m.Kind, cellText(m.Content), strconv.FormatFloat(m.Importance, 'g', -1, 64),
 			cellText(m.Speaker), cellText(cmp.Or(m.About, m.Speaker)), m.By, m.State, strconv.FormatBool(m.Pinned),
 			strconv.Itoa(m.Confirmed), m.SaidAt.UTC().Format(time.RFC3339), m.SavedAt.UTC().Format(time.RFC3339), expires,
-			number(m.SupersededBy), number(m.Compaction),
+			unlessZero(m.SupersededBy), unlessZero(m.Compaction),
 		})
 	}
 	w.Flush()

@@ -34,7 +34,7 @@ func leave(t *testing.T, dir string, version int) {
 	db := must(sql.Open("sqlite3", store.File(dir)+"?_journal_mode=WAL"))(t)
 	defer db.Close()
 	for v := 1; v <= version; v++ {
-		script := must(os.ReadFile(fmt.Sprintf("../../memory/migrations/%d.sql", v)))(t)
+		script := must(os.ReadFile(fmt.Sprintf("../../store/migrations/%d.sql", v)))(t)
 		text := string(script)
 		if v == 1 {
 			text += fmt.Sprintf(left, time.Now().UnixMilli())
@@ -48,7 +48,7 @@ func leave(t *testing.T, dir string, version int) {
 // there, and the next process does it.
 func TestKillInAMigration(t *testing.T) {
 	t.Parallel()
-	versions, err := filepath.Glob("../../memory/migrations/*.sql")
+	versions, err := filepath.Glob("../../store/migrations/*.sql")
 	if err != nil || len(versions) < 2 {
 		t.Fatalf("%q, %v", versions, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -57,11 +56,7 @@ func (m offeredModel) String() string { // a row of the table
 	if m.Default {
 		used = append([]string{"default"}, used...)
 	}
-	window := ""
-	if m.Window > 0 {
-		window = strconv.Itoa(m.Window)
-	}
-	return strings.Join([]string{m.Model, m.Wire, window, m.Tools, m.Images, m.Server, strings.Join(used, ", ")}, "\t")
+	return strings.Join([]string{m.Model, m.Wire, unlessZero(m.Window), m.Tools, m.Images, m.Server, strings.Join(used, ", ")}, "\t")
 }
 
 func (a *app) models(ctx context.Context, asJSON bool) error {

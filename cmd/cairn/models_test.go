@@ -148,8 +148,6 @@ func TestModelsLists(t *testing.T) {
 		if r.code != exitFailed || !strings.Contains(r.err, "start the server at "+down.URL) {
 			t.Errorf("exit code %d, %s", r.code, r.err)
 		}
-		if r := newFolder(t).run("", "models"); r.code != exitUsage || !strings.Contains(r.err, "OPENAI_API_KEY") {
-			t.Errorf("exit code %d, %s", r.code, r.err)
-		}
+		newFolder(t).fails(exitUsage, "OPENAI_API_KEY", "models")
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/openai"
+	"cairn/store"
 )
 
 // modelSet builds models and caches them, so that what a model has learnt survives an edit of the
@@ -81,6 +82,20 @@ func agentIn(agents map[string]channel.Agent, s *config.Settings, conversation s
 	agent := agents[s.AgentFor(conversation)]
 	agent.Language = config.LanguageIn(s, conversation)
 	return agent
+}
+
+// agents builds the agents for a command that only reads. store has what was learnt about their
+// models; without one nothing was.
+func (a *app) agents(ctx context.Context, log *slog.Logger, db *store.Store) (map[string]channel.Agent, error) {
+	b := &bot{log: log, models: newModelSet(log)} // it does not run
+	if db != nil {
+		known, err := db.Models().List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		b.models.notebook.Open(known, nil)
+	}
+	return b.agents(&a.settings)
 }
 
 // agentsOf returns the agents without the tools of other programs, for commands that only read.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/discord/discordtest"
+	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
 
@@ -47,6 +48,24 @@ func (p *platforms) folder(settings string, env ...string) folder {
 	}, env...)...)
 	f.write("config.toml", fmt.Sprintf("%s\n[discord]\napi_base = %q\n[slack]\napi_base = %q\n", settings, p.discord.URL, p.slack.APIURL))
 	return f
+}
+
+// answering starts a program there whose model says one thing to everybody.
+func answering(t *testing.T, text string, args ...string) (p *platforms, f folder, r *running) {
+	t.Helper()
+	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say(text) })
+	t.Cleanup(server.Close)
+	p = newPlatforms(t)
+	f = p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=k")
+	r = f.background(append([]string{"run"}, args...)...)
+	p.open(r)
+	return p, f, r
+}
+
+// sayOnBoth says something to the bot on Discord and on Slack.
+func (p *platforms) sayOnBoth(text string) {
+	p.sayOnDiscord(text)
+	p.sayOnSlack(text)
 }
 
 func (p *platforms) sayOnDiscord(text string) {
@@ -143,9 +162,7 @@ func (p folder) background(args ...string) *running {
 	p.t.Helper()
 	r := &running{t: p.t, cmd: p.command(args...), errs: &lines{}, ended: make(chan struct{})}
 	r.cmd.Stderr = r.errs
-	if err := r.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, r.cmd.Start())
 	go func() {
 		defer close(r.ended)
 		_ = r.cmd.Wait() // the code tells

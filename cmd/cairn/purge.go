@@ -103,7 +103,7 @@ func counted(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-func (a *app) purge(ctx context.Context, p purge) (err error) {
+func (a *app) purge(ctx context.Context, p purge) error {
 	if p.dryRun {
 		return a.look(ctx, func(db *store.Store) error {
 			plan, err := p.plan(ctx, db)
@@ -116,14 +116,13 @@ func (a *app) purge(ctx context.Context, p purge) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(a.settings.DataDir, "cairn.db")); errors.Is(err, fs.ErrNotExist) { // opening it would create one
+	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create one
 		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, store.ErrNotFound)
 	}
-	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	return a.own(ctx, func(db *store.Store) error { return a.purgeIn(ctx, db, p) })
+}
+
+func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {
 	db.Held().Watch(privacy.In(db).Apply)
 	if err := db.Held().Deliver(ctx); err != nil { // a killed bot may have left some
 		return err

@@ -2,35 +2,15 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // typing runs the program at a pseudo-terminal on which somebody types a line.
 func (p folder) typing(line string, args ...string) result {
 	p.t.Helper()
-	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		p.t.Skip("no pseudo-terminals here: ", err)
-	}
-	defer pty.Close()
-	number, err := unix.IoctlGetInt(int(pty.Fd()), unix.TIOCGPTN)
-	if err = errors.Join(err, unix.IoctlSetPointerInt(int(pty.Fd()), unix.TIOCSPTLCK, 0)); err != nil {
-		p.t.Fatal(err)
-	}
-	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer tty.Close()
-	if _, err := pty.WriteString(line + "\n"); err != nil {
-		p.t.Fatal(err)
-	}
+	pty, tty := pseudoTerminal(p.t)
+	must(pty.WriteString(line + "\n"))(p.t)
 	cmd := p.command(args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, &out, &errs

@@ -21,16 +21,10 @@ import (
 // Ada says what is secret, and Bo what is known.
 func (p folder) community() {
 	p.t.Helper()
-	db, err := store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	db := must(store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
 	ctx := p.t.Context()
 	for i, name := range []string{"discord:1/10", "discord:1/10/m1", "discord:1/11", "discord:2/20", "terminal:general"} {
-		c, err := db.Conversation(ctx, name)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		c := must(db.Conversation(ctx, name))(p.t)
 		said := []channel.Inbound{
 			{ID: "m1", AuthorID: "7", Author: "Ada", Text: fmt.Sprintf("the xylophone of %d is a gift", i)},
 			{ID: "m2", AuthorID: "8", Author: "Bo", Text: fmt.Sprintf("weather of %d", i)},
@@ -41,19 +35,11 @@ func (p folder) community() {
 		if i == 4 {
 			said[0].AuthorID = "ada"
 		}
-		if _, err := c.Inbox().DeliverAll(ctx, said); err != nil {
-			p.t.Fatal(err)
-		}
-		if _, err := c.Inbox().TakeUp(ctx, store.All, 10_000, time.Time{}); err != nil {
-			p.t.Fatal(err)
-		}
-		if _, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}); err != nil {
-			p.t.Fatal(err)
-		}
+		must(c.Inbox().DeliverAll(ctx, said))(p.t)
+		must(c.Inbox().TakeUp(ctx, store.All, 10_000, time.Time{}))(p.t)
+		must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(p.t)
 	}
-	if err := db.Close(); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, db.Close())
 	p.write(filepath.Join("data", "history"), "the xylophone is a gift\n")
 }
 
@@ -196,8 +182,6 @@ func TestPurgeOfPeople(t *testing.T) {
 		p.community()
 		db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		defer db.Close()
-		if r := p.run("", "purge", "--user", "8", "--yes"); r.code != exitInUse || !strings.Contains(r.err, "stop it") {
-			t.Errorf("exit code %d, %q", r.code, r.err)
-		}
+		p.fails(exitInUse, "stop it", "purge", "--user", "8", "--yes")
 	})
 }

@@ -54,7 +54,7 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 	if l.limit < 1 {
 		return wrongUse(cmd, errors.New("--limit must be at least 1"))
 	}
-	if err := checkKind(cmd, l.kind); err != nil {
+	if err := checkChoice(cmd, "kind", l.kind, memory.Kinds); err != nil {
 		return err
 	}
 	since, err := a.since(cmd, l.since)

@@ -14,15 +14,17 @@ type recallFound struct {
 	Memory  *struct{ Kind, Content string }
 }
 
-func TestRecall(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
+const hotelTalk = `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
 {"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"The hotel wants the money by Friday"}
 {"id":"3","author":"Bob","time":"2026-05-04T10:00:00Z","text":"Rain again"}
 {"id":"4","author":"Bob","time":"2026-05-04T11:00:00Z","text":"And wind"}
 {"id":"5","author":"Ada","time":"2026-05-09T10:00:00Z","text":"I am out of coffee"}
-`))
+`
+
+func TestRecall(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("", "import", p.write("past.jsonl", hotelTalk))
 	t.Run("for people", func(t *testing.T) {
 		out := p.must("", "recall", "which", "hotel", "by", "the", "harbour?")
 		if !strings.HasPrefix(out, "Said:\n#1  2026-05-01 10:00  Ada: We chose the hotel by the harbour\n#2 ") || strings.Contains(out, "score") {
@@ -65,12 +67,7 @@ func TestRecall(t *testing.T) {
 func TestRecallExplainsAndRefuses(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
-	p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
-{"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"The hotel wants the money by Friday"}
-{"id":"3","author":"Bob","time":"2026-05-04T10:00:00Z","text":"Rain again"}
-{"id":"4","author":"Bob","time":"2026-05-04T11:00:00Z","text":"And wind"}
-{"id":"5","author":"Ada","time":"2026-05-09T10:00:00Z","text":"I am out of coffee"}
-`))
+	p.must("", "import", p.write("past.jsonl", hotelTalk))
 	t.Run("explained", func(t *testing.T) {
 		if out := p.must("", "recall", "--explain", "hotel"); !strings.Contains(out, "score ") || !strings.Contains(out, ": words +") {
 			t.Errorf("got %s", out)
@@ -116,9 +113,7 @@ func TestRecallExplainsAndRefuses(t *testing.T) {
 		{"no question", "ask a QUESTION; `cairn recall --help` tells more", []string{"recall"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if r := p.run("", test.args...); r.code != exitUsage || !strings.Contains(r.err, test.want) {
-				t.Errorf("exit code %d, errors %q", r.code, r.err)
-			}
+			p.fails(exitUsage, test.want, test.args...)
 		})
 	}
 }

@@ -13,12 +13,6 @@ import (
 	"cairn/chat"
 )
 
-// record is one recorded message and its place.
-type record struct {
-	channel.Inbound
-	line int
-}
-
 // checkRecords reads all files and counts their messages, so that nothing is imported if anything
 // is wrong. A message may occur more than once. Each file is read twice, so it cannot be a pipe.
 func checkRecords(files []string) (total int, err error) {
@@ -28,18 +22,17 @@ func checkRecords(files []string) (total int, err error) {
 	}
 	seen := map[string]place{} // by id
 	for _, file := range files {
-		for r, err := range readRecords(file) {
+		for l, err := range readRecords(file) {
 			if err != nil {
 				return 0, err
 			}
-			at := fmt.Sprintf("%s:%d", file, r.line)
-			content := fingerprint(r.Inbound)
-			earlier, again := seen[r.ID]
+			content := fingerprint(l.value)
+			earlier, again := seen[l.value.ID]
 			if again && earlier.content != content {
-				return 0, fmt.Errorf("%s: the id %q names another message in %s: an id names one message of a channel", at, r.ID, earlier.at)
+				return 0, l.wrong(fmt.Errorf("the id %q names another message in %s: an id names one message of a channel", l.value.ID, earlier.at))
 			}
 			if !again {
-				seen[r.ID] = place{at, content}
+				seen[l.value.ID] = place{fmt.Sprintf("%s:%d", file, l.number), content}
 			}
 			total++
 		}
@@ -48,52 +41,52 @@ func checkRecords(files []string) (total int, err error) {
 }
 
 // fingerprint distinguishes messages. The same moment in another time zone is the same.
-func fingerprint(m channel.Inbound) [sha256.Size]byte {
-	m.Time = m.Time.UTC()
-	return sha256.Sum256(fmt.Appendf(nil, "%#v", m))
+func fingerprint(r record) [sha256.Size]byte {
+	r.Time = r.Time.UTC()
+	return sha256.Sum256(fmt.Appendf(nil, "%#v", r))
 }
 
 // readRecords yields the messages of a file. An error, which names file and line, comes last.
-func readRecords(path string) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
-		for l, err := range readLines(path) {
-			if err != nil {
-				yield(record{}, err)
-				return
+func readRecords(path string) iter.Seq2[line[record], error] {
+	return func(yield func(line[record], error) bool) {
+		for l, err := range readLines[record](path) {
+			if err == nil {
+				err = l.value.check()
+				if err != nil {
+					err = l.wrong(err)
+				}
 			}
-			message, err := parseRecord(l.text)
-			if err != nil {
-				err = fmt.Errorf("%s:%d: %w", path, l.number, err)
-			}
-			if !yield(record{message, l.number}, err) || err != nil {
+			if !yield(l, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// parseRecord reads one line. It ignores unknown keys: exports contain more than an import needs.
-func parseRecord(line []byte) (channel.Inbound, error) {
-	var r struct {
-		ID          string            `json:"id"`
-		Time        time.Time         `json:"time"`
-		Author      string            `json:"author"`
-		Text        string            `json:"text"`
-		Attachments []chat.Attachment `json:"attachments"`
-	}
-	err := parseLine(line, &r)
+// record is one recorded message. Other keys are ignored: exports contain more than an import needs.
+type record struct {
+	ID          string            `json:"id"`
+	Time        time.Time         `json:"time"`
+	Author      string            `json:"author"`
+	Text        string            `json:"text"`
+	Attachments []chat.Attachment `json:"attachments"`
+}
+
+// check says what is missing.
+func (r record) check() error {
 	switch {
-	case err != nil:
 	case r.ID == "":
-		err = errors.New(`"id" is missing: without it a message would be imported twice`)
+		return errors.New(`"id" is missing: without it a message would be imported twice`)
 	case strings.TrimSpace(r.Author) == "":
-		err = errors.New(`"author" is missing`)
+		return errors.New(`"author" is missing`)
 	case r.Time.IsZero():
-		err = errors.New(`"time" is missing`)
+		return errors.New(`"time" is missing`)
 	case strings.TrimSpace(r.Text) == "" && len(r.Attachments) == 0:
-		err = errors.New(`"text" is missing, and there are no attachments`)
+		return errors.New(`"text" is missing, and there are no attachments`)
 	}
-	return channel.Inbound{
-		ID: r.ID, AuthorID: r.Author, Author: r.Author, Text: r.Text, Attachments: r.Attachments, Time: r.Time,
-	}, err
+	return nil
+}
+
+func (r record) message() channel.Inbound {
+	return channel.Inbound{ID: r.ID, AuthorID: r.Author, Author: r.Author, Text: r.Text, Attachments: r.Attachments, Time: r.Time}
 }

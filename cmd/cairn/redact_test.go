@@ -28,9 +28,7 @@ func TestALogMasksSecrets(t *testing.T) {
 			t.Errorf("%s is in %s", secret, out.String())
 		}
 	}
-	for _, kept := range []string{`"x [masked]"`, `"fine"`, `"n":7`, "example.org", "alt=sse", "model: no"} {
-		contains(t, "the text", out.String(), kept)
-	}
+	contains(t, "the text", out.String(), `"x [masked]"`, `"fine"`, `"n":7`, "example.org", "alt=sse", "model: no")
 }
 
 func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {

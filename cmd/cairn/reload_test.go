@@ -49,12 +49,8 @@ func startBot(t *testing.T, text string) *standingBot {
 func (s *standingBot) edit(text string) {
 	s.t.Helper()
 	other := s.file + "~"
-	if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.Rename(other, s.file); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, os.WriteFile(other, []byte(text), 0o600))
+	noError(s.t, os.Rename(other, s.file))
 }
 
 // told waits until the log has said something n times.
@@ -236,9 +232,6 @@ func TestAnEditBetweenTwoTurns(t *testing.T) {
 	l.until(`[agents.compaction] of agent \"a\"`)
 	l.say(`{"text":"/settings keep_first"}`)
 	l.until("keep_first = 3 (set here by Ada)")
-	_ = l.in.Close()
-	if _, code := l.rest(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	l.end()
 	contains(t, "beside the bot", p.must("", "context", "--json"), `"background at 70 % (6300 tokens)"`)
 }

@@ -28,9 +28,6 @@ func TestADatabaseThatIsMovedAway(t *testing.T) {
 	if ok, words := l.saidTo("3", "a"); !ok {
 		t.Error(words)
 	}
-	l.in.Close()
-	if _, code := l.rest(); code != 0 {
-		t.Errorf("exit code %d, %s", code, l.errs)
-	}
+	l.end()
 	expect(t, "it heard", p.heard("a"), "message 1|message 3")
 }

@@ -127,11 +127,20 @@ func (a *app) withFlags(s config.Settings) config.Settings {
 }
 
 // look opens the store beside a running bot, if there is one, for as long as do runs.
-func (a *app) look(ctx context.Context, do func(*store.Store) error) (err error) {
+func (a *app) look(ctx context.Context, do func(*store.Store) error) error {
+	return a.open(ctx, true, do)
+}
+
+// own opens the store for this process alone, for as long as do runs.
+func (a *app) own(ctx context.Context, do func(*store.Store) error) error {
+	return a.open(ctx, false, do)
+}
+
+func (a *app) open(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: true})
+	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared})
 	if err != nil {
 		return err
 	}

@@ -138,18 +138,15 @@ func TestRunIsStoppedWhileItAnswers(t *testing.T) {
 	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 	r := f.background("run")
 	p.open(r)
-	p.sayOnDiscord("Where are you?")
-	p.sayOnSlack("Where are you?")
+	p.sayOnBoth("Where are you?")
 	p.until(r, "both know the bot", func() bool { return p.answers("Here I am.") == [2]int{1, 1} })
 
-	p.sayOnDiscord("Take your time.")
-	p.sayOnSlack("Take your time.")
+	p.sayOnBoth("Take your time.")
 	<-asked
 	<-asked
 	r.signal(syscall.SIGTERM)
 	p.until(r, "it says that it stops", func() bool { return strings.Contains(r.errs.String(), `"msg":"stopping`) })
-	p.sayOnDiscord("And now?")
-	p.sayOnSlack("And now?")
+	p.sayOnBoth("And now?")
 	close(written)
 	if code := r.code(); code != 143 {
 		t.Errorf("exit code %d\n%s", code, r.errs)

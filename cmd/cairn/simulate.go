@@ -65,13 +65,34 @@ NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 	}
 	cmd.Flags().StringVar(&s.channel, "channel", "", "`NAME` of the channel (default: the only one, or "+defaultChannel+")")
 	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` whose messages in files are the bot's")
-	cmd.Flags().Var(&setFlag{&s}, "set", "`KEY=VALUE` of the variant that the last --vs began, or of the first one")
-	cmd.Flags().Var(&vsFlag{&s}, "vs", "begin a variant")
-	cmd.Flags().Lookup("vs").NoOptDefVal = "true"
+	cmd.Flags().Func("set", "`KEY=VALUE` of the variant that the last --vs began, or of the first one", s.set)
+	cmd.Flags().BoolFunc("vs", "begin a variant", s.begin)
 	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object")
 	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output, with --json the field html")
 	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output, with --json the field svg")
 	return cmd
+}
+
+// set and begin note variants in the order of the command line.
+func (s *simulation) set(text string) error {
+	one, err := simulate.ParseSetting(text)
+	if err != nil {
+		return err
+	}
+	if len(s.variants) == 0 {
+		s.variants = append(s.variants, simulate.Variant{})
+	}
+	last := &s.variants[len(s.variants)-1]
+	last.Set = append(last.Set, one)
+	return nil
+}
+
+func (s *simulation) begin(text string) error {
+	if text != "true" {
+		return errors.New("--vs takes no value: it begins a variant, whose settings follow as --set KEY=VALUE")
+	}
+	s.variants = append(s.variants, simulate.Variant{})
+	return nil
 }
 
 // mostVariants is the most variants in one comparison: a table has no room for more.
@@ -131,15 +152,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 // simulationOptions returns the options of the agent that answers in a conversation. Without a
 // store, only the settings of its model are known.
 func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name string, db *store.Store, conversation *store.Conversation) (o simulate.Options, err error) {
-	b := &bot{log: log, models: newModelSet(log)} // it does not run, it only builds the agents
-	if db != nil {
-		known, err := db.Models().List(ctx)
-		if err != nil {
-			return o, err
-		}
-		b.models.notebook.Open(known, nil)
-	}
-	agents, err := b.agents(&a.settings)
+	agents, err := a.agents(ctx, log, db)
 	if err != nil {
 		return o, err
 	}
@@ -257,18 +270,14 @@ func writeTo(out io.Writer, to, text string) error {
 
 // readQuestions reads a file of one question a line.
 func readQuestions(file string) (all []simulate.Question, err error) {
-	for l, err := range readLines(file) {
+	for l, err := range readLines[simulate.Question](file) {
+		if err == nil && strings.TrimSpace(l.value.Text) == "" {
+			err = l.wrong(errors.New(`"question" is missing`))
+		}
 		if err != nil {
 			return nil, err
 		}
-		var q simulate.Question
-		if err := parseLine(l.text, &q); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, l.number, err)
-		}
-		if strings.TrimSpace(q.Text) == "" {
-			return nil, fmt.Errorf(`%s:%d: "question" is missing`, file, l.number)
-		}
-		all = append(all, q)
+		all = append(all, l.value)
 	}
 	return all, nil
 }

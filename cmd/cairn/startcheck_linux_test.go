@@ -22,9 +22,7 @@ func pseudoTerminal(t *testing.T) (master, tty *os.File) {
 	}
 	t.Cleanup(func() { master.Close() })
 	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err = errors.Join(err, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)))
 	tty = must(os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { tty.Close() })
 	return master, tty

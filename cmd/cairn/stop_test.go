@@ -76,10 +76,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 				}
 				return llmtest.Say("Here I am."), nil
 			}
-			db, err := store.Open(t.Context(), store.Options{Dir: dir})
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
 			defer db.Close()
 			conv := talkedIn(t, db)
 			connector, model := &hatch{}, &llmtest.Model{Func: slow}
@@ -99,7 +96,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			stop(signalled{syscall.SIGTERM})
 			time.AfterFunc(10*time.Millisecond, func() { close(stopped) })
-			err = serve(ctx, hub, []runner{connector}, test.grace, slog.New(slog.DiscardHandler))
+			err := serve(ctx, hub, []runner{connector}, test.grace, slog.New(slog.DiscardHandler))
 			if code := exitCode(err); code != 143 {
 				t.Errorf("exit code %d, %v", code, err)
 			}

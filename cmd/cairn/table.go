@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"charm.land/lipgloss/v2"
 	"golang.org/x/term"
@@ -45,6 +46,17 @@ func (a *app) showTable(head string, rows []fmt.Stringer, asJSON bool) error {
 	}
 	_, err := fmt.Fprint(a.out, t.aligned(right))
 	return err
+}
+
+// moment is a time as people see it.
+func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// unlessZero is a number in a cell, which stays empty for 0.
+func unlessZero[T int | int64](n T) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
 }
 
 // terminalWidth returns the characters in a line; 0 if unknown.

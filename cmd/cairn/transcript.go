@@ -49,7 +49,7 @@ func (r row) String() string {
 	for _, call := range r.calls {
 		said = append(said, "→ "+oneLine(call.Name+" "+call.Arguments))
 	}
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.Time.Local().Format("2006-01-02 15:04"), cmp.Or(inOneLine(r.Author), string(r.Role)), setOff(strings.Join(said, "\n")))
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, moment(r.Time), cmp.Or(inOneLine(r.Author), string(r.Role)), setOff(strings.Join(said, "\n")))
 }
 
 // setOff indents all lines but the first, so that no text can imitate another message.
@@ -66,7 +66,7 @@ const maxCallShown = 100
 
 // oneLine returns text as one short line.
 func oneLine(text string) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
+	runes := []rune(inOneLine(text))
 	if len(runes) > maxCallShown {
 		return string(runes[:maxCallShown]) + "…"
 	}

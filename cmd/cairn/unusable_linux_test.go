@@ -61,9 +61,7 @@ func (p folder) execute(query string) {
 	p.t.Helper()
 	db := p.database()
 	defer db.Close()
-	if _, err := db.Exec(query); err != nil {
-		p.t.Fatal(err)
-	}
+	must(db.Exec(query))(p.t)
 }
 
 // One that may not be written, by somebody who is not root.

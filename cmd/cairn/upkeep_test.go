@@ -19,11 +19,7 @@ import (
 // backups are the files of the backups that bots made by themselves.
 func (p folder) backups() []string {
 	p.t.Helper()
-	made, err := filepath.Glob(filepath.Join(p.dir, "data", "backups", "cairn-*.db"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return made
+	return must(filepath.Glob(filepath.Join(p.dir, "data", "backups", "cairn-*.db")))(p.t)
 }
 
 // chatUntil keeps a bot running until something has happened.

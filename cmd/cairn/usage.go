@@ -30,8 +30,8 @@ runs.`,
   cairn usage --by conversation --json | jq '.rows[0].cost'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains(channel.UsageKeys, by) {
-				return wrongUse(cmd, fmt.Errorf("--by %q: there are %s", by, strings.Join(channel.UsageKeys, ", ")))
+			if err := checkChoice(cmd, "by", by, channel.UsageKeys); err != nil {
+				return err
 			}
 			from, err := a.since(cmd, since)
 			if err != nil {

@@ -208,21 +208,12 @@ func (c *community) wantEachAnsweredOnce() {
 func (c *community) checkStore(said []int) {
 	c.t.Helper()
 	ctx := context.Background()
-	db, err := store.Open(ctx, store.Options{Dir: filepath.Join(c.folder.dir, "data")})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	db := must(store.Open(ctx, store.Options{Dir: filepath.Join(c.folder.dir, "data")}))(c.t)
 	defer db.Close()
 	number := regexp.MustCompile(`(?:talk|ask-burst|ask-thread)[ -](\d+)`)
 	for i, s := range c.spots {
-		conversation, err := db.Find(ctx, s.name)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		page, err := conversation.Transcript().Page(ctx, 1, 100_000)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		conversation := must(db.Find(ctx, s.name))(c.t)
+		page := must(conversation.Transcript().Page(ctx, 1, 100_000))(c.t)
 		var numbers []string
 		for _, m := range page {
 			if found := number.FindStringSubmatch(m.Text); m.Role == "user" && found != nil {

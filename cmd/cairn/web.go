@@ -75,10 +75,7 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 // parts returns the aspects of /readyz, for the dashboard.
 func (h *health) parts(ctx context.Context) (ok bool, parts []web.Part) {
 	s := h.ready(ctx)
-	for _, a := range s.Parts {
-		parts = append(parts, web.Part{Part: a.Part, OK: a.OK, Why: a.Why})
-	}
-	return s.OK, parts
+	return s.OK, s.Parts
 }
 
 // debugHandler serves the profiles of the process.

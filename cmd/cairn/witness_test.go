@@ -146,10 +146,7 @@ func (w *witness) examined() {
 	if _, err := store.Inspect(w.t.Context(), store.File(dir)); err != nil {
 		w.t.Error(err)
 	}
-	data, err := store.Open(w.t.Context(), store.Options{Dir: dir, Shared: true})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	data := must(store.Open(w.t.Context(), store.Options{Dir: dir, Shared: true}))(w.t)
 	defer data.Close()
 	found, err := data.Upkeep().Check(context.Background())
 	if err != nil || len(found) > 0 {
@@ -161,9 +158,7 @@ func (w *witness) examined() {
 func (w *witness) copied() string {
 	w.t.Helper()
 	dir := filepath.Join(w.dir, fmt.Sprint("copy", time.Now().UnixNano()))
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(w.dir, "data"))); err != nil {
-		w.t.Fatal(err)
-	}
+	noError(w.t, os.CopyFS(dir, os.DirFS(filepath.Join(w.dir, "data"))))
 	if err := os.Remove(store.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
 		w.t.Fatal(err)
 	}
@@ -183,14 +178,9 @@ func (w *witness) count(query string) (n int) {
 
 func (w *witness) ask(query string, into any) {
 	w.t.Helper()
-	db, err := sql.Open("sqlite3", store.File(w.copied()))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite3", store.File(w.copied())))(w.t)
 	defer db.Close()
-	if err := db.QueryRow(query).Scan(into); err != nil {
-		w.t.Fatal(err)
-	}
+	noError(w.t, db.QueryRow(query).Scan(into))
 }
 
 // talk has stories told, each answered before the next.

@@ -30,7 +30,7 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 		}
 		return -1
 	}
-	sum := -4.9 + 1.2*min(t.concrete, 4) + 0.3*min(max(t.concrete-4, 0), 6) - 1.2*min(t.words/10, 2.5)
+	sum := -5.8 + 1.2*min(t.concrete, 4) + 0.3*min(max(t.concrete-4, 0), 6) - 1.2*min(t.words/10, 2.5)
 	for _, trait := range []struct {
 		holds  bool
 		weight float64
@@ -48,9 +48,6 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 		{s.idle, -2.2},
 		{t.you, -1.4},
 		{passing.MatchString(text), -2.1},
-		{urging.MatchString(text), -1.5},
-		{pointing.MatchString(text), -1.1},
-		{feeling.MatchString(text), -1.2},
 	} {
 		if trait.holds {
 			sum += trait.weight
@@ -70,11 +67,11 @@ type traits struct {
 	own       bool // it says I, my or she
 	self      bool // it says I, my or we
 	you       bool
-	tells     bool // something happened, or is so or done again and again
+	tells     bool // something happened
 	figure    bool // it has a number
 	vagueTime bool // its only time is the present day
 	words     float64
-	concrete  float64 // terms that are neither talk nor airy; two names at most count twice
+	concrete  float64 // terms that are no small talk; two names at most count twice
 }
 
 func traitsOf(text string, names map[string]bool) (t traits) {
@@ -90,8 +87,6 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		case strings.HasPrefix(word, "we") && selfWords[word] || word == "us" || word == "our": // often everybody
 		case selfWords[word] || ownWords[word] || nearWords[word]:
 			t.own = true
-		case tellWords[word]:
-			t.tells = true
 		case unicode.IsNumber(first):
 			t.figure, t.vagueTime = true, t.vagueTime && len(word) != 4 // a year
 		case !start && unicode.IsUpper(first) && !names[strings.TrimSuffix(word, "'s")] && len(words.Content(word)) > 0 && !timeWords[word]:
@@ -105,7 +100,7 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
 	for _, term := range distinct(words.Content(text)) {
-		if !talkWords[term] && !airy[term] && !names[term] {
+		if !talkWords[term] && !names[term] {
 			t.concrete++
 		}
 	}
@@ -122,37 +117,8 @@ var (
 		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
 		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
 
-	// urging is advice, praise and requests.
-	urging = regexp.MustCompile(`(?i)^(?:let's|let us|keep|don't|do|never|remember|take|go|try|stay|be|hope|hopefully|hoping|wish|glad|happy|good luck|best of|thanks|thank|thx|congrats|sounds|looks|seems|have (?:a|fun)|here's to|no (?:worries|problem)|` +
-		`(?:i(?:'m| am) )?(?:so |really |very |super |also |just )*(?:glad|happy (?:for|to)|here for|proud of|sorry|sure|thankful|grateful|looking forward|excited|stoked|pumped|curious))\b`)
-
-	// pointing matches a beginning that needs the previous sentence.
-	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b|\blike (?:this|that)\b`)
-
-	// feeling matches opinions and feelings.
-	feeling = regexp.MustCompile(`(?i)\b(?:i(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|mess|part)|means? (?:a lot|so much|the world)|` +
-		`i (?:\w+ )?(?:feel|felt|think|guess|believe|agree|hope|wish|bet|appreciate|admire|imagine|(?:see|know|hear|understand|love) (?:how|that|it|this|what|why|your|the way|seeing|hearing))|` +
-		`(?:it|this|that|they)(?:'s|'re| is| are| was| were|'s been|'ve been| has been| have been) (?:\w+ )?(?:so|such|really|all|like|amazing|great|awesome|important|nice|good|cool|tough|hard|worth|fun|about)|` +
-		`(?:it|this|that|they|these|those|just) (?:\w+ )?(?:makes?|feels?|felt|shows?|showed|reminds?|reminded|gives?|keeps?|kills?|helps?|helped|brings?)|` +
-		`(?:is|are|was|were|be) (?:\w+ )?(?:key|how|what|why|important|essential|vital|crucial|incredible|amazing|awesome|inspiring|all about)|` +
-		`^\w+ing\b.* (?:is|was|has (?:been|had)|can be|motivates|gives|brings|really)|helps (?:me|us)|` +
-		`(?:i'm|i am|i was|we're|been) (?:\w+ )?(?:excited|blessed|inspired|determined|focused|staying|feeling|hanging|proud|happy|sure|confident|ready|swamped)|` +
-		`(?:remind|make|made|give|keep|inspire|motivate|drive)(?:s|d|ed)? (?:me|us)|you(?:'re|rs?)?|we (?:all|both|can|should|could|must)|that's|what an?)\b`)
-
 	ownWords  = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
 	ownSigns  = regexp.MustCompile(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
 	nearWords = set(strings.Fields(`he she his her him hers`)...)
-	tellWords = set(strings.Fields(`have has got every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
 	pasts     = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
-
-	// airy are words of general opinions on life.
-	airy = terms(`life world people person friend family community difference positive positivity moment memory journey dream passion passionate
-inspire inspiration motivate motivation strength strong hard tough challenge obstacle success successful growth grow progress love joy happiness heart kindness
-compassion courage express expression creative creativity connect connection bond relationship important importance special experience example reminder remind
-help helpful supportive encourage encouragement impact change power powerful role value purpose goal grateful gratitude appreciation bring give get make need want
-try push reach accept acceptance learn matter mean focus stay better best big little lots big small real really pretty super fun crazy beauty peace peaceful calm place stuff
-step work together photo pic picture everyone everything something anything someone else such even still much many able possible happen cherish treasure unforgettable precious
-fulfilling rewarding empowering hopeful resilience resilient determination determined emotion emotional feeling perspective reflection vibe energy spirit future
-anyone around without alone sometimes quite often usually once twice again last first next top view sight say ask done part routine struggle busy adventure ride wild
-rush use organize ready reason soon spot doubt area overwhelm response already idea story back attitude right each other comfort zone input ago lately recently`)
 )

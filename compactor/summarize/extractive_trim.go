@@ -9,17 +9,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"cairn/words"
 )
 
 // tighten leaves out of a sentence how it goes on from the one before, words that
-// only stress, articles as in a headline, and kind words and emoji at its end.
+// only stress, and articles as in a headline.
 func tighten(text string) string {
 	if !isEnglish(text) || strings.ContainsAny(text, "`{}<>[]=\\|") {
 		return text
 	}
-	fields := strings.Fields(withoutTail(starter.ReplaceAllString(text, "")))
+	fields := strings.Fields(starter.ReplaceAllString(text, ""))
 	kept := make([]string, 0, len(fields))
 	quoted := false
 	for i, word := range fields {
@@ -95,51 +93,8 @@ func startsSmall(text string) bool {
 // negative reports whether a word negates what follows.
 func negative(word string) bool { return strings.HasSuffix(word, "n't") || negations[word] }
 
-var (
-	negations = set(strings.Fields(`not never no none nothing nobody neither nor without hardly barely scarcely rarely cannot
+var negations = set(strings.Fields(`not never no none nothing nobody neither nor without hardly barely scarcely rarely cannot
 dont didnt cant wont isnt wasnt doesnt havent couldnt wouldnt`)...)
-	// limits are words by which people say how far something holds.
-	limits = set(strings.Fields(`if unless until except only though although think thought guess maybe perhaps probably
-possibly might may could would should seems seem hope hopefully believe suppose sure almost nearly but`)...)
-)
-
-// tail matches where a clause at the end of a sentence may start.
-var tail = regexp.MustCompile(` ?[-–—] |, (?:and|but|so|which|it|it's|that's|because) |; |[,.!?…]* *[\x{1F000}-\x{1FAFF}\x{2600}-\x{27BF}\x{FE0F}\x{200D}]+\s*$`)
-
-// withoutTail cuts clauses off that only say how nice it was.
-func withoutTail(text string) string {
-	for {
-		all := tail.FindAllStringIndex(text, -1)
-		if len(all) == 0 {
-			return text
-		}
-		at := all[len(all)-1]
-		rest := text[at[1]:]
-		if strings.Contains(rest, `"`) || strings.HasSuffix(text, "?") || tellsMore(rest) || len(words.Content(text[:at[0]])) < 3 {
-			return text
-		}
-		text = strings.TrimRight(text[:at[0]], " ,") + "."
-	}
-}
-
-// tellsMore reports whether a clause has more than kind words.
-func tellsMore(clause string) bool {
-	for i, word := range strings.Fields(clause) {
-		lower := plain(word)
-		first, _ := utf8.DecodeRuneInString(word)
-		name := i > 0 && unicode.IsUpper(first) && lower != "i" && !strings.HasPrefix(lower, "i'")
-		if name || negative(lower) || limits[lower] || timeWords[lower] || strings.ContainsFunc(word, unicode.IsNumber) {
-			return true
-		}
-	}
-	terms := words.Content(clause)
-	for _, term := range terms {
-		if !talkWords[term] {
-			return true
-		}
-	}
-	return len(terms) == 0 && clause != "" // "but I do"
-}
 
 // isEnglish reports whether at least two words of a sentence are common English ones
 // and no letter is another alphabet's.

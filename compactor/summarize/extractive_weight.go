@@ -17,7 +17,6 @@ const (
 	nameWeight       = 0.8 // of each proper noun or quotation, two at most
 	selfWeight       = 0.8 // the speaker speaks about themselves
 	questionFactor   = 0.2
-	talkFactor       = 0.3
 	youFactor        = 0.5 // it is about the other one
 	shortFactor      = 0.3 // it has less than three terms
 	attachmentWeight = 0.9
@@ -50,16 +49,10 @@ func (s *sentence) judge(names map[string]bool) {
 		s.weight *= questionFactor
 		s.idle = true
 	}
-	switch telling {
-	case 0:
-		s.weight, s.idle = 0, true
-	case 1:
-		s.weight *= talkFactor
-		s.idle = true
-		if len(s.terms) < 3 && seen.proper == 0 && !seen.number {
-			s.weight *= talkFactor // it is used only if there is room
-		}
+	if telling == 0 {
+		s.weight = 0
 	}
+	s.idle = s.idle || telling < 2
 	if len(s.terms) < 3 {
 		s.weight *= shortFactor
 	}

@@ -157,9 +157,7 @@ func (d *drawing) days(w Daily, y func(float64) float64) {
 		return
 	}
 	for _, t := range ticks(from, to, 10) {
-		if t.at.Equal(midnight(t.at)) { // a day's bar stands for all its hours
-			d.words(x(t.at)+slot/2, dailyTop+dailyHigh+16, "chart-tick", "middle", t.at.Format(dayLayout(to.Sub(from))))
-		}
+		d.words(x(t)+slot/2, dailyTop+dailyHigh+16, "chart-tick", "middle", t.Format(dayLayout(to.Sub(from))))
 	}
 }
 

@@ -157,7 +157,7 @@ func TestPanelsHaveOneScale(t *testing.T) {
 
 func TestNothingToShow(t *testing.T) {
 	for _, svg := range []string{
-		Sawtooth{}.SVG(Options{}), Sawtooth{Panels: []Panel{{}}, Dates: true}.SVG(Options{}), Composition{}.SVG(Options{}), Daily{}.SVG(Options{}),
+		Sawtooth{}.SVG(Options{}), Sawtooth{Panels: []Panel{{}}}.SVG(Options{}), Composition{}.SVG(Options{}), Daily{}.SVG(Options{}),
 		Composition{Total: -1, Parts: []Part{{"x", -5}}}.SVG(Options{}), Daily{Series: []string{"a"}, Days: []Day{{}}}.SVG(Options{}),
 	} {
 		elements(t, svg)
@@ -176,20 +176,18 @@ func TestShort(t *testing.T) {
 }
 
 func TestTicks(t *testing.T) {
-	first := time.Date(2025, 12, 30, 22, 10, 0, 0, time.UTC)
-	for long, want := range map[time.Duration]string{
-		10 * time.Minute:         "22:10 22:15 22:20",
-		5 * time.Hour:            "23:00 00:00 01:00 02:00 03:00",
-		3 * 24 * time.Hour:       "31 Dec 1 Jan 2 Jan",
-		150 * 24 * time.Hour:     "Jan 2026 Feb 2026 Mar 2026 Apr 2026 May 2026",
-		4 * 365 * 24 * time.Hour: "2026 2027 2028 2029",
+	first := time.Date(2025, 12, 30, 0, 0, 0, 0, time.UTC)
+	for days, want := range map[int]string{
+		3:    "2025-12-30 2025-12-31 2026-01-01 2026-01-02",
+		150:  "2026-01-01 2026-02-01 2026-03-01 2026-04-01 2026-05-01",
+		1460: "2026-01-01 2027-01-01 2028-01-01 2029-01-01",
 	} {
 		var names []string
-		for _, tick := range ticks(first, first.Add(long), 6) {
-			names = append(names, tick.name)
+		for _, tick := range ticks(first, first.AddDate(0, 0, days), 6) {
+			names = append(names, tick.Format(time.DateOnly))
 		}
 		if got := strings.Join(names, " "); got != want {
-			t.Errorf("over %v: %s", long, got)
+			t.Errorf("over %d days: %s", days, got)
 		}
 	}
 }

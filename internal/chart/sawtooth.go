@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Panel is one chart of used tokens over a conversation. Panels that are drawn together have
@@ -28,7 +27,7 @@ type Level struct {
 
 // Point is how full the window is at a place of the conversation.
 type Point struct {
-	At   int64 // number of the message, or Unix seconds
+	At   int64 // number of the message
 	Used int   // tokens of the next request
 	Head int   // of them summaries
 	Said int   // tokens of all messages up to here; a line is drawn if a panel has any
@@ -46,8 +45,6 @@ type Mark struct {
 type Sawtooth struct {
 	Title, Desc string // for people who do not see it, and the title is shown
 	Panels      []Panel
-	Dates       bool           // At is Unix seconds, and the axis shows dates
-	Zone        *time.Location // of the dates; nil: UTC
 }
 
 // Sizes, in units of the view box.
@@ -90,7 +87,7 @@ func (w Sawtooth) SVG(o Options) string {
 	d.words(sawLeft, 20, "chart-name", "start", w.Title)
 	for i, p := range w.Panels {
 		s.top = float64(sawTop + nameHeight + i*(int(high)+nameHeight))
-		d.panel(p, s, w.Dates, i == len(w.Panels)-1, w.Zone)
+		d.panel(p, s, i == len(w.Panels)-1)
 	}
 	d.legend(w.Panels, float64(height)-12)
 	return d.close()
@@ -118,7 +115,7 @@ func (w Sawtooth) scale() scale {
 }
 
 // panel draws one panel; the last one has the axis of places.
-func (d *drawing) panel(p Panel, s scale, dates, axis bool, zone *time.Location) {
+func (d *drawing) panel(p Panel, s scale, axis bool) {
 	if p.Name != "" {
 		d.words(sawLeft, s.top-7, "chart-faint", "start", p.Name)
 	}
@@ -138,7 +135,7 @@ func (d *drawing) panel(p Panel, s scale, dates, axis bool, zone *time.Location)
 	}
 	d.printf("</g>\n")
 	if axis {
-		d.axis(s, dates, zone)
+		d.axis(s)
 	}
 }
 

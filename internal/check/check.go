@@ -2,11 +2,33 @@
 package check
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
+
+// Buffer keeps what several goroutines write, such as a log.
+type Buffer struct {
+	mu  sync.Mutex // guards all
+	all bytes.Buffer
+}
+
+// Write never fails.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(p)
+}
+
+// String is all that was written.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.String()
+}
 
 // Must returns what a call returned, and ends the test if the call failed: check.Must(f())(t).
 func Must[T any](value T, err error) func(testing.TB) T {

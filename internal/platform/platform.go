@@ -1,4 +1,4 @@
-// Package platform is what connectors to chat platforms share: a queue by key, a group of
+// Package platform is what connectors to chat platforms share: a WebSocket, a queue by key, a group of
 // goroutines, retries with backoff, incidents for the log, a small cache, files, commands, and the splitting
 // of replies into messages.
 package platform

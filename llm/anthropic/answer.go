@@ -235,11 +235,10 @@ func (a *answer) Response() (llm.Response, error) {
 		}
 	}
 	llm.NameCalls(m.Calls)
-	var err error
 	if len(m.Calls) > 0 { // other thinking is never sent back
-		m.Native, err = a.native(a.identity)
+		m.Native = a.native(a.identity)
 	}
-	return llm.Response{Message: m, FinishReason: a.finish(len(m.Calls) > 0), Usage: a.usage.total()}, err
+	return llm.Response{Message: m, FinishReason: a.finish(len(m.Calls) > 0), Usage: a.usage.total()}, nil
 }
 
 // input is a call's arguments: the pieces, else what its start brought.

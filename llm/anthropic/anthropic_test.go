@@ -1,12 +1,10 @@
 package anthropic_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -44,24 +42,6 @@ func connect(t *testing.T, server *llmtest.Server, options anthropic.Options) *a
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
 
 func ok(x *llmtest.Exchange) { x.Say("ok") }
-
-// logged collects a log. It is safe for concurrent use.
-type logged struct {
-	mu  sync.Mutex // guards out
-	out bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.String()
-}
 
 func TestTheKeyIsSentOnlyIfThereIsOne(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "of the environment")

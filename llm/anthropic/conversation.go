@@ -122,11 +122,7 @@ func object(arguments string) json.RawMessage {
 	if strings.HasPrefix(valid, "{") {
 		return json.RawMessage(valid)
 	}
-	wrapped, err := marshal(map[string]string{"invalid": arguments})
-	if err != nil { // a map of strings always has a JSON form
-		return json.RawMessage("{}")
-	}
-	return wrapped
+	return json.RawMessage(llm.WrappedArguments(arguments))
 }
 
 // userBlocks are a user's pictures, each behind its label, and then the text.

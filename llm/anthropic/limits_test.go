@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -34,7 +35,7 @@ func TestRefusedFieldsAreLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, ok)
-			var log logged
+			var log check.Buffer
 			model := connect(t, server, anthropic.Options{Model: c.model, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			c.req.Messages = hello.Messages
 			for range 2 {

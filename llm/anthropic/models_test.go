@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 )
@@ -24,7 +25,7 @@ func TestModelsAreListedPageByPage(t *testing.T) {
 		}
 		return http.DefaultTransport.RoundTrip(r)
 	})}
-	var log logged
+	var log check.Buffer
 	model, err := anthropic.New(anthropic.Options{BaseURL: server.URL, HTTPClient: client, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func returned(m llm.Message, identity string) []thought {
 }
 
 // native keeps the thinking of the answer for identity; nil if there is none.
-func (a *answer) native(identity string) (json.RawMessage, error) {
+func (a *answer) native(identity string) json.RawMessage {
 	n := native{Provider: identity}
 	for _, b := range a.blocks {
 		t := b.at
@@ -99,22 +99,15 @@ func (a *answer) native(identity string) (json.RawMessage, error) {
 		case "redacted_thinking":
 			t.Block = b.raw
 		case "thinking":
-			raw, err := marshal(thinkingBlock{b.kind, b.thinking.String(), b.signature.String()})
-			if err != nil {
-				return nil, llm.Truncated(err)
-			}
-			t.Block = raw
+			t.Block, _ = marshal(thinkingBlock{b.kind, b.thinking.String(), b.signature.String()}) // texts always can be
 		default:
 			continue
 		}
 		n.Blocks = append(n.Blocks, t)
 	}
 	if n.Blocks == nil {
-		return nil, nil
+		return nil
 	}
-	raw, err := marshal(n)
-	if err != nil {
-		return nil, llm.Truncated(err)
-	}
-	return raw, nil
+	raw, _ := marshal(n) // of JSON that was read before
+	return raw
 }

@@ -18,14 +18,13 @@ import (
 // call of a tool, where the request has any.
 func behave(t *testing.T, p llmtest.Profile) *llmtest.Server {
 	t.Helper()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if len(x.Request.Tools) > 0 && x.Request.Last().Role == llm.RoleUser {
 			x.Use(fmt.Sprint("call_", x.N), "lookup", `{"word":"tea"}`)
 			return
 		}
 		x.Say("Here ", "you ", "are.")
 	})
-	t.Cleanup(server.Close)
 	server.Behave(p)
 	return server
 }
@@ -110,8 +109,7 @@ func TestReasoningMustComeBack(t *testing.T) {
 
 func TestARequestThatDoesNotExtendIsSeen(t *testing.T) {
 	differs := ""
-	server := llmtest.NewServer(func(x *llmtest.Exchange) { differs = x.Differs(); x.Say("ok") })
-	defer server.Close()
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { differs = x.Differs(); x.Say("ok") })
 	server.Behave(llmtest.ProfileOf("qwen3"))
 	m := client(t, server, "qwen3")
 	for i, c := range []struct {

@@ -43,6 +43,13 @@ func NewServer(script func(*Exchange)) *Server {
 	return s
 }
 
+// Serve is NewServer for a test, at whose end the server is closed.
+func Serve(t interface{ Cleanup(func()) }, script func(*Exchange)) *Server {
+	s := NewServer(script)
+	t.Cleanup(s.Close)
+	return s
+}
+
 // Close cuts the connections that are still open and waits for their scripts.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()

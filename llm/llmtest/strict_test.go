@@ -191,8 +191,7 @@ var demands = map[string][]demand{
 
 func TestServersAreAsStrictAsProviders(t *testing.T) {
 	for wire, all := range demands {
-		server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
-		defer server.Close()
+		server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 		accepted := 0
 		for _, d := range all {
 			t.Run(wire+", "+d.name, func(t *testing.T) {
@@ -215,8 +214,7 @@ func TestServersAreAsStrictAsProviders(t *testing.T) {
 }
 
 func TestServerRefusesWhatIsLargerThanItsWindow(t *testing.T) {
-	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
-	defer server.Close()
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	server.SetWindow(100)
 	if status, body := post(t, server, llm.WireChat, user, `,"max_tokens":50`); status != http.StatusOK {
 		t.Errorf("got %d %s", status, body)
@@ -234,8 +232,7 @@ func TestServerRefusesWhatIsLargerThanItsWindow(t *testing.T) {
 }
 
 func TestAServerSpeaksTheWiresItIsToldTo(t *testing.T) {
-	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
-	defer server.Close()
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	server.Speak(llm.WireChat)
 	for wire, want := range map[string]int{llm.WireChat: http.StatusOK, llm.WireResponses: http.StatusNotFound, llm.WireMessages: http.StatusNotFound} {
 		if status, _ := post(t, server, wire, user, ""); status != want {

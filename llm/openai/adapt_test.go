@@ -25,7 +25,7 @@ func wiresOf(server *llmtest.Server) string {
 }
 
 func TestTheWireIsLearntFromTheRefusal(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if x.Request.Wire == llm.WireChat {
 			x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses)
 			return
@@ -55,7 +55,7 @@ func TestTheWireIsLearntFromTheRefusal(t *testing.T) {
 }
 
 func TestAServerWithoutResponsesIsAskedOnChat(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	server.Speak(llm.WireChat)
 	model := connect(t, server, openai.Options{})
 	model.Learnt().Demand(llm.WireResponses)
@@ -70,7 +70,7 @@ func TestAServerWithoutResponsesIsAskedOnChat(t *testing.T) {
 }
 
 func TestTheWireChangesOnceEachWay(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	server.Speak(llm.WireChat)
 	model := connect(t, server, openai.Options{MaxRetries: 3})
 	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
@@ -82,7 +82,7 @@ func TestTheWireChangesOnceEachWay(t *testing.T) {
 }
 
 func TestAWireThatIsSetStays(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	if _, err := connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
 		t.Errorf("got %v", err)
 	}
@@ -95,7 +95,7 @@ func TestAWireThatIsSetStays(t *testing.T) {
 }
 
 func TestAnUnknownModelChangesNoWire(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Reject(http.StatusNotFound, "model_not_found", "The model `m` does not exist or you do not have access to it.")
 	})
 	model := connect(t, server, openai.Options{})
@@ -106,7 +106,7 @@ func TestAnUnknownModelChangesNoWire(t *testing.T) {
 }
 
 func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	for name, model := range map[string]string{"with a model": "m", "without": ""} {
 		t.Run(name, func(t *testing.T) {
 			log := new(bytes.Buffer)
@@ -138,7 +138,7 @@ func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
 		}
 	})
 	t.Run("a key that is refused there is told, and the address kept", func(t *testing.T) {
-		locked := serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusUnauthorized, "invalid_api_key", "wrong key") })
+		locked := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusUnauthorized, "invalid_api_key", "wrong key") })
 		m, err := openai.New(openai.Options{BaseURL: strings.TrimSuffix(locked.URL, "/v1"), Model: "m", MaxRetries: -1})
 		must(t, err)
 		for range 2 {
@@ -167,7 +167,7 @@ func TestAValueOfReasoningThatIsRefusedBecomesTheNearest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, wire := range []string{llm.WireChat, llm.WireResponses} {
-				server := serve(t, func(x *llmtest.Exchange) {
+				server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 					if strings.Contains(string(x.Request.Body["reasoning_effort"])+string(x.Request.Body["reasoning"]), `"`+c.wanted+`"`) {
 						x.Reject(http.StatusBadRequest, "unsupported_value", c.refusal)
 						return
@@ -207,7 +207,7 @@ func TestAFieldThatIsRefusedIsLeftOut(t *testing.T) {
 		"max_tokens":     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 				if _, sent := x.Request.Body[name]; sent {
 					x.Reject(http.StatusBadRequest, "unsupported_parameter", refusal)
 					return
@@ -228,7 +228,7 @@ func TestAFieldThatIsRefusedIsLeftOut(t *testing.T) {
 		})
 	}
 	t.Run("encrypted reasoning", func(t *testing.T) {
-		server := serve(t, func(x *llmtest.Exchange) {
+		server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 			if _, sent := x.Request.Body["include"]; sent {
 				x.Reject(http.StatusBadRequest, "invalid_request_error", "Encrypted content is not supported with this model.")
 				return
@@ -242,7 +242,7 @@ func TestAFieldThatIsRefusedIsLeftOut(t *testing.T) {
 }
 
 func TestNothingIsAskedAgainBehindTextThatWasShown(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Piece("half ")
 		x.Chunk(`{"error":{"code":400,"message":"Unknown field: stream_options"}}`)
 	})
@@ -253,7 +253,7 @@ func TestNothingIsAskedAgainBehindTextThatWasShown(t *testing.T) {
 }
 
 func TestEachAttemptOfAnotherFormIsSpentFor(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	spent, req := 0, hello
 	req.Spend = func() error {
 		spent++
@@ -265,7 +265,7 @@ func TestEachAttemptOfAnotherFormIsSpentFor(t *testing.T) {
 }
 
 func TestADemandForReasoningIsLearnt(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Reject(http.StatusBadRequest, "invalid_request_error", "The `reasoning_content` in the thinking mode must be passed back to the API.")
 	})
 	model := connect(t, server, openai.Options{})

@@ -96,7 +96,7 @@ func TestOpenAICachesAsItsModelsDo(t *testing.T) {
 		"my-gpt-5.6-clone": {"", "", 5 * time.Minute},
 	} {
 		t.Run(model, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 			m := at(t, atOpenAI, server, openai.Options{Model: model})
 			if _, err := m.Generate(t.Context(), conversation(1), nil); err != nil {
 				t.Fatal(err, server.Refusals())
@@ -133,7 +133,7 @@ func TestBreakpointsAreBehindTheHead(t *testing.T) {
 		"more than there is":                {[]llm.Message{{Role: llm.RoleUser, Text: "a"}}, 9, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 			req := llm.Request{Messages: c.messages, Head: c.head}
 			if _, err := at(t, atOpenAI, server, openai.Options{Model: "gpt-6-sol"}).Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err, server.Refusals())
@@ -152,7 +152,7 @@ func TestACacheFieldThatIsRefusedIsLeftOut(t *testing.T) {
 		"prompt_cache_key":        {"gpt-5.1", "Unsupported parameter: prompt_cache_key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 				if bytes.Contains(x.Request.Raw, []byte(`"`+name+`"`)) {
 					x.Reject(http.StatusBadRequest, "invalid_parameter", c.refusal)
 					return
@@ -189,7 +189,7 @@ func TestOtherServersAreSentTheirOwnCacheFields(t *testing.T) {
 		"a name of OpenAI's somewhere else":     {"https://example.org/v1", "gpt-5.6", 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 			m := at(t, c.base, server, openai.Options{Model: c.model, CacheTTL: c.ttl})
 			if _, err := m.Generate(t.Context(), conversation(1), nil); err != nil {
 				t.Fatal(err, server.Refusals())
@@ -209,7 +209,7 @@ func TestOtherServersAreSentTheirOwnCacheFields(t *testing.T) {
 }
 
 func TestOpenAIOnChatIsSentItsOwnNames(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	req := conversation(1)
 	req.MaxTokens = 100
 	if _, err := at(t, atOpenAI, server, openai.Options{Model: "gpt-5.1", Wire: llm.WireChat}).Generate(t.Context(), req, nil); err != nil {
@@ -254,7 +254,7 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 		"on Responses, with breakpoints": {atOpenAI, "gpt-6-sol", `],"stream":`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 			m := at(t, c.base, server, openai.Options{Model: c.model})
 			r := rand.New(rand.NewPCG(1, 2))
 			req := conversation(0)

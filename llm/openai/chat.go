@@ -95,7 +95,7 @@ func (p plan) chatMessage(b *body, s span) {
 		b.parts(s, true, `{"type":"text","text":`, `{"type":"image_url","image_url":{"url":`, "}}")
 		b.buf = append(b.buf, ']')
 	} else {
-		b.buf = appendString(b.buf, s.text())
+		b.string(s.text())
 	}
 	switch last.Role {
 	case llm.RoleTool:
@@ -116,12 +116,13 @@ func (p plan) chatCalls(b *body, m llm.Message) {
 		}
 		b.next(i == 0)
 		b.quote(`{"id":`, call.ID, `,"type":"function","function":{"name":`, call.Name, `,"arguments":`, llm.ValidArguments(call.Arguments), "}")
-		b.buf = append(appendFields(b.buf, n.Calls[call.ID]), '}')
+		b.fields(n.Calls[call.ID])
+		b.buf = append(b.buf, '}')
 	}
 	if len(m.Calls) > 0 {
 		b.buf = append(b.buf, ']')
 	}
-	b.buf = appendFields(b.buf, n.Fields)
+	b.fields(n.Fields)
 }
 
 // text is what a span says, its messages divided by a blank line, with the pictures that

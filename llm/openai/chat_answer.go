@@ -225,10 +225,7 @@ func (a *chatAnswer) Response() (llm.Response, error) {
 		message.Calls = append(message.Calls, llm.Call{ID: call.id, Name: call.name, Arguments: call.arguments.String()})
 	}
 	llm.NameCalls(message.Calls) // what the provider added to a call is found by its id
-	var err error
-	if message.Native, err = a.nativeOf(message.Calls); err != nil {
-		return llm.Response{}, llm.Truncated(err)
-	}
+	message.Native = a.nativeOf(message.Calls)
 	if a.finish == "" {
 		a.finish = llm.FinishStop
 		if len(message.Calls) > 0 {
@@ -239,17 +236,10 @@ func (a *chatAnswer) Response() (llm.Response, error) {
 }
 
 // nativeOf returns what the provider added, nil when that is nothing.
-func (a *chatAnswer) nativeOf(calls []llm.Call) (json.RawMessage, error) {
-	fields, err := a.native.object()
-	if err != nil {
-		return nil, err
-	}
-	n := native{Provider: a.provider, Fields: fields}
+func (a *chatAnswer) nativeOf(calls []llm.Call) json.RawMessage {
+	n := native{Provider: a.provider, Fields: a.native.object()}
 	for i, call := range a.calls {
-		extra, err := call.native.object()
-		if err != nil {
-			return nil, err
-		}
+		extra := call.native.object()
 		if extra == nil {
 			continue
 		}
@@ -259,7 +249,7 @@ func (a *chatAnswer) nativeOf(calls []llm.Call) (json.RawMessage, error) {
 		n.Calls[calls[i].ID] = extra
 	}
 	if n.Fields == nil && n.Calls == nil {
-		return nil, nil
+		return nil
 	}
-	return json.Marshal(n)
+	return encoded(n)
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"cairn/llm"
 )
@@ -18,6 +17,8 @@ import (
 type body struct {
 	buf   []byte
 	extra map[string]any // fields of the caller, which win
+
+	strings *json.Encoder // to buf
 }
 
 func newBody(req llm.Request) *body {
@@ -34,7 +35,22 @@ func newBody(req llm.Request) *body {
 	for _, tool := range req.Tools {
 		size += len(tool.Description) + len(tool.Parameters) + 256
 	}
-	return &body{buf: append(make([]byte, 0, size), '{')}
+	b := &body{buf: append(make([]byte, 0, size), '{')}
+	b.strings = json.NewEncoder(b)
+	b.strings.SetEscapeHTML(false) // which costs tokens
+	return b
+}
+
+// Write appends JSON; it never fails.
+func (b *body) Write(p []byte) (int, error) {
+	b.buf = append(b.buf, p...)
+	return len(p), nil
+}
+
+// string appends a text as a string.
+func (b *body) string(text string) {
+	_ = b.strings.Encode(text)   // a string always can be
+	b.buf = b.buf[:len(b.buf)-1] // without the newline
 }
 
 // field begins a field, unless the caller has set it itself.
@@ -45,7 +61,8 @@ func (b *body) field(name string) bool {
 	if len(b.buf) > 1 {
 		b.buf = append(b.buf, ',')
 	}
-	b.buf = append(appendString(b.buf, name), ':')
+	b.string(name)
+	b.buf = append(b.buf, ':')
 	return true
 }
 
@@ -55,7 +72,7 @@ func (b *body) quote(pieces ...string) {
 		if i%2 == 0 {
 			b.buf = append(b.buf, piece...)
 		} else {
-			b.buf = appendString(b.buf, piece)
+			b.string(piece)
 		}
 	}
 }
@@ -71,7 +88,7 @@ func (b *body) next(first bool) {
 
 func (b *body) str(name, value string) {
 	if value != "" && b.field(name) {
-		b.buf = appendString(b.buf, value)
+		b.string(value)
 	}
 }
 
@@ -150,47 +167,4 @@ func (b *body) close() ([]byte, error) {
 func dataURL(buf []byte, kind string, data []byte) []byte {
 	buf = append(append(append(buf, `"data:`...), kind...), ";base64,"...)
 	return append(base64.StdEncoding.AppendEncode(buf, data), '"')
-}
-
-const hex = "0123456789abcdef"
-
-// plain are the bytes that stand for themselves in a JSON string.
-var plain = func() (table [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		table[c] = c != '"' && c != '\\'
-	}
-	return table
-}()
-
-// appendString appends text as a JSON string. What is no UTF-8 becomes U+FFFD.
-func appendString(buf []byte, text string) []byte {
-	buf = append(buf, '"')
-	begin := 0 // of what is not written yet
-	for i := 0; i < len(text); {
-		c := text[i]
-		if plain[c] {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			if r, size := utf8.DecodeRuneInString(text[i:]); r != utf8.RuneError || size > 1 {
-				i += size
-				continue
-			}
-		}
-		buf = append(buf, text[begin:i]...)
-		switch {
-		case c >= utf8.RuneSelf:
-			buf = append(buf, "\uFFFD"...)
-		case c == '"' || c == '\\':
-			buf = append(buf, '\\', c)
-		case c == '\n':
-			buf = append(buf, '\\', 'n')
-		default:
-			buf = append(buf, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		begin = i
-	}
-	return append(append(buf, text[begin:]...), '"')
 }

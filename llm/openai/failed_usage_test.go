@@ -16,7 +16,7 @@ func TestFailedAttemptsReportTheirUsage(t *testing.T) {
 	ask := func(t *testing.T, answer func(*llmtest.Exchange)) (reported []llm.Usage, resp llm.Response, err error) {
 		req := hello
 		req.Failed = func(u llm.Usage) { reported = append(reported, u) }
-		resp, err = connect(t, serve(t, answer), openai.Options{MaxRetries: 3}).Generate(t.Context(), req, nil)
+		resp, err = connect(t, llmtest.Serve(t, answer), openai.Options{MaxRetries: 3}).Generate(t.Context(), req, nil)
 		return reported, resp, err
 	}
 	usage := func(x *llmtest.Exchange, prompt int) {

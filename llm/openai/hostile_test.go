@@ -12,7 +12,7 @@ import (
 )
 
 func TestWhatIsNoUTF8GoesNowhere(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\xffb\\u0000c\",\"reasoning_details\":[{\"type\":\"x\",\"data\":\"\xc3\x28\"}]},\"finish_reason\":\"stop\"}]}\n\n")
 		x.Done()
 	})
@@ -27,7 +27,7 @@ func TestWhatIsNoUTF8GoesNowhere(t *testing.T) {
 
 func TestBracketsInWordsAreNoParts(t *testing.T) {
 	text := strings.Repeat(`{"a\": [{\\`, 5000)
-	server := serve(t, func(x *llmtest.Exchange) { x.Say(text) })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say(text) })
 	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
 	if err != nil || resp.Message.Text != text {
 		t.Errorf("got %d of %d bytes, %v", len(resp.Message.Text), len(text), err)
@@ -42,7 +42,7 @@ func TestALongRefusalIsJudgedByItsBeginning(t *testing.T) {
 		"maximum context length is 4096 tokens. " + page: llm.KindOverflow,
 		page + "maximum context length is 4096 tokens.":  llm.KindBadRequest,
 	} {
-		server := serve(t, func(x *llmtest.Exchange) { x.Refuse(400, "", body) })
+		server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Refuse(400, "", body) })
 		if _, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil); llm.KindOf(err) != kind {
 			t.Errorf("%.60q: %v", body, llm.KindOf(err))
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 func TestServersTellWhatTheirModelsTake(t *testing.T) {
-	server := serve(t, nil)
+	server := llmtest.Serve(t, nil)
 	server.Tell("/v1/models", `{"data":[
 		{"id":"a/router","context_length":200000,"supported_parameters":["tools","temperature"],"architecture":{"input_modalities":["text","image"]}},
 		{"id":"b/router","context_length":8000,"supported_parameters":["temperature"],"architecture":{"input_modalities":["text"]}},
@@ -65,7 +65,7 @@ func TestOllamaIsAskedForEachModel(t *testing.T) {
 }
 
 func TestAChatModelIsChosenAndTold(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	server.Tell("/v1/models", `{"data":[{"id":"text-embedding-ada-002"},{"id":"whisper-1"},{"id":"gpt-4o-2024-08-06"},{"id":"gpt-4.1"},{"id":"gpt-5.6-luna"}]}`)
 	log := new(bytes.Buffer)
 	model, err := openai.New(openai.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(log, nil))})

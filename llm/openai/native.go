@@ -37,16 +37,12 @@ func readNative(raw json.RawMessage, provider string) native {
 	return n
 }
 
-// appendFields appends fields to an open object.
-func appendFields(buf []byte, fields map[string]json.RawMessage) []byte {
-	if len(fields) == 0 {
-		return buf
-	}
+// fields appends fields to an open object.
+func (b *body) fields(fields map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		buf = append(appendString(append(buf, ','), name), ':')
-		buf = append(buf, fields[name]...)
+		b.quote(",", name, ":")
+		b.buf = append(b.buf, fields[name]...)
 	}
-	return buf
 }
 
 // protocolCallFields are the fields of a tool call that are no addition.
@@ -118,33 +114,27 @@ func (g *gathered) addDetail(item map[string]json.RawMessage) {
 }
 
 // object returns what was gathered; nil when there was nothing.
-func (g *gathered) object() (map[string]json.RawMessage, error) {
+func (g *gathered) object() map[string]json.RawMessage {
 	object := map[string]json.RawMessage{}
 	maps.Copy(object, g.values)
 	for field, text := range g.prose {
-		raw, err := json.Marshal(text.String())
-		if err != nil {
-			return nil, err
-		}
-		object[field] = raw
+		object[field] = encoded(text.String())
 	}
 	var items []map[string]json.RawMessage
 	for i := range g.details {
-		item, err := g.details[i].object()
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, item)
+		items = append(items, g.details[i].object())
 	}
 	if items != nil {
-		raw, err := json.Marshal(items)
-		if err != nil {
-			return nil, err
-		}
-		object["reasoning_details"] = raw
+		object["reasoning_details"] = encoded(items)
 	}
 	if len(object) == 0 {
-		return nil, nil
+		return nil
 	}
-	return object, nil
+	return object
+}
+
+// encoded is texts, and JSON that was read before, as JSON.
+func encoded(v any) json.RawMessage {
+	raw, _ := json.Marshal(v) // which never fails
+	return raw
 }

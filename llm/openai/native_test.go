@@ -22,7 +22,7 @@ func TestWhatAProviderAddsGoesBackToItAlone(t *testing.T) {
 		x.Finish("tool_calls")
 		x.Done()
 	}
-	here := serve(t, answer)
+	here := llmtest.Serve(t, answer)
 	model := connect(t, here, openai.Options{})
 	resp, err := model.Generate(t.Context(), hello, nil)
 	must(t, err)

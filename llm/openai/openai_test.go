@@ -14,7 +14,7 @@ import (
 // sent is the body of the only request that req makes.
 func sent(t *testing.T, req llm.Request) llmtest.Request {
 	t.Helper()
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	model := connect(t, server, openai.Options{APIKey: "secret"})
 	if _, err := model.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err, server.Refusals())
@@ -141,7 +141,7 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 }
 
 func TestAskingForTheWindowSettlesTheModelToo(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL})
 	must(t, err)
@@ -157,7 +157,7 @@ func TestAskingForTheWindowSettlesTheModelToo(t *testing.T) {
 }
 
 func TestAServerWithoutModelsIsABadRequest(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1})
 	must(t, err)
@@ -167,7 +167,7 @@ func TestAServerWithoutModelsIsABadRequest(t *testing.T) {
 }
 
 func TestToolsWithABrokenSchemaAreNotSent(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	req := hello
 	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":`)}}
 	if _, err := connect(t, server, openai.Options{}).Generate(t.Context(), req, nil); llm.KindOf(err) != llm.KindBadRequest {

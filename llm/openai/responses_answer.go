@@ -176,10 +176,7 @@ func (a *responsesAnswer) Response() (llm.Response, error) {
 		a.finish = llm.FinishToolCalls
 	}
 	if len(a.native) > 0 {
-		var err error
-		if message.Native, err = json.Marshal(native{Provider: a.provider, Items: a.native}); err != nil {
-			return llm.Response{}, llm.Truncated(err)
-		}
+		message.Native = encoded(native{Provider: a.provider, Items: a.native})
 	}
 	return llm.Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
 }

@@ -17,11 +17,11 @@ var onResponses = openai.Options{Wire: llm.WireResponses}
 
 func askResponses(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
-	return connect(t, serve(t, answer), onResponses).Generate(t.Context(), hello, nil)
+	return connect(t, llmtest.Serve(t, answer), onResponses).Generate(t.Context(), hello, nil)
 }
 
 func TestARequestOfResponsesKeepsNothingOnTheServer(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	zero := 0.0
 	req := llm.Request{
 		Messages: []llm.Message{
@@ -172,7 +172,7 @@ func TestReasoningItemsAreRightBeforeWhatTheyLedTo(t *testing.T) {
 		"before text and again before both": {reasoning("r1"), message, reasoning("r2"), call("a"), reasoning("r3"), call("b")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 				if x.N > 1 {
 					x.Say("done")
 					return

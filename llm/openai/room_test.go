@@ -25,7 +25,7 @@ func TestReasoningGetsRoomBeyondTheAnswer(t *testing.T) {
 		"none without reasoning":                        {onResponses, llm.Request{Reasoning: "none"}, false, 0, []int{100, 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 				if c.thinks {
 					x.Think("so")
 				}

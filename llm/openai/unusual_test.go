@@ -14,14 +14,6 @@ import (
 	"cairn/llm/openai"
 )
 
-// serve starts a server that is closed with the test.
-func serve(t *testing.T, answer func(*llmtest.Exchange)) *llmtest.Server {
-	t.Helper()
-	server := llmtest.NewServer(answer)
-	t.Cleanup(server.Close)
-	return server
-}
-
 // connect returns a model on server that does not try again unless options say so.
 func connect(t *testing.T, server *llmtest.Server, options openai.Options) *openai.Model {
 	t.Helper()
@@ -43,7 +35,7 @@ var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hell
 // ask sends hello to a server that answers so, without a second attempt.
 func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
-	return connect(t, serve(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
+	return connect(t, llmtest.Serve(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
 }
 
 func TestHalfAnAnswerIsAnError(t *testing.T) {

@@ -43,7 +43,7 @@ func TestTheWindowIsTakenFromWhoIsTrustedMost(t *testing.T) {
 		"words that are no JSON": {map[string]string{"/api/ps": "<html>", "/v1/models": "<html>", "/props": "<html>"}, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(*llmtest.Exchange) {})
+			server := llmtest.Serve(t, func(*llmtest.Exchange) {})
 			for path, fact := range c.facts {
 				server.Tell(path, fact)
 			}
@@ -63,7 +63,7 @@ func TestTheWindowIsTakenFromWhoIsTrustedMost(t *testing.T) {
 }
 
 func TestManyWhoAskForTheWindowAtOnceAskTheServerOnce(t *testing.T) {
-	server := serve(t, func(*llmtest.Exchange) {})
+	server := llmtest.Serve(t, func(*llmtest.Exchange) {})
 	model := connect(t, server, openai.Options{})
 	var all sync.WaitGroup
 	for range 20 {
@@ -76,7 +76,7 @@ func TestManyWhoAskForTheWindowAtOnceAskTheServerOnce(t *testing.T) {
 }
 
 func TestAServerThatDidNotTellIsAskedAgainAfterItsFirstAnswer(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
 	server.Tell("/api/ps", `{"models":[]}`)
 	model := connect(t, server, openai.Options{})
 	if got := model.Window(t.Context()); got.Tokens != llm.DefaultWindow {
@@ -92,7 +92,7 @@ func TestAServerThatDidNotTellIsAskedAgainAfterItsFirstAnswer(t *testing.T) {
 }
 
 func TestAServerThatNeverTellsIsAskedTwiceAtMost(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
 	model := connect(t, server, openai.Options{})
 	for range 4 {
 		model.Window(t.Context())
@@ -118,7 +118,7 @@ func TestAnOverflowTeachesTheWindowDownward(t *testing.T) {
 		"not without a number":   {0, []int{0}, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 				limit := c.limits[x.N-1]
 				body := `{"error":{"message":"prompt is too long"}}`
 				if limit > 0 {
@@ -152,7 +152,7 @@ func TestTheWindowIsWarnedAboutOnce(t *testing.T) {
 		"not when the server told":          {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
 			server.Tell("/v1/models", c.list)
 			var log bytes.Buffer
 			model := connect(t, server, openai.Options{

@@ -48,7 +48,9 @@ func TestFetchRefusesLocalAddressesInWords(t *testing.T) {
 	address := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a local server was asked") })
 	client := newClient(publicOnly)
 	port := address[strings.LastIndex(address, ":"):]
-	for _, a := range []string{address, "http://localhost" + port, "http://2130706433" + port, "http://[::ffff:127.0.0.1]" + port, "http://127.1" + port} {
+	for _, a := range []string{address, "http://localhost" + port, "http://2130706433" + port, "http://[::ffff:127.0.0.1]" + port, "http://127.1" + port,
+		"http://0177.0.0.1" + port, "http://017700000001" + port, "http://0x7f000001" + port, "http://0" + port, "http://localhost." + port, "http://①②⑦.⓪.⓪.①" + port,
+		"http://[::127.0.0.1]" + port, "http://[fe80::1%25lo]" + port, "http://127.0.0.1" + port + "#@example.com/"} {
 		_, err := fetch(t.Context(), client, a)
 		if err == nil || strings.Contains(err.Error(), "dial") {
 			t.Errorf("%s: %v", a, err)

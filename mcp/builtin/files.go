@@ -86,12 +86,7 @@ var errNoText = errors.New("it is not a text file")
 
 // text reads a text file.
 func (f files) text(name string) ([]byte, error) {
-	file, err := f.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	info, err := file.Stat()
+	info, err := f.root.Stat(name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -100,6 +95,11 @@ func (f files) text(name string) ([]byte, error) {
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("it has %d bytes, and at most %d can be read", info.Size(), maxFile)
 	}
+	file, err := f.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err == nil && (!utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0) {
 		err = errNoText

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -70,7 +71,10 @@ func TestFilesListsReadsAndSearches(t *testing.T) {
 	if err != nil || found != "notes/roses.txt:1: Twelve roses by the gate.\nplan.md:2: Paint the GATE in May\n" {
 		t.Errorf("search: %q, %v", found, err)
 	}
-	for _, name := range []string{"picture.png", "notes/latin1.txt", "notes", "none.txt"} {
+	if err := syscall.Mkfifo(filepath.Join(f.root.Name(), "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"picture.png", "notes/latin1.txt", "notes", "none.txt", "pipe"} { // to open a pipe would wait for its writer
 		if text, err := f.read(t.Context(), readArguments{Path: name}); err == nil {
 			t.Errorf("read %s: %q", name, text)
 		}

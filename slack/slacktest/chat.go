@@ -47,30 +47,37 @@ func (s *Server) paceLocked(c *channel) error {
 	return nil
 }
 
-func (s *Server) postMessage(a args) (answer, error) {
+// writtenLocked is the message that the app wants to write, and its channel.
+func (s *Server) writtenLocked(a args) (*channel, *Message, error) {
 	c, err := s.postableLocked(a["channel"])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	said, err := s.contentLocked(a)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	thread, err := s.threadLocked(c, a["thread_ts"])
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, s.ownMessageLocked(c, thread, said), nil
+}
+
+func (s *Server) postMessage(a args) (answer, error) {
+	c, m, err := s.writtenLocked(a)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.paceLocked(c); err != nil {
 		return nil, err
 	}
-	m := s.ownMessageLocked(c, thread, said)
 	s.addMessageLocked(c, m)
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}, nil
 }
 
-// ownMessageLocked is a new message of the app. It ends the status of its thread.
+// ownMessageLocked is a new message of the app.
 func (s *Server) ownMessageLocked(c *channel, thread string, said content) *Message {
-	delete(s.statuses, place{c.id, thread})
 	return &Message{
 		Channel: c.id, TS: s.tsLocked(), Thread: thread, User: BotUserID, BotID: BotID,
 		Text: said.text, Blocks: said.blocks, Metadata: said.metadata,
@@ -133,25 +140,16 @@ func (s *Server) deleteMessage(a args) (answer, error) {
 
 // postEphemeral shows a message to one person. It is in no history and cannot be edited.
 func (s *Server) postEphemeral(a args) (answer, error) {
-	c, err := s.postableLocked(a["channel"])
-	if err != nil {
+	if err := a.need("user"); err != nil {
 		return nil, err
 	}
-	if err := a.need("user"); err != nil {
+	c, m, err := s.writtenLocked(a)
+	if err != nil {
 		return nil, err
 	}
 	if !c.has(a["user"]) {
 		return nil, refuse("user_not_in_channel")
 	}
-	said, err := s.contentLocked(a)
-	if err != nil {
-		return nil, err
-	}
-	thread, err := s.threadLocked(c, a["thread_ts"])
-	if err != nil {
-		return nil, err
-	}
-	m := s.ownMessageLocked(c, thread, said)
 	m.OnlyFor = a["user"]
 	c.messages = append(c.messages, m)
 	return answer{"message_ts": m.TS}, nil

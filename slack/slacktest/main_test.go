@@ -46,6 +46,14 @@ func start(t *testing.T, o slacktest.Options) *slacktest.Server {
 	return s
 }
 
+// town is a workspace with ann in a channel.
+func town(t *testing.T, o slacktest.Options) (s *slacktest.Server, general, ann string) {
+	t.Helper()
+	s = start(t, o)
+	ann = s.AddUser("ann")
+	return s, s.AddChannel("general", ann), ann
+}
+
 // client is a slack-go client with a connection pool of its own.
 func client(t *testing.T, s *slacktest.Server, more ...slack.Option) *slack.Client {
 	t.Helper()

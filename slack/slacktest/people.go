@@ -72,8 +72,12 @@ func (s *Server) sayLocked(p Post) string {
 	return m.TS
 }
 
-// addMessageLocked puts a message into its channel and tells the app: of its own messages too.
+// addMessageLocked puts a message into its channel and tells the app: of its own messages too, which
+// end the status of their thread.
 func (s *Server) addMessageLocked(c *channel, m *Message) {
+	if m.own() {
+		delete(s.statuses, place{c.id, m.Thread})
+	}
 	c.messages = append(c.messages, m)
 	event := s.objectLocked(m, false)
 	event["channel"], event["channel_type"], event["event_ts"] = c.id, c.kind, m.TS

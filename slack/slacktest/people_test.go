@@ -86,9 +86,7 @@ func TestWhatPeopleDo(t *testing.T) {
 func TestInteractions(t *testing.T) {
 	o := calm()
 	o.ResponseURLLife = soon
-	s := start(t, o)
-	ann := s.AddUser("ann")
-	general := s.AddChannel("general", ann)
+	s, general, ann := town(t, o)
 	api := client(t, s)
 	respond := func(url string, how slack.MsgOption) error {
 		_, _, _, err := api.SendMessage(general, slack.MsgOptionText("rain", false), how)

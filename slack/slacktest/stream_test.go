@@ -69,9 +69,7 @@ func TestStreams(t *testing.T) {
 }
 
 func TestStreamsEnd(t *testing.T) {
-	s := start(t, calm())
-	ann := s.AddUser("ann")
-	general := s.AddChannel("general", ann)
+	s, general, ann := town(t, calm())
 	asked := s.Say(slacktest.Post{Channel: general, User: ann, Text: "explain"})
 	api := client(t, s)
 	recipient := slack.MsgOptionCompose(slack.MsgOptionRecipientTeamID(slacktest.TeamID), slack.MsgOptionRecipientUserID(ann))
@@ -107,9 +105,7 @@ func TestStreamsEnd(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	s := start(t, calm())
-	ann := s.AddUser("ann")
-	general := s.AddChannel("general", ann)
+	s, general, ann := town(t, calm())
 	s.Say(slacktest.Post{Channel: general, User: ann, Text: "look", Files: []slacktest.File{{Name: "a.txt", Mimetype: "text/plain", Content: []byte("inside")}}})
 	api := client(t, s)
 	page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})
@@ -165,9 +161,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestHistoryHasPages(t *testing.T) {
-	s := start(t, calm())
-	ann := s.AddUser("ann")
-	general := s.AddChannel("general", ann)
+	s, general, ann := town(t, calm())
 	said := s.Burst(250, slacktest.Post{Channel: general, User: ann, Text: "message"})
 	s.Say(slacktest.Post{Channel: general, User: ann, Text: "reply", Thread: said[0]})
 	api := client(t, s)
@@ -238,9 +232,7 @@ func TestHistoryHasPages(t *testing.T) {
 }
 
 func TestThreadsHavePages(t *testing.T) {
-	s := start(t, calm())
-	ann := s.AddUser("ann")
-	general := s.AddChannel("general", ann)
+	s, general, ann := town(t, calm())
 	said := []string{s.Say(slacktest.Post{Channel: general, User: ann, Text: "message"})}
 	for i := range 3 {
 		s.Say(slacktest.Post{Channel: general, User: ann, Text: fmt.Sprint("reply ", i), Thread: said[0]})

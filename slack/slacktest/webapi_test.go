@@ -14,9 +14,7 @@ import (
 )
 
 func TestPostingIsAsStrictAsSlack(t *testing.T) {
-	s := start(t, calm())
-	ann := s.AddUser("ann")
-	general := s.AddChannel("general", ann)
+	s, general, ann := town(t, calm())
 	elsewhere := s.AddChannel("elsewhere", ann)
 	s.Leave(elsewhere, slacktest.BotUserID)
 	parent := s.Say(slacktest.Post{Channel: general, User: ann, Text: "a question"})
@@ -71,9 +69,7 @@ func repeat(b slack.Block, n int) []slack.Block {
 }
 
 func TestMessagesAreKept(t *testing.T) {
-	s := start(t, calm())
-	ann := s.AddUser("ann")
-	general := s.AddChannel("general", ann)
+	s, general, ann := town(t, calm())
 	api := client(t, s)
 	meta := slack.SlackMetadata{EventType: "sent", EventPayload: map[string]any{"id": "7"}}
 
@@ -255,9 +251,7 @@ func TestWithoutAScopeAnEventDoesNotCome(t *testing.T) {
 func TestWithoutAScopeAFileIsNotGivenOut(t *testing.T) {
 	o := calm()
 	o.Scopes = []string{"channels:history"}
-	s := start(t, o)
-	ann := s.AddUser("ann")
-	general := s.AddChannel("general", ann)
+	s, general, ann := town(t, o)
 	s.Say(slacktest.Post{Channel: general, User: ann, Files: []slacktest.File{{Name: "a.txt", Content: []byte("inside")}}})
 	api := client(t, s)
 	page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})

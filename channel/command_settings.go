@@ -79,18 +79,16 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 		value = value[1 : n-1]
 	}
-	err := override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who.Name)
+	err := c.hub.override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who.Name)
 	if err == nil {
 		c.log.Info("channel_setting_changed", "setting", settingsTable+key, "taken_back", to == nil, "by", who.ID)
-		c.inbox.post(c.settingsChanged)
-		c.hub.eachThread(c.name, (*conversation).settingsChanged)
 	}
 	return err
 }
 
 // override sets values for a conversation or removes them, if the resulting settings make a valid
 // policy; otherwise nothing changes.
-func override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
+func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
 		if slices.Contains(fileOnly, key) {
 			return errPeople(fmt.Sprintf("%s is for the bot's operator to set, in the settings file.", key))
@@ -99,7 +97,7 @@ func override(ctx context.Context, records *store.Conversation, file compactor.P
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
-	return records.Settings().OverrideAll(ctx, values, by, func(set map[string]string) error {
+	err := records.Settings().OverrideAll(ctx, values, by, func(set map[string]string) error {
 		others := compactor.Merge(set)
 		for key := range values {
 			delete(others, key)
@@ -119,6 +117,11 @@ func override(ctx context.Context, records *store.Conversation, file compactor.P
 		}
 		return nil
 	})
+	if err == nil {
+		h.post(records.Name(), (*conversation).settingsChanged)
+		h.postThreads(records.Name(), (*conversation).settingsChanged)
+	}
+	return err
 }
 
 // shownSettings is a conversation's policy, and where its values are set.
@@ -184,59 +187,4 @@ func (s shownSettings) origin(key string) string {
 		origin += " by " + oneLine(o.By)
 	}
 	return origin
-}
-
-// mostNoted is how many messages with their own settings may wait in a conversation; the settings
-// of further ones are ignored.
-const mostNoted = 100
-
-// noteSettings records the settings that messages bring, before their turn can begin.
-func (c *conversation) noteSettings(messages []Inbound) {
-	for _, m := range messages {
-		if len(m.Compaction) == 0 || !m.Addressed {
-			continue
-		}
-		c.inbox.post(func() {
-			if len(c.arrivals.own) < mostNoted {
-				c.arrivals.own[m.ID] = m.Compaction
-			}
-		})
-	}
-}
-
-// dropSettings forgets the settings of messages that no turn will answer any more: they were not
-// stored, or were taken up earlier. nil receipts: none was stored.
-func (c *conversation) dropSettings(messages []Inbound, receipts []store.Receipt) {
-	for i, m := range messages {
-		if receipts == nil || !receipts[i].Fresh && receipts[i].Seq > 0 {
-			delete(c.arrivals.own, m.ID)
-		}
-	}
-}
-
-// useSettings applies the settings that came with the messages with these ids, for the turn that
-// answers them and the check after it; nil ids: none apply.
-func (c *conversation) useSettings(ids []string) {
-	c.do(func(*compactor.Compactor) {
-		var own []compactor.Patch
-		for _, id := range ids {
-			own = append(own, c.arrivals.own[id])
-			delete(c.arrivals.own, id)
-		}
-		c.policy.ofTurn(compactor.Merge(own...))
-	})
-}
-
-// suggestSettings offers the keys that contain what was typed.
-func suggestSettings(_ context.Context, _ *Hub, _ *store.Conversation, typed string) ([]Choice, error) {
-	var choices []Choice
-	for _, key := range compactor.Keys() {
-		if !strings.Contains(settingsTable+key, strings.ToLower(typed)) || slices.Contains(fileOnly, key) {
-			continue
-		}
-		if choices = append(choices, Choice{Label: settingsTable + key, Value: settingsTable + key}); len(choices) == maxChoices {
-			break
-		}
-	}
-	return choices, nil
 }

@@ -1,10 +1,10 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -58,18 +58,15 @@ func runTasks(ctx context.Context, c *conversation, who Person, args string) (An
 		if !t.Ended.IsZero() {
 			took = t.Ended.Sub(t.Created)
 		}
-		text := strings.Join(strings.Fields(t.Text), " ")
-		if text == "" {
-			text = "(deleted)"
-		}
+		text := cmp.Or(oneLine(t.Text), "(deleted)")
 		lines = append(lines, fmt.Sprintf("%3d  %-8s %-12s %8s  %4d messages  %7d tokens  %s", t.Number, t.State, t.Agent, took.Round(time.Second), t.Messages, t.Tokens, tokens.Clip(text, 20)))
 	}
 	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }
 
 func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Task, verb, number string) (Answer, error) {
-	n, err := strconv.ParseInt(strings.TrimPrefix(number, "#"), 10, 64)
-	if verb != "stop" || err != nil {
+	n, ok := numberOf(number)
+	if verb != "stop" || !ok {
 		return Answer{}, errPeople(c.sayf("/tasks lists the tasks, and /tasks stop 3 stops number 3."))
 	}
 	i := slices.IndexFunc(all, func(t store.Task) bool { return t.Number == n })
@@ -83,11 +80,7 @@ func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Tas
 	if err != nil {
 		return Answer{}, err
 	}
-	name := who.Name
-	if name == "" {
-		name = "somebody"
-	}
-	if err := c.hub.endTask(ctx, records, store.TaskStopped, name+" stopped it"); err != nil {
+	if err := c.hub.endTask(ctx, records, store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
 		return Answer{}, err
 	}
 	return Answer{Text: fmt.Sprintf("Task %d of %s is stopped.", n, all[i].Agent)}, nil

@@ -251,30 +251,43 @@ func (c *conversation) several(named []memory.Memory) Answer {
 	return answer
 }
 
-// suggestMemories offers memories whose number or words begin with what was typed.
-func suggestMemories(ctx context.Context, _ *Hub, records *store.Conversation, typed string) ([]Choice, error) {
-	query := typed
-	var started []memory.Memory // has words that begin with what was typed
-	if _, err := strconv.Atoi(typed); err == nil {
-		query = "" // search for the number among the newest ones
-	} else if started, err = memory.Of(records).Completed(ctx, typed, maxChoices); err != nil {
-		return nil, err
+const (
+	recallMemories = 5   // the most memories /recall shows
+	recallMessages = 20  // the most messages
+	recallPassage  = 500 // the most characters of each, and of a file
+)
+
+// runRecall answers a person from stored data, without a model: memories first, then messages, each
+// with the best first and with its number.
+func runRecall(ctx context.Context, c *conversation, who Person, question string) (Answer, error) {
+	if question == "" {
+		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))
 	}
-	found, _, err := memory.Of(records).List(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
+	memories, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
-	var choices []Choice
-	shown := map[int64]bool{}
-	for _, m := range append(started, found...) {
-		number := strconv.FormatInt(m.ID, 10)
-		if shown[m.ID] || m.Conversation != records.Name() || query == "" && !strings.HasPrefix(number, typed) {
-			continue
-		}
-		shown[m.ID] = true
-		if choices = append(choices, Choice{Label: MemoryLine(m), Value: number}); len(choices) == maxChoices {
-			break
-		}
+	messages, err := memory.Of(c.records).Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
+	if err != nil {
+		return Answer{}, err
 	}
-	return choices, nil
+	if len(memories)+len(messages) == 0 {
+		return Answer{Text: fmt.Sprintf("I find nothing here about %q.", question)}, nil
+	}
+	var found []string
+	if len(memories) > 0 {
+		found = append(found, counted(len(memories), "memory", "memories"))
+	}
+	if len(messages) > 0 {
+		found = append(found, counted(len(messages), "message", "messages"))
+	}
+	answer := Answer{Text: strings.Join(found, ", then ") + ", the best first:"}
+	for _, m := range memories {
+		answer.Items = append(answer.Items, "memory "+MemoryLine(m))
+	}
+	for _, m := range messages {
+		m.Text, m.Attachments = m.Passage(recallPassage), nil
+		answer.Items = append(answer.Items, strings.Join(strings.Fields(messageLine(m.Message)), " "))
+	}
+	return answer, nil
 }

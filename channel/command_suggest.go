@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"cairn/compactor"
 	"cairn/internal/tokens"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -55,6 +58,44 @@ func suggestTools(ctx context.Context, h *Hub, records *store.Conversation, type
 func suggestApprovals(_ context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	for _, a := range h.approvals.all(records.Name()) {
 		all = append(all, Choice{Label: fmt.Sprintf("%s: %s", a.Code, a.Tool), Value: a.Code})
+	}
+	return choose(typed, all), nil
+}
+
+// suggestMemories offers memories whose number or words begin with what was typed.
+func suggestMemories(ctx context.Context, _ *Hub, records *store.Conversation, typed string) ([]Choice, error) {
+	query := typed
+	var started []memory.Memory // has words that begin with what was typed
+	if _, err := strconv.Atoi(typed); err == nil {
+		query = "" // search for the number among the newest ones
+	} else if started, err = memory.Of(records).Completed(ctx, typed, maxChoices); err != nil {
+		return nil, err
+	}
+	found, _, err := memory.Of(records).List(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
+	if err != nil {
+		return nil, err
+	}
+	var choices []Choice
+	shown := map[int64]bool{}
+	for _, m := range append(started, found...) {
+		number := strconv.FormatInt(m.ID, 10)
+		if shown[m.ID] || m.Conversation != records.Name() || query == "" && !strings.HasPrefix(number, typed) {
+			continue
+		}
+		shown[m.ID] = true
+		if choices = append(choices, Choice{Label: MemoryLine(m), Value: number}); len(choices) == maxChoices {
+			break
+		}
+	}
+	return choices, nil
+}
+
+// suggestSettings offers the keys that contain what was typed.
+func suggestSettings(_ context.Context, _ *Hub, _ *store.Conversation, typed string) (all []Choice, err error) {
+	for _, key := range compactor.Keys() {
+		if !slices.Contains(fileOnly, key) {
+			all = append(all, Choice{Label: settingsTable + key, Value: settingsTable + key})
+		}
 	}
 	return choose(typed, all), nil
 }

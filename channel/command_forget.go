@@ -168,11 +168,8 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 		}
 		e.messages += some.Messages
 		e.memories += some.Memories
-		if c, err := h.find(name, nil); err == nil && c != nil {
-			if len(some.Seqs) > 0 {
-				c.inbox.post(func() { c.deleted(some.Seqs) })
-			}
-			h.release(c)
+		if len(some.Seqs) > 0 {
+			h.post(name, func(c *conversation) { c.deleted(some.Seqs) })
 		}
 		if some.Done {
 			return nil

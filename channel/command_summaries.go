@@ -141,3 +141,14 @@ var lineBreaks = func() *strings.Replacer {
 	const next = "\n    "
 	return strings.NewReplacer("\r\n", next, "\n", next, "\r", next, "\v", next, "\f", next, "\u0085", next, "\u2028", next, "\u2029", next)
 }()
+
+func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	now, err := c.status(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if now.Usage, err = c.hub.Operator().spending(ctx, c.records, now.Model); err != nil {
+		return Answer{}, err
+	}
+	return Answer{Text: c.spell(now.String()), Aligned: true}, nil
+}

@@ -113,28 +113,29 @@ func count(rows []compactor.Compaction) (n, messages int) {
 	return n, messages
 }
 
-func summaries(n int) string {
-	if n == 1 {
-		return "1 summary"
-	}
-	return fmt.Sprintf("%d summaries", n)
-}
+func summaries(n int) string { return counted(n, "summary", "summaries") }
 
 // runNew requests a new session. The session starts after the messages that are waiting or being
 // answered, since they came first. The command does not wait for it.
 func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	wanted, later, err := c.records.Compactions().WantSession(ctx)
+	wanted, later, err := c.wantSession(ctx)
 	switch {
 	case err != nil:
 		return Answer{}, err
 	case !wanted:
 		return Answer{Text: "This is new already: nothing was said here since the last beginning."}, nil
-	}
-	c.wake()
-	if later {
+	case later:
 		return Answer{Text: "A new session starts as soon as the earlier messages are answered. They are summarized in the background; nothing is lost."}, nil
 	}
 	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, nil
+}
+
+func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {
+	wanted, later, err = c.records.Compactions().WantSession(ctx)
+	if err == nil && wanted {
+		c.wake()
+	}
+	return wanted, later, err
 }
 
 func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {

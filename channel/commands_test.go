@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/words/wordstest"
+
+	"github.com/yuin/goldmark"
 )
 
 func TestCommands(t *testing.T) {
@@ -123,4 +127,79 @@ func TestImport(t *testing.T) {
 	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, store.ErrLive) {
 		t.Errorf("importing into a live conversation: %v", err)
 	}
+}
+
+// A Markdown client renumbers ordered lists from their first number: "7. … 5. …" is shown as 7 and
+// 8, and /forget 8 hits another memory.
+func TestNumbersOfListsSurviveMarkdown(t *testing.T) {
+	r := newRig(t, echo)
+	for _, text := range []string{"the hotel is booked", "the hotel has a garden", "the train leaves at nine", "the hotel is in Bergen"} {
+		r.as(boss, place, "/remember "+text)
+	}
+	r.as(boss, place, "/forget 3")
+	r.chat(30)
+	r.compact()
+	r.run("/new")
+	r.idle()
+	for line, numbers := range map[string][]string{
+		"/memories":     {"4", "2", "1"},
+		"/recall hotel": {"memory (4)", "memory (2)", "memory (1)"},
+		"/summaries":    {"1"},
+		"/forget hotel": {"4", "2", "1"},
+		"/expand 1":     {"1"},
+	} {
+		text := r.run(line)
+		var html bytes.Buffer
+		noError(t, goldmark.Convert([]byte(text), &html))
+		if strings.Contains(html.String(), "<ol") || strings.Contains(html.String(), "<li") {
+			t.Errorf("%s is rendered as a list:\n%s", line, html.String())
+		}
+		for _, number := range numbers {
+			if !strings.Contains(html.String(), number) {
+				t.Errorf("%s does not show number %s:\n%s", line, number, html.String())
+			}
+		}
+	}
+}
+
+func TestNothingInAnAlignedTextEndsItsCodeBlock(t *testing.T) {
+	got := channel.Answer{Text: "a ``` b", Aligned: true}.Fenced().String()
+	if strings.Count(got, "```") != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
+// FuzzCommand sends any line, as an ordinary person and as a manager: it is not a command, or its
+// answer is text for people.
+func FuzzCommand(f *testing.F) {
+	for _, c := range channel.Commands {
+		for _, args := range []string{"", "1", "-1", "#9223372036854775808", "x", "1 2 3", "me everywhere", "compaction.keep_last_n 7", "pin 1", "kind:x page:0", "everywhere"} {
+			f.Add("/"+c.Name+" "+args, "x")
+		}
+		f.Add(" /"+strings.ToUpper(c.Name)+"\t\n1", c.Name)
+	}
+	for _, text := range wordstest.Texts() {
+		f.Add("/recall "+text, text)
+		f.Add("/"+text, text)
+	}
+	r := newRig(f, echo)
+	r.say("the plum is ripe", false)
+	r.idle()
+	f.Fuzz(func(t *testing.T, line, typed string) {
+		for _, who := range []channel.Person{{ID: "u5", Name: typed}, {ID: "u6", Name: typed, Manager: true}} {
+			answer, handled, err := r.hub.Run(t.Context(), place, who, line)
+			if err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			if handled != channel.IsCommand(line) || handled && answer.String() == "" && answer.Then == nil {
+				t.Fatalf("%q: handled %v, %+v", line, handled, answer)
+			}
+			for page := range answer.Pages() {
+				_ = answer.Page(page)
+			}
+		}
+		if _, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u5"}, line, typed); err != nil {
+			t.Fatalf("suggestions for %q: %v", line, err)
+		}
+	})
 }

@@ -1,0 +1,83 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+)
+
+// Commands that decide whether the bot answers, and what it may do.
+
+func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	following, err := c.records.Settings().Following(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if following {
+		if err := c.records.Settings().Follow(ctx, false); err != nil {
+			return Answer{}, err
+		}
+	}
+	switch stopped := c.interrupt(); {
+	case following:
+		return Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}, nil
+	case stopped:
+		return Answer{Text: "Stopped."}, nil
+	}
+	return Answer{Text: "There is nothing to stop."}, nil
+}
+
+func runPause(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
+	scope, err := c.scope(who, where)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := c.hub.Operator().Pause(ctx, scope, who.Name); err != nil {
+		return Answer{}, err
+	}
+	if scope == everywhere {
+		return Answer{Text: c.sayf("I am silent everywhere until /resume everywhere. I go on listening.")}, nil
+	}
+	return Answer{Text: c.sayf("I am silent here until /resume. I go on listening.")}, nil
+}
+
+func runResume(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
+	scope, err := c.scope(who, where)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := c.hub.Operator().Resume(ctx, scope); err != nil {
+		return Answer{}, err
+	}
+	if scope == c.name && c.paused(ctx) {
+		return Answer{Text: c.sayf("I am still paused everywhere; /resume everywhere ends that.")}, nil
+	}
+	return Answer{Text: "I answer again."}, nil
+}
+
+// scope returns the scope that a person wants to pause.
+func (c *conversation) scope(who Person, where string) (string, error) {
+	switch where {
+	case "":
+		return c.name, nil
+	case "everywhere":
+		if place := ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
+			return "", errDenied("Only my owners, as the settings name them, may do that everywhere.")
+		}
+		return everywhere, nil
+	}
+	return "", errPeople(`Leave it out for this conversation, or say "everywhere".`)
+}
+
+// answersApproval returns the command that allows or denies a waiting call.
+func answersApproval(allow bool) func(context.Context, *conversation, Person, string) (Answer, error) {
+	return func(_ context.Context, c *conversation, who Person, code string) (Answer, error) {
+		if !c.trusted(who) {
+			return Answer{}, errDenied("In a direct message the owners and managers that my settings file names decide which tools I call.")
+		}
+		words, ok := c.hub.Operator().Approve(c.name, code, cmp.Or(who.Name, "Somebody"), allow)
+		if !ok {
+			return Answer{}, errPeople("No call waits for an answer here, or not this one: it was answered, took too long, or was stopped.")
+		}
+		return Answer{Text: words}, nil
+	}
+}

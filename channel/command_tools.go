@@ -1,0 +1,87 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// runTools lists the tools of other programs, or gives the conversation those of a server.
+func runTools(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	agent, err := c.current(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	verb, id, _ := strings.Cut(strings.TrimSpace(args), " ")
+	if id = strings.TrimSpace(id); verb != "" {
+		if !c.trusted(who) {
+			return Answer{}, errDenied("In a direct message the owners and managers that my settings file names give me tools.")
+		}
+		if err := c.changeTools(ctx, agent, who, strings.ToLower(verb), id); err != nil {
+			return Answer{}, err
+		}
+	}
+	rules, err := c.records.Settings().Tools(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	var servers []ToolServer
+	if agent.Toolbox != nil {
+		servers = agent.Toolbox.Servers()
+	}
+	if len(servers) == 0 {
+		return Answer{Text: "There are no tools of other programs: my settings file names none."}, nil
+	}
+	answer := Answer{Text: c.spell("Tools of other programs. `/tools add NAME` gives them to this conversation, `/tools remove NAME` takes that back.")}
+	for _, s := range servers {
+		state := "not here"
+		switch {
+		case slices.Contains(agent.ToolServers, s.ID):
+			state = "by the settings file"
+		case slices.Contains(rules.Added, s.ID):
+			state = "added here"
+		}
+		line := fmt.Sprintf("%s (%s): %s", s.ID, state, strings.Join(s.Tools, ", "))
+		if s.Problem != "" {
+			line += fmt.Sprintf("; it cannot be reached: %s", s.Problem)
+		}
+		answer.Items = append(answer.Items, line)
+	}
+	return answer, nil
+}
+
+// changeTools adds a server to the conversation's servers, or removes one.
+func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person, verb, id string) error {
+	rules, err := c.records.Settings().Tools(ctx)
+	if err != nil {
+		return err
+	}
+	known := agent.Toolbox != nil && slices.ContainsFunc(agent.Toolbox.Servers(), func(s ToolServer) bool { return s.ID == id })
+	added := slices.Index(rules.Added, id)
+	switch {
+	case verb == "add" && !known:
+		return errPeople(fmt.Sprintf("There are no tools named %q. ", id) + c.spell("/tools lists them."))
+	case verb == "add" && (added >= 0 || slices.Contains(agent.ToolServers, id)):
+		return nil // it already has them
+	case verb == "add" && len(rules.Added) >= maxAdded:
+		return errPeople(fmt.Sprintf("At most %d can be added to a conversation.", maxAdded))
+	case verb == "add":
+		rules.Added = append(rules.Added, id)
+	case verb == "remove" && added >= 0:
+		rules.Added = slices.Delete(rules.Added, added, added+1)
+	case verb == "remove" && slices.Contains(agent.ToolServers, id):
+		return errPeople(fmt.Sprintf("The settings file gives me %s. The bot's operator can change that.", id))
+	case verb == "remove":
+		return errPeople(fmt.Sprintf("Nobody added %q here.", id))
+	default:
+		return errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
+	}
+	if err := c.records.Settings().SetTools(ctx, rules, who.Name); err != nil {
+		return err
+	}
+	c.log.Info("channel_tools_changed", "server", id, "change", verb, "by", who.ID)
+	c.inbox.post(c.reread)
+	c.hub.postThreads(c.name, (*conversation).reread)
+	return nil
+}

@@ -1,0 +1,96 @@
+// A WebSocket to a platform: one goroutine reads, the connector's own loop handles what it read.
+
+package platform
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+const (
+	maxMessage   = 64 << 20         // bytes of one message
+	writeTimeout = 10 * time.Second // of one message
+	goodbyeTime  = time.Second      // that a close frame may take
+	maxAhead     = 64               // messages that are read while the loop is busy; PINGs are seen meanwhile
+)
+
+// Socket is one WebSocket.
+type Socket struct {
+	// Messages are what the platform sends, in order; closed when nothing more can be read.
+	Messages <-chan []byte
+
+	ws      *websocket.Conn
+	started time.Time
+	read    atomic.Int64 // when something was last read, in nanoseconds since started
+	err     error        // why nothing more can be read; set before Messages is closed
+
+	mu sync.Mutex // guards writes, of which the library takes one at a time
+}
+
+// Dial connects. The error of a server that answers with something else than a WebSocket comes with
+// its HTTP status.
+func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (s *Socket, status int, err error) {
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
+	ws, resp, err := dialer.DialContext(ctx, address, header)
+	if err != nil {
+		if resp != nil {
+			status = resp.StatusCode
+		}
+		return nil, status, err
+	}
+	messages := make(chan []byte, maxAhead)
+	s = &Socket{Messages: messages, ws: ws, started: time.Now()}
+	ws.SetReadLimit(maxMessage)
+	pong := ws.PingHandler()
+	ws.SetPingHandler(func(data string) error {
+		s.noteRead()
+		return pong(data)
+	})
+	go func() {
+		defer close(messages)
+		for {
+			_, data, err := ws.ReadMessage()
+			if err != nil {
+				s.err = err
+				return
+			}
+			s.noteRead()
+			messages <- data
+		}
+	}()
+	return s, 0, nil
+}
+
+func (s *Socket) noteRead() { s.read.Store(int64(time.Since(s.started))) }
+
+// LastRead is when a message or a PING last came; the time of the connection if none did.
+func (s *Socket) LastRead() time.Time { return s.started.Add(time.Duration(s.read.Load())) }
+
+// Err is why Messages is closed.
+func (s *Socket) Err() error { return s.err }
+
+// Write sends a message, as JSON. It may be called by many goroutines.
+func (s *Socket) Write(message any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.ws.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
+	return s.ws.WriteJSON(message)
+}
+
+// Goodbye tells the platform that the connection ends for good.
+func (s *Socket) Goodbye() {
+	text := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	_ = s.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(goodbyeTime)) // a dead connection takes none
+}
+
+// Close ends the connection and drops what was not taken from Messages.
+func (s *Socket) Close() {
+	_ = s.ws.Close() // which ends the reading
+	for range s.Messages {
+	}
+}

@@ -1,0 +1,91 @@
+package platform
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"cairn/internal/check"
+)
+
+// serving is the address of a server that does this with each WebSocket.
+func serving(t *testing.T, do func(ws *websocket.Conn)) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/refused" {
+			http.Error(w, "no", http.StatusForbidden)
+			return
+		}
+		ws, err := new(websocket.Upgrader).Upgrade(w, r, nil)
+		if err != nil {
+			return // it has answered
+		}
+		defer func() { _ = ws.Close() }()
+		do(ws)
+	}))
+	t.Cleanup(server.Close)
+	return "ws" + strings.TrimPrefix(server.URL, "http")
+}
+
+func TestASocketReadsAndWrites(t *testing.T) {
+	address := serving(t, func(ws *websocket.Conn) {
+		var text string
+		if ws.ReadJSON(&text) == nil {
+			_ = ws.WriteJSON(text + " back")
+		}
+		_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4004, ""), time.Now().Add(time.Second))
+	})
+	s, _, err := Dial(t.Context(), address, nil, time.Second)
+	check.NoError(t, err)
+	defer s.Close()
+	check.NoError(t, s.Write("hello"))
+	check.Equal(t, "the message", string(<-s.Messages), "\"hello back\"\n")
+	_, open := <-s.Messages
+	var closed *websocket.CloseError
+	if !errors.As(s.Err(), &closed) || closed.Code != 4004 || open {
+		t.Errorf("it ended with %v", s.Err())
+	}
+}
+
+func TestASocketThatIsClosedDropsWhatWasNotTaken(t *testing.T) {
+	ended := make(chan error, 1)
+	address := serving(t, func(ws *websocket.Conn) {
+		_ = ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Second))
+		for range 5 {
+			_ = ws.WriteJSON("news")
+		}
+		_, _, err := ws.ReadMessage()
+		ended <- err
+	})
+	before := time.Now()
+	s, _, err := Dial(t.Context(), address, nil, time.Second)
+	check.NoError(t, err)
+	<-s.Messages
+	if !s.LastRead().After(before) {
+		t.Errorf("it last read at %v", s.LastRead())
+	}
+	s.Goodbye()
+	s.Close()
+	s.Close()
+	if err := s.Write("late"); err == nil {
+		t.Error("a closed socket writes")
+	}
+	if err := <-ended; !websocket.IsCloseError(err, websocket.CloseNormalClosure) {
+		t.Errorf("the server saw %v", err)
+	}
+}
+
+func TestASocketThatIsRefused(t *testing.T) {
+	address := serving(t, nil)
+	if _, status, err := Dial(t.Context(), address+"/refused", nil, time.Second); err == nil || status != http.StatusForbidden {
+		t.Errorf("got HTTP %d, %v", status, err)
+	}
+	if _, status, err := Dial(t.Context(), "ws://127.0.0.1:1", nil, time.Second); err == nil || status != 0 {
+		t.Errorf("where nobody is: HTTP %d, %v", status, err)
+	}
+}

@@ -1,0 +1,91 @@
+// A reply that people see while it is written.
+
+package platform
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Stream shows a reply until it is sent: goroutines show that the bot is at work, and the newest text.
+type Stream struct {
+	Live context.Context // ends with the stream, for what need not be finished
+
+	end     context.CancelFunc
+	running sync.WaitGroup
+	changed chan struct{} // has one when there is a newer text
+
+	mu   sync.Mutex // guards text
+	text string     // the newest
+}
+
+// NewStream returns a stream that nothing shows yet.
+func NewStream() *Stream {
+	s := &Stream{changed: make(chan struct{}, 1)}
+	s.Live, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Start runs a goroutine of the stream in g, if that is open.
+func (s *Stream) Start(g *Group, do func(ctx context.Context)) {
+	s.running.Add(1)
+	if !g.Start(func(ctx context.Context) {
+		defer s.running.Done()
+		defer context.AfterFunc(ctx, s.end)()
+		do(ctx)
+	}) {
+		s.running.Done()
+	}
+}
+
+// Set sets the newest text.
+func (s *Stream) Set(text string) {
+	s.mu.Lock()
+	s.text = text
+	s.mu.Unlock()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Stream) newest() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text
+}
+
+// Follow calls show with the newest text, a pause after it has changed, until the stream ends. show
+// returns after how long it wants to be called again (0: after the next change), and false if there
+// is no use in that.
+func (s *Stream) Follow(pause func() time.Duration, show func(text string) (again time.Duration, more bool)) {
+	for {
+		select {
+		case <-s.changed:
+		case <-s.Live.Done():
+			return
+		}
+		for wait := pause(); ; {
+			if Sleep(s.Live, wait) != nil {
+				return
+			}
+			again, more := show(s.newest())
+			if !more {
+				return
+			}
+			if wait = again; wait == 0 {
+				break
+			}
+		}
+	}
+}
+
+// End ends the stream.
+func (s *Stream) End() { s.end() }
+
+// Stop ends the stream, and waits for its last request, which must not arrive after the next one.
+func (s *Stream) Stop() {
+	s.end()
+	s.running.Wait()
+}

@@ -1,0 +1,149 @@
+package mcp
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serveDeaf is a server that reads no more once its tool "deaf" was called; with "flood" it asks
+// the client for things meanwhile, without an end. "floods the list" says all the time that its
+// tools changed, and redefines them; "lists for ever" has always one more page of no tools.
+func serveDeaf(mode string) {
+	out := bufio.NewWriter(os.Stdout)
+	say := func(format string, values ...any) {
+		fmt.Fprintf(out, format+"\n", values...)
+		_ = out.Flush()
+	}
+	lists := 0
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Name, ProtocolVersion string }
+		}
+		_ = json.Unmarshal(lines.Bytes(), &m)
+		switch {
+		case m.Method == "initialize":
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"x","version":"1"}}}`, m.ID, m.Params.ProtocolVersion)
+		case m.Method == "tools/list" && mode == "lists for ever":
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"nextCursor":"more"}}`, m.ID)
+		case m.Method == "tools/list":
+			lists++
+			tool := `{"name":%q,"description":"version %d","inputSchema":{"type":"object"}}`
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+tool+","+tool+","+tool+"]}}", m.ID, "deaf", lists, "flood", lists, "hear", lists)
+			if mode == "floods the list" {
+				say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			}
+		case m.Params.Name == "deaf":
+			time.Sleep(time.Hour)
+		case m.Params.Name == "flood":
+			for n := 0; ; n++ {
+				say(`{"jsonrpc":"2.0","id":"r%d","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`, n)
+			}
+		case m.Params.Name == "hear":
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"heard"}]}}`, m.ID)
+		case m.ID != nil:
+			say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+		}
+	}
+}
+
+// deaf is such a server.
+func deaf(t *testing.T, mode string) Server {
+	s := calculatorProgram(t)
+	s.Env[serverVariable], s.Allow, s.Timeout = "deaf: "+mode, []string{"deaf", "flood", "hear"}, time.Second
+	return s
+}
+
+func TestAProgramThatDoesNotReadHarmsOneCall(t *testing.T) {
+	large := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 200_000)) // more than a pipe holds
+	for name, calls := range map[string][][2]string{
+		"it takes no call":             {{"calc_deaf", "{}"}, {"calc_hear", large}},
+		"it asks and takes no answers": {{"calc_flood", "{}"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, log := start(t, deaf(t, ""))
+			for _, call := range calls {
+				began := time.Now()
+				if _, err := h.run(t, call[0], call[1]); err == nil || time.Since(began) > 2*writeTimeout {
+					t.Errorf("%s ends with %v after %v", call[0], err, time.Since(began))
+				}
+			}
+			for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+				if got, err := h.run(t, "calc_hear", `{}`); got == "heard" {
+					break
+				} else if time.Now().After(end) {
+					t.Fatalf("it does not come back: %v\n%s", err, log)
+				}
+			}
+		})
+	}
+}
+
+func TestAProgramThatDoesNotReadDelaysNoEnd(t *testing.T) {
+	for _, tool := range []string{"calc_deaf", "calc_flood"} {
+		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
+			h, _ := start(t, deaf(t, ""))
+			if _, err := h.run(t, tool, `{}`); err == nil {
+				t.Error("it answers")
+			}
+			began := time.Now()
+			h.Close()
+			if took := time.Since(began); took > 4*endTimeout {
+				t.Errorf("the end takes %v", took)
+			}
+		})
+	}
+}
+
+func TestAListThatKeepsChangingIsReadNowAndThen(t *testing.T) {
+	t.Parallel()
+	h, log := start(t, deaf(t, "floods the list"))
+	time.Sleep(relistPause + relistPause/2)
+	if n := strings.Count(log.String(), "tools_changed"); n < 1 || n > 2 {
+		t.Errorf("it is read %d times\n%s", n, log)
+	}
+	if got, err := h.run(t, "calc_hear", `{}`); got != "heard" {
+		t.Errorf("a call meanwhile: %q, %v", got, err)
+	}
+}
+
+func TestAListWithoutEndIsNotReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	h, log := start(t, deaf(t, "lists for ever"))
+	if s := h.Status()[0]; !s.Connected || len(s.Tools) > 0 || !strings.Contains(log.String(), "tool_ignored") {
+		t.Errorf("%+v\n%s", s, log)
+	}
+}
+
+func TestWhatAProgramStartsEndsWithIt(t *testing.T) {
+	t.Parallel()
+	note := t.TempDir() + "/child"
+	s := calculatorProgram(t)
+	// The child keeps the standard error and outlives the end of its parent's input.
+	s.Command = []string{"sh", "-c", fmt.Sprintf(`sleep 600 & echo $! > %s; exec "$0" "$@"`, note), s.Command[0], s.Command[1]}
+	h, _ := start(t, s)
+	text, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Close()
+	for end := time.Now().Add(10 * time.Second); running(strings.TrimSpace(string(text))); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("its child still runs")
+		}
+	}
+}
+
+// running reports whether a process runs, and is no zombie.
+func running(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}

@@ -1,0 +1,81 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// resourceScheme begins the addresses of resources; what follows is a path of the API.
+const resourceScheme = "cairn://"
+
+// conversationURI is the address of something of a conversation.
+var conversationURI = regexp.MustCompile(`^(cairn://conversations/)(.+?)((?:/messages|/summaries(?:/\d+)?)?)$`)
+
+// canonicalURI encodes the name of a conversation, as templates do: clients also send it as people
+// write it, "terminal:general".
+func canonicalURI(uri string) string {
+	parts := conversationURI.FindStringSubmatch(uri)
+	if parts == nil {
+		return uri
+	}
+	name, err := url.PathUnescape(parts[2])
+	if err != nil {
+		return uri
+	}
+	return parts[1] + strings.ReplaceAll(url.QueryEscape(name), "+", "%20") + parts[3]
+}
+
+// readPlainNames has a server read resources by canonicalURI.
+func readPlainNames(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		params, reads := r.GetParams().(*sdk.ReadResourceParams)
+		if !reads {
+			return next(ctx, method, r)
+		}
+		asked := params.URI
+		params.URI = canonicalURI(asked)
+		result, err := next(ctx, method, r)
+		if read, ok := result.(*sdk.ReadResourceResult); ok && err == nil {
+			for _, content := range read.Contents {
+				content.URI = asked
+			}
+		}
+		return result, err
+	}
+}
+
+func (m mcpTools) resources() {
+	m.server.AddReceivingMiddleware(readPlainNames)
+	read := func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		path := "/api/" + strings.TrimPrefix(r.Params.URI, resourceScheme)
+		text, err := m.ask(ctx, call{method: http.MethodGet, path: path})
+		var p *Problem
+		if errors.As(err, &p) && p.Status == http.StatusNotFound {
+			return nil, sdk.ResourceNotFoundError(r.Params.URI)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
+	}
+	for path, about := range map[string]string{
+		"conversations": "The conversations, the one with the newest message first", "memories": "What the bot remembers, the newest first", "usage": "What models were used for",
+	} {
+		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
+	}
+	for path, about := range map[string]string{
+		"conversations/{name}":                "A conversation: how full its window is and of what, and its settings",
+		"conversations/{name}/messages":       "Its newest messages",
+		"conversations/{name}/summaries":      "The summaries in its prompt",
+		"conversations/{name}/summaries/{id}": "A summary, and the messages behind it",
+		"memories/{id}":                       "A memory and the messages it came from",
+	} {
+		m.server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
+	}
+}
