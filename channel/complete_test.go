@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/store"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
