@@ -11,7 +11,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // bot is the real bot, over a real database in a temporary folder.
@@ -72,7 +72,7 @@ func (b *bot) command(ctx context.Context, conversation, text string) (channel.A
 
 // tempStore is a database in a folder of its own, which close removes.
 type tempStore struct {
-	*memory.Store
+	*store.Store
 	dir string
 }
 
@@ -82,11 +82,11 @@ func openStore(ctx context.Context, parent string) (*tempStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := memory.Open(ctx, memory.Options{Dir: dir})
+	db, err := store.Open(ctx, store.Options{Dir: dir})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &tempStore{store, dir}, nil
+	return &tempStore{db, dir}, nil
 }
 
 func (t *tempStore) close() error { return errors.Join(t.Close(), os.RemoveAll(t.dir)) }

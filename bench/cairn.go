@@ -14,12 +14,13 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
+	"cairn/store"
 )
 
 // engine is Cairn: the real engine over a real database in a temporary folder.
 type engine struct {
 	store  *tempStore
-	conv   *memory.Conversation
+	conv   *store.Conversation
 	c      *compactor.Compactor
 	tools  []llm.Tool
 	clock  *clock
@@ -54,9 +55,9 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	if e.conv, err = e.store.Conversation(ctx, "terminal:bench"); err != nil {
 		return err
 	}
-	e.tools = e.conv.Tools(memory.ToolOptions{Turn: func() int64 { return e.turn }})
+	e.tools = memory.Of(e.conv).Tools(memory.ToolOptions{Turn: func() int64 { return e.turn }})
 	e.c, err = compactor.Open(ctx, compactor.Options{
-		Records: e.conv.Compactions(), Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
+		Records: memory.Of(e.conv).Records(), Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
 		System: prompts.In(prompts.English).System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
 		After: e.notify, Log: silence, Now: e.clock.now,
 		Start: func(slow func() func()) {
@@ -85,10 +86,10 @@ func (e *engine) notify(event compactor.Event) {
 
 // take has messages delivered and taken up.
 func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]chat.Message, error) {
-	in := make([]memory.Inbound, len(all))
+	in := make([]store.Inbound, len(all))
 	for i, m := range all {
 		e.n++
-		in[i] = memory.Inbound{
+		in[i] = store.Inbound{
 			ID: fmt.Sprint("m", e.n), AuthorID: m.author, Author: m.author, Text: m.text,
 			Time: e.clock.now(), Addressed: addressed,
 		}
@@ -96,7 +97,7 @@ func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]chat.M
 	if _, err := e.conv.Inbox().DeliverAll(ctx, in); err != nil {
 		return nil, err
 	}
-	taken, err := e.conv.Inbox().TakeUp(ctx, memory.All, compactor.BurstBudget(e.c.Reading()().Window), time.Time{})
+	taken, err := e.conv.Inbox().TakeUp(ctx, store.All, compactor.BurstBudget(e.c.Reading()().Window), time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func (e *engine) look(_ context.Context, found string) error {
 
 func (e *engine) answer(ctx context.Context, text string) error {
 	e.add(chat.Message{Role: llm.RoleAssistant, Text: text})
-	outcome := memory.Outcome{Turn: e.turn, Messages: e.rows, Reply: fmt.Sprint("r", e.turn), Pieces: []string{text}}
+	outcome := store.Outcome{Turn: e.turn, Messages: e.rows, Reply: fmt.Sprint("r", e.turn), Pieces: []string{text}}
 	outcome.Context, outcome.Version = e.c.History().Context()
 	if err := e.conv.Turns().Finish(ctx, outcome); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 // lookout examines what a process left on disk. It looks at a copy, so that the log
@@ -41,21 +41,21 @@ func (l *lookout) look(ctx context.Context, dir, to string) (found []string, err
 		return nil, err
 	}
 	for _, end := range []string{"", "-wal"} {
-		text, err := os.ReadFile(memory.File(dir) + end)
+		text, err := os.ReadFile(store.File(dir) + end)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err == nil {
-			err = os.WriteFile(memory.File(to)+end, text, 0o600)
+			err = os.WriteFile(store.File(to)+end, text, 0o600)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if _, err := os.Stat(memory.File(to)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(store.File(to)); errors.Is(err, os.ErrNotExist) {
 		return nil, l.nothing() // it died before it made the file
 	}
-	if l.db, err = sql.Open("sqlite3", memory.File(to)); err != nil {
+	if l.db, err = sql.Open("sqlite3", store.File(to)); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.db.Close()) }()
@@ -94,19 +94,19 @@ func (l *lookout) nothing() error {
 // sound has the database examined as `cairn doctor` does.
 func (l *lookout) sound(ctx context.Context, dir string) error {
 	l.examinations++
-	if _, err := memory.Inspect(ctx, memory.File(dir)); err != nil { // reads every page
+	if _, err := store.Inspect(ctx, store.File(dir)); err != nil { // reads every page
 		l.clients.wrongLocked("the file: %v", err)
 		return nil
 	}
-	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
+	data, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return err
 	}
-	findings, err := store.Upkeep().Check(ctx)
+	findings, err := data.Upkeep().Check(ctx)
 	for _, f := range findings {
 		l.clients.wrongLocked("%s", f)
 	}
-	return errors.Join(err, store.Close())
+	return errors.Join(err, data.Close())
 }
 
 // messages holds the transcript against what was said.

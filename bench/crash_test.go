@@ -10,7 +10,7 @@ import (
 
 	"cairn/chat"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // TestCrash kills the program a few times at random.
@@ -78,20 +78,20 @@ func TestCrashIsFoundOut(t *testing.T) {
 // answered leaves a database in which a message was answered, and a statement was run.
 func answered(t *testing.T, dir string, u *remark, statement string) {
 	t.Helper()
-	store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
+	data, err := store.Open(t.Context(), store.Options{Dir: dir})
 	must(t, err)
-	conv, err := store.Conversation(t.Context(), "terminal:"+u.channel)
+	conv, err := data.Conversation(t.Context(), "terminal:"+u.channel)
 	must(t, err)
-	if _, err := conv.Inbox().Deliver(t.Context(), memory.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}); err != nil {
+	if _, err := conv.Inbox().Deliver(t.Context(), store.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conv.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil {
+	if _, err := conv.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	reply := message(2, 1, "reply-2", "Yes.")
-	must(t, conv.Turns().Finish(t.Context(), memory.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}))
+	must(t, conv.Turns().Finish(t.Context(), store.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}))
 	must(t, conv.Outbox().Sent(t.Context(), 1, "reply-2"))
-	must(t, store.Close())
+	must(t, data.Close())
 	change(t, dir, statement)
 }
 
@@ -101,7 +101,7 @@ func message(seq, turn int64, id, text string) []chat.Message {
 
 func change(t *testing.T, dir, statement string) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", memory.File(dir))
+	db, err := sql.Open("sqlite3", store.File(dir))
 	must(t, err)
 	defer db.Close()
 	if _, err := db.Exec(statement); err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 const (
@@ -154,9 +154,9 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 			if err != nil {
 				return err
 			}
-			batch := make([]memory.Inbound, 18+r.IntN(22))
+			batch := make([]store.Inbound, 18+r.IntN(22))
 			for i := range batch {
-				batch[i] = memory.Inbound{ID: fmt.Sprint("past", i), AuthorID: "2", Author: "Ben", Text: c.lines[r.IntN(len(c.lines))], Time: time.Now().Add(-time.Hour)}
+				batch[i] = store.Inbound{ID: fmt.Sprint("past", i), AuthorID: "2", Author: "Ben", Text: c.lines[r.IntN(len(c.lines))], Time: time.Now().Add(-time.Hour)}
 			}
 			past.Add(int64(len(batch)))
 			s.progress("%d of %d channels have a past", done.Add(1), len(c.members))

@@ -17,7 +17,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // faultField is a bot with many conversations, each on a provider of its own.
@@ -88,9 +88,9 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 		return err
 	}
 	words := rand.New(rand.NewPCG(t.seed, 1))
-	past := make([]memory.Inbound, 12+int(t.seed%5))
+	past := make([]store.Inbound, 12+int(t.seed%5))
 	for i := range past {
-		past[i] = memory.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: textOf(words, 120, pastWords), Time: time.Unix(int64(i), 0)}
+		past[i] = store.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: textOf(words, 120, pastWords), Time: time.Unix(int64(i), 0)}
 	}
 	if _, err := conv.Past().Import(ctx, past); err != nil {
 		return err
@@ -214,7 +214,7 @@ func (f *faultField) compact(ctx context.Context, name string) (applied bool, er
 }
 
 // check looks at what is left on disk, and at what the log has.
-func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *trial, name string, past, asked int) error {
+func (f *faultField) check(ctx context.Context, conv *store.Conversation, t *trial, name string, past, asked int) error {
 	rows, err := conv.Transcript().Page(ctx, 1, 10_000)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *tr
 
 // filled returns the stack when no placeholder is left in it, which takes a second at most,
 // or as it is after ten.
-func (f *faultField) filled(ctx context.Context, conv *memory.Conversation) ([]compactor.Compaction, error) {
+func (f *faultField) filled(ctx context.Context, conv *store.Conversation) ([]compactor.Compaction, error) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		head, _, err := conv.Compactions().Head(ctx)
 		empty := slices.ContainsFunc(head.Stack, func(row compactor.Compaction) bool { return row.Kind == compactor.Placeholder })

@@ -9,9 +9,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cairn/internal/tokens"
+
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/simulate"
 	"cairn/words"

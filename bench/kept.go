@@ -13,6 +13,7 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/simulate"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -23,13 +24,13 @@ const searched = 10
 
 // retain imports a recording and returns the sums over its questions.
 func retain(ctx context.Context, r recording, window int) (k keeping, err error) {
-	store, err := openStore(ctx, "")
+	db, err := openStore(ctx, "")
 	if err != nil {
 		return k, err
 	}
-	defer func() { err = errors.Join(err, store.close()) }()
+	defer func() { err = errors.Join(err, db.close()) }()
 	agent := agentOf(llm.NewOffline(window), nil)
-	conv, err := importInto(ctx, store.Store, agent, r)
+	conv, err := importInto(ctx, db.Store, agent, r)
 	if err != nil {
 		return k, err
 	}
@@ -37,7 +38,7 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	if err != nil {
 		return k, err
 	}
-	_, saved, err := store.Memories().List(ctx, memory.Filter{Conversation: conv.Name(), Limit: 1})
+	_, saved, err := memory.In(db.Store).List(ctx, memory.Filter{Conversation: conv.Name(), Limit: 1})
 	if err != nil {
 		return k, err
 	}
@@ -54,10 +55,10 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 }
 
 // importInto imports a recording the way `cairn import` does.
-func importInto(ctx context.Context, store *memory.Store, agent channel.Agent, r recording) (conv *memory.Conversation, err error) {
+func importInto(ctx context.Context, db *store.Store, agent channel.Agent, r recording) (conv *store.Conversation, err error) {
 	connector := newConnector()
 	hub := channel.New(channel.Options{
-		Store: store, Connectors: []channel.Connector{connector}, Log: silence, Agent: func(string) channel.Agent { return agent },
+		Store: db, Connectors: []channel.Connector{connector}, Log: silence, Agent: func(string) channel.Agent { return agent },
 	})
 	defer func() { err = errors.Join(err, hub.Close()) }()
 	name := "bench:retention/" + r.name
@@ -67,7 +68,7 @@ func importInto(ctx context.Context, store *memory.Store, agent channel.Agent, r
 	if err := connector.until(ctx, func() bool { return true }); err != nil {
 		return nil, err
 	}
-	return store.Conversation(ctx, name)
+	return db.Conversation(ctx, name)
 }
 
 // shown is what a request shows of a recording.
@@ -82,7 +83,7 @@ type shown struct {
 	slidingSaid  map[string]bool
 }
 
-func look(ctx context.Context, conv *memory.Conversation, agent channel.Agent, r recording) (*shown, error) {
+func look(ctx context.Context, conv *store.Conversation, agent channel.Agent, r recording) (*shown, error) {
 	now, err := channel.Gauge(ctx, conv, agent)
 	if err != nil {
 		return nil, err
@@ -103,9 +104,9 @@ func look(ctx context.Context, conv *memory.Conversation, agent channel.Agent, r
 }
 
 // requestOf is what the next request shows of a conversation.
-func requestOf(ctx context.Context, conv *memory.Conversation, window int) (string, error) {
+func requestOf(ctx context.Context, conv *store.Conversation, window int) (string, error) {
 	c, err := compactor.Open(ctx, compactor.Options{
-		Records: conv.Compactions(), Policy: compactor.DefaultPolicy, Window: func() int { return window }, Log: silence,
+		Records: memory.Of(conv).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return window }, Log: silence,
 	})
 	if err != nil {
 		return "", err
@@ -136,14 +137,14 @@ func (v *shown) slide(room int) {
 }
 
 // ask adds to sums what of a question's needs is there.
-func (v *shown) ask(ctx context.Context, conv *memory.Conversation, q asked, k *keeping) error {
-	memories, err := conv.Memories().Search(ctx, q.Text, searched)
+func (v *shown) ask(ctx context.Context, conv *store.Conversation, q asked, k *keeping) error {
+	memories, err := memory.Of(conv).Search(ctx, q.Text, searched)
 	if err != nil {
 		return err
 	}
 	question := v.recording.question(q.Text)
 	question.Limit = searched
-	messages, err := conv.Recall(ctx, question)
+	messages, err := memory.Of(conv).Recall(ctx, question)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 const (
@@ -89,9 +89,9 @@ func openField(ctx context.Context, summaryTakes time.Duration) (f field, err er
 	}
 	words := rand.New(rand.NewPCG(1, 1))
 	for _, name := range []string{quiet, busy} {
-		past := make([]memory.Inbound, 200)
+		past := make([]store.Inbound, 200)
 		for i := range past {
-			past[i] = memory.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: text(words, 250), Time: time.Unix(int64(i), 0)}
+			past[i] = store.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: text(words, 250), Time: time.Unix(int64(i), 0)}
 		}
 		conv, err := f.store.Conversation(ctx, name)
 		if err == nil {

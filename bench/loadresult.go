@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 // load is the whole result.
@@ -37,7 +37,7 @@ func (l *load) audit(ctx context.Context, c *crowd) (err error) {
 	}
 	c.count(func(*doings) { l.Unanswered = len(c.asked) })
 	l.Said, l.Machine = c.said, busyMachine()
-	db, err := sql.Open("sqlite3", memory.File(c.store.dir))
+	db, err := sql.Open("sqlite3", store.File(c.store.dir))
 	if err != nil {
 		return err
 	}

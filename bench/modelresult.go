@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // gaugeGoal is by how many percent the gauge may be off in the mean, for models that think.
@@ -72,7 +72,7 @@ func lesson(refusal string) string {
 }
 
 // count adds up what the servers refused and counted, and what Cairn has stored.
-func (t *tried) count(stored []memory.Usage, servers map[string]*llmtest.Server) {
+func (t *tried) count(stored []store.Usage, servers map[string]*llmtest.Server) {
 	for _, server := range servers {
 		known := map[string]int{}
 		for _, why := range server.Refusals() {

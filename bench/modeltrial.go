@@ -15,7 +15,7 @@ import (
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
-	"cairn/memory"
+	"cairn/store"
 )
 
 const (
@@ -51,8 +51,8 @@ type bout struct {
 	connector *connector
 	servers   map[string]*llmtest.Server // by model
 	models    map[string]llm.Model
-	store     *memory.Store
-	beside    *memory.Store // the same files as another process reads them
+	store     *store.Store
+	beside    *store.Store // the same files as another process reads them
 	hub       *channel.Hub
 
 	dice     *rand.Rand
@@ -72,7 +72,7 @@ type bout struct {
 	seen    map[string][2]changes
 	lessons map[string]int // by model: refusals that taught something
 	due     []func() error // to be done in the middle of the next turn
-	conv    *memory.Conversation
+	conv    *store.Conversation
 	now     channel.Agent // who answers
 	result  tried
 }
@@ -120,7 +120,7 @@ func (b *bout) serve(model string) *llmtest.Server {
 
 // open opens the store and the hub, with models that know what the store has kept. This one answers.
 func (b *bout) open(ctx context.Context, model string) (err error) {
-	if b.store, err = memory.Open(ctx, memory.Options{Dir: b.dir}); err != nil {
+	if b.store, err = store.Open(ctx, store.Options{Dir: b.dir}); err != nil {
 		return err
 	}
 	known, err := b.store.Models().List(ctx)
@@ -138,7 +138,7 @@ func (b *bout) open(ctx context.Context, model string) (err error) {
 	if _, err = b.store.Conversation(ctx, modelsPlace); err != nil {
 		return err
 	}
-	if b.beside, err = memory.Open(ctx, memory.Options{Dir: b.dir, Shared: true}); err != nil {
+	if b.beside, err = store.Open(ctx, store.Options{Dir: b.dir, Shared: true}); err != nil {
 		return err
 	}
 	conv, err := b.beside.Conversation(ctx, modelsPlace)
@@ -193,9 +193,9 @@ func (b *bout) close() (err error) {
 }
 
 func (b *bout) closeStores() (err error) {
-	for _, store := range []*memory.Store{b.beside, b.store} {
-		if store != nil {
-			err = errors.Join(err, store.Close())
+	for _, db := range []*store.Store{b.beside, b.store} {
+		if db != nil {
+			err = errors.Join(err, db.Close())
 		}
 	}
 	b.beside, b.store = nil, nil

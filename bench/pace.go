@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 const (
@@ -29,12 +30,12 @@ type pace struct {
 // measurePace fills a database with so many messages, asks the questions in it, and
 // returns how long they took: in conversations among many, and in a large one.
 func measurePace(ctx context.Context, s *screen, all []recording, rows int) (paces []pace, err error) {
-	store, err := openStore(ctx, "")
+	db, err := openStore(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, store.close()) }()
-	f := filler{store: store.Store, random: rand.New(rand.NewPCG(1, 1))}
+	defer func() { err = errors.Join(err, db.close()) }()
+	f := filler{store: db.Store, random: rand.New(rand.NewPCG(1, 1))}
 	for _, r := range all {
 		for _, u := range r.said {
 			f.vocabulary = append(f.vocabulary, strings.Fields(u.Text)...)
@@ -52,7 +53,7 @@ func measurePace(ctx context.Context, s *screen, all []recording, rows int) (pac
 			shapes[0].conversations -= largeTalk / ordinary
 		}
 	}
-	filled := make([][]*memory.Conversation, len(shapes))
+	filled := make([][]*store.Conversation, len(shapes))
 	for i, shape := range shapes {
 		for n := range shape.conversations {
 			s.progress("conversation %d of %d, with %s messages each", n+1, shape.conversations, thousands(shape.messages))
@@ -79,27 +80,27 @@ func measurePace(ctx context.Context, s *screen, all []recording, rows int) (pac
 
 // filler fills a database with invented talk.
 type filler struct {
-	store      *memory.Store
+	store      *store.Store
 	vocabulary []string // each word as often as it was said
 	random     *rand.Rand
 	made       int // conversations
 }
 
 // fill makes a conversation of n messages, in stretches of talk as people have them.
-func (f *filler) fill(ctx context.Context, n int) (*memory.Conversation, error) {
+func (f *filler) fill(ctx context.Context, n int) (*store.Conversation, error) {
 	f.made++
 	c, err := f.store.Conversation(ctx, fmt.Sprintf("bench:pace/%d", f.made))
 	if err != nil {
 		return nil, err
 	}
-	all := make([]memory.Inbound, n)
+	all := make([]store.Inbound, n)
 	when := time.Date(2024, 1, 1, 9, 0, 0, 0, time.UTC)
 	for i := range all {
 		if when = when.Add(time.Minute); f.random.IntN(25) == 0 {
 			when = when.Add(20 * time.Hour)
 		}
 		author := []string{"Ada", "Ben", "Cleo", "Dora"}[f.random.IntN(4)]
-		all[i] = memory.Inbound{ID: fmt.Sprint(i), AuthorID: author, Author: author, Text: freshWords(f.random, 4+f.random.IntN(36), f.vocabulary), Time: when}
+		all[i] = store.Inbound{ID: fmt.Sprint(i), AuthorID: author, Author: author, Text: freshWords(f.random, 4+f.random.IntN(36), f.vocabulary), Time: when}
 	}
 	for batch := range slices.Chunk(all, 1000) {
 		if _, err := c.Past().Import(ctx, batch); err != nil {
@@ -112,7 +113,7 @@ func (f *filler) fill(ctx context.Context, n int) (*memory.Conversation, error) 
 // timed asks the questions one after the other, in the conversations by turns, every
 // fourth with a typo, each three times: the fastest counts, so that other work of the
 // machine is not measured.
-func timed(ctx context.Context, s *screen, all []recording, in []*memory.Conversation) (pace, error) {
+func timed(ctx context.Context, s *screen, all []recording, in []*store.Conversation) (pace, error) {
 	var took []time.Duration
 	for _, r := range all {
 		for i, q := range r.asked {
@@ -124,7 +125,7 @@ func timed(ctx context.Context, s *screen, all []recording, in []*memory.Convers
 			var thrice []time.Duration
 			for range 3 {
 				start := time.Now()
-				if _, err := in[len(took)%len(in)].Recall(ctx, memory.Question{Text: text, Limit: 10}); err != nil {
+				if _, err := memory.Of(in[len(took)%len(in)]).Recall(ctx, memory.Question{Text: text, Limit: 10}); err != nil {
 					return pace{}, err
 				}
 				thrice = append(thrice, time.Since(start))

@@ -118,15 +118,15 @@ var categoryNames = map[int]string{1: "several messages", 2: "time", 3: "general
 
 // ask asks all questions of all recordings, with and without a typo.
 func ask(ctx context.Context, s *screen, all []recording) (result recalled, err error) {
-	store, err := openStore(ctx, "")
+	db, err := openStore(ctx, "")
 	if err != nil {
 		return result, err
 	}
-	defer func() { err = errors.Join(err, store.close()) }()
+	defer func() { err = errors.Join(err, db.close()) }()
 	categories := map[int]*quality{}
 	result.All.Name, result.Typos.Name = "all", "one typo each"
 	for _, recording := range all {
-		conv, err := store.Conversation(ctx, "bench:recall/"+recording.name)
+		conv, err := db.Conversation(ctx, "bench:recall/"+recording.name)
 		if err != nil {
 			return result, err
 		}
@@ -139,7 +139,7 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 			if q.Category == simulate.NoAnswer || len(q.seqs) == 0 {
 				continue
 			}
-			found, err := conv.Recall(ctx, recording.question(q.Text))
+			found, err := memory.Of(conv).Recall(ctx, recording.question(q.Text))
 			if err != nil {
 				return result, err
 			}
@@ -149,7 +149,7 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 			for _, sum := range []*quality{&here, &result.All, categories[q.Category]} {
 				sum.add(q.seqs, found)
 			}
-			if found, err = conv.Recall(ctx, recording.question(misspell(q.Text))); err != nil {
+			if found, err = memory.Of(conv).Recall(ctx, recording.question(misspell(q.Text))); err != nil {
 				return result, err
 			}
 			result.Typos.add(q.seqs, found)

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/memory"
 	"cairn/simulate"
+	"cairn/store"
 )
 
 const recordingsHelp = `DIR holds conversations, one JSON object a line: NAME.jsonl what was said (id, time, author,
@@ -105,17 +105,17 @@ func (r *recording) resolve() {
 }
 
 // past is the recording as it is imported.
-func (r recording) past() []memory.Inbound {
-	past := make([]memory.Inbound, len(r.said))
+func (r recording) past() []store.Inbound {
+	past := make([]store.Inbound, len(r.said))
 	for i, u := range r.said {
-		past[i] = memory.Inbound{ID: u.ID, AuthorID: u.Author, Author: u.Author, Text: u.Text, Attachments: u.Attachments, Time: u.Time}
+		past[i] = store.Inbound{ID: u.ID, AuthorID: u.Author, Author: u.Author, Text: u.Text, Attachments: u.Attachments, Time: u.Time}
 	}
 	return past
 }
 
 // inOrder is likewise, one message after the other.
-func (r recording) inOrder() iter.Seq2[memory.Inbound, error] {
-	return func(yield func(memory.Inbound, error) bool) {
+func (r recording) inOrder() iter.Seq2[store.Inbound, error] {
+	return func(yield func(store.Inbound, error) bool) {
 		for _, m := range r.past() {
 			if !yield(m, nil) {
 				return

@@ -12,8 +12,8 @@ import (
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/memory"
 	"cairn/simulate"
+	"cairn/store"
 )
 
 // TestRetentionFloor holds what is kept of invented conversations in English, German
@@ -58,10 +58,10 @@ func TestRetentionFloor(t *testing.T) {
 // frameOf is what system prompt and tools cost.
 func frameOf(t *testing.T) int {
 	t.Helper()
-	store, err := memory.Open(t.Context(), memory.Options{Dir: t.TempDir()})
+	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir()})
 	must(t, err)
-	defer store.Close()
-	conv, err := store.Conversation(t.Context(), "bench:empty")
+	defer db.Close()
+	conv, err := db.Conversation(t.Context(), "bench:empty")
 	must(t, err)
 	now, err := channel.Gauge(t.Context(), conv, channel.Agent{Model: llm.NewOffline(100_000), Policy: compactor.DefaultPolicy})
 	must(t, err)

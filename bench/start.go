@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/memory"
+	"cairn/store"
 )
 
 const startHelp = `Start builds cairn and fills one data folder with messages in one channel, which is summarized
@@ -87,16 +87,16 @@ const startChannel = "c0"
 
 // fillChannels imports so many messages into each of the terminal's channels.
 func fillChannels(ctx context.Context, s *screen, dir string, channels, each int) (err error) {
-	store, err := memory.Open(ctx, memory.Options{Dir: dir})
+	db, err := store.Open(ctx, store.Options{Dir: dir})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	a := &actor{window: fullWindow, incurious: true, dice: rand.New(rand.NewPCG(1, 1))}
 	connector := newConnector()
 	connector.name = "terminal"
 	hub := channel.New(channel.Options{
-		Store: store, Log: silence, Connectors: []channel.Connector{connector}, Agent: func(string) channel.Agent { return agentOf(a, nil) },
+		Store: db, Log: silence, Connectors: []channel.Connector{connector}, Agent: func(string) channel.Agent { return agentOf(a, nil) },
 	})
 	defer func() { err = errors.Join(err, hub.Close()) }()
 	words := rand.New(rand.NewPCG(1, 2))

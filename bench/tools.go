@@ -13,7 +13,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 const toolsHelp = `Tools has an agent work on one task with many calls of a tool, each with a long answer, in a small
@@ -114,7 +114,7 @@ func (w toolWork) run(ctx context.Context, policy compactor.Policy) (l toolLayer
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case e.State != compactor.EventApplied || !strings.HasPrefix(conversation, memory.TaskConnector+":"):
+			case e.State != compactor.EventApplied || !strings.HasPrefix(conversation, store.TaskConnector+":"):
 			case e.Trigger == compactor.OnEmergency || e.Trigger == compactor.OnReactive:
 				l.Emergencies++
 			default:
@@ -154,7 +154,7 @@ func (w toolWork) await(ctx context.Context, b *bot) (string, error) {
 		if len(all) != 1 {
 			return "", fmt.Errorf("no task has begun: %s", answer)
 		}
-		if all[0].State != memory.TaskOpen {
+		if all[0].State != store.TaskOpen {
 			return string(all[0].State), nil
 		}
 		select {

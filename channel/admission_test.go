@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // with restarts the hub with other rules.
@@ -154,7 +154,7 @@ func TestAccess(t *testing.T) {
 				t.Errorf("the command: %v", run)
 			}
 			_, err = r.store.Find(t.Context(), c.where)
-			if stored := err == nil; stored != c.heard || !stored && !errors.Is(err, memory.ErrNotFound) {
+			if stored := err == nil; stored != c.heard || !stored && !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("stored: %v", err)
 			}
 		})

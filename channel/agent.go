@@ -10,8 +10,9 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/privacy"
 	"cairn/prompts"
+	"cairn/store"
 )
 
 // Agent is the configuration that answers in a conversation.
@@ -71,7 +72,7 @@ func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compacto
 
 // PolicyOf returns the policy a conversation is compacted by: the settings file, overridden by what
 // people set with /settings.
-func (a Agent) PolicyOf(ctx context.Context, records *memory.Conversation) (compactor.Policy, error) {
+func (a Agent) PolicyOf(ctx context.Context, records *store.Conversation) (compactor.Policy, error) {
 	p := &policy{file: a.Policy, log: slog.New(slog.DiscardHandler)} // the bot already logs what does not fit
 	err := p.read(ctx, records)
 	return p.get(), err
@@ -160,19 +161,18 @@ type Person struct {
 
 // Store is what the hub needs from the database, besides a conversation's own calls.
 type Store interface {
-	Conversation(ctx context.Context, name string) (*memory.Conversation, error)
-	Find(ctx context.Context, name string) (*memory.Conversation, error)
+	Find(ctx context.Context, name string) (*store.Conversation, error)
 	Unfinished(ctx context.Context) ([]string, error)
-	Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]memory.Gap, error)
-	Pauses() memory.Pauses
-	OpenTasks(ctx context.Context) ([]memory.Task, error)
-	People() memory.People
+	Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]store.Gap, error)
+	Pauses() store.Pauses
+	OpenTasks(ctx context.Context) ([]store.Task, error)
+	privacy.Store
 	WatchCopies(f func(conversation string, seqs []int64))
-	Held() memory.Held
+	Held() store.Held
 	Posted(ctx context.Context, reply string) (bool, error)
 }
 
-var _ Store = (*memory.Store)(nil)
+var _ Store = (*store.Store)(nil)
 
 // Small requests like those of a turn, to find problems before anyone waits for an answer.
 

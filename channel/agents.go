@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Agents are the agents that may answer, according to the settings. Both functions must be safe for
@@ -19,8 +19,8 @@ type Agents struct {
 // requested agent; its policy layers are, from the top, those of the call, of the parent and its
 // own, and its language is the one set for the people's conversation above it. Values that no
 // longer make a valid policy are dropped and logged.
-func (a Agents) Of(ctx context.Context, records *memory.Conversation, log *slog.Logger) (Agent, error) {
-	root, depth := memory.RootOf(records.Name())
+func (a Agents) Of(ctx context.Context, records *store.Conversation, log *slog.Logger) (Agent, error) {
+	root, depth := store.RootOf(records.Name())
 	if depth == 0 {
 		return a.In(records.Name()).spokenIn(ctx, records)
 	}
@@ -60,7 +60,7 @@ func (a Agents) named(id string) (Agent, bool) {
 	return a.Named(id)
 }
 
-func (h *Hub) agentOf(ctx context.Context, records *memory.Conversation) (Agent, error) {
+func (h *Hub) agentOf(ctx context.Context, records *store.Conversation) (Agent, error) {
 	return Agents{h.o.Agent, h.o.Agents}.Of(ctx, records, h.o.Log)
 }
 

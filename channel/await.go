@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 // taskPoll is how often a waiter checks whether the tasks have ended. A task takes at least one
@@ -62,14 +62,14 @@ func (o Operator) wakeUnfinished(ctx context.Context, match func(conversation st
 }
 
 // openTasks returns the open tasks of the matching conversations that are not paused.
-func (o Operator) openTasks(ctx context.Context, match func(conversation string) bool) ([]memory.Task, error) {
+func (o Operator) openTasks(ctx context.Context, match func(conversation string) bool) ([]store.Task, error) {
 	open, err := o.hub.o.Store.OpenTasks(ctx)
 	if err != nil {
 		return nil, err
 	}
 	paused, err := o.hub.o.Store.Pauses().List(ctx)
-	return slices.DeleteFunc(open, func(t memory.Task) bool {
-		root, _ := memory.RootOf(t.Conversation)
+	return slices.DeleteFunc(open, func(t store.Task) bool {
+		root, _ := store.RootOf(t.Conversation)
 		return !match(root) || slices.Contains(paused, everywhere) || slices.Contains(paused, root)
 	}), err
 }

@@ -11,7 +11,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // The bot's spending limits per day and per month, in the currency of the prices. Only tokens are
@@ -72,7 +72,7 @@ func (b Budget) String() string {
 func MonthStart(now time.Time) string { return now.Local().Format("2006-01") + "-01" }
 
 // Budgets returns the budgets that are set; used holds the usage rows since MonthStart.
-func (m Money) Budgets(used []memory.Usage, now time.Time) []Budget {
+func (m Money) Budgets(used []store.Usage, now time.Time) []Budget {
 	return newBudgets(used).state(m, now)
 }
 
@@ -86,20 +86,20 @@ type budgets struct {
 }
 
 // newBudgets starts with earlier usage, oldest first.
-func newBudgets(used []memory.Usage) *budgets {
+func newBudgets(used []store.Usage) *budgets {
 	b := &budgets{used: make(map[string]map[string]prices.Tokens), logged: make(map[string]int), warned: make(map[string]bool)}
 	b.add(used...)
 	return b
 }
 
-func tokensOf(u memory.Usage) prices.Tokens {
+func tokensOf(u store.Usage) prices.Tokens {
 	return prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output}
 }
 
 func monthOf(day string) string { return day[:len("2026-11")] }
 
 // add counts what requests used.
-func (b *budgets) add(used ...memory.Usage) {
+func (b *budgets) add(used ...store.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, u := range used {
@@ -131,7 +131,7 @@ func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	today := memory.Day(now)
+	today := store.Day(now)
 	year, month, day := now.Local().Date()
 	if m.PerDay > 0 {
 		all = append(all, Budget{budgetPerDay, today, m.PerDay, b.costLocked(today, m.Prices), time.Date(year, month, day+1, 0, 0, 0, 0, time.Local)})

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // What people want done with the data kept about them: to delete it, or to keep no more. They are
@@ -35,11 +36,11 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	if who.ID == "" {
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
-	in, where, again := []*memory.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
-	traces, err := c.records.Privacy().Traces(ctx, who.ID)
+	in, where, again := []*store.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
+	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
 	if everywhere {
 		where, again = "in all conversations that I have with you", c.sayf("/forget me everywhere yes")
-		in, traces, err = c.hub.o.Store.People().Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
+		in, traces, err = privacy.In(c.hub.o.Store).Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
 	}
 	switch {
 	case err != nil:
@@ -52,7 +53,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to do it.",
 			tracesWords(traces.Messages, traces.Memories), where, again)}, nil
 	}
-	waiting, err := c.hub.o.Store.People().Erase(ctx, who.ID, in...)
+	waiting, err := privacy.In(c.hub.o.Store).Erase(ctx, who.ID, in...)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -161,7 +162,7 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 	}
 	defer h.threadsChanged(name)
 	for h.ctx.Err() == nil {
-		some, err := records.Privacy().EraseSome(h.ctx, author)
+		some, err := privacy.Of(records).EraseSome(h.ctx, author)
 		if err != nil {
 			return err
 		}
@@ -183,7 +184,7 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 
 // goOnForgetting resumes the erasures that an earlier process left unfinished.
 func (h *Hub) goOnForgetting(ctx context.Context, match func(conversation string) bool) error {
-	due, err := h.o.Store.People().Erasures(ctx)
+	due, err := privacy.In(h.o.Store).Erasures(ctx)
 	if err != nil {
 		return err
 	}
@@ -204,7 +205,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	case who.ID == "":
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
-	changed, err := c.records.Privacy().OptOut(ctx, who.ID, who.Name, !off)
+	changed, err := privacy.Of(c.records).OptOut(ctx, who.ID, who.Name, !off)
 	switch {
 	case err != nil:
 		return Answer{}, err
@@ -213,7 +214,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	case off:
 		return Answer{Text: "What you say may become a memory again from now on."}, nil
 	}
-	traces, err := c.records.Privacy().Traces(ctx, who.ID)
+	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
 	if err != nil {
 		return Answer{}, err
 	}

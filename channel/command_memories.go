@@ -11,6 +11,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // What people do with memories: list them, add to them, have them forgotten.
@@ -40,7 +41,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 		words = append(words, word)
 	}
 	f.Query = strings.Join(words, " ")
-	found, total, err := c.records.Memories().List(ctx, f)
+	found, total, err := memory.Of(c.records).List(ctx, f)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -90,9 +91,9 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 		return answer, true, err
 	}
 	if what == "restore" {
-		err := c.records.Memories().Restore(ctx, id)
+		err := memory.Of(c.records).Restore(ctx, id)
 		switch {
-		case errors.Is(err, memory.ErrNotFound):
+		case errors.Is(err, store.ErrNotFound):
 			return answer, true, errPeople(fmt.Sprintf("Memory %d is not forgotten.", id))
 		case errors.Is(err, memory.ErrSaid):
 			return answer, true, errPeople(c.sayf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
@@ -101,8 +102,8 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 		}
 		return Answer{Text: fmt.Sprintf("I have memory %d in mind again.", id)}, true, nil
 	}
-	switch err := c.records.Memories().Pin(ctx, id, what == "pin"); {
-	case errors.Is(err, memory.ErrNotFound):
+	switch err := memory.Of(c.records).Pin(ctx, id, what == "pin"); {
+	case errors.Is(err, store.ErrNotFound):
 		return answer, true, errPeople(fmt.Sprintf("Memory %d is not current, so there is nothing to %s.", id, what))
 	case err != nil:
 		return answer, true, err
@@ -115,9 +116,9 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 
 // theirs returns a memory of this conversation that a person may decide about.
 func (c *conversation) theirs(ctx context.Context, who Person, id int64) (memory.Memory, error) {
-	m, err := c.records.Memories().Recalled(ctx, id)
+	m, err := memory.Of(c.records).Recalled(ctx, id)
 	switch {
-	case errors.Is(err, memory.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		return m, errPeople(fmt.Sprintf("There is no memory %d in this conversation.", id))
 	case err != nil:
 		return m, err
@@ -140,7 +141,7 @@ const forServer = "server:"
 
 func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
 	w := memory.KeepRequest{Person: who.Name, PersonID: who.ID}
-	on, here, err := c.records.Memories().Shared(ctx)
+	on, here, err := memory.Of(c.records).Shared(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -154,7 +155,7 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 		return Answer{}, errPeople(c.sayf("Say what to remember: /remember the standup is at 9:30"))
 	}
 	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
-	s, err := c.records.Memories().Keep(ctx, w)
+	s, err := memory.Of(c.records).Keep(ctx, w)
 	var out *memory.OptedOutError
 	switch {
 	case errors.As(err, &out) && out.ID == who.ID:
@@ -206,8 +207,8 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 	if err != nil {
 		return Answer{}, err
 	}
-	switch err := c.records.Memories().Forget(ctx, id); {
-	case errors.Is(err, memory.ErrNotFound):
+	switch err := memory.Of(c.records).Forget(ctx, id); {
+	case errors.Is(err, store.ErrNotFound):
 		return Answer{}, errPeople(fmt.Sprintf("Memory %d was forgotten before.", id))
 	case err != nil:
 		return Answer{}, err
@@ -219,7 +220,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 // named finds the memories of this conversation that contain all the words; if the person may
 // decide about some of them, only those.
 func (c *conversation) named(ctx context.Context, who Person, words string) ([]memory.Memory, error) {
-	all, err := c.records.Memories().Named(ctx, words)
+	all, err := memory.Of(c.records).Named(ctx, words)
 	if err != nil {
 		return nil, err
 	}
@@ -262,11 +263,11 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	if question == "" {
 		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))
 	}
-	memories, _, err := c.records.Memories().List(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
+	memories, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
 	if err != nil {
 		return Answer{}, err
 	}
-	messages, err := c.records.Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
+	messages, err := memory.Of(c.records).Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
 	if err != nil {
 		return Answer{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // maxPins is the most messages a conversation may have pinned: each is read with the head, even
@@ -75,7 +75,7 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Messa
 		m, err = c.records.Transcript().Message(ctx, seq)
 	}
 	switch {
-	case errors.Is(err, memory.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		return m, missing
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
 		return m, errPeople(fmt.Sprintf("#%d cannot be pinned: it is a tool step of mine, not a message.", m.Seq))
@@ -103,7 +103,7 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 		return Answer{}, errPeople(c.sayf("Say which message by its number, as /pins shows it: /unpin #12"))
 	}
 	switch err := c.records.Transcript().Unpin(ctx, seq); {
-	case errors.Is(err, memory.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		return Answer{}, errPeople(fmt.Sprintf("Message #%d is not pinned.", seq))
 	case err != nil:
 		return Answer{}, err

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // /settings: how this conversation is compacted, and why.
@@ -88,7 +88,7 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 
 // override sets values for a conversation or removes them, if the resulting settings make a valid
 // policy; otherwise nothing changes.
-func (h *Hub) override(ctx context.Context, records *memory.Conversation, file compactor.Policy, values map[string]*string, by string) error {
+func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
 		if slices.Contains(fileOnly, key) {
 			return errPeople(fmt.Sprintf("%s is for the bot's operator to set, in the settings file.", key))
@@ -128,17 +128,17 @@ func (h *Hub) override(ctx context.Context, records *memory.Conversation, file c
 type shownSettings struct {
 	agent  Agent
 	policy compactor.Policy
-	set    map[string]memory.Override // here or in the channel above
+	set    map[string]store.Override // here or in the channel above
 	left   []*compactor.FieldError
 }
 
-func effective(ctx context.Context, records *memory.Conversation, agent Agent) (s shownSettings, err error) {
+func effective(ctx context.Context, records *store.Conversation, agent Agent) (s shownSettings, err error) {
 	set, err := records.Settings().Set(ctx)
 	if err != nil {
 		return s, err
 	}
-	s = shownSettings{agent: agent, set: make(map[string]memory.Override)}
-	s.policy, s.left = compactor.Patch(memory.PatchOf(set)).Fit(agent.Policy())
+	s = shownSettings{agent: agent, set: make(map[string]store.Override)}
+	s.policy, s.left = compactor.Patch(store.PatchOf(set)).Fit(agent.Policy())
 	for _, o := range set {
 		s.set[o.Key] = o
 	}

@@ -10,6 +10,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // Completions of arguments: agents, tasks, tools and questions.
@@ -21,7 +22,7 @@ func choose(typed string, all []Choice) []Choice {
 }
 
 // suggestAgents offers the agents that may be given tasks.
-func suggestAgents(ctx context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+func suggestAgents(ctx context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	if strings.ContainsAny(typed, " \t\n") { // the agent is already named; the task text follows
 		return nil, nil
 	}
@@ -33,7 +34,7 @@ func suggestAgents(ctx context.Context, h *Hub, records *memory.Conversation, ty
 }
 
 // suggestTasks offers the open tasks, to be stopped.
-func suggestTasks(ctx context.Context, _ *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+func suggestTasks(ctx context.Context, _ *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	open, err := records.Tasks().Open(ctx)
 	for _, t := range open {
 		stop := fmt.Sprintf("stop %d", t.Number)
@@ -43,7 +44,7 @@ func suggestTasks(ctx context.Context, _ *Hub, records *memory.Conversation, typ
 }
 
 // suggestTools offers the ids of [[tools]].
-func suggestTools(ctx context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+func suggestTools(ctx context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	agent, err := h.agentOf(ctx, records)
 	if agent.Toolbox != nil {
 		for _, s := range agent.Toolbox.Servers() {
@@ -54,7 +55,7 @@ func suggestTools(ctx context.Context, h *Hub, records *memory.Conversation, typ
 }
 
 // suggestApprovals offers the codes of the calls that wait for permission.
-func suggestApprovals(_ context.Context, h *Hub, records *memory.Conversation, typed string) (all []Choice, err error) {
+func suggestApprovals(_ context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	for _, a := range h.approvals.all(records.Name()) {
 		all = append(all, Choice{Label: fmt.Sprintf("%s: %s", a.Code, a.Tool), Value: a.Code})
 	}
@@ -62,15 +63,15 @@ func suggestApprovals(_ context.Context, h *Hub, records *memory.Conversation, t
 }
 
 // suggestMemories offers memories whose number or words begin with what was typed.
-func suggestMemories(ctx context.Context, _ *Hub, records *memory.Conversation, typed string) ([]Choice, error) {
+func suggestMemories(ctx context.Context, _ *Hub, records *store.Conversation, typed string) ([]Choice, error) {
 	query := typed
 	var started []memory.Memory // has words that begin with what was typed
 	if _, err := strconv.Atoi(typed); err == nil {
 		query = "" // search for the number among the newest ones
-	} else if started, err = records.Memories().Completed(ctx, typed, maxChoices); err != nil {
+	} else if started, err = memory.Of(records).Completed(ctx, typed, maxChoices); err != nil {
 		return nil, err
 	}
-	found, _, err := records.Memories().List(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
+	found, _, err := memory.Of(records).List(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func suggestMemories(ctx context.Context, _ *Hub, records *memory.Conversation, 
 }
 
 // suggestSettings offers the keys that contain what was typed.
-func suggestSettings(_ context.Context, _ *Hub, _ *memory.Conversation, typed string) (all []Choice, err error) {
+func suggestSettings(_ context.Context, _ *Hub, _ *store.Conversation, typed string) (all []Choice, err error) {
 	for _, key := range compactor.Keys() {
 		if !slices.Contains(fileOnly, key) {
 			all = append(all, Choice{Label: settingsTable + key, Value: settingsTable + key})

@@ -12,6 +12,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/store"
 )
 
 func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
@@ -73,7 +74,7 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 		return Answer{}, errPeople(c.sayf("Say which summary by its number, as /summaries shows it: /expand 12"))
 	}
 	e, err := c.records.Transcript().Expand(ctx, id, from, expandShown)
-	if errors.Is(err, memory.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return Answer{}, errPeople(c.sayf("There is no summary %d in this conversation; /summaries shows those there are.", id))
 	}
 	if err != nil {

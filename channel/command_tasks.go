@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn/internal/tokens"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // runAsk gives another agent a task.
@@ -64,23 +64,23 @@ func runTasks(ctx context.Context, c *conversation, who Person, args string) (An
 	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }
 
-func (c *conversation) stopTask(ctx context.Context, who Person, all []memory.Task, verb, number string) (Answer, error) {
+func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Task, verb, number string) (Answer, error) {
 	n, ok := numberOf(number)
 	if verb != "stop" || !ok {
 		return Answer{}, errPeople(c.sayf("/tasks lists the tasks, and /tasks stop 3 stops number 3."))
 	}
-	i := slices.IndexFunc(all, func(t memory.Task) bool { return t.Number == n })
+	i := slices.IndexFunc(all, func(t store.Task) bool { return t.Number == n })
 	if i < 0 {
 		return Answer{}, errPeople(c.sayf("There is no task %d. /tasks lists them.", n))
 	}
-	if all[i].State != memory.TaskOpen {
+	if all[i].State != store.TaskOpen {
 		return Answer{Text: fmt.Sprintf("Task %d has ended already: %s.", n, all[i].State)}, nil
 	}
 	records, err := c.hub.o.Store.Find(ctx, all[i].Conversation)
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := c.hub.endTask(ctx, records, memory.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
+	if err := c.hub.endTask(ctx, records, store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
 		return Answer{}, err
 	}
 	return Answer{Text: fmt.Sprintf("Task %d of %s is stopped.", n, all[i].Agent)}, nil

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Command is something people tell the bot itself, not the model. Every connector shows the
@@ -28,7 +28,7 @@ type Command struct {
 	opens   bool                   // it needs the engine, so it waits until the conversation is open
 	own     func(args string) bool // the uses that are open to everyone, whatever the settings say; nil: none
 	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
-	suggest func(ctx context.Context, h *Hub, records *memory.Conversation, typed string) ([]Choice, error) // suggestions for the argument that Suggests
+	suggest func(ctx context.Context, h *Hub, records *store.Conversation, typed string) ([]Choice, error) // suggestions for the argument that Suggests
 }
 
 // Arg is one argument of a command.

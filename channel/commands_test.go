@@ -13,7 +13,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/words/wordstest"
 
 	"github.com/yuin/goldmark"
@@ -120,7 +120,7 @@ func TestImport(t *testing.T) {
 	expect(t, "again imported", must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
 	expect(t, "imported messages were answered", len(r.model.Requests()), 0)
 	r.ask("hello")
-	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, memory.ErrLive) {
+	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, store.ErrLive) {
 		t.Errorf("importing into a live conversation: %v", err)
 	}
 }

@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"cairn/store"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 )
 
 // TestWhatKilledTheProcessIsGivenUp: a killed start leaves its tries on disk.
@@ -43,7 +44,7 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 	}
 	r := newRig(t, echo)
 	c := must(r.store.Conversation(t.Context(), place))(t)
-	killed := func(m ...memory.Inbound) {
+	killed := func(m ...store.Inbound) {
 		t.Helper()
 		noError(t, c.Inbox().Try(t.Context(), m))
 		must(c.Inbox().TryPast(t.Context()))(t)

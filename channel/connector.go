@@ -6,20 +6,20 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Inbound is a message as a connector hands it to the hub.
-type Inbound = memory.Inbound
+type Inbound = store.Inbound
 
 // ErrReplaced means that the hub accepts no messages while the database file is being replaced.
-var ErrReplaced = memory.ErrReplaced
+var ErrReplaced = store.ErrReplaced
 
 // Attachment is a file or picture that came with a message.
 type Attachment = chat.Attachment
 
 // Piece is a part of a reply on its way out.
-type Piece = memory.Piece
+type Piece = store.Piece
 
 // Patch is a layer of settings.
 type Patch = compactor.Patch
@@ -68,7 +68,7 @@ type Observer interface {
 // UsageObserver is implemented by connectors that follow what each model request used. It must not
 // block.
 type UsageObserver interface {
-	// Used reports a model request; kind is memory.ForTurn or memory.ForSummary.
+	// Used reports a model request; kind is store.ForTurn or store.ForSummary.
 	Used(conversation, kind, model string, e Expense)
 }
 

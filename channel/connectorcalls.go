@@ -5,7 +5,8 @@ import (
 	"errors"
 
 	"cairn/internal/tokens"
-	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // What connectors report to the hub besides new messages: edits, deletions, absences.
@@ -16,25 +17,25 @@ var ErrRefused = errors.New("not heard here")
 
 // Gap is a conversation that may have missed messages: those after the message with the platform id
 // After; if After is empty, nothing is known of the conversation.
-type Gap = memory.Gap
+type Gap = store.Gap
 
 // Edit replaces the text of a message. It starts no turn; a message that still waits is answered in
 // its new form. Of m only ID, Text, Attachments and Time (of the edit) matter. An edit of a message
 // that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
-	_, err := h.report(ctx, memory.Delivery{Conversation: name, Edited: &m})
+	_, err := h.report(ctx, store.Delivery{Conversation: name, Edited: &m})
 	return err
 }
 
 // Delete permanently removes messages, by their platform ids.
 func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
-	_, err := h.report(ctx, memory.Delivery{Conversation: name, Deleted: ids})
+	_, err := h.report(ctx, store.Delivery{Conversation: name, Deleted: ids})
 	return err
 }
 
 // report applies what a connector reports of a conversation: messages, an edit or deletions. While
-// the database is rewritten it waits in a file, see memory.Held; then there are no receipts.
-func (h *Hub) report(ctx context.Context, d memory.Delivery) ([]memory.Receipt, error) {
+// the database is rewritten it waits in a file, see store.Held; then there are no receipts.
+func (h *Hub) report(ctx context.Context, d store.Delivery) ([]store.Receipt, error) {
 	kept, done, err := h.o.Store.Held().Hold(ctx, d)
 	defer done()
 	if err != nil || kept {
@@ -45,19 +46,15 @@ func (h *Hub) report(ctx context.Context, d memory.Delivery) ([]memory.Receipt, 
 
 // applyHeld applies a held delivery. Messages of a connector that is now disabled wait in the inbox
 // until a start with that connector.
-func (h *Hub) applyHeld(ctx context.Context, d memory.Delivery) error {
+func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
 	if _, known := h.connectors[connectorOf(d.Conversation)]; known {
 		_, err := h.apply(ctx, d)
 		return err
 	}
-	records, err := h.o.Store.Conversation(ctx, d.Conversation)
-	if err == nil {
-		err = records.Inbox().ApplyHeld(ctx, d)
-	}
-	return err
+	return privacy.In(h.o.Store).Apply(ctx, d)
 }
 
-func (h *Hub) apply(ctx context.Context, d memory.Delivery) ([]memory.Receipt, error) {
+func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, error) {
 	if len(d.Messages) > 0 {
 		return h.deliver(ctx, d.Conversation, d.Messages)
 	}
@@ -71,7 +68,7 @@ func (h *Hub) apply(ctx context.Context, d memory.Delivery) ([]memory.Receipt, e
 }
 
 // change applies an edit or deletions.
-func (c *conversation) change(ctx context.Context, d memory.Delivery) error {
+func (c *conversation) change(ctx context.Context, d store.Delivery) error {
 	if d.Edited != nil {
 		return c.edit(ctx, *d.Edited)
 	}
@@ -92,7 +89,7 @@ func (c *conversation) edit(ctx context.Context, m Inbound) error {
 }
 
 func (c *conversation) delete(ctx context.Context, ids []string) error {
-	seqs, err := c.records.Transcript().Delete(ctx, ids)
+	seqs, err := privacy.Of(c.records).Delete(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -130,16 +127,16 @@ func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, er
 	if records == nil {
 		return p, false, err
 	}
-	if p, err = records.Outbox().SentAs(ctx, id); errors.Is(err, memory.ErrNotFound) {
+	if p, err = records.Outbox().SentAs(ctx, id); errors.Is(err, store.ErrNotFound) {
 		return p, false, nil
 	}
 	return p, err == nil, err
 }
 
 // stored returns the records of a conversation that has messages; nil if it has none.
-func (h *Hub) stored(ctx context.Context, name string) (*memory.Conversation, error) {
+func (h *Hub) stored(ctx context.Context, name string) (*store.Conversation, error) {
 	records, err := h.o.Store.Find(ctx, name)
-	if errors.Is(err, memory.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
 	return records, err

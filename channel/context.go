@@ -14,6 +14,7 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
+	"cairn/store"
 )
 
 // The `context` tool lets the model read who it is and how full its window is, ask for a
@@ -33,7 +34,7 @@ const mostSelf = 300
 
 // toolset returns the tools the model may call: the conversation's memory tools, `context`, and
 // others, the tools of other programs. The first request and every gauge count the same tools.
-func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx context.Context, w wish) (any, error), others []llm.Tool) []llm.Tool {
+func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w wish) (any, error), others []llm.Tool) []llm.Tool {
 	own := llm.Tool{
 		Name:        "context",
 		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
@@ -54,7 +55,7 @@ func (a Agent) toolset(records *memory.Conversation, o memory.ToolOptions, look 
 			return string(text), err
 		},
 	}
-	return slices.Concat(records.Tools(o), []llm.Tool{own}, others)
+	return slices.Concat(memory.Of(records).Tools(o), []llm.Tool{own}, others)
 }
 
 // lookAtWindow answers a call of the `context` tool.

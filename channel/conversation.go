@@ -9,7 +9,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that
@@ -20,7 +20,7 @@ type conversation struct {
 	hub       *Hub
 	name      string
 	connector Connector
-	records   *memory.Conversation
+	records   *store.Conversation
 	log       *slog.Logger
 
 	users     int          // guarded by hub.mu
@@ -79,7 +79,7 @@ type runningTurn struct {
 	lost bool          // something was deleted since the turn began; only the loop uses it
 }
 
-func newConversation(h *Hub, name string, connector Connector, records *memory.Conversation) *conversation {
+func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {
 	c := &conversation{
 		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
 		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},

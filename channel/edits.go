@@ -6,7 +6,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Edits and deletions are on disk immediately; the loop applies them to the prompt, even during a
@@ -16,8 +16,8 @@ import (
 type edits struct {
 	seqs []int64 // of messages that could not be read again from disk yet
 
-	reading bool              // the connector reads history, which may still have the old messages
-	during  []memory.Delivery // edits and deletions made meanwhile
+	reading bool             // the connector reads history, which may still have the old messages
+	during  []store.Delivery // edits and deletions made meanwhile
 }
 
 // changed refreshes messages that people edited or deleted.
@@ -52,7 +52,7 @@ func (c *conversation) refresh(ctx context.Context) error {
 	for len(c.edits.seqs) > 0 && failed == nil {
 		m, err := c.records.Transcript().Message(ctx, c.edits.seqs[0])
 		switch {
-		case errors.Is(err, memory.ErrNotFound):
+		case errors.Is(err, store.ErrNotFound):
 			gone = append(gone, c.edits.seqs[0])
 		case err != nil:
 			failed = err
@@ -80,14 +80,14 @@ func (c *conversation) parentChanged() {
 
 // reading starts or ends a phase in which the connector's history may lack new edits and deletions;
 // it returns those made since the last call.
-func (c *conversation) reading(on bool) (during []memory.Delivery) {
+func (c *conversation) reading(on bool) (during []store.Delivery) {
 	c.do(func(*compactor.Compactor) { during, c.edits.during, c.edits.reading = c.edits.during, nil, on })
 	return during
 }
 
 // repeatAfterReading has an edit or deletion repeated later if the connector is reading history:
 // what it read may be the old message.
-func (c *conversation) repeatAfterReading(d memory.Delivery) {
+func (c *conversation) repeatAfterReading(d store.Delivery) {
 	if c.edits.reading {
 		c.edits.during = append(c.edits.during, d)
 	}

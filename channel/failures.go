@@ -9,7 +9,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // incidents are the conversations that cannot be read or written at the moment, for example because
@@ -59,7 +59,7 @@ func (all *incidents) tell(conversation string, err error, atOnce bool) (tell bo
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	i := all.ofLocked(conversation)
-	atOnce = atOnce || errors.Is(err, memory.ErrDamaged) || errors.Is(err, memory.ErrReplaced) || errors.Is(err, memory.ErrFull)
+	atOnce = atOnce || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrFull)
 	tell = !i.told && (atOnce || time.Since(i.since) >= graceTime)
 	i.told = i.told || tell
 	return tell
@@ -118,11 +118,11 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 	}
 	text := "I cannot store your message at the moment. I keep trying, and answer when I have it."
 	switch {
-	case errors.Is(err, memory.ErrReplaced):
+	case errors.Is(err, store.ErrReplaced):
 		text = "My database was deleted or moved, so I cannot store your message. Ask the bot's operator to put it back; I keep trying until then."
-	case errors.Is(err, memory.ErrFull):
+	case errors.Is(err, store.ErrFull):
 		text = "My disk is full, so I cannot store your message. Ask the bot's operator to make room; I keep trying until then."
-	case errors.Is(err, memory.ErrDamaged):
+	case errors.Is(err, store.ErrDamaged):
 		text = damagedWords
 	}
 	h.say(ctx, conversation, "unwell", text, m.ID)
@@ -142,7 +142,7 @@ func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 		return
 	}
 	text := "I cannot read or write my database at the moment. I keep trying, and answer when I can."
-	if errors.Is(err, memory.ErrDamaged) {
+	if errors.Is(err, store.ErrDamaged) {
 		text = damagedWords
 	}
 	c.hub.say(ctx, c.name, "unwell", text, awaited)

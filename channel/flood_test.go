@@ -170,7 +170,7 @@ func TestMegabytes(t *testing.T) {
 				t.Errorf("the request has %d tokens", used)
 			}
 			conv := must(r.store.Conversation(ctx, place))(t)
-			if found, err := conv.Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) == 0 {
+			if found, err := memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) == 0 {
 				t.Errorf("%d found, %v", len(found), err)
 			}
 			r.say("and now?", true)
@@ -178,7 +178,7 @@ func TestMegabytes(t *testing.T) {
 			isNotice := func(text string) bool { return strings.Contains(text, "it sees the first") }
 			equal(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
 			noError(t, r.hub.Delete(ctx, place, m.ID))
-			expect(t, "after its deletion found", len(must(conv.Recall(ctx, memory.Question{Text: "parrot", Limit: 3}))(t)), 0)
+			expect(t, "after its deletion found", len(must(memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}))(t)), 0)
 		})
 	}
 }

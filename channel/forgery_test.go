@@ -164,7 +164,7 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 		}
 		conv := must(r.store.Conversation(t.Context(), place))(t)
 		if strings.Contains(trick.Name, "-") { // one word is too common in the corpus
-			found, err := conv.Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50})
+			found, err := memory.Of(conv).Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50})
 			if err != nil || !slices.ContainsFunc(found, func(f memory.Found) bool { return strings.HasPrefix(f.Text, trick.Name+" ") }) {
 				t.Errorf("%s is not found: %d others are, %v", trick.Name, len(found), err)
 			}

@@ -12,6 +12,8 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // sayAs delivers an unaddressed message of a person.
@@ -86,13 +88,13 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
 	c := must(r.store.Conversation(t.Context(), place))(t)
-	if _, err := r.store.People().Erase(t.Context(), "u1", c); err != nil { // the process dies at this point
+	if _, err := privacy.In(r.store).Erase(t.Context(), "u1", c); err != nil { // the process dies at this point
 		t.Fatal(err)
 	}
 	r.restart()
 	deadline := time.Now().Add(20 * time.Second)
 	for ; ; time.Sleep(10 * time.Millisecond) {
-		if due, err := r.store.People().Erasures(t.Context()); err != nil || time.Now().After(deadline) {
+		if due, err := privacy.In(r.store).Erasures(t.Context()); err != nil || time.Now().After(deadline) {
 			t.Fatal("it does not go on", err)
 		} else if len(due) == 0 {
 			break
@@ -113,7 +115,7 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 			page = append(page, m)
 		}
 		must(c.Inbox().DeliverAll(t.Context(), page))(t)
-		must(c.Inbox().TakeUp(t.Context(), memory.All, 1<<30, time.Time{}))(t)
+		must(c.Inbox().TakeUp(t.Context(), store.All, 1<<30, time.Time{}))(t)
 	}
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
 	if err != nil {
@@ -220,13 +222,13 @@ func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
 		}
 		return llmtest.Say("I see."), nil
 	})
-	r.store.Memories().Share(true)
+	memory.In(r.store).Share(true)
 	said := r.inbound("the pet is called Wumpus", false)
 	said.Audience = channel.ServerWide
 	must(r.hub.Deliver(t.Context(), source, said))(t)
 	noError(t, r.hub.Idle(t.Context(), source))
 	c := must(r.store.Conversation(t.Context(), source))(t)
-	save := c.Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})[3]
+	save := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})[3]
 	must(save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)))(t)
 	ask := r.inbound("what is it called?", true)
 	ask.Audience = channel.ServerWide

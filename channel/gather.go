@@ -9,7 +9,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // What a conversation asks its connector for before it takes up messages: what it missed, the
@@ -33,7 +33,7 @@ type backfill struct {
 // gather gets all of that and returns what is due then. Messages may be taken up only as far as the
 // last one it knows of: it did not check what to read before later ones. Failures are logged and
 // cost only what could not be read; a gap that could not be read is retried later.
-func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
+func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 	due, err := c.records.Inbox().Due(ctx)
 	for err == nil {
 		historian, reads := c.connector.(Historian)
@@ -62,8 +62,8 @@ func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 // fillGap reads the messages posted while the bot was away, and, before those, known messages that
 // people may have changed.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
-	var known []memory.Known // known messages still to be compared
-	from := ""               // where that reading continues
+	var known []store.Known // known messages still to be compared
+	from := ""              // where that reading continues
 	for first := true; ; first = false {
 		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.backfill.gapRest) {
@@ -99,13 +99,13 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if err := c.fill(ctx, h, known, look, page); err != nil {
 			return err
 		}
-		known = slices.DeleteFunc(known, func(m memory.Known) bool { return !newer(m.ID, page.Last) })
+		known = slices.DeleteFunc(known, func(m store.Known) bool { return !newer(m.ID, page.Last) })
 		from = page.Last
 	}
 }
 
 // fill stores the missed messages of a page, and the changes to known ones.
-func (c *conversation) fill(ctx context.Context, h Historian, known []memory.Known, look Look, page Page) error {
+func (c *conversation) fill(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
 	if err := c.review(ctx, h, known, look, page); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/memory"
+	"cairn/store"
 
 	_ "github.com/mattn/go-sqlite3"
 )
@@ -238,7 +238,7 @@ func TestMessagesDeliveredTogether(t *testing.T) {
 func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	r := newRig(t, echo)
 	r.ask("before")
-	other := must(sql.Open("sqlite3", memory.File(r.dir)))(t)
+	other := must(sql.Open("sqlite3", store.File(r.dir)))(t)
 	defer other.Close()
 	blocker := must(other.Conn(t.Context()))(t)
 	defer blocker.Close()
@@ -258,7 +258,7 @@ func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	r.say("meanwhile", true)
 	m := r.inbound("from somewhere new", true)
 	must(r.hub.Deliver(t.Context(), "test:new/place", m))(t)
-	if _, err := r.store.Find(t.Context(), "test:new/place"); !errors.Is(err, memory.ErrNotFound) {
+	if _, err := r.store.Find(t.Context(), "test:new/place"); !errors.Is(err, store.ErrNotFound) {
 		t.Fatalf("the database was not locked: %v", err)
 	}
 	must(blocker.ExecContext(t.Context(), "ROLLBACK"))(t)

@@ -7,6 +7,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // Context is what /context and `cairn context` show.
@@ -81,7 +82,7 @@ type Stone struct {
 }
 
 // Gauge reads a conversation's gauge from the database alone.
-func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Context, error) {
+func Gauge(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
 	others, err := agent.otherTools(ctx, records)
 	if err != nil {
 		return Context{}, err
@@ -91,7 +92,7 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 	if err != nil {
 		return Context{}, err
 	}
-	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), records.Compactions(), tools, compactor.Options{Policy: func() compactor.Policy { return policy }})
+	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), memory.Of(records).Records(), tools, compactor.Options{Policy: func() compactor.Policy { return policy }})
 	if err != nil {
 		return Context{}, err
 	}
@@ -114,7 +115,7 @@ func (o Operator) Fill(ctx context.Context, name string) (model string, percent 
 	return agent.Model.Name(), fillOf((*c.gauge.Load())()).UsedPct, nil
 }
 
-func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversation, agent Agent) Context {
+func newContext(ctx context.Context, g compactor.Gauge, records *store.Conversation, agent Agent) Context {
 	window := agent.Model.Window(ctx)
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,

@@ -16,6 +16,7 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
+	"cairn/store"
 )
 
 // Handover: "@id question" has another agent answer that one question. It sees what the
@@ -48,7 +49,7 @@ func (c *conversation) policyFor(other Agent) compactor.Policy {
 
 // handedOver returns the other agent that the turn's newest addressed message calls; nil if the
 // conversation's own agent answers.
-func (c *conversation) handedOver(ctx context.Context, turn memory.Turn) (*handover, error) {
+func (c *conversation) handedOver(ctx context.Context, turn store.Turn) (*handover, error) {
 	if c.hub.o.Agents == nil {
 		return nil, nil
 	}
@@ -129,7 +130,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			briefing, err = c.briefing(ctx, h, budget, p)
 			return err == nil
 		},
-		Count: func(u llm.Usage) { c.count(memory.ForTurn, h.agent.Model.Name(), u) },
+		Count: func(u llm.Usage) { c.count(store.ForTurn, h.agent.Model.Name(), u) },
 		Show: func(delta string) {
 			if r.current.Len() == 0 {
 				r.current.WriteString(h.name())
@@ -175,7 +176,7 @@ func (c *conversation) lookups(window int, learnt *llm.Learnt) []llm.Tool {
 	if learnt.Facts().RefusesTools {
 		return nil
 	}
-	all := c.records.Tools(memory.ToolOptions{Turn: c.turnSeq, Budget: func() int { return window / searchShare }})
+	all := memory.Of(c.records).Tools(memory.ToolOptions{Turn: c.turnSeq, Budget: func() int { return window / searchShare }})
 	all = slices.DeleteFunc(all, func(t llm.Tool) bool { return !slices.Contains(handoverTools, t.Name) })
 	for i := range all { // its model may belong to someone else
 		look := all[i].Run

@@ -14,7 +14,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/observe"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Options configures a hub.
@@ -30,7 +30,7 @@ type Options struct {
 	Log        *slog.Logger  // nil: slog.Default()
 
 	// Used is the model usage since MonthStart, before this hub started; budgets count it.
-	Used []memory.Usage
+	Used []store.Usage
 
 	// Hooks into the compactions of all conversations: see compactor.Options.
 	Before func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error)
@@ -50,10 +50,10 @@ type Options struct {
 
 	// Task is called when a task begins, makes progress or ends; it must not block. nil: not
 	// called.
-	Task func(memory.Task)
+	Task func(store.Task)
 
-	Observer observe.Observer   // observes turns, requests, tools and compactions; nil: no observer
-	Counted  func(memory.Usage) // called with what each model request used, by kind and model; must not block; nil: not called
+	Observer observe.Observer  // observes turns, requests, tools and compactions; nil: no observer
+	Counted  func(store.Usage) // called with what each model request used, by kind and model; must not block; nil: not called
 }
 
 // Defaults of the options.
@@ -99,7 +99,7 @@ func New(o Options) *Hub {
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
-	h.connectors[memory.TaskConnector] = tasks{h}
+	h.connectors[store.TaskConnector] = tasks{h}
 	h.rules.Store(&o.Rules)
 	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observer))
 	if o.Store != nil {
@@ -122,7 +122,7 @@ func (h *Hub) Renew(rules Rules) {
 // Deliver accepts a message. When it returns without error, the message is on disk and may be
 // acknowledged; it never waits for the conversation. ErrRefused means that the author is not heard
 // there, and that nothing was stored.
-func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt memory.Receipt, err error) {
+func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt store.Receipt, err error) {
 	receipts, err := h.take(ctx, name, []Inbound{m})
 	if len(receipts) > 0 { // otherwise it is held
 		receipt = receipts[0]
@@ -142,7 +142,7 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 }
 
 // take stores the messages that are heard; ErrRefused if none is.
-func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receipts []memory.Receipt, err error) {
+func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receipts []store.Receipt, err error) {
 	var heard []Inbound
 	for _, m := range messages {
 		if h.hears(name, m) {
@@ -154,10 +154,10 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 	if len(heard) == 0 {
 		return nil, ErrRefused
 	}
-	return h.report(ctx, memory.Delivery{Conversation: name, Messages: heard})
+	return h.report(ctx, store.Delivery{Conversation: name, Messages: heard})
 }
 
-func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]memory.Receipt, error) {
+func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]store.Receipt, error) {
 	c, err := h.use(ctx, name)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 // serves reports whether the connector of a conversation (for a task: of the one above it) is open,
 // and whether match accepts the people's conversation.
 func (h *Hub) serves(name string, match func(conversation string) bool) bool {
-	root, _ := memory.RootOf(name)
+	root, _ := store.RootOf(name)
 	_, known := h.connectors[connectorOf(root)]
 	return known && match(root)
 }

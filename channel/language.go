@@ -10,8 +10,8 @@ import (
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/memory"
 	"cairn/prompts"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -62,7 +62,7 @@ func supported(code string) string {
 // summaries cover, or, before any summary, the first messages, as soon as their language is clear.
 // So the language can only change when summaries replace messages, and then the provider's prompt
 // cache is invalid anyway.
-func languageIn(ctx context.Context, records *memory.Conversation, setting string) (settled, error) {
+func languageIn(ctx context.Context, records *store.Conversation, setting string) (settled, error) {
 	if setting != autoLanguage {
 		return settled{supported(setting), true}, nil
 	}
@@ -94,7 +94,7 @@ func languageIn(ctx context.Context, records *memory.Conversation, setting strin
 }
 
 // spokenIn returns the agent with the language it uses in a conversation.
-func (a Agent) spokenIn(ctx context.Context, records *memory.Conversation) (Agent, error) {
+func (a Agent) spokenIn(ctx context.Context, records *store.Conversation) (Agent, error) {
 	var err error
 	a.speaks, err = languageIn(ctx, records, a.Language)
 	return a, err

@@ -14,6 +14,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // The places of the matrix, and who may read each. Every place has a key, which anyone may ask for,
@@ -77,7 +78,7 @@ func newMatrix(t *testing.T, shared bool) *rig {
 	}
 	r.agent.Worker, r.agent.Recall = r.model, 2000
 	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("fine"), nil })
-	r.store.Memories().Share(shared)
+	memory.In(r.store).Share(shared)
 	for _, where := range matrixPlaces {
 		for i := range 8 {
 			text := fmt.Sprintf("it is %s: the door of %s opens %s, as was said %d times and more, with many other words", where, keyOf(where), secretOf(where), i)
@@ -181,7 +182,7 @@ func (r *rig) elsewhere(where string) string {
 	if err := r.hub.Drain(r.t.Context()); err != nil { // running work has effects of its own
 		r.t.Fatal(err)
 	}
-	all, _, err := r.store.Memories().List(r.t.Context(), memory.Filter{State: "all"})
+	all, _, err := memory.In(r.store).List(r.t.Context(), memory.Filter{State: "all"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func (r *rig) elsewhere(where string) string {
 			r.t.Fatal(err)
 		}
 		overrides, err := conv.Settings().Set(r.t.Context())
-		overrides = slices.DeleteFunc(overrides, func(o memory.Override) bool { return o.Above }) // a thread has its channel's settings
+		overrides = slices.DeleteFunc(overrides, func(o store.Override) bool { return o.Above }) // a thread has its channel's settings
 		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides, err))
 	}
 	pauses, err := r.store.Pauses().List(r.t.Context())
@@ -252,7 +253,7 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 func (r *rig) tryTools(where string, look func(what, text string)) {
 	r.t.Helper()
 	conv := must(r.store.Conversation(r.t.Context(), where))(r.t)
-	for _, tool := range conv.Tools(memory.ToolOptions{Turn: func() int64 { return 9 }}) {
+	for _, tool := range memory.Of(conv).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }}) {
 		for _, words := range attacks() {
 			if tool.Name == "memory_save" || tool.Name == "expand" {
 				break

@@ -10,7 +10,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm/prices"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // What people see of a compaction if no one shows them every step.
@@ -94,7 +94,7 @@ const shortenedPrefix = "shortened-"
 // notify posts a notice: it is marked as not being the assistant's words, and its id keeps it from
 // being posted twice.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
-	err := c.records.Outbox().Post(ctx, memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true})
+	err := c.records.Outbox().Post(ctx, store.Outcome{Reply: id, Pieces: []string{text}, Failure: true})
 	if err == nil {
 		c.sender.start(c.hub.ctx)
 	}
@@ -110,7 +110,7 @@ func IsNotice(p Piece) bool {
 // window: its author must not assume that the answer covers all of it. The notice refers to no
 // message: a connector looks for what refers to a question to find what it has already shown of the
 // answer.
-func (c *conversation) notifyShortened(ctx context.Context, turn memory.Turn) {
+func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
 		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), c.translated(shortenedLine(m))); err != nil {
 			c.log.Warn("notify_shortened_failed", "message", m.Seq, "error", err)
@@ -128,7 +128,7 @@ func shortenedLine(s compactor.Shortened) string {
 
 // warnOwner warns an owner who has just been answered that a budget is nearly spent: once per
 // period, in one conversation, even across restarts.
-func (c *conversation) warnOwner(ctx context.Context, turn memory.Turn) {
+func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	for _, b := range c.hub.budget.state(c.hub.rules.Load().Money, time.Now()) {
 		if b.level() == levelFree || !c.hub.budget.claim(b) {
 			continue
@@ -162,7 +162,7 @@ func (c *conversation) postWarning(ctx context.Context, b Budget) error {
 
 // askedByOwner reports whether an owner asked for a turn. Only owners use a connector without
 // rules, such as the terminal.
-func (c *conversation) askedByOwner(ctx context.Context, turn memory.Turn) (bool, error) {
+func (c *conversation) askedByOwner(ctx context.Context, turn store.Turn) (bool, error) {
 	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]
 	if !ruled {
 		return true, nil

@@ -5,7 +5,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/observe"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // What observers hear about a conversation: its turns, and the summaries applied in it.
@@ -17,7 +17,7 @@ var (
 )
 
 // observed ends the step of a turn; err is why the turn stays open, if it does.
-func (c *conversation) observed(step *observe.Step, turn memory.Turn, err error) {
+func (c *conversation) observed(step *observe.Step, turn store.Turn, err error) {
 	if step == nil {
 		return
 	}

@@ -9,9 +9,10 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/store"
 )
 
-var _ compactor.Records = memory.Compactions{}
+var _ compactor.Records = memory.Records{}
 
 // How a conversation is opened, and reopened when the settings have changed.
 
@@ -63,7 +64,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		if err = s.policy.read(ctx, c.records); err != nil {
 			return err
 		}
-		if s.engine, err = s.agent.open(ctx, s.window, c.records.Compactions(), s.tools, c.engineOptions(s.policy)); err == nil {
+		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, c.engineOptions(s.policy)); err == nil {
 			c.service = s
 			c.settled.Store(&s.agent.speaks)
 			c.publish()
@@ -79,7 +80,7 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 		Open:   c.openTasks,
 		Spend:  func() error { return c.spendOn(false) },
 		Afford: c.affordsSummary,
-		Spent:  func(model string, u llm.Usage) { c.count(memory.ForSummary, model, u) },
+		Spent:  func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) {
 			c.publish()
 			c.headChanged = c.headChanged || e.State == compactor.EventApplied
@@ -165,14 +166,14 @@ func (p *policy) set() compactor.Patch {
 }
 
 // read loads the stored settings and applies them.
-func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
+func (p *policy) read(ctx context.Context, records *store.Conversation) error {
 	set, err := records.Settings().Set(ctx)
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.own, p.merged = memory.PatchOf(set), false
+	p.own, p.merged = store.PatchOf(set), false
 	return nil
 }
 

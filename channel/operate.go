@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Operator is what the person who runs the bot sees and does from outside any conversation. It
@@ -102,7 +102,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	return o.spending(ctx, records, agent.Model.Name())
 }
 
-func (o Operator) spending(ctx context.Context, records *memory.Conversation, model string) (*Spending, error) {
+func (o Operator) spending(ctx context.Context, records *store.Conversation, model string) (*Spending, error) {
 	s, err := ReadSpending(ctx, records, model, o.hub.rules.Load().Money)
 	if err == nil {
 		s.Budgets = append(s.Budgets, o.Budgets()...)
@@ -162,12 +162,12 @@ func (o Operator) StartSession(ctx context.Context, name string) (wanted, later 
 
 // AgentID returns the id of the agent of a conversation; for a task, of the conversation above it.
 func (o Operator) AgentID(conversation string) string {
-	root, _ := memory.RootOf(conversation)
+	root, _ := store.RootOf(conversation)
 	return o.hub.o.Agent(root).ID
 }
 
 // Agent returns the agent that answers in a conversation.
-func (o Operator) Agent(ctx context.Context, records *memory.Conversation) (Agent, error) {
+func (o Operator) Agent(ctx context.Context, records *store.Conversation) (Agent, error) {
 	return o.hub.agentOf(ctx, records)
 }
 
@@ -190,7 +190,7 @@ func (o Operator) Resume(ctx context.Context, name string) error {
 		return err
 	}
 	for c := range o.hub.all() {
-		if root, depth := memory.RootOf(c.name); depth > 0 && (name == everywhere || name == root) {
+		if root, depth := store.RootOf(c.name); depth > 0 && (name == everywhere || name == root) {
 			c.wake()
 		}
 	}

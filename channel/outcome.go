@@ -9,7 +9,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // The outcome of a turn is the answer, the part of it that was written when someone stopped it, or
@@ -22,11 +22,11 @@ func (r *reply) empty(resp llm.Response) bool {
 }
 
 // answered returns the outcome of a turn that has its answer; next is the seq of the answer.
-func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
+func (r *reply) answered(next int64, resp llm.Response) store.Outcome {
 	text := spoken(resp.Message.Text, false)
 	if text == "" {
 		if len(r.said) == 0 { // nothing to add, and no one asked
-			return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages}
+			return store.Outcome{Turn: r.turn.Seq, Messages: r.messages}
 		}
 	} else {
 		r.said = append(r.said, text)
@@ -38,7 +38,7 @@ func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
 }
 
 // stopped returns the outcome of a turn that someone stopped: what people saw counts as the answer.
-func (r *reply) stopped(next int64) memory.Outcome {
+func (r *reply) stopped(next int64) store.Outcome {
 	partial := spoken(r.current.String(), true)
 	r.current.Reset()
 	if partial != "" {
@@ -46,7 +46,7 @@ func (r *reply) stopped(next int64) memory.Outcome {
 		r.last(llm.Message{Role: llm.RoleAssistant, Text: partial}, next)
 	}
 	if r.text() == "" {
-		return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages}
+		return store.Outcome{Turn: r.turn.Seq, Messages: r.messages}
 	}
 	return r.outcome(replyID(next), r.text(), false)
 }
@@ -62,7 +62,7 @@ func replyID(seq int64) string { return fmt.Sprintf("reply-%d", seq) }
 
 // failed returns the outcome of a turn that produced no answer. Its sentence is for people and is
 // never stored as the assistant's words.
-func (c *conversation) failed(r *reply, err error) memory.Outcome {
+func (c *conversation) failed(r *reply, err error) store.Outcome {
 	_, sentence := failureOf(err)
 	return r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), c.spell(sentence), true)
 }
@@ -70,13 +70,13 @@ func (c *conversation) failed(r *reply, err error) memory.Outcome {
 // failedPrefix starts the ids of the sentences that close failed turns.
 const failedPrefix = "notice-"
 
-func (r *reply) outcome(id, text string, failure bool) memory.Outcome {
-	return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}, Failure: failure}
+func (r *reply) outcome(id, text string, failure bool) store.Outcome {
+	return store.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}, Failure: failure}
 }
 
 // finish writes the outcome and hands the reply to the sender. If the disk refuses, nothing is
 // sent: the turn stays open and is retried later.
-func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) error {
+func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) error {
 	text := ""
 	if o.Reply != "" {
 		text = o.Pieces[0]
@@ -102,7 +102,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	if err != nil {
 		c.sender.drop(o.Reply)
 		r.writer.Cancel()
-		if errors.Is(err, memory.ErrNotFound) {
+		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		c.unwritten(r.turn.To, err)
@@ -119,14 +119,14 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 }
 
 // written updates the history with the outcome as it is on disk. Only the loop calls it.
-func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcome, contextStored bool, err error) {
+func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome, contextStored bool, err error) {
 	history := e.History()
 	if !contextStored {
 		history.ContextNotStored()
 	}
 	if err != nil {
 		history.Truncate(r.first)
-		if errors.Is(err, memory.ErrNotFound) { // the question was deleted, which closed the turn
+		if errors.Is(err, store.ErrNotFound) { // the question was deleted, which closed the turn
 			history.Answered()
 		}
 		return
@@ -145,18 +145,18 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcom
 	}
 }
 
-// write writes an outcome, several times if necessary, and returns what memory.Conversation's
+// write writes an outcome, several times if necessary, and returns what store.Conversation's
 // Answer returns. If the write fails, the usage it took is put back.
-func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []memory.Piece, contextStored bool, err error) {
+func (c *conversation) write(ctx context.Context, o store.Outcome) (posted []store.Piece, contextStored bool, err error) {
 	for try := range finishTries {
 		if try > 0 {
 			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
 		}
 		posted, contextStored, err = c.records.Turns().Answer(ctx, o)
-		if errors.Is(err, memory.ErrNotFound) && try > 0 {
+		if errors.Is(err, store.ErrNotFound) && try > 0 {
 			return nil, false, err // the earlier try may have been written after all, and usage must not count twice
 		}
-		if err == nil || errors.Is(err, memory.ErrNotFound) {
+		if err == nil || errors.Is(err, store.ErrNotFound) {
 			break
 		}
 	}
@@ -174,9 +174,9 @@ func (c *conversation) unwritten(to []string, err error) {
 	}
 	text := "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved."
 	switch {
-	case errors.Is(err, memory.ErrReplaced):
+	case errors.Is(err, store.ErrReplaced):
 		text = "My database was deleted or moved, so I cannot save my answer and am holding it back. Ask the bot's operator to put it back."
-	case errors.Is(err, memory.ErrFull):
+	case errors.Is(err, store.ErrFull):
 		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; make room, and I answer."
 	}
 	c.hub.say(c.hub.ctx, c.name, "unwritten", text, to...)

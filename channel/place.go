@@ -3,7 +3,7 @@ package channel
 import (
 	"strings"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Place holds the parts of a conversation's name: connector:server/channel[/thread].
@@ -59,13 +59,13 @@ func (p Place) Direct() bool {
 
 // Audience is who may read a place, besides its members. A connector that does not know leaves it
 // empty.
-type Audience = memory.Audience
+type Audience = store.Audience
 
 // The audiences.
 const (
-	Members     = memory.Members     // a private channel or thread, a direct message
-	ChannelWide = memory.ChannelWide // a thread: everyone who may read its channel
-	ServerWide  = memory.ServerWide  // a public channel and its public threads
+	Members     = store.Members     // a private channel or thread, a direct message
+	ChannelWide = store.ChannelWide // a thread: everyone who may read its channel
+	ServerWide  = store.ServerWide  // a public channel and its public threads
 )
 
 func connectorOf(conversation string) string {

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/store"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 // for the turn context, within a budget of tokens. It has two parts, memories and messages, each
 // with the best first. It leaves out what the model already sees, in a message or in an earlier
 // turn context. A failure costs only the help.
-func (c *conversation) recalled(ctx context.Context, turn memory.Turn, budget int) (made compactor.Context) {
+func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context) {
 	if budget <= 0 {
 		return made
 	}
@@ -90,7 +91,7 @@ func (v visible) memory(id int64, sources []int64) bool {
 }
 
 // askedIn returns what people asked the bot in a turn, and who asked last.
-func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who string, err error) {
+func (c *conversation) askedIn(ctx context.Context, turn store.Turn) (text, who string, err error) {
 	page, err := c.records.Transcript().Page(ctx, turn.Seq, 50)
 	if err != nil {
 		return "", "", err
@@ -107,7 +108,7 @@ func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who
 }
 
 func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen visible) (lines []recalledLine, err error) {
-	found, _, err := c.records.Memories().List(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
+	found, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
 	for _, m := range found {
 		if m.Conversation != c.name { // message numbers are meaningful only in their own conversation
 			m.Sources = nil
@@ -126,7 +127,7 @@ func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen 
 
 func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64, seen visible) (lines []recalledLine, err error) {
 	// Some of the results are already in the prompt.
-	found, err := c.records.Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
+	found, err := memory.Of(c.records).Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
 	for _, m := range found {
 		if len(lines) == recalledEach {
 			break
@@ -174,7 +175,7 @@ func (c *conversation) notRecalled(ctx context.Context, err error) {
 // turnContext returns what the model sees after the newest message of a turn: the time, how full
 // the window is, and what was recalled. It is stored with the turn, so it is small. A question to
 // another agent has none: that agent does not see the view.
-func (c *conversation) turnContext(ctx context.Context, turn memory.Turn, other *handover) compactor.Context {
+func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *handover) compactor.Context {
 	if other != nil {
 		return compactor.Context{}
 	}

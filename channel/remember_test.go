@@ -79,7 +79,7 @@ func TestForgetting(t *testing.T) {
 		r.say("hello", false)
 		r.idle()
 		c := must(r.store.Find(t.Context(), place))(t)
-		s, err := c.Memories().Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
+		s, err := memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
 		if err != nil || s.AboutID != "u1" {
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -101,7 +101,7 @@ func TestMemoriesAreListed(t *testing.T) {
 	r.say("I decided to move", false)
 	r.idle()
 	c := must(r.store.Find(t.Context(), place))(t)
-	must(c.Memories().Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}))(t)
+	must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}))(t)
 	t.Run("with number, kind, who, when, and about whom, in pages", func(t *testing.T) {
 		got := r.as(bo, place, "/memories")
 		if len(got.Items) != 26 || got.Pages() != 3 || !strings.Contains(got.Page(2), "page 3 of 3") {
@@ -143,7 +143,7 @@ func TestMemoriesAreListed(t *testing.T) {
 	})
 	t.Run("where there are more than a list has, it says so", func(t *testing.T) {
 		for i := range 200 {
-			must(c.Memories().Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}))(t)
+			must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}))(t)
 		}
 		if got := r.as(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2") {
 			t.Errorf("%d items below %q", len(got.Items), got.Text)
@@ -176,7 +176,7 @@ func TestRememberingForAServer(t *testing.T) {
 		says(place, "/remember server: alpha is down", "as memory 1.")
 		says(place, "/memories alpha", "server: alpha is down")
 	})
-	r.store.Memories().Share(true)
+	memory.In(r.store).Share(true)
 	t.Run("where memories are shared one may choose", func(t *testing.T) {
 		says(place, "/remember the cake is in the red cupboard", "It is for this channel")
 		says(place, "/remember Server: the keys are in the blue cupboard", "for all public channels")

@@ -12,7 +12,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // crash leaves the store as if the process was killed after it took up a message.
@@ -22,7 +22,7 @@ func crash(t *testing.T, r *rig) {
 	m := r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
 	must(conv.Inbox().Deliver(t.Context(), m))(t)
-	if taken, err := conv.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
+	if taken, err := conv.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
 		t.Fatalf("took up %d, %v", len(taken), err)
 	}
 }
@@ -197,7 +197,7 @@ type stoppingStore struct {
 	f func()
 }
 
-func (s *stoppingStore) Pauses() memory.Pauses {
+func (s *stoppingStore) Pauses() store.Pauses {
 	if f := s.f; f != nil {
 		s.f = nil
 		f()
@@ -210,8 +210,8 @@ func TestATurnThatIsStoppedAtItsBeginningIsStopped(t *testing.T) {
 	r := newRig(t, echo)
 	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })
 	r.stop()
-	store := &stoppingStore{f: func() { r.run("/stop") }}
-	r.wrap = func(s channel.Store) channel.Store { store.Store = s; return store }
+	db := &stoppingStore{f: func() { r.run("/stop") }}
+	r.wrap = func(s channel.Store) channel.Store { db.Store = s; return db }
 	r.start()
 	r.say("@critic what do you think?", true)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 // What people edited or deleted while the bot was away: a gap is read from a little before its
@@ -46,9 +46,9 @@ func idBefore(id string) string {
 }
 
 // reviewable returns the messages to compare with a history, and the id after which to read them.
-func (c *conversation) reviewable(ctx context.Context, after string) (known []memory.Known, from string, err error) {
+func (c *conversation) reviewable(ctx context.Context, after string) (known []store.Known, from string, err error) {
 	now := time.Now()
-	recent, err := c.records.Memories().Recent(ctx, now.Add(-reviewBack), now.Add(-reviewAge), reviewMessages)
+	recent, err := c.records.Transcript().Recent(ctx, now.Add(-reviewBack), now.Add(-reviewAge), reviewMessages)
 	if err != nil {
 		return nil, "", err
 	}
@@ -65,10 +65,10 @@ func (c *conversation) reviewable(ctx context.Context, after string) (known []me
 }
 
 // review applies to the conversation what differs on a page of its history.
-func (c *conversation) review(ctx context.Context, h Historian, known []memory.Known, look Look, page Page) error {
+func (c *conversation) review(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
 	var edited []Inbound
 	for _, m := range page.Said {
-		i := slices.IndexFunc(known, func(k memory.Known) bool { return k.ID == m.ID })
+		i := slices.IndexFunc(known, func(k store.Known) bool { return k.ID == m.ID })
 		if i >= 0 && m.Edited.After(known[i].Edited) {
 			m.Time = m.Edited
 			edited = append(edited, m)
@@ -90,12 +90,12 @@ func (c *conversation) review(ctx context.Context, h Historian, known []memory.K
 // missing returns the ids of known messages that the page lacks although it would have them if they
 // still existed: those up to its last message, and those after it if a second look finds nothing
 // there. A server may return fewer messages than requested.
-func (c *conversation) missing(ctx context.Context, h Historian, known []memory.Known, look Look, page Page) (gone []string) {
+func (c *conversation) missing(ctx context.Context, h Historian, known []store.Known, look Look, page Page) (gone []string) {
 	if page.There == nil {
 		return nil
 	}
 	there, toTheEnd := page.There, false
-	if !page.More && slices.ContainsFunc(known, func(m memory.Known) bool { return newer(m.ID, page.Last) }) {
+	if !page.More && slices.ContainsFunc(known, func(m store.Known) bool { return newer(m.ID, page.Last) }) {
 		look.After = cmp.Or(page.Last, look.After)
 		rest, err := c.page(ctx, h, look)
 		toTheEnd = err == nil && !rest.More && rest.There != nil && len(rest.There) == 0 && len(rest.Said) == 0 && rest.Last == ""

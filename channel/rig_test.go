@@ -15,7 +15,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 
 	"go.uber.org/goleak"
 )
@@ -165,7 +165,7 @@ type rig struct {
 	connector *connector
 	model     *llmtest.Model
 	agent     channel.Agent
-	store     *memory.Store
+	store     *store.Store
 	hub       *channel.Hub
 	opts      channel.Options
 	n         int
@@ -183,7 +183,7 @@ func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (l
 func (r *rig) start() {
 	r.t.Helper()
 	var err error
-	if r.store, err = memory.Open(context.Background(), memory.Options{Dir: r.dir}); err != nil {
+	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
 		r.t.Fatal(err)
 	}
 	o := r.opts

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // sender is the one outbound goroutine of a conversation. It lives while the outbox holds
@@ -20,8 +20,8 @@ type sender struct {
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	look    bool           // the outbox may hold more than what was handed over
-	handed  []memory.Piece // pieces of the outbox to send next
+	look    bool          // the outbox may hold more than what was handed over
+	handed  []store.Piece // pieces of the outbox to send next
 }
 
 // mostHanded is how many pieces wait in memory, which saves reading them back; beyond that, they
@@ -51,7 +51,7 @@ func (s *sender) start(ctx context.Context) {
 }
 
 // send hands the sender what was just put into the outbox.
-func (s *sender) send(ctx context.Context, pieces []memory.Piece) {
+func (s *sender) send(ctx context.Context, pieces []store.Piece) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.handed = append(s.handed, pieces...); len(s.handed) > mostHanded {
@@ -135,7 +135,7 @@ func (s *sender) sendAll(ctx context.Context) error {
 }
 
 // next returns what to send next, from the outbox if it holds more than was handed over.
-func (s *sender) next(ctx context.Context) ([]memory.Piece, error) {
+func (s *sender) next(ctx context.Context) ([]store.Piece, error) {
 	s.mu.Lock()
 	handed, look := s.handed, s.look
 	s.handed, s.look = nil, false
@@ -148,7 +148,7 @@ func (s *sender) next(ctx context.Context) ([]memory.Piece, error) {
 
 // sendOne marks a piece before it hands it to the connector, so that after a crash it is known that
 // the piece may have arrived.
-func (s *sender) sendOne(ctx context.Context, piece memory.Piece) error {
+func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
 	s.mu.Lock()
 	w := s.writers[piece.Reply]
 	if w == nil {
@@ -209,7 +209,7 @@ func (e *refusedError) pause() time.Duration {
 // failed decides what happens to a piece that could not be sent: if it returns an error, the piece
 // is retried; otherwise it was dropped. While the connector has no connection nothing counts as
 // refused, and the piece waits.
-func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) error {
+func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) error {
 	if errors.Is(failed, ErrGone) {
 		if err := s.tellUnsent(ctx, piece, "unsent-"+piece.Reply, "this platform refuses it"); err != nil {
 			return err
@@ -235,7 +235,7 @@ func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) e
 // tellUnsent posts one sentence about a piece that is about to be dropped, unless the piece is
 // itself a sentence about a failure. It posts before the drop, so that a crash in between changes
 // nothing.
-func (s *sender) tellUnsent(ctx context.Context, piece memory.Piece, id, why string) error {
+func (s *sender) tellUnsent(ctx context.Context, piece store.Piece, id, why string) error {
 	if piece.Failure {
 		return nil
 	}
@@ -247,7 +247,7 @@ func (s *sender) tellUnsent(ctx context.Context, piece memory.Piece, id, why str
 	return s.c.notify(context.WithoutCancel(ctx), id, text)
 }
 
-func (s *sender) dropPiece(ctx context.Context, piece memory.Piece, why error) error {
+func (s *sender) dropPiece(ctx context.Context, piece store.Piece, why error) error {
 	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", why)
 	err := s.c.records.Outbox().Drop(context.WithoutCancel(ctx), piece.Row, why.Error())
 	if err == nil {

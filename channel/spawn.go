@@ -16,14 +16,14 @@ import (
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // How tasks start: by the model's tools spawn and parallel_spawn, or by /ask; and where people and
 // the model see them.
 
 // Task is a job for a sub-agent, and its outcome.
-type Task = memory.Task
+type Task = store.Task
 
 // TaskObserver is implemented by connectors that follow tasks. It must not block.
 type TaskObserver interface {
@@ -110,7 +110,7 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 	if err != nil {
 		return "", err
 	}
-	tasks := make([]memory.NewTask, len(all))
+	tasks := make([]store.NewTask, len(all))
 	for i, one := range all {
 		if tasks[i], err = c.newTask(ctx, p, one, sources); err != nil {
 			return "", err
@@ -148,7 +148,7 @@ func (c *conversation) asParent() (p parent, err error) {
 
 // newTask checks the request and writes the sub-agent's instructions. sources are the messages that
 // the task itself comes from.
-func (c *conversation) newTask(ctx context.Context, p parent, s spawning, sources []chat.Message) (n memory.NewTask, err error) {
+func (c *conversation) newTask(ctx context.Context, p parent, s spawning, sources []chat.Message) (n store.NewTask, err error) {
 	if !slices.Contains(p.spawn, s.Agent) {
 		return n, errPeople(fmt.Sprintf("There is no agent %q to give tasks to. There are: %s.", s.Agent, strings.Join(p.spawn, ", ")))
 	}
@@ -170,7 +170,7 @@ func (c *conversation) newTask(ctx context.Context, p parent, s spawning, source
 	for _, m := range sources {
 		quoted = append(quoted, m.Seq)
 	}
-	return memory.NewTask{
+	return store.NewTask{
 		Agent: s.Agent, Text: s.Task, Own: own, Above: p.layers,
 		Began: p.next - 1, Sources: quoted, Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Most: maxOpenTasks,
 	}, nil
@@ -230,9 +230,9 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 }
 
 // begin starts a task and has it run.
-func (c *conversation) begin(ctx context.Context, n memory.NewTask) (memory.Task, error) {
+func (c *conversation) begin(ctx context.Context, n store.NewTask) (store.Task, error) {
 	t, err := c.records.Tasks().Begin(ctx, n)
-	if errors.Is(err, memory.ErrTooManyTasks) {
+	if errors.Is(err, store.ErrTooManyTasks) {
 		return t, errPeople(fmt.Sprintf("%d tasks are open here, which is the most there may be. Wait for one, or stop one with /tasks stop.", maxOpenTasks))
 	}
 	if err != nil {

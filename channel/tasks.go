@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"cairn/internal/tokens"
-	"cairn/memory"
 	"cairn/prompts"
+	"cairn/store"
 )
 
 // Tasks of sub-agents. A task is a separate conversation, run by the same loop: its inbox holds the
@@ -39,12 +39,12 @@ const (
 var errPart = errors.New("this part of the task is done")
 
 // isTask reports whether the conversation is a task of a sub-agent.
-func (c *conversation) isTask() bool { return connectorOf(c.name) == memory.TaskConnector }
+func (c *conversation) isTask() bool { return connectorOf(c.name) == store.TaskConnector }
 
 // account returns the conversation whose limits count the calls made here: for a task, the people's
 // conversation above it.
 func (c *conversation) account() string {
-	root, _ := memory.RootOf(c.name)
+	root, _ := store.RootOf(c.name)
 	return root
 }
 
@@ -59,7 +59,7 @@ func (c *conversation) stale() time.Time {
 
 // writer opens the writer of a reply. Messages that no platform knows cannot be referred to.
 func (c *conversation) writer(to []string) Writer {
-	return c.connector.Reply(c.name, slices.DeleteFunc(slices.Clone(to), func(id string) bool { return strings.HasPrefix(id, memory.TaskID) }))
+	return c.connector.Reply(c.name, slices.DeleteFunc(slices.Clone(to), func(id string) bool { return strings.HasPrefix(id, store.TaskID) }))
 }
 
 // taskEnded reports whether the conversation is a task that has ended: nothing more is done in it.
@@ -68,11 +68,11 @@ func (c *conversation) taskEnded(ctx context.Context) bool {
 		return false
 	}
 	t, err := c.records.Tasks().Self(ctx)
-	if err == nil && t.State == memory.TaskOpen {
+	if err == nil && t.State == store.TaskOpen {
 		if _, known := c.hub.agent(t.Agent); known {
 			return false
 		}
-		err = c.hub.endTask(ctx, c.records, memory.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
+		err = c.hub.endTask(ctx, c.records, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
 	}
 	if err != nil {
 		c.log.Warn("end_task_failed", "error", err)
@@ -107,7 +107,7 @@ func (c *conversation) callsOfPart(ctx context.Context) (most int, err error) {
 
 // finishPart writes the work of a part of a task, which has no answer.
 func (c *conversation) finishPart(ctx context.Context, r *reply) error {
-	err := c.finish(ctx, r, memory.Outcome{Turn: r.turn.Seq, Messages: r.messages})
+	err := c.finish(ctx, r, store.Outcome{Turn: r.turn.Seq, Messages: r.messages})
 	if t, failed := c.records.Tasks().Self(ctx); err == nil && failed == nil {
 		c.hub.tellTask(t)
 	}
@@ -121,7 +121,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 		return false, nil
 	}
 	t, err := c.records.Tasks().Self(ctx)
-	if err != nil || t.State != memory.TaskOpen || t.Messages == 0 {
+	if err != nil || t.State != store.TaskOpen || t.Messages == 0 {
 		return false, err
 	}
 	if below, err := c.records.Tasks().Open(ctx); err != nil || len(below) > 0 { // their results will continue it
@@ -133,7 +133,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 	}
 	agent, _ := c.hub.agent(t.Agent)
 	if most := agent.taskCalls(); calls >= most || t.Messages > int64(most*rowsOfCall) {
-		return false, c.hub.endTask(ctx, c.records, memory.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
+		return false, c.hub.endTask(ctx, c.records, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
 	}
 	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.In(c.language()).TaskNext), calls, agent.taskCalls()))
 }
@@ -142,18 +142,18 @@ func (a Agent) taskCalls() int          { return cmp.Or(a.TaskCalls, DefaultTask
 func (a Agent) taskTime() time.Duration { return cmp.Or(a.TaskTime, DefaultTaskTime) }
 
 // endTask ends a task without a result, and reports why to the conversation that started it.
-func (h *Hub) endTask(ctx context.Context, records *memory.Conversation, state memory.TaskState, why string) error {
+func (h *Hub) endTask(ctx context.Context, records *store.Conversation, state store.TaskState, why string) error {
 	t, err := records.Tasks().Self(ctx)
 	if err != nil {
 		return err
 	}
-	verb := map[memory.TaskState]string{memory.TaskFailed: "failed", memory.TaskStopped: "was stopped", memory.TaskExpired: "expired"}[state]
+	verb := map[store.TaskState]string{store.TaskFailed: "failed", store.TaskStopped: "was stopped", store.TaskExpired: "expired"}[state]
 	return h.closeTask(ctx, records, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, taskTextShown)))
 }
 
 // closeTask ends a task with a report, which starts a turn in the conversation that started the
 // task.
-func (h *Hub) closeTask(ctx context.Context, records *memory.Conversation, state memory.TaskState, report string) error {
+func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, state store.TaskState, report string) error {
 	ctx = context.WithoutCancel(ctx) // ctx may belong to a turn that ends with the task
 	t, err := records.Tasks().Self(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ func (h *Hub) closeTask(ctx context.Context, records *memory.Conversation, state
 // interruptBelow stops the turns of a task and of the tasks it started.
 func (h *Hub) interruptBelow(name string) {
 	for c := range h.all() {
-		for above := c.name; connectorOf(above) == memory.TaskConnector; above = memory.ParentOf(above) {
+		for above := c.name; connectorOf(above) == store.TaskConnector; above = store.ParentOf(above) {
 			if above == name {
 				c.interrupt()
 			}
@@ -199,7 +199,7 @@ func (h *Hub) watchTasks(ctx context.Context, match func(conversation string) bo
 
 // watchTask watches an open task until it ends: it wakes it, so that it continues after a pause or
 // a restart, and ends it when its time is up.
-func (h *Hub) watchTask(t memory.Task) {
+func (h *Hub) watchTask(t store.Task) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -216,7 +216,7 @@ func (h *Hub) watchTask(t memory.Task) {
 }
 
 // lookAfter waits, then checks a task; more reports whether it is still open.
-func (h *Hub) lookAfter(t memory.Task, ends time.Time, wait time.Duration) (more bool) {
+func (h *Hub) lookAfter(t store.Task, ends time.Time, wait time.Duration) (more bool) {
 	select {
 	case <-time.After(max(wait, 0)):
 	case <-h.ctx.Done():
@@ -227,11 +227,11 @@ func (h *Hub) lookAfter(t memory.Task, ends time.Time, wait time.Duration) (more
 		return h.ctx.Err() == nil
 	}
 	defer h.release(c)
-	if t, err = c.records.Tasks().Self(h.ctx); err == nil && t.State != memory.TaskOpen {
+	if t, err = c.records.Tasks().Self(h.ctx); err == nil && t.State != store.TaskOpen {
 		return false
 	}
 	if err == nil && !time.Now().Before(ends) {
-		err = h.endTask(h.ctx, c.records, memory.TaskExpired, "its time is over, and it had no result")
+		err = h.endTask(h.ctx, c.records, store.TaskExpired, "its time is over, and it had no result")
 	}
 	if err != nil && h.ctx.Err() == nil {
 		h.o.Log.Warn("end_task_failed", "conversation", t.Conversation, "error", err)
@@ -241,8 +241,8 @@ func (h *Hub) lookAfter(t memory.Task, ends time.Time, wait time.Duration) (more
 }
 
 // tellTask reports a task to observers.
-func (h *Hub) tellTask(t memory.Task) {
-	root, _ := memory.RootOf(t.Conversation)
+func (h *Hub) tellTask(t store.Task) {
+	root, _ := store.RootOf(t.Conversation)
 	if o, ok := h.connectors[connectorOf(root)].(TaskObserver); ok {
 		o.Task(root, t)
 	}

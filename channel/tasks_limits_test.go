@@ -13,7 +13,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // hangs answers when its context ends.
@@ -46,7 +46,7 @@ func TestTwoTasksAtOnce(t *testing.T) {
 	r.sent("done with left")
 	r.sent("done with right")
 	for n := range 2 {
-		if task := r.ended(n + 1); task.State != memory.TaskDone {
+		if task := r.ended(n + 1); task.State != store.TaskDone {
 			t.Errorf("%+v", task)
 		}
 	}
@@ -96,7 +96,7 @@ func TestTasksOfPeople(t *testing.T) {
 	contains(t, "an unknown one", r.run("/tasks stop 9"), "There is no task 9")
 	r.sent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
 	contains(t, "there is room again", r.run("/ask @one count"), "Task 5")
-	if task := r.task(1); task.Author != "u1" || task.State != memory.TaskOpen {
+	if task := r.task(1); task.Author != "u1" || task.State != store.TaskOpen {
 		t.Errorf("%+v", task)
 	}
 }
@@ -125,7 +125,7 @@ func TestHowDeepTasksGo(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: deeper}, Spawn: []string{"one"}}})
 	r.say("go", true)
 	r.sent("the bottom")
-	if task := r.ended(1); task.State != memory.TaskDone {
+	if task := r.ended(1); task.State != store.TaskDone {
 		t.Errorf("%+v", task)
 	}
 	if got := <-offered + <-offered + <-offered; got != "truetruefalse" || len(offered) > 0 {
@@ -144,7 +144,7 @@ func TestATaskThatNeverEnds(t *testing.T) {
 		r.withTasks(map[string]channel.Agent{"one": {Model: one, TaskCalls: 20}})
 		r.say("go", true)
 		r.sent("[Task 1 of one expired: its model was asked 20 times, which is its limit")
-		if task := r.ended(1); task.State != memory.TaskExpired || len(one.Requests()) != 20 || len(one.Requests()[19].Tools) > 0 {
+		if task := r.ended(1); task.State != store.TaskExpired || len(one.Requests()) != 20 || len(one.Requests()[19].Tools) > 0 {
 			t.Errorf("%+v, %d requests", task, len(one.Requests()))
 		}
 	})
@@ -153,7 +153,7 @@ func TestATaskThatNeverEnds(t *testing.T) {
 		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}, TaskTime: 200 * time.Millisecond}})
 		r.say("go", true)
 		r.sent("[Task 1 of one expired: its time is over")
-		if task := r.ended(1); task.State != memory.TaskExpired {
+		if task := r.ended(1); task.State != store.TaskExpired {
 			t.Errorf("%+v", task)
 		}
 	})
@@ -176,7 +176,7 @@ func TestTasksCountForTheirConversation(t *testing.T) {
 	one := &llmtest.Model{Func: again}
 	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
 	r.say("go", true)
-	if task := r.ended(1); task.State != memory.TaskFailed {
+	if task := r.ended(1); task.State != store.TaskFailed {
 		t.Errorf("%+v", task)
 	}
 	if n := len(one.Requests()) + len(r.model.Requests()); n > 8 {

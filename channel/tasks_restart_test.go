@@ -12,6 +12,8 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // steps makes n tool calls, with a number for each, and then says that it is done.
@@ -49,7 +51,7 @@ func TestATaskGoesOnAfterARestart(t *testing.T) {
 	r.restart()
 	r.sent("done after 20 steps")
 	task := r.ended(1)
-	if task.State != memory.TaskDone || before.Messages < 17 {
+	if task.State != store.TaskDone || before.Messages < 17 {
 		t.Errorf("%+v, before the restart %+v", task, before)
 	}
 	conv := must(r.store.Find(t.Context(), task.Conversation))(t)
@@ -66,7 +68,7 @@ func TestATaskGoesOnAfterARestart(t *testing.T) {
 		}
 	}
 	r.restart()
-	if n := len(r.tasks()); n != 1 || r.task(1).State != memory.TaskDone {
+	if n := len(r.tasks()); n != 1 || r.task(1).State != store.TaskDone {
 		t.Errorf("another restart made %d tasks", n)
 	}
 }
@@ -96,7 +98,7 @@ func TestAPauseHoldsTasks(t *testing.T) {
 	<-reached
 	r.run("/pause everywhere")
 	time.Sleep(50 * time.Millisecond)
-	if n := len(one.Requests()); n != 2 || r.task(1).State != memory.TaskOpen {
+	if n := len(one.Requests()); n != 2 || r.task(1).State != store.TaskOpen {
 		t.Errorf("%d requests, %+v", n, r.task(1))
 	}
 	all := func(string) bool { return true }
@@ -104,7 +106,7 @@ func TestAPauseHoldsTasks(t *testing.T) {
 	r.run("/resume everywhere") // it continues immediately, not at the next check
 	told := 0
 	noError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
-	if task := r.task(1); told != 1 || task.State != memory.TaskDone {
+	if task := r.task(1); told != 1 || task.State != store.TaskDone {
 		t.Errorf("%d were waited for, %+v", told, task)
 	}
 	r.sent("[Result of task 1")
@@ -150,7 +152,7 @@ func TestADeletionReachesTasks(t *testing.T) {
 	for _, m := range must(conv.Transcript().Page(t.Context(), 1, 100))(t) {
 		t.Errorf("the task still has #%d: %s", m.Seq, m.Text)
 	}
-	if found := must(conv.Recall(t.Context(), memory.Question{Text: "Rosebud", Limit: 3}))(t); len(found) > 0 {
+	if found := must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "Rosebud", Limit: 3}))(t); len(found) > 0 {
 		t.Errorf("it is found: %+v", found)
 	}
 	for _, line := range r.transcript() {
@@ -183,7 +185,7 @@ func TestADeletionEndsAnOpenTask(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("its turn goes on")
 	}
-	if task := r.task(1); task.State != memory.TaskStopped {
+	if task := r.task(1); task.State != store.TaskStopped {
 		t.Errorf("%+v", task)
 	}
 }
@@ -276,8 +278,8 @@ func TestAPurgeReachesTasks(t *testing.T) {
 	r.idle()
 	r.reopen()
 	conv := must(r.store.Find(t.Context(), place))(t)
-	noError(t, conv.Privacy().Purge(t.Context()))
-	held := must(r.store.Holdings(t.Context(), place, "task:"+place+"/1"))(t)
+	noError(t, privacy.Of(conv).Purge(t.Context()))
+	held := must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
 	if len(held) != 2 || held[0].Messages+held[1].Messages != 0 || len(r.tasks()) != 0 {
 		t.Errorf("%+v, %+v", held, r.tasks())
 	}

@@ -12,6 +12,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 )
 
 type script func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
@@ -37,7 +38,7 @@ func (r *rig) withTasks(others map[string]channel.Agent) {
 }
 
 // task returns the state of the nth task of the rig's place.
-func (r *rig) task(n int) memory.Task {
+func (r *rig) task(n int) store.Task {
 	r.t.Helper()
 	all := r.tasks()
 	if len(all) < n {
@@ -46,21 +47,21 @@ func (r *rig) task(n int) memory.Task {
 	return all[n-1]
 }
 
-func (r *rig) tasks() []memory.Task {
+func (r *rig) tasks() []store.Task {
 	r.t.Helper()
 	return must(must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
 }
 
 // ended waits for the end of the nth task.
-func (r *rig) ended(n int) memory.Task {
+func (r *rig) ended(n int) store.Task {
 	r.t.Helper()
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
-		if all := r.tasks(); len(all) >= n && all[n-1].State != memory.TaskOpen {
+		if all := r.tasks(); len(all) >= n && all[n-1].State != store.TaskOpen {
 			return all[n-1]
 		}
 	}
 	r.t.Fatalf("task %d does not end", n)
-	return memory.Task{}
+	return store.Task{}
 }
 
 func (r *rig) sent(text string) {
@@ -128,7 +129,7 @@ func TestATaskRunsBesideTheConversation(t *testing.T) {
 	close(release)
 	r.sent("there are 12 bridges")
 
-	if task := r.ended(1); task.State != memory.TaskDone || task.Conversation != "task:"+place+"/1" || task.Agent != "researcher" {
+	if task := r.ended(1); task.State != store.TaskDone || task.Conversation != "task:"+place+"/1" || task.Agent != "researcher" {
 		t.Errorf("%+v", task)
 	}
 	contains(t, "the conversation", strings.Join(r.transcript(), "\n"), "user: [Result of task 1, by the agent researcher; nobody here said it")
@@ -142,7 +143,7 @@ func TestATaskRunsBesideTheConversation(t *testing.T) {
 		t.Errorf("it read the conversation: %s", researcher.Requests()[1].Messages[3].Text)
 	}
 	conv := must(r.store.Find(t.Context(), "task:"+place+"/1"))(t)
-	if found := must(conv.Recall(t.Context(), memory.Question{Text: "how many bridges?", Limit: 3}))(t); len(found) == 0 {
+	if found := must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "how many bridges?", Limit: 3}))(t); len(found) == 0 {
 		t.Error("its transcript is not searched")
 	}
 	contains(t, "/tasks", r.run("/tasks"), "done")

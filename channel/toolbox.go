@@ -6,6 +6,7 @@ import (
 
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // Tools of other programs, and which of them a conversation has.
@@ -36,11 +37,11 @@ const maxAdded = 20
 
 // otherTools returns the tools of other programs that the agent has in a conversation: those of its
 // settings, and those that /tools added. nil records means no particular conversation.
-func (a Agent) otherTools(ctx context.Context, records *memory.Conversation) (all []Tool, err error) {
+func (a Agent) otherTools(ctx context.Context, records *store.Conversation) (all []Tool, err error) {
 	if a.Toolbox == nil {
 		return nil, nil
 	}
-	var rules memory.ToolRules
+	var rules store.ToolRules
 	if records != nil {
 		if rules, err = records.Settings().Tools(ctx); err != nil {
 			return nil, err
@@ -61,7 +62,7 @@ func plain(tools []Tool) (all []llm.Tool) {
 // them, not to run them.
 func (a Agent) weighed() []llm.Tool {
 	others, _ := a.otherTools(context.Background(), nil) // reads nothing, so it cannot fail
-	return a.toolset(new(memory.Conversation), memory.ToolOptions{}, nil, append(plain(others), spawnTools(a.Spawn, nil)...))
+	return a.toolset(new(store.Conversation), memory.ToolOptions{}, nil, append(plain(others), spawnTools(a.Spawn, nil)...))
 }
 
 // reread has the conversation reopened before its next turn. Only the loop calls it.

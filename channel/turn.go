@@ -13,7 +13,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 const (
@@ -27,7 +27,7 @@ var errStopped = errors.New("stopped by /stop")
 
 // reply is one answer in progress.
 type reply struct {
-	turn     memory.Turn
+	turn     store.Turn
 	first    int64 // seq of the first row that the bot and its tools add
 	writer   Writer
 	messages []chat.Message  // messages of the bot and its tools, in order
@@ -49,7 +49,7 @@ func (r *reply) text() string {
 
 // answer runs a turn: the model and its tools until there is a reply, then one transaction that
 // writes everything, then the reply goes out.
-func (c *conversation) answer(ctx context.Context, turn memory.Turn) (err error) {
+func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) {
 	ctx, step := observe.Begin(ctx, observe.Turn)
 	defer func() { c.observed(step, turn, err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -131,11 +131,11 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 
 // tryAgain discards what a failed attempt added. gone: the question was deleted, which closed the
 // turn.
-func (c *conversation) tryAgain(r *reply, turn *memory.Turn) (gone bool, err error) {
+func (c *conversation) tryAgain(r *reply, turn *store.Turn) (gone bool, err error) {
 	r.writer.Cancel()
 	c.truncate(r.first)
 	turn.Attempts, err = c.records.Turns().Retry(c.hub.ctx, turn.Seq)
-	if gone = errors.Is(err, memory.ErrNotFound); gone {
+	if gone = errors.Is(err, store.ErrNotFound); gone {
 		c.do(func(e *compactor.Compactor) { e.History().Answered() })
 		return true, nil
 	}
@@ -143,9 +143,9 @@ func (c *conversation) tryAgain(r *reply, turn *memory.Turn) (gone bool, err err
 }
 
 // pass closes a turn without an answer: its messages are only context.
-func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
-	err := c.records.Turns().Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
-	if err != nil && !errors.Is(err, memory.ErrNotFound) { // deleted, which closed it
+func (c *conversation) pass(ctx context.Context, turn store.Turn) error {
+	err := c.records.Turns().Finish(ctx, store.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // deleted, which closed it
 		return err
 	}
 	c.do(func(e *compactor.Compactor) {
@@ -162,7 +162,7 @@ func (c *conversation) truncate(first int64) {
 
 // putOff closes a turn of people who have used up their turns for this minute, and tells them so,
 // once.
-func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) error {
+func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) error {
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
@@ -197,7 +197,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 	t := talk{conversation: c, r: r, most: most}
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
-		Count: func(u llm.Usage) { c.count(memory.ForTurn, c.agent.Model.Name(), u) },
+		Count: func(u llm.Usage) { c.count(store.ForTurn, c.agent.Model.Name(), u) },
 		Record: func(calls llm.Message, results []llm.Message) {
 			if text := spoken(calls.Text, false); text != "" {
 				r.said = append(r.said, text)

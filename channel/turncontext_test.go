@@ -10,6 +10,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // shows reports whether any message of a request has the text.
@@ -43,15 +44,15 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 	}
 	id := func(r *rig) int64 {
 		conv := must(r.store.Conversation(r.t.Context(), place))(r.t)
-		found, _, err := conv.Memories().List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
+		found, _, err := memory.Of(conv).List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
 		if err != nil || len(found) != 1 {
 			r.t.Fatalf("%v, %v", found, err)
 		}
 		return found[0].ID
 	}
 	for what, gone := range map[string]func(*rig) error{
-		"forgotten": func(r *rig) error { return r.store.Memories().Forget(context.Background(), id(r)) },
-		"purged":    func(r *rig) error { return r.store.Memories().Purge(context.Background(), id(r)) },
+		"forgotten": func(r *rig) error { return memory.In(r.store).Forget(context.Background(), id(r)) },
+		"purged":    func(r *rig) error { return memory.In(r.store).Purge(context.Background(), id(r)) },
 	} {
 		t.Run("after a turn in which it was "+what, func(t *testing.T) {
 			r, last := setup(t, func(r *rig) {
@@ -77,9 +78,9 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 	}
 	t.Run("after the next turn if another process purged it", func(t *testing.T) {
 		r, last := setup(t, nil)
-		other := must(memory.Open(t.Context(), memory.Options{Dir: r.dir, Shared: true}))(t)
+		other := must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
 		defer other.Close()
-		noError(t, other.Memories().Purge(t.Context(), id(r)))
+		noError(t, memory.In(other).Purge(t.Context(), id(r)))
 		r.ask("and what else is there to tell")
 		r.ask("so long")
 		if shows(last(), fact) {

@@ -11,7 +11,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/prices"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Model usage is counted in memory and written with the next answer, or separately when the
@@ -21,21 +21,21 @@ import (
 // pendingUsage is model usage that the database does not have yet.
 type pendingUsage struct {
 	mu  sync.Mutex // guards all
-	all []memory.Usage
+	all []store.Usage
 }
 
 // entryLocked returns the entry of a day, a kind and a model.
-func (p *pendingUsage) entryLocked(day, kind, model string) *memory.Usage {
+func (p *pendingUsage) entryLocked(day, kind, model string) *store.Usage {
 	for i := range p.all {
 		if u := &p.all[i]; u.Day == day && u.Kind == kind && u.Model == model {
 			return u
 		}
 	}
-	p.all = append(p.all, memory.Usage{Day: day, Kind: kind, Model: model})
+	p.all = append(p.all, store.Usage{Day: day, Kind: kind, Model: model})
 	return &p.all[len(p.all)-1]
 }
 
-func (p *pendingUsage) add(all ...memory.Usage) {
+func (p *pendingUsage) add(all ...store.Usage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range all {
@@ -44,7 +44,7 @@ func (p *pendingUsage) add(all ...memory.Usage) {
 }
 
 // take returns what is to be written now. If the write fails, the caller must add it again.
-func (p *pendingUsage) take() []memory.Usage {
+func (p *pendingUsage) take() []store.Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := p.all
@@ -55,7 +55,7 @@ func (p *pendingUsage) take() []memory.Usage {
 // count records one model request. It does not block.
 func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
-	used := memory.Usage{Day: memory.Day(now), Kind: kind, Model: model}
+	used := store.Usage{Day: store.Day(now), Kind: kind, Model: model}
 	used.Add(u)
 	c.usage.add(used)
 	if c.hub.o.Counted != nil {
@@ -144,7 +144,7 @@ type Expense struct {
 }
 
 // Add adds usage. priced is false if the model's price is unknown: then it counts as 0.
-func (e *Expense) Add(u memory.Usage, list prices.List) (priced bool) {
+func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 	e.Requests += u.Requests
 	e.Input += u.Input
 	e.Cached += u.Cached
@@ -173,13 +173,13 @@ type Spending struct {
 
 // ReadSpending reads what a conversation's models were used for; model is the one that answers in
 // it.
-func ReadSpending(ctx context.Context, records *memory.Conversation, model string, m Money) (*Spending, error) {
+func ReadSpending(ctx context.Context, records *store.Conversation, model string, m Money) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &Spending{Budgets: []Budget{}, NoPrice: []string{}}
-	today := memory.Day(time.Now())
+	today := store.Day(time.Now())
 	for _, u := range used {
 		if !s.Total.Add(u, m.Prices) && !slices.Contains(s.NoPrice, u.Model) {
 			s.NoPrice = append(s.NoPrice, u.Model)
@@ -187,7 +187,7 @@ func ReadSpending(ctx context.Context, records *memory.Conversation, model strin
 		if u.Day == today {
 			s.Today.Add(u, m.Prices)
 		}
-		if u.Kind == memory.ForSummary {
+		if u.Kind == store.ForSummary {
 			s.Summaries.Add(u, m.Prices)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/prices"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // billed is a model's answer with a server's token counts.
@@ -65,19 +65,19 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 			}
 			return billed(llmtest.Say("here"), 300, 100, 0, 4), nil
 		})
-		var counted []memory.Usage
+		var counted []store.Usage
 		r.stop()
-		r.opts.Counted = func(u memory.Usage) { counted = append(counted, u) }
+		r.opts.Counted = func(u store.Usage) { counted = append(counted, u) }
 		r.start()
 		r.ask("where is the tea?")
 		equal(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 3 600 110 5 8"})
 		r.ask("and now?")
 		equal(t, "rows after another turn", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
-		var sum memory.Usage
+		var sum store.Usage
 		for _, u := range counted {
 			sum.AddAll(u)
 		}
-		if len(counted) != 4 || sum.Input != 900 || counted[0].Kind != memory.ForTurn || counted[0].Model != "scripted" {
+		if len(counted) != 4 || sum.Input != 900 || counted[0].Kind != store.ForTurn || counted[0].Model != "scripted" {
 			t.Errorf("the hub counts %+v", counted)
 		}
 		r.restart()
@@ -235,7 +235,7 @@ func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *rig
 		execute := func(statement string) {
-			db, err := sql.Open("sqlite3", "file:"+memory.File(r.dir)+"?_busy_timeout=5000")
+			db, err := sql.Open("sqlite3", "file:"+store.File(r.dir)+"?_busy_timeout=5000")
 			if err != nil {
 				t.Error(err)
 				return

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cairn/llm/prices"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // UsageKeys are the keys by which a report can group its rows.
@@ -44,15 +44,15 @@ type Expenses struct {
 	Summaries Expense `json:"summaries"`
 }
 
-func (e *Expenses) add(u memory.Usage, list prices.List) (priced bool) {
-	if u.Kind == memory.ForSummary {
+func (e *Expenses) add(u store.Usage, list prices.List) (priced bool) {
+	if u.Kind == store.ForSummary {
 		e.Summaries.Add(u, list)
 	}
 	return e.Add(u, list)
 }
 
 // NewUsageReport adds up usage by one of UsageKeys; since is the first day it covers.
-func NewUsageReport(used []memory.Usage, since, by string, list prices.List) UsageReport {
+func NewUsageReport(used []store.Usage, since, by string, list prices.List) UsageReport {
 	r := UsageReport{Since: since, By: by, Rows: []UsageRow{}, NoPrice: []string{}}
 	at := map[string]int{}
 	for _, u := range used {

@@ -7,7 +7,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // How a conversation handles messages that arrived: the child that works takes them up and answers
@@ -128,7 +128,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 }
 
 // dequeue takes up waiting messages; if none wait, it writes nothing.
-func (c *conversation) dequeue(ctx context.Context, due memory.Due) ([]chat.Message, error) {
+func (c *conversation) dequeue(ctx context.Context, due store.Due) ([]chat.Message, error) {
 	if due.Last == 0 {
 		return nil, nil
 	}
@@ -160,7 +160,7 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 }
 
 // turnOf returns the turn that was taken up, and who wants it; none if no one does.
-func turnOf(burst []chat.Message) (turn memory.Turn, authors []string) {
+func turnOf(burst []chat.Message) (turn store.Turn, authors []string) {
 	turn.Attempts, turn.Optional = 1, true
 	for _, m := range burst {
 		if !m.Addressed {
@@ -205,7 +205,7 @@ const ackDelay = time.Second
 
 // arrived handles messages that are on disk. The connector learns their place or, if they wait
 // behind a long turn, first that they are on disk.
-func (c *conversation) arrived(messages []Inbound, receipts []memory.Receipt) {
+func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
 	c.runs.again = true
 	c.dropSettings(messages, receipts)
 	for i, m := range messages {
@@ -268,7 +268,7 @@ func (c *conversation) noteSettings(messages []Inbound) {
 
 // dropSettings forgets the settings of messages that no turn will answer any more: they were not
 // stored, or were taken up earlier. nil receipts: none was stored.
-func (c *conversation) dropSettings(messages []Inbound, receipts []memory.Receipt) {
+func (c *conversation) dropSettings(messages []Inbound, receipts []store.Receipt) {
 	for i, m := range messages {
 		if receipts == nil || !receipts[i].Fresh && receipts[i].Seq > 0 {
 			delete(c.arrivals.own, m.ID)

@@ -15,7 +15,7 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 	r := newRig(t, 128_000, nil)
 	r.policy.PrepareThreshold = -1
 	saved := func(text string) (n int) {
-		memories, _, err := r.store.Memories().List(ctx, memory.Filter{Conversation: r.conv.Name()})
+		memories, _, err := memory.In(r.store).List(ctx, memory.Filter{Conversation: r.conv.Name()})
 		must(t, err)
 		for _, m := range memories {
 			if strings.Contains(m.Content, text) {

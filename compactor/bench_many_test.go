@@ -11,6 +11,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // BenchmarkIdle is the memory an open, idle conversation takes.
@@ -27,7 +28,7 @@ func BenchmarkIdle(b *testing.B) {
 			b.Fatal(err)
 		}
 		c := openOwner(b, compactor.Options{
-			Records: conv.Compactions(), Policy: compactor.DefaultPolicy, Window: func() int { return 128_000 },
+			Records: memory.Of(conv).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 128_000 },
 		})
 		open = append(open, c)
 	}
@@ -47,14 +48,14 @@ func BenchmarkThousandConversations(b *testing.B) {
 	r := newRig(b, 4_000, &llmtest.Model{Func: good})
 	slots := make(chan struct{}, 4)
 	all := make([]*owner, conversations)
-	records := make([]*memory.Conversation, conversations)
+	records := make([]*store.Conversation, conversations)
 	for i := range all {
 		var err error
 		if records[i], err = r.store.Conversation(ctx, fmt.Sprint("terminal:many", i)); err != nil {
 			b.Fatal(err)
 		}
 		all[i] = openOwner(b, compactor.Options{
-			Records: records[i].Compactions(), Policy: compactor.DefaultPolicy, Window: func() int { return 4_000 },
+			Records: memory.Of(records[i]).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 4_000 },
 			MaxOutput: 100, Worker: r.worker, Slots: slots, Log: slog.New(slog.DiscardHandler),
 		})
 		defer all[i].Close()
@@ -65,10 +66,10 @@ func BenchmarkThousandConversations(b *testing.B) {
 		b.StopTimer()
 		for i, c := range all {
 			for g := c.Gauge(); g.Used < g.Window*81/100; g = c.Gauge() {
-				var batch []memory.Inbound
+				var batch []store.Inbound
 				for len(batch) < 10 {
 					seq := c.History().Next() + int64(len(batch))
-					batch = append(batch, memory.Inbound{ID: fmt.Sprint("m", seq), Author: "Ada", Time: time.Unix(seq, 0), Text: filler(100)})
+					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", seq), Author: "Ada", Time: time.Unix(seq, 0), Text: filler(100)})
 				}
 				added, err := records[i].Past().Import(ctx, batch)
 				if err != nil {

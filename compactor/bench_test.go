@@ -10,7 +10,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // past fills a conversation with n messages, nearly all of them behind summaries,
@@ -23,9 +23,9 @@ func past(b *testing.B, n int) *rig {
 	}})
 	ctx := context.Background()
 	for done := 0; done < n; {
-		batch := make([]memory.Inbound, min(20, n-done))
+		batch := make([]store.Inbound, min(20, n-done))
 		for i := range batch {
-			batch[i] = memory.Inbound{
+			batch[i] = store.Inbound{
 				ID: fmt.Sprint("m", done+i), AuthorID: "u", Author: "Ada", Time: time.Unix(int64(done+i), 0),
 				Text: fmt.Sprintf("message %d about %s", done+i, filler(80)),
 			}
@@ -133,9 +133,9 @@ func BenchmarkCheck(b *testing.B) {
 		ctx := context.Background()
 		fill := func(share int) {
 			for i := 0; r.c.Gauge().Used < window*share/100; i++ {
-				var batch []memory.Inbound
+				var batch []store.Inbound
 				for len(batch) < window/1000 {
-					batch = append(batch, memory.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
+					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
 				}
 				added, err := r.conv.Past().Import(ctx, batch)
 				if err != nil {

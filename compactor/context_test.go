@@ -8,7 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // remembers has a short turn with a context of about so many tokens.
@@ -21,7 +21,7 @@ func (r *rig) remembers(tokens int) {
 	row := chat.Message{Seq: h.Next(), Turn: asked.Seq, Role: "assistant", Text: "yes", Time: asked.Time}
 	row.Tokens = chat.TokensOf(row)
 	h.Append(row)
-	outcome := memory.Outcome{Turn: asked.Seq, Messages: []chat.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
+	outcome := store.Outcome{Turn: asked.Seq, Messages: []chat.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
 	outcome.Context, outcome.Version = h.Context()
 	must(r.t, r.conv.Turns().Finish(context.Background(), outcome))
 	r.said = append(r.said, row)

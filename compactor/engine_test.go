@@ -11,6 +11,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 func TestBackgroundSummarizesTheOldest(t *testing.T) {
@@ -168,7 +169,7 @@ func TestTheWorkerSavesMemories(t *testing.T) {
 	r.hear("I live in Turin. " + filler(100))
 	r.hearMany(20, 30)
 	r.compactAndSettle()
-	found, err := r.conv.Memories().Search(t.Context(), "Turin", 10)
+	found, err := memory.Of(r.conv).Search(t.Context(), "Turin", 10)
 	if err != nil || len(found) != 1 || found[0].Speaker != "Ada" || len(found[0].Sources) != 1 || found[0].Sources[0] != 1 {
 		t.Fatalf("found %+v, %v", found, err)
 	}
@@ -192,7 +193,7 @@ func TestAServerWithoutToolsIsAskedForPlainText(t *testing.T) {
 	if n := len(worker.Requests()); n != 3 {
 		t.Errorf("%d requests, want 3: that the server takes no tools is learnt once", n)
 	}
-	if found, err := r.conv.Memories().Search(t.Context(), "Turin", 10); err != nil || len(found) == 0 {
+	if found, err := memory.Of(r.conv).Search(t.Context(), "Turin", 10); err != nil || len(found) == 0 {
 		t.Errorf("the extractive summarizer saved no memories: %v", err)
 	}
 	r.verify()

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn/chat"
 	"cairn/internal/tokens"
+
+	"cairn/chat"
 	"cairn/llm"
 	"cairn/transcript"
 

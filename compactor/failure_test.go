@@ -14,7 +14,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // long is a worker whose summaries fill the stack quickly, and which refuses the
@@ -177,7 +177,7 @@ func TestATurnTriedAgainShowsItsResultsWhole(t *testing.T) {
 	if n := strings.Count(r.render(), "small "); n != 5 {
 		t.Errorf("%d of 5 results are shown", n)
 	}
-	must(t, r.conv.Turns().Finish(t.Context(), memory.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
+	must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 	r.said = append(r.said, x.rows...)
 	r.c.Answered()
 	r.asRestarted()

@@ -12,7 +12,8 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // secretRig is a conversation in which one word is in every place that keeps text.
@@ -73,14 +74,14 @@ func (g *secretRig) thread(name string) {
 	c, err := g.store.Conversation(g.ctx, name)
 	must(g.t, err)
 	for i := range 2 { // one is taken up, the other waits
-		m := memory.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: g.one.ID, Quote: "Ada: I had a " + oddWord, Time: time.Now()}
+		m := store.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: g.one.ID, Quote: "Ada: I had a " + oddWord, Time: time.Now()}
 		if _, err := c.Inbox().Deliver(g.ctx, m); err != nil {
 			g.t.Fatal(err)
 		}
 		if i > 0 {
 			continue
 		}
-		if _, err := c.Inbox().TakeUp(g.ctx, memory.All, 10_000, time.Time{}); err != nil {
+		if _, err := c.Inbox().TakeUp(g.ctx, store.All, 10_000, time.Time{}); err != nil {
 			g.t.Fatal(err)
 		}
 	}
@@ -143,7 +144,7 @@ func (g *secretRig) prepareAndWait() {
 }
 
 func (g *secretRig) deleteAll() {
-	seqs, err := g.conv.Transcript().Delete(g.ctx, []string{g.one.ID, g.two.ID, g.three.ID, "w1", "elsewhere"})
+	seqs, err := privacy.Of(g.conv).Delete(g.ctx, []string{g.one.ID, g.two.ID, g.three.ID, "w1", "elsewhere"})
 	must(g.t, err)
 	g.gone = map[int64]bool{g.one.Seq: true, g.two.Seq: true, g.three.Seq: true}
 	for i, m := range g.said { // as the disk has them now

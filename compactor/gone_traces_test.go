@@ -18,7 +18,7 @@ import (
 	"cairn/chat"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // What stands in what is to be deleted, and nowhere else.
@@ -98,8 +98,8 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 }
 
 // secretly is a message that holds the oddWord in all that a message can hold.
-func secretly(text string) memory.Inbound {
-	return memory.Inbound{
+func secretly(text string) store.Inbound {
+	return store.Inbound{
 		Text:    fmt.Sprintf("I have a %s, a <%s> & \"%s\" %s. %s %s", oddWord, strings.ToUpper(oddWord), oddWord+"s", inChinese, text, filler(30)),
 		ReplyTo: "elsewhere", Quote: "Bo: your " + oddWord + "?",
 		Attachments: []chat.Attachment{

@@ -11,6 +11,8 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // act is something a conversation does, in steps: each changes the view once, in
@@ -90,7 +92,7 @@ var acts = map[string]act{
 	"a summary that splits the marker over it": {
 		before: func(l *life) {
 			notes(12, 60)(l)
-			j, err := l.conv.Compactions().Begin(context.Background(), compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3})
+			j, err := memory.Of(l.conv).Records().Begin(context.Background(), compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3})
 			if err == nil {
 				_, err = j.Store(context.Background(), summarize.Summary{Text: "Four to six.", Tokens: 20})
 			}
@@ -125,7 +127,7 @@ var acts = map[string]act{
 		steps: []func(*life){func(l *life) {
 			m := l.said[1]
 			m.Text = "edited 1 it is otherwise"
-			if _, _, err := l.conv.Transcript().Edit(context.Background(), memory.Inbound{ID: m.ID, Text: m.Text, Time: m.Time.Add(time.Hour)}); err != nil {
+			if _, _, err := l.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: m.Text, Time: m.Time.Add(time.Hour)}); err != nil {
 				l.t.Fatal(err)
 			}
 			l.said[1].Text = m.Text
@@ -137,7 +139,7 @@ var acts = map[string]act{
 	"a deletion, and what it makes be done anew": {
 		before: func(l *life) { summedUp(l); pin(l) },
 		steps: []func(*life){func(l *life) {
-			if _, err := l.conv.Transcript().Delete(context.Background(), []string{"m2"}); err != nil {
+			if _, err := privacy.Of(l.conv).Delete(context.Background(), []string{"m2"}); err != nil {
 				l.t.Fatal(err)
 			}
 			l.gone = map[int64]bool{2: true}

@@ -11,19 +11,20 @@ import (
 
 	"cairn/compactor"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // glance is what stands on disk for people: the view, and what was said.
 func (a act) glance(t *testing.T, dir string) string {
 	ctx := context.Background()
-	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true}) // changes nothing
+	data, err := store.Open(ctx, store.Options{Dir: dir, Shared: true}) // changes nothing
 	must(t, err)
-	defer store.Close()
+	defer data.Close()
 	name := a.name
 	if name == "" {
 		name = "terminal:test"
 	}
-	conv, err := store.Find(ctx, name)
+	conv, err := data.Find(ctx, name)
 	must(t, err)
 	p := compactor.DefaultPolicy()
 	p.PrepareThreshold = 0
@@ -31,7 +32,7 @@ func (a act) glance(t *testing.T, dir string) string {
 		a.tune(&p)
 	}
 	c := openOwner(t, compactor.Options{
-		Records: onlooker{conv.Compactions()}, Policy: func() compactor.Policy { return p }, Window: func() int { return spacious },
+		Records: onlooker{memory.Of(conv).Records()}, Policy: func() compactor.Policy { return p }, Window: func() int { return spacious },
 		System: "You are a test.", Log: slog.New(slog.DiscardHandler),
 	})
 	defer c.Close()

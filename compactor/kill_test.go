@@ -91,7 +91,7 @@ func (a act) begin(t *testing.T, dir string, window int) *life {
 }
 
 // onlooker has records that nobody writes to: what is prepared stays so.
-type onlooker struct{ memory.Compactions }
+type onlooker struct{ memory.Records }
 
 var errOnlooker = errors.New("it only looks")
 

@@ -32,7 +32,7 @@ var mutants = map[string]mutant{
 	below := slices.Clone(d.covering(row.Span))
 `, `
 	var below []Summary
-`, "./memory", "TestCoverage",
+`, "./store", "TestCoverage",
 	},
 	"a cut ignores that calls and results belong together": {
 		"compactor/plan.go", `
@@ -42,7 +42,7 @@ var mutants = map[string]mutant{
 `, "./compactor", "TestInvariants",
 	},
 	"a message is known by its text": {
-		"memory/inbox.go", `
+		"store/inbox.go", `
 	is, err := c.delivery(tx, m.ID)
 `, `
 	id := m.ID
@@ -50,19 +50,19 @@ var mutants = map[string]mutant{
 		return r, err
 	}
 	is, err := c.delivery(tx, id)
-`, "./memory", "TestCoverage",
+`, "./store", "TestCoverage",
 	},
 	"a memory is saved when the worker says so, not with the summary": {
 		"memory/job.go", `
 	j.drafts = append(j.drafts, d)
 	return s.answer(wrong, hint), nil
 `, `
-	err = j.conversation.store.update(ctx, func(tx *transaction) error {
+	err = j.conversation.Store().Update(ctx, func(tx *store.Tx) error {
 		_, err := j.save(tx, d)
 		return err
 	})
 	return s.answer(wrong, hint), err
-`, "./memory", "TestCoverage",
+`, "./store", "TestCoverage",
 	},
 	"a repair asks for no room": {
 		"compactor/apply.go", `
@@ -82,7 +82,7 @@ var mutants = map[string]mutant{
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 `, `
 		read := child.Kind != Placeholder && slices.Contains(row.Children, child.ID)
-`, "./memory", "TestCoverage",
+`, "./store", "TestCoverage",
 	},
 }
 

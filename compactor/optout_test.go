@@ -10,13 +10,14 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/privacy"
 )
 
 // Who has opted out is named so to the worker, and is in none of its memories, nor in
 // those of the extractive summarizer; summaries tell what they said.
 func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 	fill := func(r *rig) {
-		if _, err := r.conv.Privacy().OptOut(t.Context(), "u1", "Ada", true); err != nil {
+		if _, err := privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true); err != nil {
 			t.Fatal(err)
 		}
 		for i := 0; len(r.c.Gauge().Stack) == 0; i++ {

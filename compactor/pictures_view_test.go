@@ -11,19 +11,19 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // show delivers a message with a picture, which nobody answers.
 func (r *rig) show(text string, data []byte) chat.Message {
 	r.t.Helper()
 	n := len(r.said) + 1
-	_, err := r.conv.Inbox().Deliver(r.t.Context(), memory.Inbound{
+	_, err := r.conv.Inbox().Deliver(r.t.Context(), store.Inbound{
 		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC),
 		Attachments: []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
 	})
 	must(r.t, err)
-	taken, err := r.conv.Inbox().TakeUp(r.t.Context(), memory.All, compactor.BurstBudget(r.window), time.Time{})
+	taken, err := r.conv.Inbox().TakeUp(r.t.Context(), store.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}

@@ -11,16 +11,16 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/transcript"
 )
 
 // file is a real database, which many histories share one after the other.
 type file struct {
 	dir       string
-	store     *memory.Store
-	look      *memory.Store // as somebody sees it who looks on
-	db        *sql.DB       // the test's own hand in it
+	store     *store.Store
+	look      *store.Store // as somebody sees it who looks on
+	db        *sql.DB      // the test's own hand in it
 	histories int
 }
 
@@ -30,7 +30,7 @@ func newFile(t *testing.T) *file {
 	f.open(t)
 	t.Cleanup(func() { f.store.Close() })
 	var err error
-	if f.look, err = memory.Open(t.Context(), memory.Options{Dir: f.dir, Shared: true}); err != nil {
+	if f.look, err = store.Open(t.Context(), store.Options{Dir: f.dir, Shared: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.look.Close() })
@@ -63,7 +63,7 @@ func newFile(t *testing.T) *file {
 
 func (f *file) open(t testing.TB) {
 	var err error
-	if f.store, err = memory.Open(context.Background(), memory.Options{Dir: f.dir}); err != nil {
+	if f.store, err = store.Open(context.Background(), store.Options{Dir: f.dir}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -65,7 +65,7 @@ func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 
 // savedOnce: no worker saved from a message that a worker had saved from.
 func (m *machine) savedOnce(rt *rapid.T) {
-	saved, _, err := m.f.store.Memories().List(context.Background(), memory.Filter{Conversation: m.r.name})
+	saved, _, err := memory.In(m.f.store).List(context.Background(), memory.Filter{Conversation: m.r.name})
 	if err != nil {
 		rt.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Steps of a history that are somebody's wish: turns, changes, taking back.
@@ -68,7 +68,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 		}
 	}
 	add(chat.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer %d to it", h.Next()-1)})
-	outcome := memory.Outcome{
+	outcome := store.Outcome{
 		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
 	outcome.Context, outcome.Version = h.Context()

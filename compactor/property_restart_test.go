@@ -12,6 +12,8 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 	"cairn/transcript"
 
 	"pgregory.net/rapid"
@@ -84,15 +86,15 @@ func (m *machine) above(rt *rapid.T) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	var past []memory.Inbound
+	var past []store.Inbound
 	for n := range 9 {
-		past = append(past, memory.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, heavy(one(rt, "size above", 1, 40, 700))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
+		past = append(past, store.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, heavy(one(rt, "size above", 1, 40, 700))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
 	}
 	if _, err := c.Past().Import(ctx, past); err != nil {
 		rt.Fatal(err)
 	}
 	for _, from := range []int64{1, 4} {
-		j, err := c.Compactions().Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: from, To: from + 2}, Messages: 3})
+		j, err := memory.Of(c).Records().Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: from, To: from + 2}, Messages: 3})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -122,7 +124,7 @@ func (m *machine) changeAbove(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	n := 1 + below(rt, 9, "message above")
-	if _, err := c.Transcript().Delete(context.Background(), []string{fmt.Sprint("a", n)}); err != nil {
+	if _, err := privacy.Of(c).Delete(context.Background(), []string{fmt.Sprint("a", n)}); err != nil {
 		if m.refusing {
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 
 	"pgregory.net/rapid"
 )
@@ -136,7 +136,7 @@ func (m *machine) text(rt *rapid.T) string {
 // past gives the conversation one: messages that are imported.
 func (m *machine) past(rt *rapid.T) {
 	n := below(rt, 25, "imported")
-	var said []memory.Inbound
+	var said []store.Inbound
 	for i := range n {
 		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, heavy(one(rt, "imported size", 1, 20, 60)))))
 	}
@@ -148,8 +148,8 @@ func (m *machine) past(rt *rapid.T) {
 	m.r.restart()
 }
 
-func (m *machine) inbound(n int, text string) memory.Inbound {
-	return memory.Inbound{
+func (m *machine) inbound(n int, text string) store.Inbound {
+	return store.Inbound{
 		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text,
 		Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute),
 	}
@@ -179,7 +179,7 @@ func (m *machine) burst(rt *rapid.T) {
 	}
 	m.repeat(rt)
 	for len(r.said) < first+n {
-		taken, err := r.conv.Inbox().TakeUp(ctx, memory.All, compactor.BurstBudget(r.window), time.Time{})
+		taken, err := r.conv.Inbox().TakeUp(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
 		if err != nil || len(taken) == 0 {
 			rt.Fatalf("%d of %d messages were taken up, %v", len(r.said)-first, n, err)
 		}
@@ -197,7 +197,7 @@ func (m *machine) burst(rt *rapid.T) {
 // again delivers messages that are known, in any order; nothing comes of it.
 func (m *machine) again(rt *rapid.T) {
 	m.repeat(rt)
-	taken, err := m.r.conv.Inbox().TakeUp(context.Background(), memory.All, 1<<30, time.Time{})
+	taken, err := m.r.conv.Inbox().TakeUp(context.Background(), store.All, 1<<30, time.Time{})
 	if err != nil || len(taken) != 0 {
 		rt.Fatalf("%d messages were taken up twice, %v", len(taken), err)
 	}

@@ -12,7 +12,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // thinks has a turn in which the model reasons at length before it calls a tool. It
@@ -157,7 +157,7 @@ func TestCallsWithoutTheirReasoningAreMarked(t *testing.T) {
 		for i := range x.rows {
 			x.rows[i].Native, x.rows[i].Deprived = nil, r.c.History().Deprived(x.rows[i].Seq)
 		}
-		must(t, r.conv.Turns().Finish(t.Context(), memory.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
+		must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 		r.c.Answered()
 		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("after the turn the calls %q are", got)

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 	"cairn/prompts"
 )
 
@@ -45,7 +46,7 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 	if r.render() != before || count(t, r.dir, "SELECT count(*) FROM compactions") != rows {
 		t.Error("something has changed")
 	}
-	if found, err := r.conv.Memories().Search(t.Context(), "", 10); err != nil || len(found) != 0 {
+	if found, err := memory.Of(r.conv).Search(t.Context(), "", 10); err != nil || len(found) != 0 {
 		t.Errorf("memories %+v, %v", found, err)
 	}
 	r.verify()

@@ -37,7 +37,7 @@ func (r *rig) refuse(t *testing.T, what string) (mend func()) {
 
 // faultyDisk is a store whose disk fails when a test says so.
 type faultyDisk struct {
-	memory.Compactions
+	memory.Records
 	blind   bool     // it does not tell the head
 	refuses bool     // it takes no change of the head
 	undo    *undoing // how it undoes; nil: as ever
@@ -48,7 +48,7 @@ func (r *rig) faultyDisk() *faultyDisk {
 	r.t.Helper()
 	disk := &faultyDisk{}
 	r.tune = func(o *compactor.Options) {
-		disk.Compactions = r.conv.Compactions()
+		disk.Records = memory.Of(r.conv).Records()
 		o.Records = disk
 	}
 	r.restart()

@@ -8,7 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/transcript"
 )
 
@@ -71,17 +71,17 @@ func (r *rig) noPlaceholder() {
 }
 
 // onDisk has somebody who looks on look at the conversation.
-func (r *rig) onDisk(look func(*memory.Conversation, transcript.Snapshot) error) error {
+func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) error {
 	ctx := context.Background()
-	store := r.look
-	if store == nil {
+	db := r.look
+	if db == nil {
 		var err error
-		if store, err = memory.Open(ctx, memory.Options{Dir: r.dir, Shared: true}); err != nil {
+		if db, err = store.Open(ctx, store.Options{Dir: r.dir, Shared: true}); err != nil {
 			return err
 		}
-		defer store.Close()
+		defer db.Close()
 	}
-	conv, err := store.Find(ctx, r.name)
+	conv, err := db.Find(ctx, r.name)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *rig) onDisk(look func(*memory.Conversation, transcript.Snapshot) error)
 
 func (r *rig) check() error { return r.onDisk(r.checkOnDisk) }
 
-func (r *rig) checkOnDisk(conv *memory.Conversation, state transcript.Snapshot) error {
+func (r *rig) checkOnDisk(conv *store.Conversation, state transcript.Snapshot) error {
 	if err := boughtTwice(state.Prepared); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err erro
 	return append(rows, head.Stack...), nil
 }
 
-func (r *rig) checkTranscript(conv *memory.Conversation) error {
+func (r *rig) checkTranscript(conv *store.Conversation) error {
 	page, err := conv.Transcript().Page(context.Background(), 1, len(r.said)+1)
 	if err != nil {
 		return err

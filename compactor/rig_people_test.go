@@ -13,7 +13,8 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // hear delivers a message nobody answers.
@@ -68,12 +69,12 @@ func (r *rig) compactAndSettle() compactor.Event {
 
 func (r *rig) deliver(text string, addressed bool) chat.Message {
 	r.t.Helper()
-	return r.tell(memory.Inbound{Text: text, Addressed: addressed})
+	return r.tell(store.Inbound{Text: text, Addressed: addressed})
 }
 
 // tell delivers a message of Ada's as a connector does, and takes it up. What it does not have it
 // is given: an id, and a time a minute after the one before.
-func (r *rig) tell(in memory.Inbound) chat.Message {
+func (r *rig) tell(in store.Inbound) chat.Message {
 	r.t.Helper()
 	ctx := context.Background()
 	n := len(r.said) + 1
@@ -84,7 +85,7 @@ func (r *rig) tell(in memory.Inbound) chat.Message {
 	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
 		r.t.Fatal(err)
 	}
-	taken, err := r.conv.Inbox().TakeUp(ctx, memory.All, compactor.BurstBudget(r.window), time.Time{})
+	taken, err := r.conv.Inbox().TakeUp(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}
@@ -181,7 +182,7 @@ func (x *turn) look(id, result string) {
 func (x *turn) finish(text string) {
 	x.r.t.Helper()
 	x.add(chat.Message{Role: llm.RoleAssistant, Text: text})
-	outcome := memory.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
+	outcome := store.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
 	outcome.Context, outcome.Version = x.r.c.History().Context()
 	must(x.r.t, x.r.conv.Turns().Finish(context.Background(), outcome))
 	x.r.said = append(x.r.said, x.rows...)
@@ -200,7 +201,7 @@ func (r *rig) edit(seq int64, text string) {
 func (r *rig) editUntold(seq int64, text string) error {
 	m := &r.said[seq-1]
 	r.edits++
-	got, changed, err := r.conv.Transcript().Edit(context.Background(), memory.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
+	got, changed, err := r.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
 	if err != nil {
 		return err
 	}
@@ -227,7 +228,7 @@ func (r *rig) removeUntold(seqs ...int64) (changed []int64, err error) {
 	for _, seq := range seqs {
 		ids = append(ids, r.said[seq-1].ID)
 	}
-	if changed, err = r.conv.Transcript().Delete(context.Background(), ids); err != nil {
+	if changed, err = privacy.Of(r.conv).Delete(context.Background(), ids); err != nil {
 		return nil, err
 	}
 	if r.gone == nil {
@@ -245,7 +246,7 @@ func (r *rig) apply(seqs ...int64) {
 	for _, seq := range seqs {
 		m, err := r.conv.Transcript().Message(context.Background(), seq)
 		switch {
-		case errors.Is(err, memory.ErrNotFound):
+		case errors.Is(err, store.ErrNotFound):
 			r.c.Deleted([]int64{seq})
 		case err != nil:
 			r.t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // rig is one conversation wired as in production: a real file, the real store,
@@ -33,8 +34,8 @@ type rig struct {
 	tune   func(*compactor.Options)                                          // nil: the options are as open makes them
 	hold   func(started compactor.Event, slow func() func()) (finish func()) // see owner
 
-	store  *memory.Store
-	conv   *memory.Conversation
+	store  *store.Store
+	conv   *store.Conversation
 	c      *owner
 	said   []chat.Message // everything, in order: what the test put in, as it was last edited
 	gone   map[int64]bool // what of it was deleted
@@ -46,8 +47,8 @@ type rig struct {
 	learnt llm.Learnt     // of the model, over restarts
 	size   float64        // real tokens for one estimated, of a provider that counts; 0: it does not
 
-	borrowed bool          // the store is open already, and others go on using it
-	look     *memory.Store // for those who look on; nil: one is opened for each look
+	borrowed bool         // the store is open already, and others go on using it
+	look     *store.Store // for those who look on; nil: one is opened for each look
 
 	mu     sync.Mutex // guards events and, where a worker may look, policy
 	events []compactor.Event
@@ -93,11 +94,11 @@ var emptyStore = sync.OnceValues(func() ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	store, err := memory.Open(context.Background(), memory.Options{Dir: dir})
+	db, err := store.Open(context.Background(), store.Options{Dir: dir})
 	if err != nil {
 		return nil, err
 	}
-	if err := store.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(filepath.Join(dir, "cairn.db"))
@@ -129,7 +130,7 @@ func (r *rig) open() {
 	var err error
 	if !r.borrowed {
 		copyEmptyStore(r.t, r.dir)
-		if r.store, err = memory.Open(ctx, memory.Options{Dir: r.dir}); err != nil {
+		if r.store, err = store.Open(ctx, store.Options{Dir: r.dir}); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -137,7 +138,7 @@ func (r *rig) open() {
 		r.t.Fatal(err)
 	}
 	o := compactor.Options{
-		Records: r.conv.Compactions(),
+		Records: memory.Of(r.conv).Records(),
 		Policy: func() compactor.Policy {
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 // A process may end when a summary is stored and the fold that makes room for it is
@@ -47,7 +48,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 					Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)}, Text: filler(650),
 				}
 				row.Messages = int(row.To - row.From + 1)
-				j, err := r.conv.Compactions().Begin(context.Background(), row)
+				j, err := memory.Of(r.conv).Records().Begin(context.Background(), row)
 				if err == nil {
 					_, err = j.Store(context.Background(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})
 				}

@@ -11,6 +11,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 // told is a worker that says in its summary which of the words note-N it was shown.
@@ -167,7 +168,7 @@ func TestANewSessionExtractsNothingTwice(t *testing.T) {
 	r.restart()
 	r.hearNotes(2)
 	r.settle()
-	found, err := r.conv.Memories().Search(t.Context(), "", 100)
+	found, err := memory.Of(r.conv).Search(t.Context(), "", 100)
 	must(t, err)
 	seen := map[int64]int{}
 	for _, m := range found {

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // held is a worker that does nothing until release is closed.
@@ -118,7 +118,7 @@ func TestAClockThatGoesBackMovesNothing(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: good})
 			hear := func() {
 				n := len(r.said) + 1
-				m := r.tell(memory.Inbound{ID: fmt.Sprint("m", 1000-n), Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)})
+				m := r.tell(store.Inbound{ID: fmt.Sprint("m", 1000-n), Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)})
 				if m.Seq != int64(n) {
 					t.Fatalf("it stands at %d, not at %d", m.Seq, n)
 				}

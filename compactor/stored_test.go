@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/transcript"
 )
 
@@ -26,10 +26,10 @@ func (r *rig) sameOnDisk(told *transcript.State) error {
 	if err := told.Check(); err != nil {
 		return err
 	}
-	return r.onDisk(func(conv *memory.Conversation, state transcript.Snapshot) error { return same(told, conv, state) })
+	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error { return same(told, conv, state) })
 }
 
-func same(told *transcript.State, conv *memory.Conversation, state transcript.Snapshot) error {
+func same(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
 	var prepared []transcript.Summary // without those that changes have made stale: that is noticed when all of the work is done
 	for _, row := range told.Prepared {
 		ended, err := conv.Compactions().Ended(context.Background(), []int64{row.ID})
@@ -65,7 +65,7 @@ func describe(s *transcript.State) string {
 }
 
 // decide commits what is decided on the state of a conversation that no engine owns.
-func decide(c *memory.Conversation, what func(*transcript.State) transcript.Change) error {
+func decide(c *store.Conversation, what func(*transcript.State) transcript.Change) error {
 	loaded, err := c.Compactions().Load(context.Background())
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func decide(c *memory.Conversation, what func(*transcript.State) transcript.Chan
 }
 
 // hide puts a placeholder over messages, as an emergency does.
-func hide(c *memory.Conversation, from, to int64) error {
+func hide(c *store.Conversation, from, to int64) error {
 	return decide(c, func(s *transcript.State) transcript.Change {
 		row := compactor.Compaction{Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}
 		return s.Truncate([]compactor.Compaction{row}, 0)

@@ -8,6 +8,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 // facts are what somebody tells who is to be remembered, whatever the worker's model can.
@@ -26,7 +27,7 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 	}
 	r.chat(20)
 	r.applied()
-	found, err := r.conv.Memories().Search(t.Context(), "", 50)
+	found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
 	must(t, err)
 	for _, m := range found {
 		contents = append(contents, m.Content)

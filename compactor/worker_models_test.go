@@ -12,6 +12,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
@@ -55,7 +56,7 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 				if row := r.c.Gauge().Stack[0]; row.Model != "large" {
 					t.Errorf("on disk it is by %q", row.Model)
 				}
-				found, err := r.conv.Memories().Search(t.Context(), "", 10)
+				found, err := memory.Of(r.conv).Search(t.Context(), "", 10)
 				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
 					t.Errorf("memories %+v, %v", found, err)
 				}

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 	"cairn/prompts"
 )
 
@@ -169,7 +170,7 @@ func TestSecretsReachNeitherWorkerNorSummaryNorMemory(t *testing.T) {
 					}
 				}
 			}
-			found, err := r.conv.Memories().Search(t.Context(), "", 50)
+			found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
 			if err != nil || len(found) == 0 {
 				t.Fatalf("no memories, %v", err)
 			}
@@ -259,7 +260,7 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 	}
 	r.resize(8000) // room for what was hidden last
 	r.settle()
-	found, err := r.conv.Memories().Search(t.Context(), "", 50)
+	found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
 	if err != nil || len(found) < 4 {
 		t.Errorf("%d memories, %v", len(found), err)
 	}

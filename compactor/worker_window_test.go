@@ -106,7 +106,7 @@ func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
 					t.Errorf("%d requests of %d were too large, the largest %d %% of the window; %d applied, %d failed: %s",
 						over, len(worker.Requests()), most*100/window, r.seen(compactor.EventApplied), r.seen(compactor.EventFailed), r.c.Gauge().Failed.Error)
 				}
-				_, total, err := r.conv.Memories().List(t.Context(), memory.Filter{Limit: 1})
+				_, total, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Limit: 1})
 				if err != nil || strings.Contains(name, "saves") && total < 4 {
 					t.Errorf("%d memories, %v", total, err)
 				}

@@ -8,7 +8,7 @@ import (
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // answers waits until the bot has posted n messages in a place, and returns the texts.
@@ -36,7 +36,7 @@ func (r *rig) notice(place, text string) {
 	r.t.Helper()
 	conv, err := r.store.Conversation(r.ctx, r.place(place))
 	if err == nil {
-		err = conv.Outbox().Post(r.ctx, memory.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
+		err = conv.Outbox().Post(r.ctx, store.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
 	}
 	if err != nil {
 		r.t.Fatal(err)

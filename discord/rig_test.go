@@ -20,7 +20,7 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ type rig struct {
 	rules     channel.Rules
 	tools     channel.Toolbox
 	connector *Discord
-	store     *memory.Store
+	store     *store.Store
 	hub       *channel.Hub
 	log       *check.Buffer
 	tune      []func(*Discord)
@@ -112,7 +112,7 @@ func (r *rig) start() *rig {
 func (r *rig) open() {
 	r.t.Helper()
 	var err error
-	if r.store, err = memory.Open(context.Background(), memory.Options{Dir: r.dir}); err != nil {
+	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.connector = r.newConnector()

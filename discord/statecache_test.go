@@ -13,6 +13,7 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
+	"cairn/memory"
 	"cairn/words/wordstest"
 )
 
@@ -123,11 +124,11 @@ func TestWhoMayReadAPlace(t *testing.T) {
 func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.store.Memories().Share(true)
+	memory.In(r.store).Share(true)
 	shares := func(name string) bool {
 		t.Helper()
 		c := check.Must(r.store.Find(t.Context(), name))(t)
-		_, here, err := c.Memories().Shared(t.Context())
+		_, here, err := memory.Of(c).Shared(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // The safety suite: a bot with a model that obeys whatever a tool's result tells it, and a server
@@ -116,7 +116,7 @@ func (r *room) count() int {
 type suite struct {
 	*testing.T
 	hub     *channel.Hub
-	store   *memory.Store
+	store   *store.Store
 	model   *obedient
 	room    *room
 	log     *journal
@@ -140,7 +140,7 @@ func newSuite(t *testing.T, server Server) *suite {
 	}
 	s.host = host
 	var err error
-	if s.store, err = memory.Open(ctx, memory.Options{Dir: t.TempDir(), Log: log}); err != nil {
+	if s.store, err = store.Open(ctx, store.Options{Dir: t.TempDir(), Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	agent := channel.Agent{

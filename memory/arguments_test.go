@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"strings"
@@ -7,6 +7,10 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
 )
 
 // TestLooseArguments: what small models send to memory_save. Message 3 is Bob's, 4 Ann's.
@@ -90,7 +94,7 @@ func TestLooseArguments(t *testing.T) {
 		t.Run(arguments, func(t *testing.T) {
 			m := savedWith(t, arguments)
 			if m.Kind != want.kind || m.Importance != want.importance || m.Sources[0] != want.from || len(m.Sources) != want.messages ||
-				m.Content != "Bob moves to Oslo." || m.About != said(3, "").Author || m.Expires.Format(time.DateOnly) != want.expires {
+				m.Content != "Bob moves to Oslo." || m.About != storetest.Said(3, "").Author || m.Expires.Format(time.DateOnly) != want.expires {
 				t.Errorf("saved %+v", m)
 			}
 		})
@@ -98,22 +102,22 @@ func TestLooseArguments(t *testing.T) {
 }
 
 // savedWith is the memory that a worker saves with these arguments, of messages in the year 2999.
-func savedWith(t *testing.T, arguments string) Memory {
+func savedWith(t *testing.T, arguments string) memory.Memory {
 	t.Helper()
-	c := newConversation(t)
-	var past []Inbound
+	c := storetest.NewConversation(t)
+	var past []store.Inbound
 	for n := range 9 {
-		m := said(n+1, "a note")
+		m := storetest.Said(n+1, "a note")
 		m.Time = m.Time.AddDate(2999-m.Time.Year(), 0, 0)
 		past = append(past, m)
 	}
 	check.Must(c.Past().Import(ctx, past))(t)
-	j := begin(t, c, leaf, worker, 2, 6)
-	if answer, err := call(j.Tools(20), "memory_save", arguments); err != nil {
+	j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
+	if answer, err := storetest.Call(j.Tools(20), "memory_save", arguments); err != nil {
 		t.Fatalf("%q, %v", answer, err)
 	}
 	check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-	found, _, err := c.store.Memories().List(ctx, Filter{Conversation: c.Name()})
+	found, _, err := memory.In(c.Store()).List(ctx, memory.Filter{Conversation: c.Name()})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
@@ -142,9 +146,9 @@ func TestArgumentsWithoutAPlainMeaning(t *testing.T) {
 		`"tea"`:                                                                     {"one object"},
 		`null`:                                                                      {"one object"},
 	} {
-		c := imported(t, 9)
-		j := begin(t, c, leaf, worker, 2, 6)
-		answer, err := call(j.Tools(20), "memory_save", arguments)
+		c := storetest.Imported(t, 9)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
+		answer, err := storetest.Call(j.Tools(20), "memory_save", arguments)
 		for _, want := range wants {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %q, %v, want %q", arguments, answer, err, want)

@@ -1,7 +1,6 @@
-package memory
+package memory_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -9,109 +8,84 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
-	"cairn/llm"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
 )
-
-// answerWith finishes turn with an assistant's calls, the results of tools, and a reply.
-func answerWith(t *testing.T, c *Conversation, turn, next int64, native string, results map[string]string) {
-	t.Helper()
-	var calls []llm.Call
-	var rows []chat.Message
-	for _, tool := range []string{"recall", "expand", "memory_search", "memory_save", "weather"} {
-		if text, ok := results[tool]; ok {
-			calls = append(calls, llm.Call{ID: tool, Name: tool, Arguments: `{"query":"` + text + `"}`})
-			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: text, Time: day})
-		}
-	}
-	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: day}}, rows...)
-	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: "so it is", Time: day})
-	for i := range rows {
-		rows[i].Seq, rows[i].Turn = next+int64(i), turn
-		rows[i].Tokens = chat.TokensOf(rows[i])
-	}
-	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows}))
-}
-
-func asking(n int, text string) Inbound {
-	m := said(n, text)
-	m.Addressed = true
-	return m
-}
 
 func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 	found := func(seq int) string {
-		return fmt.Sprintf(`{"messages":[{"seq":%d,"text":"I play the %s"}]}`, seq, secret)
+		return fmt.Sprintf(`{"messages":[{"seq":%d,"text":"I play the %s"}]}`, seq, storetest.Secret)
 	}
 	t.Run("what searches found of it later is gone, and named as changed", func(t *testing.T) {
-		c := newConversation(t)
-		deliver(t, c, said(1, secret), said(2, "b"), asking(3, "what did I play?"))
-		answerWith(t, c, 3, 4, "", map[string]string{
-			"recall": found(1), "expand": found(1), "memory_search": `{"memories":[{"content":"` + secret + `","messages":[2,1]}],"total":1}`,
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Said(1, storetest.Secret), storetest.Said(2, "b"), storetest.Asking(3, "what did I play?"))
+		storetest.AnswerWith(t, c, 3, 4, "", map[string]string{
+			"recall": found(1), "expand": found(1), "memory_search": `{"memories":[{"content":"` + storetest.Secret + `","messages":[2,1]}],"total":1}`,
 		})
-		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the model's own words
-		got := remove(t, c, 1)
+		storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the model's own words
+		got := storetest.Remove(t, c, 1)
 		check.EqualAll(t, "changed", got, []int64{1, 5, 6, 7})
-		wantNoSecret(t, c)
-		if m, err := c.Transcript().Message(ctx, 5); err != nil || m.Text != copyGone || m.Tokens != chat.TokensOf(m) {
+		storetest.WantNoSecret(t, c)
+		if m, err := c.Transcript().Message(ctx, 5); err != nil || m.Text != store.CopyGone || m.Tokens != chat.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("what they found of others stays", func(t *testing.T) {
-		c := newConversation(t)
-		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
-		answerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
-		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4})
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Asking(3, "what did I play?"))
+		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
+		check.EqualAll(t, "changed", storetest.Remove(t, c, 1), []int64{1, 4})
 		check.Equal(t, "the result", check.Must(c.Transcript().Message(ctx, 5))(t).Text, found(2))
 		if m, err := c.Transcript().Message(ctx, 4); err != nil || len(m.Native) > 0 {
 			t.Errorf("the reasoning of a later turn is %s, %v", m.Native, err)
 		}
 	})
 	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {
-		c := newConversation(t)
-		deliver(t, c, asking(1, "remember the "+secret))
-		answerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain on the " + secret})
-		run(t, c.store, "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
-		remove(t, c, 1)
-		run(t, c.store, "DELETE FROM message_terms WHERE seq > 1 AND term LIKE 'xyl%'")
-		wantNoSecret(t, c)
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Asking(1, "remember the "+storetest.Secret))
+		storetest.AnswerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+storetest.Secret+`"}}`, map[string]string{"memory_save": storetest.Secret, "recall": "nothing of " + storetest.Secret, "weather": "rain on the " + storetest.Secret})
+		storetest.Run(t, c.Store(), "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
+		storetest.Remove(t, c, 1)
+		storetest.Run(t, c.Store(), "DELETE FROM message_terms WHERE seq > 1 AND term LIKE 'xyl%'")
+		storetest.WantNoSecret(t, c)
 		m, err := c.Transcript().Message(ctx, 2)
 		if err != nil || len(m.Native) != 0 || len(m.Calls) != 3 || m.Calls[2].Arguments != "{}" || m.Tokens != chat.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("an answer that is written later repeats nothing either", func(t *testing.T) {
-		c := newConversation(t)
-		deliver(t, c, said(1, secret), asking(2, "remember my "+secret), asking(3, "well?"))
-		remove(t, c, 1, 2)
-		answerWith(t, c, 2, 4, `{"a":"`+secret+`"}`, map[string]string{"recall": found(1), "memory_save": secret})
-		run(t, c.store, "DELETE FROM message_terms WHERE term LIKE 'xyl%'") // the double's result of memory_save repeats it
-		run(t, c.store, "UPDATE messages SET text = '' WHERE tool = 'memory_save'")
-		wantNoSecret(t, c)
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Said(1, storetest.Secret), storetest.Asking(2, "remember my "+storetest.Secret), storetest.Asking(3, "well?"))
+		storetest.Remove(t, c, 1, 2)
+		storetest.AnswerWith(t, c, 2, 4, `{"a":"`+storetest.Secret+`"}`, map[string]string{"recall": found(1), "memory_save": storetest.Secret})
+		storetest.Run(t, c.Store(), "DELETE FROM message_terms WHERE term LIKE 'xyl%'") // the double's result of memory_save repeats it
+		storetest.Run(t, c.Store(), "UPDATE messages SET text = '' WHERE tool = 'memory_save'")
+		storetest.WantNoSecret(t, c)
 	})
 }
 
 func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
-	c := newConversation(t)
-	deliver(t, c, said(1, "a"), said(2, secret), asking(3, secret))
+	c := storetest.NewConversation(t)
+	storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, storetest.Secret), storetest.Asking(3, storetest.Secret))
 	t.Run("a draft that was checked before a deletion is not saved after it", func(t *testing.T) {
-		d := draft{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, by: byAssistant}
-		err := c.store.update(ctx, func(tx *transaction) error {
-			_, err := c.check(tx, &d, 1, 3)
-			return err
+		d := memory.DraftOf(summarize.MemoryDraft{Kind: "fact", Content: storetest.Secret, Messages: []int64{2}}, "assistant", "", 0)
+		err := c.Store().Update(ctx, func(tx *store.Tx) error {
+			return memory.CheckDraft(c, tx, &d, 1, 3)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		remove(t, c, 2)
-		err = c.store.update(ctx, func(tx *transaction) error { return c.stands(tx, &d) })
-		check.Error(t, err, errUnsaid)
+		storetest.Remove(t, c, 2)
+		err = c.Store().Update(ctx, func(tx *store.Tx) error { return memory.Recheck(c, tx, &d) })
+		check.Error(t, err, memory.ErrUnsaid)
 	})
 	t.Run("the model saves nothing of what it is asked when that is deleted", func(t *testing.T) {
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
-		remove(t, c, 3)
-		if answer, err := call(tools, "memory_save", `{"content":"`+secret+`","kind":"fact"}`); !errors.Is(err, errUnsaid) {
+		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 3 }})
+		storetest.Remove(t, c, 3)
+		if answer, err := storetest.Call(tools, "memory_save", `{"content":"`+storetest.Secret+`","kind":"fact"}`); !errors.Is(err, memory.ErrUnsaid) {
 			t.Errorf("%q, %v", answer, err)
 		}
-		wantNoSecret(t, c)
+		storetest.WantNoSecret(t, c)
 	})
 }

@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"testing"
@@ -8,17 +8,19 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
 )
 
 func TestWorth(t *testing.T) {
-	draw := func(t *rapid.T) Memory {
-		return Memory{
-			Kind: rapid.SampledFrom(Kinds).Draw(t, "kind"), Importance: rapid.Float64Range(0, 1).Draw(t, "importance"),
-			Confirmed: rapid.IntRange(0, 50).Draw(t, "confirmed"), SaidAt: day,
+	draw := func(t *rapid.T) memory.Memory {
+		return memory.Memory{
+			Kind: rapid.SampledFrom(memory.Kinds).Draw(t, "kind"), Importance: rapid.Float64Range(0, 1).Draw(t, "importance"),
+			Confirmed: rapid.IntRange(0, 50).Draw(t, "confirmed"), SaidAt: storetest.Day,
 		}
 	}
 	after := func(t *rapid.T) time.Time {
-		return day.Add(time.Duration(rapid.Int64Range(-1, 20*365*24).Draw(t, "hours")) * time.Hour)
+		return storetest.Day.Add(time.Duration(rapid.Int64Range(-1, 20*365*24).Draw(t, "hours")) * time.Hour)
 	}
 	t.Run("age never makes worth more, saying it again never less, and something stays", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -26,7 +28,7 @@ func TestWorth(t *testing.T) {
 			worth, later := m.Worth(now), m.Worth(now.Add(24*time.Hour))
 			more := m
 			more.Confirmed++
-			if later > worth || worth > m.Importance || later < lasting*m.Importance || more.Worth(now) < worth {
+			if later > worth || worth > m.Importance || later < memory.Lasting*m.Importance || more.Worth(now) < worth {
 				t.Fatalf("%+v: %v, a day later %v, once more said %v", m, worth, later, more.Worth(now))
 			}
 		})
@@ -45,8 +47,8 @@ func TestWorth(t *testing.T) {
 		for days := range 3000 {
 			last := 2.0
 			for i, kind := range summarize.MemoryKinds {
-				m := Memory{Kind: kind.Name, Importance: kind.Importance, SaidAt: day}
-				worth := m.Worth(day.AddDate(0, 0, days))
+				m := memory.Memory{Kind: kind.Name, Importance: kind.Importance, SaidAt: storetest.Day}
+				worth := m.Worth(storetest.Day.AddDate(0, 0, days))
 				if worth > last || worth == last && kind.Importance != summarize.MemoryKinds[max(i-1, 0)].Importance {
 					t.Fatalf("after %d days %s is worth %v, the kind before %v", days, kind.Name, worth, last)
 				}
@@ -55,24 +57,36 @@ func TestWorth(t *testing.T) {
 		}
 	})
 	t.Run("who people are and what is pinned does not fade", func(t *testing.T) {
-		for _, m := range []Memory{{Kind: "identity", Importance: 0.7, SaidAt: day}, {Kind: "observation", Importance: 0.7, Pinned: true, SaidAt: day}} {
-			if got := m.Worth(day.AddDate(50, 0, 0)); got != 0.7 {
+		for _, m := range []memory.Memory{{Kind: "identity", Importance: 0.7, SaidAt: storetest.Day}, {Kind: "observation", Importance: 0.7, Pinned: true, SaidAt: storetest.Day}} {
+			if got := m.Worth(storetest.Day.AddDate(50, 0, 0)); got != 0.7 {
 				t.Errorf("%+v is worth %v", m, got)
 			}
 		}
 	})
 	t.Run("to read a thousand times changes nothing", func(t *testing.T) {
-		c := imported(t, 4)
-		keep(t, c, "Ann", "Ann has a dog")
-		before := dump(t, c.store)
-		first := check.Must(c.Memories().Search(ctx, "dog", 9))(t)
-		worth := first[0].Worth(day)
+		c := storetest.Imported(t, 4)
+		storetest.Keep(t, c, "Ann", "Ann has a dog")
+		before := storetest.Dump(t, c.Store())
+		first := check.Must(memory.Of(c).Search(ctx, "dog", 9))(t)
+		worth := first[0].Worth(storetest.Day)
 		for range 1000 {
-			found, err := c.Memories().Search(ctx, "dog", 9)
-			if err != nil || found[0].Worth(day) != worth {
+			found, err := memory.Of(c).Search(ctx, "dog", 9)
+			if err != nil || found[0].Worth(storetest.Day) != worth {
 				t.Fatalf("%+v, %v", found, err)
 			}
 		}
-		check.Equal(t, "something is written", dump(t, c.store), before)
+		check.Equal(t, "something is written", storetest.Dump(t, c.Store()), before)
 	})
+}
+
+func TestWorthStaysSaneWhateverTheClockSays(t *testing.T) {
+	now := time.Now()
+	for _, kind := range summarize.MemoryKinds {
+		m := memory.Memory{Kind: kind.Name, Importance: 0.5, SaidAt: now}
+		for name, jump := range map[string]time.Duration{"a year ahead": 365 * 24 * time.Hour, "a year back": -365 * 24 * time.Hour, "to 1970": -time.Since(time.Unix(0, 0))} {
+			if w := m.Worth(now.Add(jump)); !(w >= 0.5*memory.Lasting && w <= 0.5) {
+				t.Errorf("%s, %s: %v", kind.Name, name, w)
+			}
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -72,7 +73,7 @@ func (d draft) saidAt() int64 {
 	if len(d.sources) > 0 {
 		return d.sources[0].saidAt
 	}
-	return now()
+	return store.Now()
 }
 
 // asDraft returns the part that concerns a compactor.
@@ -85,13 +86,13 @@ func (d draft) asDraft() summarize.MemoryDraft {
 	return m
 }
 
-// check completes a draft whose messages are in [from, to], or returns an error that says how to
+// checkDraft completes a draft whose messages are in [from, to], or returns an error that says how to
 // fix it. wrong says which part was ignored, for the model that made the draft; empty: none.
-func (c *Conversation) check(tx *transaction, d *draft, from, to int64) (wrong string, err error) {
+func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (wrong string, err error) {
 	if err := checkContent(d); err != nil {
 		return "", err
 	}
-	if d.sources, wrong, err = c.sources(tx, d.Messages, from, to); err != nil {
+	if d.sources, wrong, err = sourcesOf(c, tx, d.Messages, from, to); err != nil {
 		return "", err
 	}
 	for _, s := range d.sources {
@@ -103,21 +104,21 @@ func (c *Conversation) check(tx *transaction, d *draft, from, to int64) (wrong s
 		}
 	}
 	named := strings.TrimSpace(d.About) != ""
-	if err := c.checkAbout(tx, d, from, to); err != nil {
+	if err := checkAbout(c, tx, d, from, to); err != nil {
 		return "", err
 	}
 	d.concern(named)
-	if err := c.allowed(tx, *d); err != nil {
+	if err := checkOptOuts(c, tx, *d); err != nil {
 		return "", err
 	}
-	if d.expires, err = endOf(d.until, at(d.saidAt()), time.Now()); err != nil {
+	if d.expires, err = endOf(d.until, store.At(d.saidAt()), time.Now()); err != nil {
 		return "", err
 	}
 	if d.supersedes == 0 {
 		return wrong, nil
 	}
 	var there, pinned bool
-	err = tx.QueryRow("SELECT count(*) > 0, coalesce(max(pinned), 0) FROM memories WHERE id = ? AND conversation = ? AND state = 'active'", d.supersedes, c.id).Scan(&there, &pinned)
+	err = tx.QueryRow("SELECT count(*) > 0, coalesce(max(pinned), 0) FROM memories WHERE id = ? AND conversation = ? AND state = 'active'", d.supersedes, c.ID()).Scan(&there, &pinned)
 	switch {
 	case err != nil:
 	case !there:
@@ -160,16 +161,16 @@ func kindIndex(kind string) (int, error) {
 	return i, nil
 }
 
-// sources finds the messages that a draft names. wrong says which are out of range; at least one
+// sourcesOf finds the messages that a draft names. wrong says which are out of range; at least one
 // must be in range.
-func (c *Conversation) sources(tx *transaction, seqs []int64, from, to int64) (found []source, wrong string, err error) {
+func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64) (found []source, wrong string, err error) {
 	var outside []int64
 	for _, seq := range seqs {
 		if seq < from || seq > to {
 			outside = append(outside, seq)
 			continue
 		}
-		named, err := c.messages(tx, seq, seq, "")
+		named, err := c.In(tx).Messages(seq, seq, "")
 		if err != nil {
 			return nil, "", err
 		}
@@ -201,15 +202,15 @@ func union(a, b []source) []source {
 
 // checkAbout checks that a draft is about a person who speaks in [from, to]. If several people
 // share a name, only the name is stored.
-func (c *Conversation) checkAbout(tx *transaction, d *draft, from, to int64) error {
+func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) error {
 	d.About = strings.TrimSpace(d.About)
 	if d.About == "" || strings.EqualFold(d.About, d.speaker) {
 		d.About, d.aboutID = d.speaker, d.speakerID
 		return nil
 	}
-	low, high := c.rows(from, to)
+	low, high := c.RowRange(from, to)
 	var speakers, ids []string
-	err := each(tx, func(rows *sql.Rows) error {
+	err := store.Each(tx, func(rows *sql.Rows) error {
 		var name, id string
 		err := rows.Scan(&name, &id)
 		speakers, ids = append(speakers, name), append(ids, id)

@@ -14,6 +14,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/store"
 )
 
 // Exported is a memory in a file: complete, with its messages in a form by which another data
@@ -43,9 +44,9 @@ func (am AllMemories) Export(ctx context.Context, f Filter, do func(Exported, []
 		if err != nil {
 			return err
 		}
-		in = only(c.id)
+		in = only(c.ID())
 	}
-	err := am.store.view(ctx, func(tx *transaction) error {
+	err := am.store.View(ctx, func(tx *store.Tx) error {
 		f, err := f.named(tx)
 		if err != nil {
 			return err
@@ -56,7 +57,7 @@ func (am AllMemories) Export(ctx context.Context, f Filter, do func(Exported, []
 		}
 		slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.id, b.id) })
 		for _, one := range all {
-			m, from, err := am.store.memory(tx, one.id)
+			m, from, err := readComplete(am.store, tx, one.id)
 			if err != nil {
 				return err
 			}
@@ -157,5 +158,5 @@ func (e *Exported) complete() error {
 func conversationNamed(name string) bool {
 	connector, rest, there := strings.Cut(name, ":")
 	return there && slices.Contains([]string{"terminal", "discord", "slack"}, connector) && rest != "" &&
-		len(name) <= maxName && utf8.ValidString(name)
+		len(name) <= store.MaxName && utf8.ValidString(name)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"cairn/compactor/summarize"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -38,13 +39,13 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n Brought, er
 	if err := CheckExported(all); err != nil {
 		return n, err
 	}
-	err = am.store.update(ctx, func(tx *transaction) error {
+	err = am.store.Update(ctx, func(tx *store.Tx) error {
 		n = Brought{}
 		rows := make(map[int64]int64) // by the number in the file
 		taken := make(map[int64]bool) // rows: each is one of the file's
 		var fresh []int
 		for i, e := range all {
-			id, isFresh, err := am.store.bringBack(tx, e, taken, &n)
+			id, isFresh, err := bringBack(am.store, tx, e, taken, &n)
 			if err != nil {
 				return &ImportError{i, err}
 			}
@@ -58,7 +59,7 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n Brought, er
 			if all[i].SupersededBy == 0 || by == 0 {
 				continue
 			}
-			if err := changed(tx, "UPDATE memories SET superseded_by = ? WHERE id = ?", by, rows[all[i].ID]); err != nil {
+			if err := store.Changed(tx, "UPDATE memories SET superseded_by = ? WHERE id = ?", by, rows[all[i].ID]); err != nil {
 				return &ImportError{i, err}
 			}
 		}
@@ -72,27 +73,27 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n Brought, er
 
 // bringBack writes one memory, unless it exists, and returns its number. taken are the rows that
 // other memories of the file were matched to.
-func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *Brought) (id int64, fresh bool, err error) {
-	c := &Conversation{store: s, name: e.Conversation}
-	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", c.name, now()); err != nil {
+func bringBack(s *store.Store, tx *store.Tx, e Exported, taken map[int64]bool, n *Brought) (id int64, fresh bool, err error) {
+	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now()); err != nil {
 		return 0, false, err
 	}
-	if err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", c.name).Scan(&c.id); err != nil {
+	c, err := tx.Conversation(e.Conversation)
+	if err != nil {
 		return 0, false, err
 	}
 	folded := words.Fold(e.Content)
-	if id, err = c.there(tx, e, folded, taken); err != nil || id != 0 {
+	if id, err = rowOf(c, tx, e, folded, taken); err != nil || id != 0 {
 		n.Known++
 		return id, false, err
 	}
-	sources, err := c.here(tx, e.Messages)
+	sources, err := messagesHere(c, tx, e.Messages)
 	if err != nil {
 		return 0, false, err
 	}
 	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, About: e.About}, sources: sources, speaker: e.Speaker, speakerID: e.SpeakerID, aboutID: e.AboutID}
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
 	var out *OptedOutError
-	if err := c.allowed(tx, d); errors.As(err, &out) {
+	if err := checkOptOuts(c, tx, d); errors.As(err, &out) {
 		n.Out++
 		return 0, false, nil
 	} else if err != nil {
@@ -109,26 +110,26 @@ func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *
 	}
 	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
 		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
-		c.id, e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.About, e.Reach, e.By,
+		c.ID(), e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.About, e.Reach, e.By,
 		e.SaidAt.UnixMilli(), e.SavedAt.UnixMilli(), expires, e.Confirmed, e.State, was).Scan(&id)
 	if err != nil {
 		return 0, false, err
 	}
 	n.Fresh++
-	if err := c.addPeople(tx, id, d, true); err != nil {
+	if err := addPeople(c, tx, id, d, true); err != nil {
 		return 0, false, err
 	}
 	n.Lost += len(e.Messages) - len(sources)
-	if _, err := c.addSources(tx, id, sources); err != nil {
+	if _, err := addSources(c, tx, id, sources); err != nil {
 		return 0, false, err
 	}
-	return id, true, indexMemory(tx, id, e.Content, e.About)
+	return id, true, store.IndexMemory(tx, id, e.Content, e.About)
 }
 
-// there finds the row of a memory of a file: what was said at the same time in the same
+// rowOf finds the row of a memory of a file: what was said at the same time in the same
 // words, whatever became of it, or an applied one of the same words; 0: there is none.
-func (c *Conversation) there(tx *transaction, e Exported, folded string, taken map[int64]bool) (found int64, err error) {
-	err = each(tx, func(rows *sql.Rows) error {
+func rowOf(c *store.Conversation, tx *store.Tx, e Exported, folded string, taken map[int64]bool) (found int64, err error) {
+	err = store.Each(tx, func(rows *sql.Rows) error {
 		var id int64
 		var same bool
 		err := rows.Scan(&id, &same)
@@ -138,19 +139,19 @@ func (c *Conversation) there(tx *transaction, e Exported, folded string, taken m
 		return err
 	}, `SELECT id, state = 'active' AND ?4 = 'active' FROM memories WHERE conversation = ?1 AND folded = ?2
 		AND state IN ('active', 'superseded', 'forgotten', 'replaced') AND (said_at = ?3 OR state = 'active' AND ?4 = 'active') ORDER BY state = ?4 DESC, id`,
-		c.id, folded, e.SaidAt.UnixMilli(), e.State)
+		c.ID(), folded, e.SaidAt.UnixMilli(), e.State)
 	return found, err
 }
 
-// here finds the messages that a memory came from: by the platform's id, or, where there
+// messagesHere finds the messages that a memory came from: by the platform's id, or, where there
 // is none, by place and time. Another message that stands in the same place is not it.
-func (c *Conversation) here(tx *transaction, messages []Source) (found []source, err error) {
+func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []source, err error) {
 	for _, m := range messages {
 		var s source
 		if m.ID != "" {
-			err = tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, m.ID).Scan(&s.seq, &s.author, &s.id)
-		} else if m.Seq > 0 && m.Seq <= maxSeq {
-			low, high := c.rows(m.Seq, m.Seq)
+			err = tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.ID(), m.ID).Scan(&s.seq, &s.author, &s.id)
+		} else if m.Seq > 0 && m.Seq <= store.MaxSeq {
+			low, high := c.RowRange(m.Seq, m.Seq)
 			err = tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE id BETWEEN ? AND ? AND said_at = ? AND deleted_at IS NULL", low, high, m.Time.UnixMilli()).Scan(&s.seq, &s.author, &s.id)
 		} else {
 			continue

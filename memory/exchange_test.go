@@ -1,6 +1,7 @@
-package memory
+package memory_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,11 +11,14 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
 )
 
-func export(t *testing.T, s *Store) (all []Exported) {
+func export(t *testing.T, s *store.Store) (all []memory.Exported) {
 	t.Helper()
-	check.NoError(t, s.Memories().Export(ctx, Filter{State: "all"}, func(e Exported, _ []chat.Message) error {
+	check.NoError(t, memory.In(s).Export(ctx, memory.Filter{State: "all"}, func(e memory.Exported, _ []chat.Message) error {
 		all = append(all, e)
 		return nil
 	}))
@@ -22,7 +26,7 @@ func export(t *testing.T, s *Store) (all []Exported) {
 }
 
 // remembered is what memories say, without what is another folder's: their numbers.
-func remembered(all []Exported) (lines []string) {
+func remembered(all []memory.Exported) (lines []string) {
 	content := map[int64]string{}
 	for _, e := range all {
 		content[e.ID] = e.Content
@@ -36,19 +40,19 @@ func remembered(all []Exported) (lines []string) {
 }
 
 // much is a store in which memories are in all states.
-func much(t *testing.T) *Store {
-	c := imported(t, 9)
-	s := c.store
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+func much(t *testing.T) *store.Store {
+	c := storetest.Imported(t, 9)
+	s := c.Store()
+	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
 	for n, city := range []string{"Oslo", "Bergen", "Turin"} {
-		check.Must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "identity", "messages": [%d, 7], "supersedes": %d, "about": "Bob"}`, city, n+1, n)))(t)
+		check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "identity", "messages": [%d, 7], "supersedes": %d, "about": "Bob"}`, city, n+1, n)))(t)
 	}
-	keep(t, c, "Ann", "Ann's \"dog\" is called Pepper & likes <tea>\nand the sea")
-	keep(t, c, "Bob", "Bob has a boat", 1)
-	keep(t, c, "Bob", "Bob had a car", 3)
-	keep(t, find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
-	run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 5")
-	for _, err := range []error{c.Memories().Pin(ctx, 4, true), c.Memories().Forget(ctx, 6), c.Memories().Forget(ctx, 2)} {
+	storetest.Keep(t, c, "Ann", "Ann's \"dog\" is called Pepper & likes <tea>\nand the sea")
+	storetest.Keep(t, c, "Bob", "Bob has a boat", 1)
+	storetest.Keep(t, c, "Bob", "Bob had a car", 3)
+	storetest.Keep(t, storetest.Find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
+	storetest.Run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 5")
+	for _, err := range []error{memory.Of(c).Pin(ctx, 4, true), memory.Of(c).Forget(ctx, 6), memory.Of(c).Forget(ctx, 2)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,105 +66,105 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	if len(all) != 7 {
 		t.Fatalf("%d memories leave", len(all))
 	}
-	before := dump(t, s)
+	before := storetest.Dump(t, s)
 	t.Run("where they are, nothing changes", func(t *testing.T) {
-		check.Equal(t, "the result", check.Must(s.Memories().Import(ctx, slices.Clone(all)))(t), (Brought{Known: 7}))
-		check.Equal(t, "something is written", dump(t, s), before)
+		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.Brought{Known: 7}))
+		check.Equal(t, "something is written", storetest.Dump(t, s), before)
 	})
 	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
-		other := imported(t, 9)
-		find(t, other.store, "terminal:before") // so that numbers differ
-		n, err := other.store.Memories().Import(ctx, slices.Clone(all))
-		if err != nil || n != (Brought{Fresh: 7}) {
+		other := storetest.Imported(t, 9)
+		storetest.Find(t, other.Store(), "terminal:before") // so that numbers differ
+		n, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
+		if err != nil || n != (memory.Brought{Fresh: 7}) {
 			t.Fatalf("%+v, %v", n, err)
 		}
-		if got, want := remembered(export(t, other.store)), remembered(all); !slices.Equal(got, want) {
+		if got, want := remembered(export(t, other.Store())), remembered(all); !slices.Equal(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
-			if found, err := other.Memories().Search(ctx, query, 9); err != nil || len(found) != want {
+			if found, err := memory.Of(other).Search(ctx, query, 9); err != nil || len(found) != want {
 				t.Errorf("%s: %+v, %v", query, found, err)
 			}
 		}
-		check.Equal(t, "the result", len(check.Must(other.store.Memories().Chain(ctx, 1))(t)), 3)
-		check.NoError(t, other.Memories().Restore(ctx, 2))
-		if m, _, err := other.store.Memories().Get(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
+		check.Equal(t, "the result", len(check.Must(memory.In(other.Store()).Chain(ctx, 1))(t)), 3)
+		check.NoError(t, memory.Of(other).Restore(ctx, 2))
+		if m, _, err := memory.In(other.Store()).Get(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
-		again, err := other.store.Memories().Import(ctx, slices.Clone(all))
-		if err != nil || again != (Brought{Known: 7}) {
+		again, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
+		if err != nil || again != (memory.Brought{Known: 7}) {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 	})
 	t.Run("in one that has not, their messages are counted, and another that stands in their place is not taken for them", func(t *testing.T) {
-		other := openStore(t, t.TempDir())
-		c := find(t, other, "terminal:general")
-		m := said(1, "something else")
+		other := storetest.OpenStore(t, t.TempDir())
+		c := storetest.Find(t, other, "terminal:general")
+		m := storetest.Said(1, "something else")
 		m.ID = "another"
-		deliver(t, c, m)
-		n, err := other.Memories().Import(ctx, slices.Clone(all))
+		storetest.Deliver(t, c, m)
+		n, err := memory.In(other).Import(ctx, slices.Clone(all))
 		if err != nil || n.Fresh != 7 || n.Lost != 8 {
 			t.Errorf("%+v, %v", n, err)
 		}
-		check.Equal(t, "sources", number(t, other, "SELECT count(*) FROM memory_sources"), 0)
+		check.Equal(t, "sources", storetest.Number(t, other, "SELECT count(*) FROM memory_sources"), 0)
 	})
 	t.Run("a message that was deleted there is none they came from", func(t *testing.T) {
-		other := imported(t, 9)
-		remove(t, other, 7)
-		if n, err := other.store.Memories().Import(ctx, slices.Clone(all)); err != nil || n.Fresh != 7 || n.Lost != 3 {
+		other := storetest.Imported(t, 9)
+		storetest.Remove(t, other, 7)
+		if n, err := memory.In(other.Store()).Import(ctx, slices.Clone(all)); err != nil || n.Fresh != 7 || n.Lost != 3 {
 			t.Errorf("%+v, %v", n, err)
 		}
-		check.Equal(t, "sources", number(t, other.store, "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
+		check.Equal(t, "sources", storetest.Number(t, other.Store(), "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
 	})
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
-		check.NoError(t, s.Memories().Purge(ctx, 4))
-		check.NoError(t, s.Memories().Forget(ctx, 3))
-		check.Equal(t, "the result", check.Must(s.Memories().Import(ctx, slices.Clone(all)))(t), (Brought{Fresh: 1, Known: 6}))
-		if m, _, err := s.Memories().Get(ctx, 3); err != nil || m.State != "forgotten" {
+		check.NoError(t, memory.In(s).Purge(ctx, 4))
+		check.NoError(t, memory.In(s).Forget(ctx, 3))
+		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.Brought{Fresh: 1, Known: 6}))
+		if m, _, err := memory.In(s).Get(ctx, 3); err != nil || m.State != "forgotten" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 }
 
 func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
-	good := Exported{Memory: Memory{ID: 1, Conversation: "terminal:general", Kind: "fact", Content: "Ann rows", SaidAt: day}}
-	c := newConversation(t)
-	before := dump(t, c.store)
-	for claim, spoil := range map[string]func(e *Exported){
-		"content is empty":            func(e *Exported) { e.Content = " \n" },
-		"at most 1000":                func(e *Exported) { e.Content = strings.Repeat("x", maxContent+1) },
-		`no kind "gossip"`:            func(e *Exported) { e.Kind = "gossip" },
-		"from 0 to 1":                 func(e *Exported) { e.Importance = 7 },
-		`no state "lost"`:             func(e *Exported) { e.State = "lost" },
-		"said_at is missing":          func(e *Exported) { e.SaidAt = time.Time{} },
-		`channel is "nowhere"`:        func(e *Exported) { e.Conversation = "nowhere" },
-		`channel is "terminal:"`:      func(e *Exported) { e.Conversation = "terminal:" },
-		`by is "me"`:                  func(e *Exported) { e.By = "me" },
-		`reach is "world"`:            func(e *Exported) { e.Reach = "world" },
-		"the id 1 is that":            func(e *Exported) { e.ID = 1 },
-		"must be numbers":             func(e *Exported) { e.ID = -1 },
-		"must be names":               func(e *Exported) { e.Speaker = "\xff" },
-		"no time that can be kept":    func(e *Exported) { e.Expires = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) },
-		"leads round in a circle":     func(e *Exported) { e.ID, e.SupersededBy = 2, 2 },
-		"which is of another channel": func(e *Exported) { e.SupersededBy, e.Conversation = 1, "terminal:other" },
+	good := memory.Exported{Memory: memory.Memory{ID: 1, Conversation: "terminal:general", Kind: "fact", Content: "Ann rows", SaidAt: storetest.Day}}
+	c := storetest.NewConversation(t)
+	before := storetest.Dump(t, c.Store())
+	for claim, spoil := range map[string]func(e *memory.Exported){
+		"content is empty":            func(e *memory.Exported) { e.Content = " \n" },
+		"at most 1000":                func(e *memory.Exported) { e.Content = strings.Repeat("x", memory.MaxContent+1) },
+		`no kind "gossip"`:            func(e *memory.Exported) { e.Kind = "gossip" },
+		"from 0 to 1":                 func(e *memory.Exported) { e.Importance = 7 },
+		`no state "lost"`:             func(e *memory.Exported) { e.State = "lost" },
+		"said_at is missing":          func(e *memory.Exported) { e.SaidAt = time.Time{} },
+		`channel is "nowhere"`:        func(e *memory.Exported) { e.Conversation = "nowhere" },
+		`channel is "terminal:"`:      func(e *memory.Exported) { e.Conversation = "terminal:" },
+		`by is "me"`:                  func(e *memory.Exported) { e.By = "me" },
+		`reach is "world"`:            func(e *memory.Exported) { e.Reach = "world" },
+		"the id 1 is that":            func(e *memory.Exported) { e.ID = 1 },
+		"must be numbers":             func(e *memory.Exported) { e.ID = -1 },
+		"must be names":               func(e *memory.Exported) { e.Speaker = "\xff" },
+		"no time that can be kept":    func(e *memory.Exported) { e.Expires = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"leads round in a circle":     func(e *memory.Exported) { e.ID, e.SupersededBy = 2, 2 },
+		"which is of another channel": func(e *memory.Exported) { e.SupersededBy, e.Conversation = 1, "terminal:other" },
 	} {
 		t.Run(claim, func(t *testing.T) {
 			bad := good
 			bad.ID, bad.Content = 2, "Bob rows"
 			spoil(&bad)
-			n, err := c.store.Memories().Import(ctx, []Exported{good, bad})
-			var at *ImportError
-			if !errors.As(err, &at) || at.Index != 1 || !strings.Contains(err.Error(), claim) || n != (Brought{}) {
+			n, err := memory.In(c.Store()).Import(ctx, []memory.Exported{good, bad})
+			var at *memory.ImportError
+			if !errors.As(err, &at) || at.Index != 1 || !strings.Contains(err.Error(), claim) || n != (memory.Brought{}) {
 				t.Errorf("%+v, %v", n, err)
 			}
-			check.Equal(t, "something is written", dump(t, c.store), before)
+			check.Equal(t, "something is written", storetest.Dump(t, c.Store()), before)
 		})
 	}
 	t.Run("a secret is masked as in any memory", func(t *testing.T) {
 		secret := good
 		secret.Content = "The key is sk-" + strings.Repeat("a1B2", 12)
-		check.Must(c.store.Memories().Import(ctx, []Exported{secret}))(t)
-		if m, _, err := c.store.Memories().Get(ctx, 1); err != nil || strings.Contains(m.Content, "a1B2a1B2") {
+		check.Must(memory.In(c.Store()).Import(ctx, []memory.Exported{secret}))(t)
+		if m, _, err := memory.In(c.Store()).Get(ctx, 1); err != nil || strings.Contains(m.Content, "a1B2a1B2") {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
@@ -168,17 +172,18 @@ func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
 
 func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
 	s := much(t)
-	rows := check.Must(s.read.Query("SELECT id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed, said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '') FROM memories_view ORDER BY id"))(t)
-	defer rows.Close()
 	n := 0
-	for rows.Next() {
-		var m Memory
+	show := func(rows *sql.Rows) error {
+		var m memory.Memory
 		var saidAt, savedAt, expires, messages string
-		check.NoError(t, rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance, &m.Speaker, &m.About, &m.By, &m.State, &m.Pinned, &m.Confirmed,
-			&saidAt, &savedAt, &expires, &m.SupersededBy, &m.Compaction, &messages))
-		want, _, err := s.Memories().Get(ctx, m.ID)
+		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance, &m.Speaker, &m.About, &m.By, &m.State, &m.Pinned, &m.Confirmed,
+			&saidAt, &savedAt, &expires, &m.SupersededBy, &m.Compaction, &messages)
 		if err != nil {
-			t.Fatal(err)
+			return err
+		}
+		want, _, err := memory.In(s).Get(ctx, m.ID)
+		if err != nil {
+			return err
 		}
 		moment := func(at time.Time) string {
 			if at.IsZero() {
@@ -195,12 +200,20 @@ func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
 		want.SaidAt, want.SavedAt, want.Expires, want.Sources, want.SpeakerID, want.AboutID, want.Reach = time.Time{}, time.Time{}, time.Time{}, nil, "", "", ""
 		check.Equal(t, "the result", got, fmt.Sprintf("%+v", want)+times)
 		n++
+		return nil
 	}
-	if err := rows.Err(); err != nil || n != 7 {
+	err := s.View(ctx, func(tx *store.Tx) error {
+		return store.Each(tx, show, "SELECT id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed, said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '') FROM memories_view ORDER BY id")
+	})
+	if err != nil || n != 7 {
 		t.Errorf("%d rows, %v", n, err)
 	}
 	for _, statement := range []string{"DELETE FROM memories_view", "UPDATE memories_view SET content = 'x'", "INSERT INTO memories_view (content) VALUES ('x')"} {
-		if _, err := s.write.Exec(statement); err == nil {
+		err := s.Update(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(statement)
+			return err
+		})
+		if err == nil {
 			t.Errorf("%s: it can be written", statement)
 		}
 	}
@@ -208,36 +221,36 @@ func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
 
 func TestImportOfTheSameWords(t *testing.T) {
 	said := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
-	one := func(id int64, content, state string, by int64) Exported {
-		return Exported{Memory: Memory{ID: id, Conversation: "terminal:general", Kind: "fact", Content: content, State: state, SupersededBy: by, SaidAt: said}}
+	one := func(id int64, content, state string, by int64) memory.Exported {
+		return memory.Exported{Memory: memory.Memory{ID: id, Conversation: "terminal:general", Kind: "fact", Content: content, State: state, SupersededBy: by, SaidAt: said}}
 	}
-	states := func(t *testing.T, s *Store) (found []string) {
+	states := func(t *testing.T, s *store.Store) (found []string) {
 		for _, e := range export(t, s) {
 			found = append(found, e.Content+" "+e.State)
 		}
 		return found
 	}
 	t.Run("what a worker said again of what the extractive summarizer had noted comes back too", func(t *testing.T) {
-		s := openStore(t, t.TempDir())
+		s := storetest.OpenStore(t, t.TempDir())
 		for range 2 {
-			check.Must(s.Memories().Import(ctx, []Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}))(t)
+			check.Must(memory.In(s).Import(ctx, []memory.Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}))(t)
 			if got, want := states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"}; !slices.Equal(got, want) {
 				t.Errorf("%q", got)
 			}
 		}
-		check.NoError(t, s.Memories().Forget(ctx, 2))
-		check.Equal(t, "what was forgotten since is back", check.Must(s.Memories().Import(ctx, []Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
+		check.NoError(t, memory.In(s).Forget(ctx, 2))
+		check.Equal(t, "what was forgotten since is back", check.Must(memory.In(s).Import(ctx, []memory.Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
 	})
 	t.Run("nothing takes its own place, however often a file says the same", func(t *testing.T) {
-		s := openStore(t, t.TempDir())
-		check.Must(s.Memories().Import(ctx, []Exported{one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 3), one(3, "Ann rows", "superseded", 0)}))(t)
-		if n := number(t, s, "SELECT count(*) FROM memories m JOIN memories b ON b.id = m.superseded_by LEFT JOIN memories c ON c.id = b.superseded_by WHERE b.id = m.id OR c.id = m.id"); n != 0 {
+		s := storetest.OpenStore(t, t.TempDir())
+		check.Must(memory.In(s).Import(ctx, []memory.Exported{one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 3), one(3, "Ann rows", "superseded", 0)}))(t)
+		if n := storetest.Number(t, s, "SELECT count(*) FROM memories m JOIN memories b ON b.id = m.superseded_by LEFT JOIN memories c ON c.id = b.superseded_by WHERE b.id = m.id OR c.id = m.id"); n != 0 {
 			t.Errorf("%d lead back to themselves", n)
 		}
 	})
 	t.Run("an active memory is superseded by none", func(t *testing.T) {
-		s := openStore(t, t.TempDir())
-		_, err := s.Memories().Import(ctx, []Exported{one(1, "Ann rows", "active", 2), one(2, "Ann swims", "active", 0)})
+		s := storetest.OpenStore(t, t.TempDir())
+		_, err := memory.In(s).Import(ctx, []memory.Exported{one(1, "Ann rows", "active", 2), one(2, "Ann swims", "active", 0)})
 		if err == nil || !strings.Contains(err.Error(), "it is active") {
 			t.Errorf("%v", err)
 		}

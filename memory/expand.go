@@ -12,13 +12,14 @@ import (
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/store"
 )
 
 // expandAtMost is how many messages one page of expand has at most.
 const expandAtMost = 200
 
 // expandTool is expand, bound to the conversation: it reaches no other one.
-func (c *Conversation) expandTool(o ToolOptions) llm.Tool {
+func expandTool(c *store.Conversation, o ToolOptions) llm.Tool {
 	return llm.Tool{
 		Name:        "expand",
 		Description: "Read messages of this conversation word for word: those a summary stands for, by their numbers, or by the compaction's id. Long ranges come in pages: go on from next.",
@@ -27,7 +28,7 @@ func (c *Conversation) expandTool(o ToolOptions) llm.Tool {
 			`"to":{"type":"integer","description":"number of the last message"},` +
 			`"compaction":{"type":"integer","description":"id, in place of a range"}}}`),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-			return c.runExpand(ctx, arguments, o)
+			return runExpand(c, ctx, arguments, o)
 		},
 	}
 }
@@ -41,7 +42,7 @@ type expanded struct {
 	Calls []string `json:"calls,omitempty"` // tools the assistant called, with their arguments
 }
 
-func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
+func runExpand(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
 	var a struct{ From, To, Compaction int64 }
 	if err := json.Unmarshal(arguments, &a); err != nil {
 		return "", fmt.Errorf("the arguments cannot be read (%w): from, to and compaction are integers", err)
@@ -49,7 +50,7 @@ func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage,
 	if a.From < 0 || a.To < 0 || a.Compaction < 0 || a.Compaction == 0 && (a.From == 0 || a.To < a.From) {
 		return "", errors.New(`name a range of messages, {"from": 3, "to": 40}, or a compaction, {"compaction": 12}`)
 	}
-	page, next, last, err := c.expand(ctx, a.Compaction, a.From, a.To)
+	page, next, last, err := expandPage(c, ctx, a.Compaction, a.From, a.To)
 	if err != nil {
 		return "", err
 	}
@@ -87,14 +88,14 @@ func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage,
 	})
 }
 
-// expand reads one page of the messages of a compaction, or of [from, to]; of a
+// expandPage reads one page of the messages of a compaction, or of [from, to]; of a
 // compaction those from from on, if that is given. next is where to go on, 0 if there
 // is no more, and last where the range ends.
-func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+func expandPage(c *store.Conversation, ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
+	err = c.Store().View(ctx, func(tx *store.Tx) error {
 		if compaction > 0 {
-			row, err := c.compaction(tx, compaction) // in any state: the model may have seen it earlier
-			if errors.Is(err, ErrNotFound) {
+			row, err := c.In(tx).Compaction(compaction) // in any state: the model may have seen it earlier
+			if errors.Is(err, store.ErrNotFound) {
 				return fmt.Errorf("there is no compaction %d in this conversation", compaction)
 			}
 			if err != nil {
@@ -102,7 +103,10 @@ func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (
 			}
 			from, to = max(from, row.From), row.To
 		}
-		page, next, err = c.page(tx, from, to, expandAtMost)
+		page, err = c.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", expandAtMost+1)
+		if len(page) > expandAtMost {
+			page, next = page[:expandAtMost], page[expandAtMost].Seq
+		}
 		return err
 	})
 	return page, next, to, err

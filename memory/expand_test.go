@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"encoding/json"
@@ -9,8 +9,13 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
+	"cairn/transcript"
 )
 
 type page struct {
@@ -23,9 +28,9 @@ type page struct {
 	Next, To int64
 }
 
-func expandPage(t testing.TB, c *Conversation, budget int, arguments string) (page, error) {
+func expandPage(t testing.TB, c *store.Conversation, budget int, arguments string) (page, error) {
 	t.Helper()
-	tool := c.expandTool(ToolOptions{Budget: func() int { return budget }})
+	tool := memory.ExpandTool(c, memory.ToolOptions{Budget: func() int { return budget }})
 	text, err := tool.Run(ctx, json.RawMessage(arguments))
 	var p page
 	if err == nil {
@@ -40,10 +45,10 @@ func expandPage(t testing.TB, c *Conversation, budget int, arguments string) (pa
 }
 
 func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
-	c := imported(t, 50)
-	id := storeSummary(t, c, leaf, worker, 11, 40)
-	applyRows(t, c, id)
-	check.Must(c.Transcript().Delete(ctx, []string{"m20"}))(t)
+	c := storetest.Imported(t, 50)
+	id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 11, 40)
+	storetest.ApplyRows(t, c, id)
+	check.Must(privacy.Of(c).Delete(ctx, []string{"m20"}))(t)
 	for _, budget := range []int{150, 400, 10_000} {
 		var seqs []int64
 		pages := 0
@@ -76,16 +81,16 @@ func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
 }
 
 func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
-	c := newConversation(t)
-	asked := said(1, "run it")
+	c := storetest.NewConversation(t)
+	asked := storetest.Said(1, "run it")
 	asked.Addressed, asked.Attachments = true, []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "ls -l /tmp"}}
-	turn := deliver(t, c, asked)[0].Seq
+	turn := storetest.Deliver(t, c, asked)[0].Seq
 	rows := []chat.Message{
-		{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "1", Name: "look", Arguments: `{"at":"x"}`}}, Time: day},
-		{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "1", Tool: "look", Text: "42", Time: day},
-		{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "It is 42.", Time: day},
+		{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "1", Name: "look", Arguments: `{"at":"x"}`}}, Time: storetest.Day},
+		{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "1", Tool: "look", Text: "42", Time: storetest.Day},
+		{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "It is 42.", Time: storetest.Day},
 	}
-	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: rows, Reply: "r", Pieces: []string{"x"}}))
+	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: rows, Reply: "r", Pieces: []string{"x"}}))
 	p, err := expandPage(t, c, 1000, `{"from": 1, "to": 4}`)
 	if err != nil || len(p.Messages) != 4 || !strings.Contains(p.Messages[0].Text, "ls -l /tmp") || p.Messages[1].Calls[0] != `look {"at":"x"}` || p.Messages[2].Text != "42" || p.Messages[2].Who != "tool look" {
 		t.Errorf("got %+v, %v", p, err)
@@ -93,8 +98,8 @@ func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 }
 
 func TestExpandIsBounded(t *testing.T) {
-	c := newConversation(t)
-	check.Must(c.Past().Import(ctx, []Inbound{said(1, "begin "+strings.Repeat("word ", 5000)+"end"), said(2, "short")}))(t)
+	c := storetest.NewConversation(t)
+	check.Must(c.Past().Import(ctx, []store.Inbound{storetest.Said(1, "begin "+strings.Repeat("word ", 5000)+"end"), storetest.Said(2, "short")}))(t)
 	p, err := expandPage(t, c, 300, `{"from": 1, "to": 9999999999999}`)
 	if err != nil || len(p.Messages) != 1 || p.Next != 2 || !strings.HasPrefix(p.Messages[0].Text, "begin ") || !strings.HasSuffix(p.Messages[0].Text, "end") || !strings.Contains(p.Messages[0].Text, "characters left out") {
 		t.Errorf("got %.300v, %v", p, err)
@@ -105,16 +110,16 @@ func TestExpandIsBounded(t *testing.T) {
 }
 
 func TestExpandReachesNoOtherConversation(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	here, there := find(t, s, "terminal:here"), find(t, s, "terminal:there")
-	for _, c := range []*Conversation{here, there} {
-		var past []Inbound
+	s := storetest.OpenStore(t, t.TempDir())
+	here, there := storetest.Find(t, s, "terminal:here"), storetest.Find(t, s, "terminal:there")
+	for _, c := range []*store.Conversation{here, there} {
+		var past []store.Inbound
 		for n := range 10 {
-			past = append(past, said(n+1, c.Name()))
+			past = append(past, storetest.Said(n+1, c.Name()))
 		}
 		check.Must(c.Past().Import(ctx, past))(t)
 	}
-	id := storeSummary(t, there, leaf, worker, 1, 5)
+	id := storetest.StoreSummary(t, there, transcript.Leaf, transcript.Worker, 1, 5)
 	for arguments, want := range map[string]string{
 		fmt.Sprintf(`{"compaction": %d}`, id):    "no compaction",
 		`{"compaction": 99}`:                     "no compaction",
@@ -133,15 +138,15 @@ func TestExpandReachesNoOtherConversation(t *testing.T) {
 
 func TestNoMemoryHoldsASecret(t *testing.T) {
 	key := "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
-	c := imported(t, 20)
+	c := storetest.Imported(t, 20)
 	for name, save := range map[string]func(content string) error{
 		"in conversation": func(content string) error {
-			tools := c.Tools(ToolOptions{Turn: func() int64 { return 1 }})
+			tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})
 			_, err := tools[len(tools)-1].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [1]}`, content)))
 			return err
 		},
 		"by a worker": func(content string) error {
-			j := begin(t, c, leaf, worker, 1, 5)
+			j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 			if _, err := j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]}`, content))); err != nil {
 				return err
 			}
@@ -149,29 +154,29 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			return err
 		},
 		"by the built-in summarizer": func(content string) error {
-			j := begin(t, c, leaf, extractive, 6, 10)
+			j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 6, 10)
 			_, err := j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Memories: []summarize.MemoryDraft{{Kind: "fact", Content: content, Messages: []int64{7}}}})
 			return err
 		},
 		"by a person": func(content string) error {
-			_, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann")
+			_, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann")
 			return err
 		},
 	} {
 		if err := save(name + ": the token is " + key); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		found, err := c.Memories().Search(ctx, name, 1)
+		found, err := memory.Of(c).Search(ctx, name, 1)
 		if err != nil || len(found) != 1 || found[0].Content != name+": the token is [masked: github pat]" {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
-	check.Equal(t, "it is found by the secret", len(check.Must(c.Memories().Search(ctx, key, 10))(t)), 0)
+	check.Equal(t, "it is found by the secret", len(check.Must(memory.Of(c).Search(ctx, key, 10))(t)), 0)
 }
 
 func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
-	c := imported(t, 10)
-	j := begin(t, c, leaf, worker, 1, 5)
+	c := storetest.Imported(t, 10)
+	j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 	save := func(content string, seq int) {
 		t.Helper()
 		check.Must(j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq))))(t)
@@ -183,7 +188,7 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	takeBack()
 	save("third", 4)
 	check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Model: "another"}))(t)
-	found, err := c.Memories().Search(ctx, "", 10)
+	found, err := memory.Of(c).Search(ctx, "", 10)
 	var got []string
 	for _, m := range found {
 		got = append(got, fmt.Sprint(m.Content, m.Sources))
@@ -194,12 +199,12 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 }
 
 func TestFactsInAnyScriptAreToldApart(t *testing.T) {
-	c := imported(t, 5)
+	c := storetest.Imported(t, 5)
 	for _, content := range []string{"我住在都灵。", "我住在罗马。", "Я живу в Турине.", "Я живу в Риме.", "私は猫が好きです。", "私は犬が好きです。"} {
-		if _, fresh, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
+		if _, fresh, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
 			t.Errorf("%s: fresh %v, %v", content, fresh, err)
 		}
-		if _, fresh, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
+		if _, fresh, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
 			t.Errorf("%s again: fresh %v, %v", content, fresh, err)
 		}
 	}

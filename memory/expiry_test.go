@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
 )
 
 func TestEndOf(t *testing.T) {
@@ -15,18 +17,18 @@ func TestEndOf(t *testing.T) {
 		"2020-05-08": "has passed", "tomorrow": "write a day", "30m": "has passed", "-3d": "write a day", "0d": "write a day",
 		"99999999d": "write a day", "9999999999h": "write a day", "2026-13-40": "write a day", "10000-01-01": "write a day", "P3D": "write a day",
 	} {
-		if _, err := endOf(expires, now.Add(-time.Hour), now); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := memory.EndOf(expires, now.Add(-time.Hour), now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", expires, err, want)
 		}
 	}
 }
 
 func TestExpiry(t *testing.T) {
-	c := imported(t, 9)
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
-	run(t, c.store, "UPDATE messages SET said_at = ?", time.Now().Add(-time.Hour).UnixMilli())
+	c := storetest.Imported(t, 9)
+	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
+	storetest.Run(t, c.Store(), "UPDATE messages SET said_at = ?", time.Now().Add(-time.Hour).UnixMilli())
 	save := func(content, expires string) (string, error) {
-		return call(tools, "memory_save", fmt.Sprintf(`{"content": %q, "kind": "event", "messages": [2], "expires": %q}`, content, expires))
+		return storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": %q, "kind": "event", "messages": [2], "expires": %q}`, content, expires))
 	}
 	later := time.Now().AddDate(1, 0, 0).UTC()
 	t.Run("a day, a time or a while are taken, a while from when it was said", func(t *testing.T) {
@@ -35,19 +37,19 @@ func TestExpiry(t *testing.T) {
 				t.Errorf("%s: %v", expires, err)
 			}
 		}
-		m, _, err := c.store.Memories().Get(ctx, 4)
+		m, _, err := memory.In(c.Store()).Get(ctx, 4)
 		if err != nil || !m.Expires.Equal(m.SaidAt.Add(72*time.Hour)) || m.State != "active" {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if m, _, err = c.store.Memories().Get(ctx, 1); err != nil || m.Expires.Sub(later.Truncate(24*time.Hour)) != 24*time.Hour {
+		if m, _, err = memory.In(c.Store()).Get(ctx, 1); err != nil || m.Expires.Sub(later.Truncate(24*time.Hour)) != 24*time.Hour {
 			t.Errorf("a day lasts until it is over: %+v, %v", m, err)
 		}
 	})
 	t.Run("at its end it is not recalled, and is listed as expired", func(t *testing.T) {
-		run(t, c.store, "UPDATE memories SET expires_at = 1 WHERE id IN (4, 5)")
+		storetest.Run(t, c.Store(), "UPDATE memories SET expires_at = 1 WHERE id IN (4, 5)")
 		for state, want := range map[string]int{"": 4, "active": 4, "expired": 2, "current": 6, "all": 6, "forgotten": 0} {
 			for _, query := range []string{"", "away"} {
-				found, total, err := c.store.Memories().List(ctx, Filter{Conversation: c.Name(), State: state, Query: query})
+				found, total, err := memory.In(c.Store()).List(ctx, memory.Filter{Conversation: c.Name(), State: state, Query: query})
 				if err != nil || len(found) != want || total != want {
 					t.Errorf("%q %q: %d, %v", state, query, total, err)
 				}
@@ -58,30 +60,30 @@ func TestExpiry(t *testing.T) {
 				}
 			}
 		}
-		check.Equal(t, "recalled", len(check.Must(c.Memories().Search(ctx, "away reason", 99))(t)), 4)
-		answer, err := call(tools, "memory_search", `{"query": "away", "kind": "event"}`)
+		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away reason", 99))(t)), 4)
+		answer, err := storetest.Call(tools, "memory_search", `{"query": "away", "kind": "event"}`)
 		if err != nil || !strings.Contains(answer, `"total":4`) {
 			t.Errorf("%s, %v", answer, err)
 		}
 	})
 	t.Run("pinned it has no end", func(t *testing.T) {
-		check.NoError(t, c.Memories().Pin(ctx, 4, true))
-		if m, _, err := c.store.Memories().Get(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
+		check.NoError(t, memory.Of(c).Pin(ctx, 4, true))
+		if m, _, err := memory.In(c.Store()).Get(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
 			t.Errorf("%+v, %v", m, err)
 		}
-		check.Equal(t, "recalled", len(check.Must(c.Memories().Search(ctx, "away", 99))(t)), 5)
-		check.NoError(t, c.Memories().Pin(ctx, 4, false))
-		if m, _, _ := c.store.Memories().Get(ctx, 4); m.State != "expired" {
+		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away", 99))(t)), 5)
+		check.NoError(t, memory.Of(c).Pin(ctx, 4, false))
+		if m, _, _ := memory.In(c.Store()).Get(ctx, 4); m.State != "expired" {
 			t.Errorf("%+v", m)
 		}
 	})
 	t.Run("said again after its end it has none, and with another end that one", func(t *testing.T) {
-		check.Must(call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`))(t)
-		if m, _, err := c.store.Memories().Get(ctx, 4); err != nil || m.State != "active" || !m.Expires.IsZero() || m.Confirmed != 2 {
+		check.Must(storetest.Call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`))(t)
+		if m, _, err := memory.In(c.Store()).Get(ctx, 4); err != nil || m.State != "active" || !m.Expires.IsZero() || m.Confirmed != 2 {
 			t.Errorf("%+v, %v", m, err)
 		}
-		check.Must(call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [6], "expires": "9d"}`))(t)
-		if m, _, err := c.store.Memories().Get(ctx, 4); err != nil || m.Expires.IsZero() || m.Confirmed != 3 {
+		check.Must(storetest.Call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [6], "expires": "9d"}`))(t)
+		if m, _, err := memory.In(c.Store()).Get(ctx, 4); err != nil || m.Expires.IsZero() || m.Confirmed != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

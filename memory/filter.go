@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cairn/store"
 )
 
 // Filter chooses memories.
@@ -81,9 +83,9 @@ func (f Filter) where(in scope) (condition string, args []any) {
 	}
 	switch f.State {
 	case "", "active":
-		add("state = 'active' AND NOT "+hasEnded, now())
+		add("state = 'active' AND NOT "+hasEnded, store.Now())
 	case "expired":
-		add("state = 'active' AND "+hasEnded, now())
+		add("state = 'active' AND "+hasEnded, store.Now())
 	case "current":
 		add("state = 'active'")
 	case "all":
@@ -109,12 +111,12 @@ func (f Filter) where(in scope) (condition string, args []any) {
 
 // named returns f with the names that About means. SQLite compares letters of ASCII alone
 // without case.
-func (f Filter) named(tx *transaction) (Filter, error) {
+func (f Filter) named(tx *store.Tx) (Filter, error) {
 	if f.About == "" {
 		return f, nil
 	}
 	f.about = []string{}
-	err := each(tx, func(rows *sql.Rows) error {
+	err := store.Each(tx, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)
 		if strings.EqualFold(name, f.About) {
@@ -135,9 +137,9 @@ func (am AllMemories) List(ctx context.Context, f Filter) (found []Memory, total
 		if err != nil {
 			return nil, 0, err
 		}
-		in = only(c.id)
+		in = only(c.ID())
 	}
-	found, total, err = am.store.memories(ctx, f, func(*transaction) (scope, error) { return in, nil })
+	found, total, err = findMemories(am.store, ctx, f, func(*store.Tx) (scope, error) { return in, nil })
 	if err != nil {
 		return nil, 0, fmt.Errorf("search memories: %w", err)
 	}
@@ -147,9 +149,9 @@ func (am AllMemories) List(ctx context.Context, f Filter) (found []Memory, total
 // List is like that of the store, for what the conversation recalls: its own
 // memories and those of its scope. f.Conversation does not count.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
-	found, total, err = ms.c.store.memories(ctx, f, ms.c.scope)
+	found, total, err = findMemories(ms.c.Store(), ctx, f, func(tx *store.Tx) (scope, error) { return scopeOf(ms.c, tx) })
 	if err != nil {
-		return nil, 0, ms.c.fail("search memories", err)
+		return nil, 0, ms.c.Fail("search memories", err)
 	}
 	return found, total, nil
 }
@@ -164,12 +166,12 @@ func (ms Memories) Search(ctx context.Context, query string, limit int) ([]Memor
 	return found, err
 }
 
-// memories searches in a scope, which is found in the same transaction.
-func (s *Store) memories(ctx context.Context, f Filter, within func(*transaction) (scope, error)) (found []Memory, total int, err error) {
+// findMemories searches in a scope, which is found in the same transaction.
+func findMemories(s *store.Store, ctx context.Context, f Filter, within func(*store.Tx) (scope, error)) (found []Memory, total int, err error) {
 	if err := f.check(); err != nil {
 		return nil, 0, err
 	}
-	err = s.view(ctx, func(tx *transaction) error {
+	err = s.View(ctx, func(tx *store.Tx) error {
 		in, err := within(tx)
 		if err != nil {
 			return err
@@ -207,7 +209,7 @@ func (s *Store) memories(ctx context.Context, f Filter, within func(*transaction
 }
 
 // sorted sorts the results of a query as f says.
-func (f Filter) sorted(tx *transaction, found []weighed) ([]weighed, error) {
+func (f Filter) sorted(tx *store.Tx, found []weighed) ([]weighed, error) {
 	if f.Sort == "" || strings.TrimSpace(f.Query) == "" {
 		return found, nil
 	}
@@ -220,7 +222,7 @@ func (f Filter) sorted(tx *transaction, found []weighed) ([]weighed, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(tx, func(rows *sql.Rows) error {
+	err = store.Each(tx, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		order = append(order, found[place[id]])

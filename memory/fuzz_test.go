@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"encoding/json"
@@ -7,17 +7,20 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/transcript"
 	"cairn/words/wordstest"
 )
 
 // FuzzTools gives each tool any arguments: it answers, or says what is wrong with them,
 // in valid text, and the database is as sound as before.
 func FuzzTools(f *testing.F) {
-	s := openStore(f, f.TempDir())
-	c := find(f, s, "terminal:general")
-	deliver(f, c, said(1, "the plum is ripe"), said(2, "so it is"), said(3, "when?"))
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }, Budget: func() int { return 500 }})
-	j := begin(f, c, leaf, worker, 1, 2)
+	s := storetest.OpenStore(f, f.TempDir())
+	c := storetest.Find(f, s, "terminal:general")
+	storetest.Deliver(f, c, storetest.Said(1, "the plum is ripe"), storetest.Said(2, "so it is"), storetest.Said(3, "when?"))
+	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 3 }, Budget: func() int { return 500 }})
+	j := storetest.Begin(f, c, transcript.Leaf, transcript.Worker, 1, 2)
 	tools = append(tools, j.Tools(20)...)
 	for i := range tools {
 		for _, arguments := range []string{
@@ -50,10 +53,10 @@ func FuzzMoments(f *testing.F) {
 	}
 	now := time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
-		if end, err := endOf(text, now, now); err == nil && !endless(strings.TrimSpace(text)) && (end < now.UnixMilli() || time.UnixMilli(end).UTC().Year() > 9999) {
+		if end, err := memory.EndOf(text, now, now); err == nil && !memory.Endless(strings.TrimSpace(text)) && (end < now.UnixMilli() || time.UnixMilli(end).UTC().Year() > 9999) {
 			t.Fatalf("%q ends at %d", text, end)
 		}
-		if _, err := Ago(text, now); err != nil && err.Error() == "" {
+		if _, err := memory.Ago(text, now); err != nil && err.Error() == "" {
 			t.Fatal("no words")
 		}
 	})

@@ -1,100 +1,27 @@
-// What a conversation has in the store, by noun: one handle for each.
-
+// Package memory keeps facts beyond the conversation: what workers, the bot and people save, and
+// what a question recalls. It knows what memories are and how they live; their rows, and the
+// messages they come from, are in package store. Package search ranks what a question finds.
 package memory
 
-// Compactions are a conversation's summaries and sessions: what its compactor reads and writes.
-type Compactions struct{ c *Conversation }
-
-// Inbox holds what arrived for a conversation and is not in its transcript yet.
-type Inbox struct{ c *Conversation }
-
-// Past is about messages from before the bot listened, or while it was away: a gap is filled from
-// the platform's history.
-type Past struct{ c *Conversation }
-
-// Transcript is a conversation's messages, with their files and pins.
-type Transcript struct{ c *Conversation }
-
-// Turns are the messages that await an answer, their answers, and what those cost.
-type Turns struct{ c *Conversation }
-
-// Outbox is replies on their way to people, each piece sent once.
-type Outbox struct{ c *Conversation }
+import "cairn/store"
 
 // Memories are those that a conversation may recall; it changes only its own.
-type Memories struct{ c *Conversation }
+type Memories struct{ c *store.Conversation }
 
-// Settings are the settings that people changed in a conversation.
-type Settings struct{ c *Conversation }
-
-// Tasks are those that a conversation gave to sub-agents, and the one that it is itself.
-type Tasks struct{ c *Conversation }
-
-// Privacy erases what a conversation has of a person, or all of it.
-type Privacy struct{ c *Conversation }
-
-// Compactions returns the conversation's summaries and sessions.
-func (c *Conversation) Compactions() Compactions { return Compactions{c} }
-
-// Inbox returns the conversation's inbox.
-func (c *Conversation) Inbox() Inbox { return Inbox{c} }
-
-// Past returns the handle that fills the conversation's gaps.
-func (c *Conversation) Past() Past { return Past{c} }
-
-// Transcript returns the conversation's messages.
-func (c *Conversation) Transcript() Transcript { return Transcript{c} }
-
-// Turns returns the conversation's turns.
-func (c *Conversation) Turns() Turns { return Turns{c} }
-
-// Outbox returns the conversation's outbox.
-func (c *Conversation) Outbox() Outbox { return Outbox{c} }
-
-// Memories returns the memories that the conversation may recall.
-func (c *Conversation) Memories() Memories { return Memories{c} }
-
-// Settings returns the handle of the conversation's settings.
-func (c *Conversation) Settings() Settings { return Settings{c} }
-
-// Tasks returns the handle of the conversation's tasks for sub-agents.
-func (c *Conversation) Tasks() Tasks { return Tasks{c} }
-
-// Privacy returns the handle that erases text of the conversation.
-func (c *Conversation) Privacy() Privacy { return Privacy{c} }
+// Of returns the memories that a conversation may recall.
+func Of(c *store.Conversation) Memories { return Memories{c} }
 
 // AllMemories are the memories of all conversations.
-type AllMemories struct{ store *Store }
+type AllMemories struct{ store *store.Store }
 
-// People are the people of all conversations, and what they want erased.
-type People struct{ store *Store }
+// In returns the memories of all conversations of a store.
+func In(s *store.Store) AllMemories { return AllMemories{s} }
 
-// Upkeep looks after the files: backups, checks, and the erasure of what was deleted.
-type Upkeep struct{ store *Store }
+// Records are what a conversation's compactor needs: its summaries, and jobs that save memories.
+type Records struct {
+	store.Compactions
+	c *store.Conversation
+}
 
-// Held holds deliveries that arrive while the database is being rewritten.
-type Held struct{ store *Store }
-
-// Pauses are where no model is called.
-type Pauses struct{ store *Store }
-
-// Models is what was learned about models.
-type Models struct{ store *Store }
-
-// Memories are the memories of all conversations.
-func (s *Store) Memories() AllMemories { return AllMemories{s} }
-
-// People are those who said something.
-func (s *Store) People() People { return People{s} }
-
-// Upkeep looks after the files.
-func (s *Store) Upkeep() Upkeep { return Upkeep{s} }
-
-// Held is what was delivered while the database was busy.
-func (s *Store) Held() Held { return Held{s} }
-
-// Pauses are where no model is called.
-func (s *Store) Pauses() Pauses { return Pauses{s} }
-
-// Models is what was learned about models.
-func (s *Store) Models() Models { return Models{s} }
+// Records returns what the conversation's compactor needs.
+func (ms Memories) Records() Records { return Records{ms.c.Compactions(), ms.c} }

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory/search"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -28,18 +29,9 @@ const (
 	countedAtLeast = 20
 )
 
-// count counts the terms of a document, and the stems of the same words.
-func count(terms []string, stems ...string) (counts map[string]int, length int) {
-	counts = make(map[string]int, len(terms)+len(stems))
-	for _, term := range slices.Concat(terms, stems) {
-		counts[term]++
-	}
-	return counts, len(terms)
-}
-
 // termIndex is a table of postings, limited to what a query can reach.
 type termIndex struct {
-	tx              *transaction
+	tx              *store.Tx
 	in              scope  // whose members' names count
 	table, document string // the table, and its column
 	within          string // the condition that selects rows within reach
@@ -57,7 +49,7 @@ func (x termIndex) Frequencies(terms []string) (map[string]int, error) {
 		most = min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
 	}
 	frequencies := make(map[string]int, len(terms))
-	err := each(x.tx, func(rows *sql.Rows) error {
+	err := store.Each(x.tx, func(rows *sql.Rows) error {
 		var term, found string
 		if err := rows.Scan(&term, &found); err != nil {
 			return err
@@ -87,7 +79,7 @@ func (x termIndex) Known(terms []string) ([]string, error) {
 
 // among returns those of the terms that have a row, in their original order.
 func (x termIndex) among(terms []string, condition string, args ...any) ([]string, error) {
-	found, err := column[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE "+condition+")", append([]any{jsonList(terms)}, args...)...)
+	found, err := store.Column[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE "+condition+")", append([]any{jsonList(terms)}, args...)...)
 	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(slices.Index(terms, a), slices.Index(terms, b)) })
 	return found, err
 }
@@ -97,7 +89,7 @@ func (x termIndex) among(terms []string, condition string, args ...any) ([]strin
 func (x termIndex) Members(terms []string) (map[string]string, error) {
 	named := make(map[string]string)
 	within, args := x.in.where()
-	err := each(x.tx, func(rows *sql.Rows) error {
+	err := store.Each(x.tx, func(rows *sql.Rows) error {
 		var term, name string
 		err := rows.Scan(&term, &name)
 		named[term] = name
@@ -134,14 +126,14 @@ func (x termIndex) packed(query string, args ...any) ([]search.Posting, error) {
 // messageIndex indexes the messages of one conversation before a seq.
 type messageIndex struct {
 	termIndex
-	c     *Conversation
+	c     *store.Conversation
 	since time.Time // earlier messages are not found
 }
 
-func (c *Conversation) messageIndex(tx *transaction, before int64, since time.Time) messageIndex {
-	here := fmt.Sprintf("conversation = %d", c.id)
+func newMessageIndex(c *store.Conversation, tx *store.Tx, before int64, since time.Time) messageIndex {
+	here := fmt.Sprintf("conversation = %d", c.ID())
 	return messageIndex{termIndex{
-		tx: tx, in: only(c.id), table: "message_terms", document: "seq", within: fmt.Sprintf("%s AND seq < %d", here, before),
+		tx: tx, in: only(c.ID()), table: "message_terms", document: "seq", within: fmt.Sprintf("%s AND seq < %d", here, before),
 		spoken: here, size: int(before - 1), sampled: true,
 	}, c, since}
 }
@@ -157,7 +149,7 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 	if !x.since.IsZero() {
 		earliest = x.since.UnixMilli()
 	}
-	err = each(x.tx, func(rows *sql.Rows) error {
+	err = store.Each(x.tx, func(rows *sql.Rows) error {
 		var m search.Message
 		var role llm.Role
 		var saidAt int64
@@ -166,22 +158,22 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 			return err
 		}
 		var with []chat.Attachment
-		if err := fromJSON(attachments, &with); err != nil {
+		if err := store.FromJSON(attachments, &with); err != nil {
 			return err
 		}
 		for _, a := range with {
 			m.Captions += " " + a.Name + " " + a.Caption
 		}
-		m.Assistant, m.Time = role == llm.RoleAssistant, shownAt(saidAt)
+		m.Assistant, m.Time = role == llm.RoleAssistant, store.ShownAt(saidAt)
 		m.Length = tokens.Estimate(m.Text+m.Captions) / 3 // a term costs about three tokens
-		if m.Text+m.Captions != "" && !(role == llm.RoleTool && remembering[tool]) {
+		if m.Text+m.Captions != "" && !(role == llm.RoleTool && store.MemoryTools[tool]) {
 			found = append(found, m)
 		}
 		return nil
 	}, `SELECT m.seq, role, author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
 			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
 		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
-		WHERE deleted_at IS NULL AND said_at >= ?`, jsonList(seqs), x.c.row(0), earliest)
+		WHERE deleted_at IS NULL AND said_at >= ?`, jsonList(seqs), x.c.Row(0), earliest)
 	return found, err
 }
 

@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"fmt"
@@ -9,7 +9,10 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
+	"cairn/memory"
+	"cairn/store"
 )
 
 var hostile = []string{
@@ -18,13 +21,13 @@ var hostile = []string{
 }
 
 func TestRecall(t *testing.T) {
-	c := newConversation(t)
+	c := storetest.NewConversation(t)
 	texts := []string{
 		"I adopted a dog from the shelter in Bergen", "Nice! What is the dog called?", "Her name is Pepper and she likes the sea",
 		"We went to the sea last summer", "日本語の勉強をしています", "The deploy command is make ship-prod PORT=8443", "Pepper Pepper Pepper", "Ünïcode is fün",
 	}
 	for n, text := range texts {
-		m := said(n+1, text)
+		m := storetest.Said(n+1, text)
 		if n == 3 {
 			m.Attachments = []chat.Attachment{
 				{Kind: "image", Name: "beach.png", Caption: "a lighthouse at dusk"},
@@ -32,17 +35,17 @@ func TestRecall(t *testing.T) {
 			}
 		}
 		m.Addressed = n == len(texts)-1
-		deliver(t, c, m)
+		storetest.Deliver(t, c, m)
 	}
-	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []chat.Message{
-		{Seq: 9, Turn: 8, Role: llm.RoleTool, Tool: "recall", Text: "Pepper the dog", Time: day},
-		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: day},
-		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: day},
+	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []chat.Message{
+		{Seq: 9, Turn: 8, Role: llm.RoleTool, Tool: "recall", Text: "Pepper the dog", Time: storetest.Day},
+		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: storetest.Day},
+		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: storetest.Day},
 	}}))
 	// find lists the messages that contain a word of the query.
 	find := func(query string, limit int, before int64) (list []int64) {
 		t.Helper()
-		found, err := c.Recall(ctx, Question{Text: query, Limit: limit, Before: before})
+		found, err := memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: limit, Before: before})
 		if err != nil {
 			t.Fatalf("%.40q: %v", query, err)
 		}
@@ -87,20 +90,20 @@ func TestRecall(t *testing.T) {
 }
 
 func TestRankingIsDeterministic(t *testing.T) {
-	c := newConversation(t)
-	var past []Inbound
+	c := storetest.NewConversation(t)
+	var past []store.Inbound
 	for n := range 150 {
-		past = append(past, said(n, fmt.Sprintf("red green blue word%d", n%7)))
+		past = append(past, storetest.Said(n, fmt.Sprintf("red green blue word%d", n%7)))
 	}
 	check.Must(c.Past().Import(ctx, past))(t)
-	first, err := c.Recall(ctx, Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
+	first, err := memory.Of(c).Recall(ctx, memory.Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
 	if err != nil || len(first) != 60 {
 		t.Fatal(len(first), err)
 	}
 	for range 5 {
-		again, err := c.Recall(ctx, Question{Text: "red word5 green word3 blue red red green", Limit: 60, Before: 1000})
+		again, err := memory.Of(c).Recall(ctx, memory.Question{Text: "red word5 green word3 blue red red green", Limit: 60, Before: 1000})
 		for i := range again {
-			again[i].query = first[i].query // the order of its words differs
+			again[i] = again[i].As(first[i]) // the order of its words differs
 		}
 		if err != nil || !reflect.DeepEqual(first, again) {
 			t.Fatalf("another order, %v", err)
@@ -110,21 +113,21 @@ func TestRankingIsDeterministic(t *testing.T) {
 
 func TestNoQueryDoesHarm(t *testing.T) {
 	c := talked(t, spoken(1, 0, "Ann", "I like tea"))
-	keep(t, c, "Ann", "Ann likes tea")
-	before := dump(t, c.store)
+	storetest.Keep(t, c, "Ann", "Ann likes tea")
+	before := storetest.Dump(t, c.Store())
 	for _, query := range hostile {
-		if _, err := c.Recall(ctx, Question{Text: query, Limit: 5}); err != nil {
+		if _, err := memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5}); err != nil {
 			t.Errorf("%.40q: %v", query, err)
 		}
-		if _, err := c.Memories().Search(ctx, query, 5); err != nil {
+		if _, err := memory.Of(c).Search(ctx, query, 5); err != nil {
 			t.Errorf("%.40q: %v", query, err)
 		}
 	}
 	if err := quick.Check(func(query string) bool {
-		_, err := c.Recall(ctx, Question{Text: query, Limit: 5})
+		_, err := memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5})
 		return err == nil
 	}, nil); err != nil {
 		t.Error(err)
 	}
-	check.Equal(t, "a query changed something", dump(t, c.store), before)
+	check.Equal(t, "a query changed something", storetest.Dump(t, c.Store()), before)
 }

@@ -6,24 +6,33 @@ package memory
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/llm"
+	"cairn/store"
 	"cairn/transcript"
 )
 
 // job is one compaction on its way from running to prepared. It belongs to one goroutine.
 type job struct {
-	conversation *Conversation
+	conversation *store.Conversation
 	row          transcript.Summary // as it was when the job started
 	offered      bool               // the summarizer could save memories itself
 	drafts       []draft
-	refused      int // how many drafts were invalid
+}
+
+// Begin writes row in state running and returns the job that works on it.
+func (r Records) Begin(ctx context.Context, row transcript.Summary) (summarize.Job, error) {
+	row, err := r.Compactions.Begin(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	return &job{conversation: r.c, row: row}, nil
 }
 
 // ID returns the ID of the row.
@@ -31,10 +40,10 @@ func (j *job) ID() int64 { return j.row.ID }
 
 // Messages returns at most limit messages of [from, to], oldest first, without deleted ones.
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []chat.Message, err error) {
-	err = j.conversation.store.view(ctx, func(tx *transaction) error {
-		found, err = j.conversation.messages(tx, from, to, "ORDER BY id LIMIT ?", max(limit, 0))
+	err = j.conversation.Store().View(ctx, func(tx *store.Tx) error {
+		found, err = j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
 		if err == nil {
-			err = j.conversation.markUnremembered(tx, found)
+			err = markUnremembered(j.conversation, tx, found)
 		}
 		return err
 	})
@@ -46,19 +55,11 @@ func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []
 
 // Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
 // For the job's own row it returns the rows to fold, in their current state.
-func (j *job) Children(ctx context.Context, rollup int64) (found []transcript.Summary, err error) {
-	err = j.conversation.store.view(ctx, func(tx *transaction) error {
-		if rollup == j.row.ID {
-			found, err = j.conversation.withIDs(tx, j.row.Children)
-			return err
-		}
-		found, err = j.conversation.compactions(tx, childrenOf, rollup)
-		return err
-	})
-	if err != nil {
-		return nil, j.fail("read children", err)
+func (j *job) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
+	if rollup == j.row.ID {
+		return j.conversation.Compactions().Rows(ctx, j.row.Children)
 	}
-	return found, nil
+	return j.conversation.Compactions().Children(ctx, rollup)
 }
 
 // Tools returns memory_save. It checks each draft immediately and keeps it until Store; each call
@@ -66,16 +67,7 @@ func (j *job) Children(ctx context.Context, rollup int64) (found []transcript.Su
 func (j *job) Tools(draftLimit int) []llm.Tool {
 	j.offered = j.offered || draftLimit > 0
 	left := draftLimit
-	tool := saveTool(true, func(ctx context.Context, d draft) (string, error) { return j.keep(ctx, d, &left) })
-	save := tool.Run
-	tool.Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
-		answer, err := save(ctx, arguments)
-		if err != nil {
-			j.refused++
-		}
-		return answer, err
-	}
-	return []llm.Tool{tool}
+	return []llm.Tool{saveTool(true, func(ctx context.Context, d draft) (string, error) { return j.keep(ctx, d, &left) })}
 }
 
 // Mark returns a function that discards the drafts kept since.
@@ -91,18 +83,18 @@ func (j *job) Kept() int { return len(j.drafts) }
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
 	var wrong, hint string
-	err = j.conversation.store.view(ctx, func(tx *transaction) error {
-		if wrong, err = j.conversation.check(tx, &d, j.row.From, j.row.To); err != nil {
+	err = j.conversation.Store().View(ctx, func(tx *store.Tx) error {
+		if wrong, err = checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil {
 			return err
 		}
-		if s, err = j.conversation.sameAs(tx, d); err != nil {
+		if s, err = sameAs(j.conversation, tx, d); err != nil {
 			return err
 		}
 		if s.Superseded = d.supersedes; !s.Fresh {
 			s.Memory, err = readMemory(tx, s.ID)
 			return err
 		}
-		hint, err = j.conversation.hint(tx, d)
+		hint, err = hintFor(j.conversation, tx, d)
 		return err
 	})
 	if err != nil {
@@ -131,16 +123,9 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 
 // Fail makes the row failed; cause is in words for people.
 func (j *job) Fail(ctx context.Context, cause string) error {
-	err := j.conversation.store.update(ctx, func(tx *transaction) error {
-		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ?, ended_at = ? WHERE id = ? AND state IN ('running', 'failed', 'stale')",
-			cause, j.refused, now(), j.row.ID)
-	})
-	if err != nil {
-		return j.fail("note the failure", err)
-	}
-	return nil
+	return j.conversation.Compactions().Fail(ctx, j.row.ID, cause)
 }
 
 func (j *job) fail(tried string, err error) error {
-	return j.conversation.fail(fmt.Sprintf("%s of compaction %d", tried, j.row.ID), err)
+	return j.conversation.Fail(fmt.Sprintf("%s of compaction %d", tried, j.row.ID), err)
 }

@@ -5,10 +5,10 @@ package memory
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"cairn/compactor/summarize"
+	"cairn/store"
 	"cairn/transcript"
 )
 
@@ -21,10 +21,12 @@ import (
 // makes the row stale.
 func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []summarize.MemoryDraft, err error) {
 	c := j.conversation
-	err = c.store.update(ctx, func(tx *transaction) error {
+	row := j.row
+	row.Text, row.Tokens, row.Model, row.Sources = summary.Text, summary.Tokens, summary.Model, summary.Sources
+	err = c.Store().Update(ctx, func(tx *store.Tx) error {
 		fresh = nil
-		if stale, err := j.stale(tx, summary.Beside); err != nil || stale {
-			return errors.Join(err, c.setState(tx, j.row.ID, transcript.Stale))
+		if stale, err := c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages); err != nil || stale {
+			return err
 		}
 		extractive := j.ofExtractive(tx, summary.Memories)
 		extracted := ""
@@ -34,14 +36,8 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 		case len(extractive) > 0:
 			extracted = byExtractive
 		}
-		sources, err := toJSON(summary.Sources)
-		if err != nil {
+		if _, err := tx.Exec("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID); err != nil {
 			return err
-		}
-		err = changed(tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), extracted = ?, refused = ?, ended_at = ?
-			WHERE id = ? AND state = 'running'`, sources, summary.Text, summary.Tokens, summary.Model, extracted, j.refused, now(), j.row.ID)
-		if err != nil {
-			return fmt.Errorf("make it prepared: %w", err)
 		}
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
 			if err := j.relieve(tx); err != nil {
@@ -67,37 +63,12 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 	return fresh, nil
 }
 
-// stale reports whether what the job read has changed: its span (the row is then stale already),
-// something beside it that was deleted since, or a row that has left the view. The summary may
-// repeat that.
-func (j *job) stale(tx *transaction, beside summarize.Beside) (stale bool, err error) {
-	stale, err = exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", j.row.ID)
-	if err != nil || stale {
-		return stale, err
-	}
-	for _, seq := range beside.Messages {
-		low, high := j.conversation.rows(seq, seq)
-		err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL)", low, high).Scan(&stale)
-		if err != nil || stale {
-			return stale, err
-		}
-	}
-	for i, id := range slices.Concat(beside.Rows, j.row.Children) {
-		err = tx.QueryRow("SELECT state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder' FROM compactions WHERE id = ?", i < len(beside.Rows), id).Scan(&stale)
-		if err != nil || stale {
-			return stale, err
-		}
-	}
-	return false, nil
-}
-
 // ofExtractive checks the drafts of the extractive summarizer and skips invalid ones.
-func (j *job) ofExtractive(tx *transaction, memories []summarize.MemoryDraft) []draft {
+func (j *job) ofExtractive(tx *store.Tx, memories []summarize.MemoryDraft) []draft {
 	var kept []draft
 	for _, m := range memories {
 		d := draft{MemoryDraft: m, by: byExtractive}
-		if _, err := j.conversation.check(tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
-			j.refused++
+		if _, err := checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
 			continue
 		}
 		kept = append(kept, d)
@@ -112,12 +83,12 @@ const wasRead = `SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?
 
 // save writes one draft with those of its messages that it may be saved from. It returns the
 // memory's ID if the memory is new, else 0.
-func (j *job) save(tx *transaction, d draft) (id int64, err error) {
+func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
 	c := j.conversation
 	var unread []source
 	for _, s := range d.sources {
 		var read bool
-		err := tx.QueryRow(wasRead, c.id, j.row.ID, s.seq, d.by == byExtractive).Scan(&read)
+		err := tx.QueryRow(wasRead, c.ID(), j.row.ID, s.seq, d.by == byExtractive).Scan(&read)
 		if err != nil {
 			return 0, err
 		}
@@ -132,12 +103,12 @@ func (j *job) save(tx *transaction, d draft) (id int64, err error) {
 		d.sources = unread
 	}
 	var out *OptedOutError
-	if err := c.stands(tx, &d); errors.As(err, &out) || errors.Is(err, errUnsaid) { // since the worker saved it
+	if err := recheck(c, tx, &d); errors.As(err, &out) || errors.Is(err, errUnsaid) { // since the worker saved it
 		return 0, nil
 	} else if err != nil {
 		return 0, err
 	}
-	s, err := c.save(tx, d)
+	s, err := saveDraft(c, tx, d)
 	if !s.Fresh {
 		return 0, err
 	}
@@ -146,15 +117,15 @@ func (j *job) save(tx *transaction, d draft) (id int64, err error) {
 
 // relieve retires the extractive summarizer's memories of messages that a worker has now read, if
 // workers have read all of their messages.
-func (j *job) relieve(tx *transaction) error {
+func (j *job) relieve(tx *store.Tx) error {
 	read, err := j.read(tx)
 	if err != nil {
 		return err
 	}
 	c := j.conversation
 	for _, s := range read {
-		low, high := c.rows(s.From, s.To)
-		_, err := tx.Exec(retire, c.id, low, high)
+		low, high := c.RowRange(s.From, s.To)
+		_, err := tx.Exec(retire, c.ID(), low, high)
 		if err != nil {
 			return err
 		}
@@ -172,13 +143,13 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 
 // read returns the spans whose messages the worker read: for a rollup those of the children that
 // it repairs, because of the others it read only the text.
-func (j *job) read(tx *transaction) ([]transcript.Span, error) {
+func (j *job) read(tx *store.Tx) ([]transcript.Span, error) {
 	if j.row.Kind != transcript.Rollup {
 		return []transcript.Span{j.row.Span}, nil
 	}
 	var spans []transcript.Span
 	for _, id := range j.row.Children {
-		child, err := j.conversation.compaction(tx, id)
+		child, err := j.conversation.In(tx).Compaction(id)
 		if err != nil {
 			return nil, err
 		}

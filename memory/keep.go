@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"cairn/compactor/summarize"
+	"cairn/store"
 )
 
 // KeepRequest is what a person asks the bot to remember.
@@ -18,31 +19,31 @@ type KeepRequest struct {
 
 // Keep saves what a person asks the bot to remember. The draft is checked like any other.
 func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
-	s, _, err := ms.c.remember(ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
+	s, _, err := remember(ms.c, ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
 	return s, err
 }
 
 // remember checks and saves a draft immediately. answer is for a model.
-func (c *Conversation) remember(ctx context.Context, d draft) (s Saved, answer string, err error) {
+func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
 	var hint, wrong string
-	err = c.store.view(ctx, func(tx *transaction) error { // the checks may read much, and writers should not wait for them
+	err = c.Store().View(ctx, func(tx *store.Tx) error { // the checks may read much, and writers should not wait for them
 		var next int64
-		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
+		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.ID()).Scan(&next); err != nil {
 			return err
 		}
-		if wrong, err = c.check(tx, &d, 1, next-1); err == nil {
-			hint, err = c.hint(tx, d)
+		if wrong, err = checkDraft(c, tx, &d, 1, next-1); err == nil {
+			hint, err = hintFor(c, tx, d)
 		}
 		return err
 	})
 	if err != nil {
 		return s, "", err
 	}
-	err = c.store.update(ctx, func(tx *transaction) error {
-		if err := c.stands(tx, &d); err != nil {
+	err = c.Store().Update(ctx, func(tx *store.Tx) error {
+		if err := recheck(c, tx, &d); err != nil {
 			return err
 		}
-		s, err = c.save(tx, d)
+		s, err = saveDraft(c, tx, d)
 		return err
 	})
 	return s, s.answer(wrong, hint), err
@@ -72,12 +73,12 @@ func (s Saved) answer(wrong, hint string) string {
 	return text
 }
 
-// hint shows a model the memory that a draft may supersede; empty if there is none.
-func (c *Conversation) hint(tx *transaction, d draft) (string, error) {
+// hintFor shows a model the memory that a draft may supersede; empty if there is none.
+func hintFor(c *store.Conversation, tx *store.Tx, d draft) (string, error) {
 	if d.supersedes != 0 {
 		return "", nil
 	}
-	m, found, err := c.close(tx, d)
+	m, found, err := closest(c, tx, d)
 	if err != nil || !found {
 		return "", err
 	}

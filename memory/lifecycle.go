@@ -10,48 +10,49 @@ import (
 	"fmt"
 
 	"cairn/compactor/summarize"
+	"cairn/store"
 )
 
 // Forget removes one of the conversation's memories from all recall. The row stays, as forgotten,
 // until it is purged. ErrNotFound: the conversation has no such memory, or it is already
 // forgotten.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
-	return ms.c.store.fate(ctx, "forget", id, ms.c.id, forget)
+	return change(ms.c.Store(), ctx, "forget", id, ms.c.ID(), forgetMemory)
 }
 
 // Forget is Memories.Forget for a memory of any conversation.
 func (am AllMemories) Forget(ctx context.Context, id int64) error {
-	return am.store.fate(ctx, "forget", id, 0, forget)
+	return change(am.store, ctx, "forget", id, 0, forgetMemory)
 }
 
 // Restore undoes Forget for one of the conversation's memories: it gets its previous state back.
 // ErrNotFound: the conversation has no such memory, or it is not forgotten. ErrSaid: by now
 // another memory says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
-	return ms.c.store.fate(ctx, "restore", id, ms.c.id, restore)
+	return change(ms.c.Store(), ctx, "restore", id, ms.c.ID(), restoreMemory)
 }
 
 // Restore is Memories.Restore for a memory of any conversation.
 func (am AllMemories) Restore(ctx context.Context, id int64) error {
-	return am.store.fate(ctx, "restore", id, 0, restore)
+	return change(am.store, ctx, "restore", id, 0, restoreMemory)
 }
 
 // Pin keeps one of the conversation's memories from expiring and fading, or takes that back.
 // ErrNotFound: the conversation has no such memory, or it is not current.
 func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
-	return ms.c.store.fate(ctx, "pin", id, ms.c.id, pin(pinned))
+	return change(ms.c.Store(), ctx, "pin", id, ms.c.ID(), pinMemory(pinned))
 }
 
 // Pin is Memories.Pin for a memory of any conversation.
 func (am AllMemories) Pin(ctx context.Context, id int64, pinned bool) error {
-	return am.store.fate(ctx, "pin", id, 0, pin(pinned))
+	return change(am.store, ctx, "pin", id, 0, pinMemory(pinned))
 }
 
 // Purge deletes a memory for good: row, sources, index entries, and what searches found of it. If
 // it superseded a memory, whatever superseded this one, if anything, supersedes that memory now.
 // The messages it came from stay. ErrNotFound: there is no such memory.
 func (am AllMemories) Purge(ctx context.Context, id int64) error {
-	return am.store.fate(ctx, "purge", id, 0, purge)
+	return change(am.store, ctx, "purge", id, 0, purgeMemory)
 }
 
 // Edit replaces the text of a current memory of any conversation; the new text is checked and
@@ -60,25 +61,25 @@ func (am AllMemories) Purge(ctx context.Context, id int64) error {
 // it is not current. ErrSaid: another memory says the same. A *ContentError says what is wrong
 // with the text.
 func (am AllMemories) Edit(ctx context.Context, id int64, content string) error {
-	return am.store.fate(ctx, "edit", id, 0, func(tx *transaction, c *Conversation, m Memory) error {
+	return change(am.store, ctx, "edit", id, 0, func(tx *store.Tx, c *store.Conversation, m Memory) error {
 		d := draft{MemoryDraft: summarize.MemoryDraft{Content: content, Kind: m.Kind, Importance: m.Importance}}
 		if err := checkContent(&d); err != nil {
 			return &ContentError{err}
 		}
-		same, err := exists(tx, "SELECT 1 FROM memories WHERE conversation = ? AND folded = ? AND state = 'active' AND id <> ?", c.id, d.folded, id)
+		same, err := store.Exists(tx, "SELECT 1 FROM memories WHERE conversation = ? AND folded = ? AND state = 'active' AND id <> ?", c.ID(), d.folded, id)
 		if err != nil || same {
 			return cmp.Or(err, ErrSaid)
 		}
-		if err := changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id); err != nil {
+		if err := store.Changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id); err != nil {
 			return err
 		}
-		if err := c.unindexMemory(tx, id, m.Content, m.About); err != nil {
+		if err := store.UnindexMemory(tx, c.ID(), id, m.Content, m.About); err != nil {
 			return err
 		}
-		if err := indexMemory(tx, id, d.Content, m.About); err != nil {
+		if err := store.IndexMemory(tx, id, d.Content, m.About); err != nil {
 			return err
 		}
-		return forgetCopiesOf(tx, c, id)
+		return forgetCopiesOf(tx, c, id, true)
 	})
 }
 
@@ -88,53 +89,37 @@ type ContentError struct{ error }
 // ErrSaid means that another memory says the same.
 var ErrSaid = errors.New("another memory says the same")
 
-// fate changes the state of a memory: one of the given conversation, or, if that is 0, of any.
-func (s *Store) fate(ctx context.Context, what string, id, conversation int64, do func(tx *transaction, c *Conversation, m Memory) error) error {
-	change := s.update
+// change changes the state of a memory: one of the given conversation, or, if that is 0, of any.
+func change(s *store.Store, ctx context.Context, what string, id, conversation int64, do func(tx *store.Tx, c *store.Conversation, m Memory) error) error {
+	change := s.Update
 	if what == "purge" || what == "edit" {
-		change = s.deleting // the text leaves the files too
+		change = s.Erase // the text leaves the files too
 	}
-	var elsewhere []copies
-	err := change(ctx, func(tx *transaction) error {
-		s.elsewhere = nil
-		defer func() { elsewhere = s.elsewhere }()
-		m, c, err := s.readOwned(tx, id)
+	err := change(ctx, func(tx *store.Tx) error {
+		m, c, err := readOwned(s, tx, id)
 		if err != nil {
 			return err
 		}
-		if conversation != 0 && c.id != conversation {
-			return ErrNotFound
+		if conversation != 0 && c.ID() != conversation {
+			return store.ErrNotFound
 		}
 		return do(tx, c, m)
 	})
 	if err != nil {
 		return fmt.Errorf("%s memory %d: %w", what, id, err)
 	}
-	if what == "forget" { // deleting reports the others
-		s.report(elsewhere)
-	}
 	return nil
 }
 
-func forget(tx *transaction, c *Conversation, m Memory) error {
-	err := changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
+func forgetMemory(tx *store.Tx, c *store.Conversation, m Memory) error {
+	err := store.Changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
 	if err != nil {
 		return err
 	}
-	removed, err := c.forgetQuoted(tx, []int64{m.ID}, false)
-	if err != nil {
-		return err
-	}
-	for _, q := range removed {
-		if _, err := q.at.nextVersion(tx); err != nil {
-			return err
-		}
-		c.store.elsewhere = append(c.store.elsewhere, copies{q.at.name, []int64{q.seq}})
-	}
-	return nil
+	return forgetCopiesOf(tx, c, m.ID, false)
 }
 
-func restore(tx *transaction, c *Conversation, m Memory) error {
+func restoreMemory(tx *store.Tx, c *store.Conversation, m Memory) error {
 	var same int64
 	err := tx.QueryRow(`SELECT other.id FROM memories m JOIN memories other ON other.conversation = m.conversation AND other.folded = m.folded
 		AND other.state = 'active' WHERE m.id = ? AND m.state = 'forgotten' AND m.forgotten_from = 'active'`, m.ID).Scan(&same)
@@ -144,35 +129,35 @@ func restore(tx *transaction, c *Conversation, m Memory) error {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	return changed(tx, "UPDATE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
+	return store.Changed(tx, "UPDATE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
 }
 
-func pin(pinned bool) func(*transaction, *Conversation, Memory) error {
-	return func(tx *transaction, _ *Conversation, m Memory) error {
-		return changed(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
+func pinMemory(pinned bool) func(*store.Tx, *store.Conversation, Memory) error {
+	return func(tx *store.Tx, _ *store.Conversation, m Memory) error {
+		return store.Changed(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
 	}
 }
 
-func purge(tx *transaction, c *Conversation, m Memory) error {
-	if err := c.deleteMemory(tx, m); err != nil {
+func purgeMemory(tx *store.Tx, c *store.Conversation, m Memory) error {
+	if err := DeleteMemory(c, tx, m); err != nil {
 		return err
 	}
-	return forgetCopiesOf(tx, c, m.ID)
+	return forgetCopiesOf(tx, c, m.ID, true)
 }
 
-// forgetCopiesOf deletes what searches found of a memory.
-func forgetCopiesOf(tx *transaction, c *Conversation, id int64) error {
-	seqs, err := c.forgetFound(tx, []int64{id})
+// forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.
+func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool) error {
+	seqs, err := c.In(tx).ForgetQuotes([]int64{id}, answers)
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
-	c.store.elsewhere = append(c.store.elsewhere, copies{c.name, seqs}) // the memory's own conversation is not reported otherwise
-	_, err = c.nextVersion(tx)
+	tx.Tell(c.Name(), seqs...) // the memory's own conversation is not reported otherwise
+	_, err = c.In(tx).NextVersion()
 	return err
 }
 
 // mend links the memory that memory id superseded to the one that superseded id.
-func mend(tx *transaction, id int64) error {
+func mend(tx *store.Tx, id int64) error {
 	_, err := tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
 	return err
 }
@@ -181,11 +166,11 @@ func mend(tx *transaction, id int64) error {
 // the oldest facts first, with the memory itself among them. ErrNotFound: there is no such
 // memory.
 func (am AllMemories) Chain(ctx context.Context, id int64) (chain []Memory, err error) {
-	err = am.store.view(ctx, func(tx *transaction) error {
+	err = am.store.View(ctx, func(tx *store.Tx) error {
 		if _, err := readMemory(tx, id); err != nil {
 			return err
 		}
-		chain, err = readMemories(tx, `WHERE m.id IN (
+		chain, err = ReadMemories(tx, `WHERE m.id IN (
 			WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL),
 			earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
 			SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`, id)
@@ -195,4 +180,43 @@ func (am AllMemories) Chain(ctx context.Context, id int64) (chain []Memory, err 
 		return nil, fmt.Errorf("read the chain of memory %d: %w", id, err)
 	}
 	return chain, nil
+}
+
+// ForgetFrom removes a message from the sources of memories. It deletes, and returns, those without
+// another source and those that quote the message.
+func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64) (gone []int64, err error) {
+	low, high := c.RowRange(seq, seq)
+	from, err := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec("DELETE FROM memory_sources WHERE message BETWEEN ? AND ?", low, high); err != nil {
+		return nil, err
+	}
+	for _, m := range from {
+		if len(m.Sources) > 1 && m.By != byExtractive {
+			continue
+		}
+		if err := DeleteMemory(c, tx, m); err != nil {
+			return nil, fmt.Errorf("delete memory %d: %w", m.ID, err)
+		}
+		gone = append(gone, m.ID)
+	}
+	return gone, nil
+}
+
+func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) error {
+	if err := store.UnindexMemory(tx, c.ID(), m.ID, m.Content, m.About); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM memory_people WHERE memory = ?", m.ID); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ?", m.ID); err != nil {
+		return err
+	}
+	if err := mend(tx, m.ID); err != nil {
+		return err
+	}
+	return store.Changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.ID())
 }

@@ -1,22 +1,25 @@
-package memory
+package memory_test
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
-func state(t *testing.T, c *Conversation, id int64) string {
+func state(t *testing.T, c *store.Conversation, id int64) string {
 	t.Helper()
-	m, _, err := c.store.Memories().Get(ctx, id)
-	if errors.Is(err, ErrNotFound) {
+	m, _, err := memory.In(c.Store()).Get(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
 		return "gone"
 	}
 	if err != nil {
@@ -27,36 +30,36 @@ func state(t *testing.T, c *Conversation, id int64) string {
 
 func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 	t.Run("what was forgotten is again what it was", func(t *testing.T) {
-		c := imported(t, 4)
+		c := storetest.Imported(t, 4)
 		for n, was := range []string{"active", "superseded", "replaced"} {
-			s := keep(t, c, "Ann", fmt.Sprintf("Ann has %d dogs", n), 2)
-			run(t, c.store, "UPDATE memories SET state = ? WHERE id = ?", was, s.ID)
-			if err := c.Memories().Forget(ctx, s.ID); err != nil || state(t, c, s.ID) != "forgotten" {
+			s := storetest.Keep(t, c, "Ann", fmt.Sprintf("Ann has %d dogs", n), 2)
+			storetest.Run(t, c.Store(), "UPDATE memories SET state = ? WHERE id = ?", was, s.ID)
+			if err := memory.Of(c).Forget(ctx, s.ID); err != nil || state(t, c, s.ID) != "forgotten" {
 				t.Errorf("%v", err)
 			}
-			if err := c.Memories().Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
+			if err := memory.Of(c).Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
 				t.Errorf("%s: %s, %v", was, state(t, c, s.ID), err)
 			}
-			check.Error(t, c.Memories().Restore(ctx, s.ID), ErrNotFound)
+			check.Error(t, memory.Of(c).Restore(ctx, s.ID), store.ErrNotFound)
 		}
-		check.Equal(t, "the result", len(check.Must(c.Memories().Search(ctx, "dogs", 9))(t)), 1)
+		check.Equal(t, "the result", len(check.Must(memory.Of(c).Search(ctx, "dogs", 9))(t)), 1)
 	})
 	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
-		c := imported(t, 4)
-		old := keep(t, c, "Ann", "Ann has a dog")
-		check.NoError(t, c.Memories().Forget(ctx, old.ID))
-		again := keep(t, c, "Ann", "ann has a DOG!")
-		if err := c.Memories().Restore(ctx, old.ID); !errors.Is(err, ErrSaid) || !strings.Contains(err.Error(), fmt.Sprintf("memory %d", again.ID)) {
+		c := storetest.Imported(t, 4)
+		old := storetest.Keep(t, c, "Ann", "Ann has a dog")
+		check.NoError(t, memory.Of(c).Forget(ctx, old.ID))
+		again := storetest.Keep(t, c, "Ann", "ann has a DOG!")
+		if err := memory.Of(c).Restore(ctx, old.ID); !errors.Is(err, memory.ErrSaid) || !strings.Contains(err.Error(), fmt.Sprintf("memory %d", again.ID)) {
 			t.Errorf("%v", err)
 		}
 		check.Equal(t, "it is restored all the same", state(t, c, old.ID), "forgotten")
 	})
 	t.Run("another conversation decides nothing", func(t *testing.T) {
-		c := imported(t, 4)
-		other := find(t, c.store, "terminal:other")
-		s := keep(t, c, "Ann", "Ann has a dog")
-		for what, err := range map[string]error{"forget": other.Memories().Forget(ctx, s.ID), "restore": other.Memories().Restore(ctx, s.ID), "pin": other.Memories().Pin(ctx, s.ID, true)} {
-			if !errors.Is(err, ErrNotFound) {
+		c := storetest.Imported(t, 4)
+		other := storetest.Find(t, c.Store(), "terminal:other")
+		s := storetest.Keep(t, c, "Ann", "Ann has a dog")
+		for what, err := range map[string]error{"forget": memory.Of(other).Forget(ctx, s.ID), "restore": memory.Of(other).Restore(ctx, s.ID), "pin": memory.Of(other).Pin(ctx, s.ID, true)} {
+			if !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -65,16 +68,16 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 
 func TestPurge(t *testing.T) {
 	t.Run("purged it is gone, with its sources and words, and the chain is whole", func(t *testing.T) {
-		c := imported(t, 9)
+		c := storetest.Imported(t, 9)
 		var all []int64
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
 		for n, city := range []string{"Oslo", "Xanadu", "Bergen"} {
-			check.Must(call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "fact", "messages": [%d], "supersedes": %d}`, city, n+1, n)))(t)
+			check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "fact", "messages": [%d], "supersedes": %d}`, city, n+1, n)))(t)
 			all = append(all, int64(n+1))
 		}
 		chain := func(id int64) (list []int64) {
 			t.Helper()
-			found := check.Must(c.store.Memories().Chain(ctx, id))(t)
+			found := check.Must(memory.In(c.Store()).Chain(ctx, id))(t)
 			for _, m := range found {
 				list = append(list, m.ID)
 			}
@@ -85,58 +88,58 @@ func TestPurge(t *testing.T) {
 				t.Errorf("the chain of %d is %v", id, got)
 			}
 		}
-		check.NoError(t, c.store.Memories().Purge(ctx, 2))
-		check.Error(t, c.store.Memories().Purge(ctx, 2), ErrNotFound)
+		check.NoError(t, memory.In(c.Store()).Purge(ctx, 2))
+		check.Error(t, memory.In(c.Store()).Purge(ctx, 2), store.ErrNotFound)
 		if got := chain(1); !slices.Equal(got, []int64{1, 3}) || state(t, c, 1) != "superseded" {
 			t.Errorf("the chain is %v", got)
 		}
-		if n := number(t, c.store, "SELECT (SELECT count(*) FROM memory_sources WHERE memory = 2) + (SELECT count(*) FROM memory_terms WHERE memory = 2)"); n != 0 {
+		if n := storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM memory_sources WHERE memory = 2) + (SELECT count(*) FROM memory_terms WHERE memory = 2)"); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
 		for _, s := range []int64{1, 3} {
-			check.NoError(t, c.store.Memories().Purge(ctx, s))
+			check.NoError(t, memory.In(c.Store()).Purge(ctx, s))
 		}
-		check.Equal(t, "words are left", number(t, c.store, "SELECT count(*) FROM memory_terms"), 0)
+		check.Equal(t, "words are left", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_terms"), 0)
 	})
 	t.Run("and no byte of it is in the data folder", func(t *testing.T) {
 		dir := t.TempDir()
-		c := find(t, openStore(t, dir), "terminal:general")
+		c := storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
 		const word = "quizzaciously"
-		s := keep(t, c, "Ann", "Ann talks "+word)
-		keep(t, c, "Ann", "Ann has a dog")
-		raw, err := exec.Command("cat", filepath.Join(dir, databaseName+"-wal")).Output()
+		s := storetest.Keep(t, c, "Ann", "Ann talks "+word)
+		storetest.Keep(t, c, "Ann", "Ann has a dog")
+		raw, err := exec.Command("cat", store.File(dir)+"-wal").Output()
 		if err != nil || !bytes.Contains(raw, []byte(word)) {
 			t.Fatalf("it never was there: %v", err)
 		}
-		check.NoError(t, c.store.Memories().Purge(ctx, s.ID))
-		check.Must(c.store.Upkeep().Vacuum(ctx))(t)
-		wantNoBytes(t, dir, word)
+		check.NoError(t, memory.In(c.Store()).Purge(ctx, s.ID))
+		check.Must(c.Store().Upkeep().Vacuum(ctx))(t)
+		storetest.WantNoBytes(t, dir, word)
 	})
 }
 
 func TestEditedMemories(t *testing.T) {
-	c := imported(t, 4)
-	s := keep(t, c, "Ann", "Ann has a dog called Bello", 2)
-	other := keep(t, c, "Ann", "Ann plays the flute")
-	check.NoError(t, c.store.Memories().Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
-	m, from, err := c.store.Memories().Get(ctx, s.ID)
+	c := storetest.Imported(t, 4)
+	s := storetest.Keep(t, c, "Ann", "Ann has a dog called Bello", 2)
+	other := storetest.Keep(t, c, "Ann", "Ann plays the flute")
+	check.NoError(t, memory.In(c.Store()).Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
+	m, from, err := memory.In(c.Store()).Get(ctx, s.ID)
 	check.NoError(t, err)
 	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(from) != 1 || from[0].Seq != 2 {
 		t.Errorf("got %+v from %v", m, from)
 	}
-	check.Equal(t, "found by the new text", len(check.Must(c.Memories().Search(ctx, "Mina cat", 9))(t)), 1)
-	check.Equal(t, "found by the old text", len(check.Must(c.Memories().Search(ctx, "Bello", 9))(t)), 0)
-	var wrong *ContentError
-	for _, text := range []string{"", " \n", strings.Repeat("x", maxContent+1)} {
-		if err := c.store.Memories().Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
+	check.Equal(t, "found by the new text", len(check.Must(memory.Of(c).Search(ctx, "Mina cat", 9))(t)), 1)
+	check.Equal(t, "found by the old text", len(check.Must(memory.Of(c).Search(ctx, "Bello", 9))(t)), 0)
+	var wrong *memory.ContentError
+	for _, text := range []string{"", " \n", strings.Repeat("x", memory.MaxContent+1)} {
+		if err := memory.In(c.Store()).Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
-	check.Error(t, c.store.Memories().Edit(ctx, other.ID, strings.ToUpper(m.Content)), ErrSaid)
-	check.Error(t, c.store.Memories().Edit(ctx, 999, "Ann has a cat"), ErrNotFound)
-	check.NoError(t, c.Memories().Forget(ctx, other.ID))
-	check.Error(t, c.store.Memories().Edit(ctx, other.ID, "Ann plays the oboe"), ErrNotFound)
-	if _, err := c.Transcript().Delete(ctx, []string{from[0].ID}); err != nil || state(t, c, s.ID) != "gone" {
+	check.Error(t, memory.In(c.Store()).Edit(ctx, other.ID, strings.ToUpper(m.Content)), memory.ErrSaid)
+	check.Error(t, memory.In(c.Store()).Edit(ctx, 999, "Ann has a cat"), store.ErrNotFound)
+	check.NoError(t, memory.Of(c).Forget(ctx, other.ID))
+	check.Error(t, memory.In(c.Store()).Edit(ctx, other.ID, "Ann plays the oboe"), store.ErrNotFound)
+	if _, err := privacy.Of(c).Delete(ctx, []string{from[0].ID}); err != nil || state(t, c, s.ID) != "gone" {
 		t.Errorf("its message is deleted, and it is %s, %v", state(t, c, s.ID), err)
 	}
 }

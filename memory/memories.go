@@ -8,9 +8,37 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"cairn/chat"
+	"cairn/store"
 )
+
+// Memory is one fact, preference, decision, … worth keeping beyond the conversation.
+type Memory struct {
+	ID           int64     `json:"id"`
+	Conversation string    `json:"channel"`
+	Kind         string    `json:"kind"`
+	Content      string    `json:"content"`
+	Importance   float64   `json:"importance"`           // 0 to 1
+	Pinned       bool      `json:"pinned"`               // it neither expires nor fades
+	Speaker      string    `json:"speaker"`              // who said it
+	SpeakerID    string    `json:"speaker_id,omitempty"` // the platform's; empty: not known
+	About        string    `json:"about"`
+	AboutID      string    `json:"about_id,omitempty"`
+	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see AllMemories.Share
+	By           string    `json:"by"`                   // worker, extractive, assistant, person
+	Compaction   int64     `json:"compaction,omitempty"` // the row it was saved with
+	SaidAt       time.Time `json:"said_at"`
+	SavedAt      time.Time `json:"saved_at"`
+	Expires      time.Time `json:"expires_at,omitzero"` // from then on it is not recalled; zero: it never expires
+	Confirmed    int       `json:"confirmed"`           // how often it was said, including the first time
+	Sources      []int64   `json:"sources"`             // seqs, in Conversation, of the messages it came from
+	State        string    `json:"state"`               // active, expired, superseded, forgotten, replaced
+	SupersededBy int64     `json:"superseded_by,omitempty"`
+	Score        float64   `json:"score,omitempty"` // of a search: how well it matches
+	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of
+}
 
 // Saved is the outcome of saving a memory.
 type Saved struct {
@@ -21,29 +49,29 @@ type Saved struct {
 	Superseded int64 // the memory it superseded; 0: none
 }
 
-// save writes a draft that has passed the checks. The same fact is one row, however often someone
+// saveDraft writes a draft that has passed the checks. The same fact is one row, however often someone
 // says it: the row gains the sources it did not have, and is confirmed if there were any.
-func (c *Conversation) save(tx *transaction, d draft) (s Saved, err error) {
-	s, err = c.sameAs(tx, d)
+func saveDraft(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
+	s, err = sameAs(c, tx, d)
 	switch {
 	case err != nil || s.Unwanted:
 		return s, err
 	case s.Fresh:
-		s.ID, err = c.insertMemory(tx, d)
+		s.ID, err = insertMemory(c, tx, d)
 	default:
-		err = c.confirm(tx, s.ID, d)
+		err = confirmMemory(c, tx, s.ID, d)
 	}
 	if err == nil {
-		err = c.addPeople(tx, s.ID, d, s.Fresh)
+		err = addPeople(c, tx, s.ID, d, s.Fresh)
 	}
 	if err != nil {
 		return s, err
 	}
 	if d.supersedes != 0 && d.supersedes != s.ID {
-		err := changed(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active' AND pinned = 0", s.ID, d.supersedes, c.id)
+		err := store.Changed(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active' AND pinned = 0", s.ID, d.supersedes, c.ID())
 		if err == nil {
 			s.Superseded = d.supersedes
-		} else if !errors.Is(err, ErrNotFound) { // forgotten or pinned in the meantime
+		} else if !errors.Is(err, store.ErrNotFound) { // forgotten or pinned in the meantime
 			return s, err
 		}
 	}
@@ -53,12 +81,12 @@ func (c *Conversation) save(tx *transaction, d draft) (s Saved, err error) {
 
 // sameAs checks whether a memory already says what the draft says; if so, ID is that memory's. A
 // draft that supersedes a memory is not the same as that memory.
-func (c *Conversation) sameAs(tx *transaction, d draft) (s Saved, err error) {
-	err = tx.QueryRow("SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.id, d.folded).Scan(&s.ID)
+func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
+	err = tx.QueryRow("SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.ID(), d.folded).Scan(&s.ID)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return s, err
 	}
-	s.ID, err = c.inOtherWords(tx, d, "active")
+	s.ID, err = inOtherWords(c, tx, d, "active")
 	if err != nil {
 		return s, err
 	}
@@ -66,14 +94,14 @@ func (c *Conversation) sameAs(tx *transaction, d draft) (s Saved, err error) {
 		s.Other = true
 		return s, nil
 	}
-	s.ID, err = c.inOtherWords(tx, d, "forgotten")
+	s.ID, err = inOtherWords(c, tx, d, "forgotten")
 	if err != nil || s.ID == 0 || len(d.sources) == 0 {
 		s.Fresh = true
 		return s, err
 	}
 	for _, from := range d.sources {
 		var known bool
-		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM memory_sources WHERE memory = ? AND message = ?)", s.ID, c.row(from.seq)).Scan(&known)
+		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM memory_sources WHERE memory = ? AND message = ?)", s.ID, c.Row(from.seq)).Scan(&known)
 		if err != nil || !known {
 			s.Fresh = true
 			return s, err
@@ -83,51 +111,30 @@ func (c *Conversation) sameAs(tx *transaction, d draft) (s Saved, err error) {
 	return s, nil
 }
 
-func (c *Conversation) insertMemory(tx *transaction, d draft) (id int64, err error) {
+func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64, err error) {
 	reach := "server"
 	if d.private {
 		reach = "channel"
 	}
 	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, speaker, about, reach, made_by,
 		compaction, said_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0)) RETURNING id`,
-		c.id, d.Kind, d.Content, d.folded, d.Importance, d.speaker, d.About, reach, d.by,
-		d.compaction, d.saidAt(), now(), d.expires).Scan(&id)
+		c.ID(), d.Kind, d.Content, d.folded, d.Importance, d.speaker, d.About, reach, d.by,
+		d.compaction, d.saidAt(), store.Now(), d.expires).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("write memory: %w", err)
 	}
-	if _, err := c.addSources(tx, id, d.sources); err != nil {
+	if _, err := addSources(c, tx, id, d.sources); err != nil {
 		return 0, err
 	}
-	return id, indexMemory(tx, id, d.Content, d.About)
+	return id, store.IndexMemory(tx, id, d.Content, d.About)
 }
 
-func indexMemory(tx *transaction, id int64, content, about string) error {
-	counts, length := indexedMemory(content, about)
-	for term, tf := range counts {
-		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) SELECT ?, conversation, id, ?, ? FROM memories WHERE id = ?", term, tf, length, id)
-		if err != nil {
-			return fmt.Errorf("index memory %d: %w", id, err)
-		}
-	}
-	return nil
-}
-
-func (c *Conversation) unindexMemory(tx *transaction, id int64, content, about string) error {
-	counts, _ := indexedMemory(content, about)
-	for term := range counts {
-		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, c.id, id); err != nil {
-			return fmt.Errorf("take memory %d out of the index: %w", id, err)
-		}
-	}
-	return nil
-}
-
-// confirm notes that someone said a known fact again. Reading the same messages again does not
+// confirmMemory notes that someone said a known fact again. Reading the same messages again does not
 // confirm it; a person who says it without any messages does. If the memory's speaker repeats it
 // with another end, or a person asks for one, it expires then; if it is repeated after its end
 // without an end, it no longer expires.
-func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
-	added, err := c.addSources(tx, id, d.sources)
+func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) error {
+	added, err := addSources(c, tx, id, d.sources)
 	if err != nil || added == 0 && len(d.sources) > 0 {
 		return err
 	}
@@ -142,13 +149,13 @@ func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
 	if expires == 0 && m.State != "expired" && !m.Expires.IsZero() {
 		expires = m.Expires.UnixMilli()
 	}
-	return changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
+	return store.Changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
 		expires, d.by == byPerson && !d.private, id) // a person who says it for the server means it
 }
 
-func (c *Conversation) addSources(tx *transaction, id int64, sources []source) (added int64, err error) {
+func addSources(c *store.Conversation, tx *store.Tx, id int64, sources []source) (added int64, err error) {
 	for _, s := range sources {
-		result, err := tx.Exec("INSERT INTO memory_sources (memory, message) VALUES (?, ?) ON CONFLICT DO NOTHING", id, c.row(s.seq))
+		result, err := tx.Exec("INSERT INTO memory_sources (memory, message) VALUES (?, ?) ON CONFLICT DO NOTHING", id, c.Row(s.seq))
 		if err != nil {
 			return added, fmt.Errorf("write the sources of memory %d: %w", id, err)
 		}
@@ -166,10 +173,10 @@ const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conver
 	m.said_at, m.saved_at, coalesce(m.expires_at, 0), m.confirmed, m.state, coalesce(m.superseded_by, 0),
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
 
-// readMemories reads the memories that the rest of the query selects.
-func readMemories(tx *transaction, rest string, args ...any) ([]Memory, error) {
+// ReadMemories reads the memories that the rest of the query selects.
+func ReadMemories(tx *store.Tx, rest string, args ...any) ([]Memory, error) {
 	var found []Memory
-	err := each(tx, func(rows *sql.Rows) error {
+	err := store.Each(tx, func(rows *sql.Rows) error {
 		var m Memory
 		var saidAt, savedAt, expires int64
 		var sources string
@@ -179,11 +186,11 @@ func readMemories(tx *transaction, rest string, args ...any) ([]Memory, error) {
 		if err != nil {
 			return err
 		}
-		m.SaidAt, m.SavedAt = at(saidAt), at(savedAt)
+		m.SaidAt, m.SavedAt = store.At(saidAt), store.At(savedAt)
 		if expires != 0 {
-			m.Expires = at(expires)
+			m.Expires = store.At(expires)
 		}
-		if m.State == "active" && !m.Pinned && expires != 0 && expires <= now() {
+		if m.State == "active" && !m.Pinned && expires != 0 && expires <= store.Now() {
 			m.State = "expired"
 		}
 		err = json.Unmarshal([]byte(sources), &m.Sources)
@@ -193,10 +200,10 @@ func readMemories(tx *transaction, rest string, args ...any) ([]Memory, error) {
 	return found, err
 }
 
-func readMemory(tx *transaction, id int64) (Memory, error) {
-	found, err := readMemories(tx, "WHERE m.id = ?", id)
+func readMemory(tx *store.Tx, id int64) (Memory, error) {
+	found, err := ReadMemories(tx, "WHERE m.id = ?", id)
 	if err == nil && len(found) == 0 {
-		err = ErrNotFound
+		err = store.ErrNotFound
 	}
 	if err != nil {
 		return Memory{}, fmt.Errorf("memory %d: %w", id, err)
@@ -207,8 +214,8 @@ func readMemory(tx *transaction, id int64) (Memory, error) {
 // Get returns a memory in any state, and the messages it came from. ErrNotFound: there is no such
 // memory.
 func (am AllMemories) Get(ctx context.Context, id int64) (m Memory, from []chat.Message, err error) {
-	err = am.store.view(ctx, func(tx *transaction) error {
-		m, from, err = am.store.memory(tx, id)
+	err = am.store.View(ctx, func(tx *store.Tx) error {
+		m, from, err = readComplete(am.store, tx, id)
 		return err
 	})
 	if err != nil {
@@ -218,21 +225,21 @@ func (am AllMemories) Get(ctx context.Context, id int64) (m Memory, from []chat.
 }
 
 // readOwned reads a memory and the conversation that owns it.
-func (s *Store) readOwned(tx *transaction, id int64) (m Memory, c *Conversation, err error) {
+func readOwned(s *store.Store, tx *store.Tx, id int64) (m Memory, c *store.Conversation, err error) {
 	if m, err = readMemory(tx, id); err != nil {
 		return m, nil, err
 	}
-	c = &Conversation{store: s, name: m.Conversation}
-	return m, c, tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id)
+	c, err = tx.Conversation(m.Conversation)
+	return m, c, err
 }
 
-func (s *Store) memory(tx *transaction, id int64) (m Memory, from []chat.Message, err error) {
-	m, c, err := s.readOwned(tx, id)
+func readComplete(s *store.Store, tx *store.Tx, id int64) (m Memory, from []chat.Message, err error) {
+	m, c, err := readOwned(s, tx, id)
 	if err != nil {
 		return m, nil, err
 	}
 	for _, seq := range m.Sources {
-		said, err := c.messages(tx, seq, seq, "")
+		said, err := c.In(tx).Messages(seq, seq, "")
 		if err != nil {
 			return m, nil, err
 		}

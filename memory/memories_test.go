@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"fmt"
@@ -10,38 +10,27 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
 )
-
-// contents lists the active memories, the newest row last, as "kind: content".
-func contents(t *testing.T, c *Conversation) []string {
-	t.Helper()
-	found, _, err := c.store.Memories().List(ctx, Filter{Conversation: c.Name()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.SortFunc(found, func(a, b Memory) int { return int(a.ID - b.ID) })
-	var list []string
-	for _, m := range found {
-		list = append(list, m.Kind+": "+m.Content)
-	}
-	return list
-}
 
 func TestWorkerSaves(t *testing.T) {
 	save := func(t *testing.T, j summarize.Job, arguments string) (string, error) {
 		t.Helper()
-		return call(j.Tools(20), "memory_save", arguments)
+		return storetest.Call(j.Tools(20), "memory_save", arguments)
 	}
 	t.Run("code says who said it, when, where, and by which compaction it was saved", func(t *testing.T) {
-		c := imported(t, 9)
-		j := begin(t, c, leaf, worker, 2, 6)
+		c := storetest.Imported(t, 9)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
 		if answer, err := save(t, j, `{"content": "Bob likes tea", "kind": "preference", "importance": 0.25, "messages": [5, 3, 3], "about": "bob"}`); err != nil || answer != "Noted." {
 			t.Errorf("%q, %v", answer, err)
 		}
 		if _, err := save(t, j, `{"content": "Ann has a cat", "kind": "fact", "messages": [4]}`); err != nil {
 			t.Error(err)
 		}
-		if got := contents(t, c); got != nil {
+		if got := storetest.Contents(t, c); got != nil {
 			t.Errorf("saved before the summary was: %q", got)
 		}
 		fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
@@ -52,59 +41,59 @@ func TestWorkerSaves(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(fresh, want) {
 			t.Errorf("%+v, %v", fresh, err)
 		}
-		m, from, err := c.store.Memories().Get(ctx, 1)
+		m, from, err := memory.In(c.Store()).Get(ctx, 1)
 		if err != nil || time.Since(m.SavedAt) > time.Hour {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		m.SavedAt = time.Time{}
-		if want := (Memory{
+		if want := (memory.Memory{
 			ID: 1, Conversation: "terminal:general", Kind: "preference", Content: "Bob likes tea", Importance: 0.25,
-			Speaker: "Bob", SpeakerID: "1", About: "Bob", AboutID: "1", Reach: "server", By: "worker", Compaction: j.ID(), SaidAt: said(3, "").Time, Confirmed: 1, Sources: []int64{3, 5}, State: "active",
+			Speaker: "Bob", SpeakerID: "1", About: "Bob", AboutID: "1", Reach: "server", By: "worker", Compaction: j.ID(), SaidAt: storetest.Said(3, "").Time, Confirmed: 1, Sources: []int64{3, 5}, State: "active",
 		}); !reflect.DeepEqual(m, want) {
 			t.Errorf("got  %+v\nwant %+v", m, want)
 		}
-		check.EqualAll(t, "it comes from", seqs(from), []int64{3, 5})
-		check.Equal(t, "saved by compaction", int64(number(t, c.store, "SELECT compaction FROM memories WHERE id = 1")), j.ID())
+		check.EqualAll(t, "it comes from", storetest.Seqs(from), []int64{3, 5})
+		check.Equal(t, "saved by compaction", int64(storetest.Number(t, c.Store(), "SELECT compaction FROM memories WHERE id = 1")), j.ID())
 	})
 	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
-		c := imported(t, 9)
-		j := begin(t, c, leaf, worker, 1, 9)
+		c := storetest.Imported(t, 9)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		tools := j.Tools(2)
 		for i, content := range []string{"Ann rows", "Bob reads", "ANN  rows!", "Bob swims"} {
-			_, err := call(tools, "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, i+1))
+			_, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, i+1))
 			if refused := i == 3; (err != nil) != refused {
 				t.Errorf("%s: %v", content, err)
 			}
 		}
-		if _, err := call(j.Tools(1), "memory_save", `{"content": "Bob swims", "kind": "fact", "messages": [9]}`); err != nil {
+		if _, err := storetest.Call(j.Tools(1), "memory_save", `{"content": "Bob swims", "kind": "fact", "messages": [9]}`); err != nil {
 			t.Errorf("the next chunk has a limit of its own: %v", err)
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		if got, want := contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"}; !slices.Equal(got, want) {
+		if got, want := storetest.Contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if m, _, _ := c.store.Memories().Get(ctx, 1); !slices.Equal(m.Sources, []int64{1, 3}) || m.Confirmed != 1 {
+		if m, _, _ := memory.In(c.Store()).Get(ctx, 1); !slices.Equal(m.Sources, []int64{1, 3}) || m.Confirmed != 1 {
 			t.Errorf("%+v", m)
 		}
 	})
 	t.Run("a summary that cannot be stored saves no memory either", func(t *testing.T) {
-		c := imported(t, 9)
-		j := begin(t, c, leaf, worker, 1, 9)
+		c := storetest.Imported(t, 9)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		check.Must(save(t, j, `{"content": "Ann rows", "kind": "fact", "messages": [1]}`))(t)
 		check.NoError(t, j.Fail(ctx, "cancelled"))
-		if _, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}); err == nil || contents(t, c) != nil {
-			t.Errorf("%v, %q", err, contents(t, c))
+		if _, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}); err == nil || storetest.Contents(t, c) != nil {
+			t.Errorf("%v, %q", err, storetest.Contents(t, c))
 		}
 	})
 }
 
 func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
-	c := imported(t, 9)
-	remove(t, c, 4)
-	j := begin(t, c, leaf, worker, 2, 6)
+	c := storetest.Imported(t, 9)
+	storetest.Remove(t, c, 4)
+	j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
 	for _, test := range []struct{ arguments, want string }{
 		{`{"content": " ", "kind": "fact", "messages": [2]}`, "content is empty"},
-		{fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]}`, strings.Repeat("ä", maxContent+1)), "has 1001 characters, at most 1000"},
+		{fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]}`, strings.Repeat("ä", memory.MaxContent+1)), "has 1001 characters, at most 1000"},
 		{`{"content": "x", "kind": "gossip", "messages": [2]}`, "use one of identity, goal, decision, todo, preference, fact, event, observation"},
 		{`{"content": "x", "kind": "fact", "importance": 1.5, "messages": [2]}`, "from 0 to 1"},
 		{`{"content": "x", "kind": "fact", "importance": -0.1, "messages": [2]}`, "from 0 to 1"},
@@ -118,79 +107,78 @@ func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
 		{`{"content": "x", "kind": "fact", "messages": [2], "about": "Carol"}`, `"Carol", who does not speak here: name one of Ann, Bob`},
 		{`[]`, "cannot be read"},
 	} {
-		if answer, err := call(j.Tools(20), "memory_save", test.arguments); err == nil || !strings.Contains(err.Error(), test.want) {
+		if answer, err := storetest.Call(j.Tools(20), "memory_save", test.arguments); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%.80s: %q, %v, want %q", test.arguments, answer, err, test.want)
 		}
 	}
 	fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
-	if err != nil || fresh != nil || contents(t, c) != nil {
+	if err != nil || fresh != nil || storetest.Contents(t, c) != nil {
 		t.Errorf("saved %v, %v", fresh, err)
 	}
-	check.Equal(t, "the row notes refusals", number(t, c.store, "SELECT refused FROM compactions WHERE state = 'prepared'"), 14)
 }
 
 func TestRemember(t *testing.T) {
-	c := newConversation(t)
+	c := storetest.NewConversation(t)
 	d := summarize.MemoryDraft{Kind: "todo", Content: "Call the bank"}
-	m, fresh, err := c.Memories().Remember(ctx, d, "Ann")
+	m, fresh, err := storetest.Remember(memory.Of(c), ctx, d, "Ann")
 	if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.8 || len(m.Sources) != 0 {
 		t.Fatalf("%+v, %v, %v", m, fresh, err)
 	}
 	d.Content = "call the BANK!"
-	if m, fresh, err = c.Memories().Remember(ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
+	if m, fresh, err = storetest.Remember(memory.Of(c), ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
 		t.Errorf("%+v, %v, %v", m, fresh, err)
 	}
-	if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
+	if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
 		t.Error("nothing was remembered")
 	}
-	other := find(t, c.store, "terminal:other")
-	check.Error(t, other.Memories().Forget(ctx, m.ID), ErrNotFound)
-	check.NoError(t, c.Memories().Forget(ctx, m.ID))
-	check.Error(t, c.store.Memories().Forget(ctx, m.ID), ErrNotFound)
-	if found, err := c.Memories().Search(ctx, "bank", 5); err != nil || found != nil {
+	other := storetest.Find(t, c.Store(), "terminal:other")
+	check.Error(t, memory.Of(other).Forget(ctx, m.ID), store.ErrNotFound)
+	check.NoError(t, memory.Of(c).Forget(ctx, m.ID))
+	check.Error(t, memory.In(c.Store()).Forget(ctx, m.ID), store.ErrNotFound)
+	if found, err := memory.Of(c).Search(ctx, "bank", 5); err != nil || found != nil {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if m, _, err := c.store.Memories().Get(ctx, m.ID); err != nil || m.State != "forgotten" {
+	if m, _, err := memory.In(c.Store()).Get(ctx, m.ID); err != nil || m.State != "forgotten" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, fresh, err := c.Memories().Remember(ctx, d, "Ann"); err != nil || !fresh {
+	if _, fresh, err := storetest.Remember(memory.Of(c), ctx, d, "Ann"); err != nil || !fresh {
 		t.Errorf("said again after it was forgotten: %v, %v", fresh, err)
 	}
 }
 
 func TestAModelSavesFromTheRunningTurn(t *testing.T) {
-	c := newConversation(t)
-	ask := said(1, "I moved to Bergen")
+	c := storetest.NewConversation(t)
+	ask := storetest.Said(1, "I moved to Bergen")
 	ask.Addressed = true
-	turn := deliver(t, c, ask)[0].Turn
-	var told []Memory
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m Memory) { told = append(told, m) }})
-	old, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
+	turn := storetest.Deliver(t, c, ask)[0].Turn
+	var told []memory.Memory
+	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m memory.Memory) { told = append(told, m) }})
+	old, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Bob lives in Bergen", "kind": "fact", "supersedes": %d}`, old.ID))
+	answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Bob lives in Bergen", "kind": "fact", "supersedes": %d}`, old.ID))
 	if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
 		t.Errorf("%q, %v", answer, err)
 	}
 	if len(told) != 1 || told[0].By != "assistant" || told[0].Speaker != "Bob" || !slices.Equal(told[0].Sources, []int64{1}) || !told[0].SaidAt.Equal(ask.Time) {
 		t.Errorf("told of %+v", told)
 	}
-	if m, _, err := c.store.Memories().Get(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
+	if m, _, err := memory.In(c.Store()).Get(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
 		t.Errorf("%+v, %v", m, err)
 	}
-	answer, err = call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
+	answer, err = storetest.Call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
 	if err != nil || !strings.Contains(answer, "known already") || len(told) != 1 {
 		t.Errorf("again: %q, %v", answer, err)
 	}
-	if m, _, err := c.store.Memories().Get(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
+	if m, _, err := memory.In(c.Store()).Get(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
 		t.Errorf("the same message confirms it: %+v, %v", m, err)
 	}
-	answer, err = call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)
+	answer, err = storetest.Call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)
 	if err != nil || !strings.Contains(answer, "no memory 99") || len(told) != 2 {
 		t.Errorf("superseding what is not there: %q, %v", answer, err)
 	}
-	if _, err := call(tools, "memory_save", `{"content": "x", "kind": "fact", "messages": [2]}`); err == nil {
+	if _, err := storetest.Call(tools, "memory_save", `{"content": "x", "kind": "fact", "messages": [2]}`); err == nil {
 		t.Error("a message that is not there is a source")
 	}
 }

@@ -1,93 +1,80 @@
-package memory
+package memory_test
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
 	"cairn/transcript"
 )
 
-// repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
-func repair(t *testing.T, c *Conversation, by transcript.By, from, to int64, content string, seq int64) {
+func wantContents(t *testing.T, c *store.Conversation, want ...string) {
 	t.Helper()
-	j := begin(t, c, leaf, by, from, to)
-	summary := summarize.Summary{Text: "summary", Tokens: 2}
-	d := summarize.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{seq}}
-	if by == extractive {
-		summary.Memories = []summarize.MemoryDraft{d}
-	} else if _, err := call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
-		t.Fatal(err)
-	}
-	check.Must(j.Store(ctx, summary))(t)
-	applyRows(t, c, j.ID())
-}
-
-func wantContents(t *testing.T, c *Conversation, want ...string) {
-	t.Helper()
-	check.EqualAll(t, "the result", contents(t, c), want)
+	check.EqualAll(t, "the result", storetest.Contents(t, c), want)
 }
 
 func TestMemoriesAreSavedOnce(t *testing.T) {
 	t.Run("the extractive's memories give way to a worker's", func(t *testing.T) {
-		c := imported(t, 9)
-		repair(t, c, extractive, 1, 5, "rough one", 2)
-		repair(t, c, extractive, 6, 9, "rough two", 7)
+		c := storetest.Imported(t, 9)
+		storetest.Repair(t, c, transcript.Extractive, 1, 5, "rough one", 2)
+		storetest.Repair(t, c, transcript.Extractive, 6, 9, "rough two", 7)
 		wantContents(t, c, "fact: rough one", "fact: rough two")
-		repair(t, c, worker, 1, 5, "fine one", 2)
+		storetest.Repair(t, c, transcript.Worker, 1, 5, "fine one", 2)
 		wantContents(t, c, "fact: rough two", "fact: fine one")
-		if replaced, n, err := c.store.Memories().List(ctx, Filter{State: "replaced"}); err != nil || n != 1 || replaced[0].Content != "rough one" {
+		if replaced, n, err := memory.In(c.Store()).List(ctx, memory.Filter{State: "replaced"}); err != nil || n != 1 || replaced[0].Content != "rough one" {
 			t.Errorf("%+v, %v", replaced, err)
 		}
 	})
 	t.Run("one that rests on more than the worker has read stays until all is read", func(t *testing.T) {
-		c := imported(t, 9)
-		repair(t, c, extractive, 1, 5, "rough", 2)
-		repair(t, c, extractive, 6, 9, "rough", 7)
-		repair(t, c, worker, 1, 5, "fine one", 2)
+		c := storetest.Imported(t, 9)
+		storetest.Repair(t, c, transcript.Extractive, 1, 5, "rough", 2)
+		storetest.Repair(t, c, transcript.Extractive, 6, 9, "rough", 7)
+		storetest.Repair(t, c, transcript.Worker, 1, 5, "fine one", 2)
 		wantContents(t, c, "fact: rough", "fact: fine one")
-		repair(t, c, worker, 6, 9, "fine two", 7)
+		storetest.Repair(t, c, transcript.Worker, 6, 9, "fine two", 7)
 		wantContents(t, c, "fact: fine one", "fact: fine two")
 	})
 	t.Run("a worker saves nothing from what a worker has read, whatever became of that row", func(t *testing.T) {
-		c := imported(t, 9)
-		lost := begin(t, c, leaf, worker, 1, 5)
-		check.Must(call(lost.Tools(20), "memory_save", `{"content": "first", "kind": "fact", "messages": [2]}`))(t)
+		c := storetest.Imported(t, 9)
+		lost := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
+		check.Must(storetest.Call(lost.Tools(20), "memory_save", `{"content": "first", "kind": "fact", "messages": [2]}`))(t)
 		check.Must(lost.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		run(t, c.store, "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
-		repair(t, c, worker, 1, 7, "second", 2)
+		storetest.Run(t, c.Store(), "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
+		storetest.Repair(t, c, transcript.Worker, 1, 7, "second", 2)
 		wantContents(t, c, "fact: first")
-		j := begin(t, c, leaf, worker, 4, 9)
-		if _, err := call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [2]}`); err == nil {
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 4, 9)
+		if _, err := storetest.Call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [2]}`); err == nil {
 			t.Error("message 2 is outside of the span")
 		}
-		if _, err := call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`); err != nil {
+		if _, err := storetest.Call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`); err != nil {
 			t.Error(err)
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		wantContents(t, c, "fact: first", "fact: third")
-		if m, _, _ := c.store.Memories().Get(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
+		if m, _, _ := memory.In(c.Store()).Get(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
 			t.Errorf("it comes from %v", m.Sources)
 		}
 	})
 	t.Run("a worker that failed has read nothing", func(t *testing.T) {
-		c := imported(t, 9)
-		j := begin(t, c, leaf, worker, 1, 5)
+		c := storetest.Imported(t, 9)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		j.Tools(20)
 		check.NoError(t, j.Fail(ctx, "cut off"))
-		repair(t, c, worker, 1, 5, "second try", 2)
+		storetest.Repair(t, c, transcript.Worker, 1, 5, "second try", 2)
 		wantContents(t, c, "fact: second try")
 	})
 }
 
 func TestWhichSummarizerSavesMemories(t *testing.T) {
 	t.Run("the extractive saves only where nobody did, and skips what does not pass", func(t *testing.T) {
-		c := imported(t, 9)
-		repair(t, c, worker, 1, 3, "fine", 1)
-		j := begin(t, c, leaf, extractive, 1, 9)
+		c := storetest.Imported(t, 9)
+		storetest.Repair(t, c, transcript.Worker, 1, 3, "fine", 1)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9)
 		fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 			{Kind: "fact", Content: "seen before", Messages: []int64{2}},
 			{Kind: "rumour", Content: "no kind", Messages: []int64{5}},
@@ -101,30 +88,37 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 		wantContents(t, c, "fact: fine", "fact: good")
 	})
 	t.Run("a worker without tools leaves the extractive's memories to a later worker", func(t *testing.T) {
-		c := imported(t, 9)
-		j := begin(t, c, leaf, worker, 1, 5)
+		c := storetest.Imported(t, 9)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 		j.Tools(20)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
 		}}))(t)
 		wantContents(t, c, "fact: rough")
-		if m, _, _ := c.store.Memories().Get(ctx, 1); m.By != "extractive" {
+		if m, _, _ := memory.In(c.Store()).Get(ctx, 1); m.By != "extractive" {
 			t.Errorf("saved by %s", m.By)
 		}
-		applyRows(t, c, j.ID())
-		repair(t, c, extractive, 6, 9, "rough two", 7)
-		fold := begin(t, c, rollup, worker, 1, 9, peek(t, c).Head.Stack[0].ID, peek(t, c).Head.Stack[1].ID)
-		check.Must(call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`))(t)
+		storetest.ApplyRows(t, c, j.ID())
+		storetest.Repair(t, c, transcript.Extractive, 6, 9, "rough two", 7)
+		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, storetest.Peek(t, c).Head.Stack[0].ID, storetest.Peek(t, c).Head.Stack[1].ID)
+		check.Must(storetest.Call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`))(t)
 		check.Must(fold.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		wantContents(t, c, "fact: rough", "fact: fine two") // the fold has read the first child's text, and the second's messages
 	})
 	t.Run("the same fact twice is one row, confirmed by new messages only", func(t *testing.T) {
-		c := imported(t, 9)
-		repair(t, c, worker, 1, 3, "Ann likes tea.", 2)
-		repair(t, c, worker, 4, 6, "ann LIKES téa", 5)
+		c := storetest.Imported(t, 9)
+		storetest.Repair(t, c, transcript.Worker, 1, 3, "Ann likes tea.", 2)
+		storetest.Repair(t, c, transcript.Worker, 4, 6, "ann LIKES téa", 5)
 		wantContents(t, c, "fact: Ann likes tea.")
-		if m, _, _ := c.store.Memories().Get(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
+		if m, _, _ := memory.In(c.Store()).Get(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
 			t.Errorf("%+v", m)
 		}
 	})
+}
+
+// The queries of each compaction do not get slower as compactions accumulate.
+func TestTheAgeOfAConversationDoesNotMatterToWhatAWorkerSaves(t *testing.T) {
+	c := storetest.NewConversation(t)
+	storetest.WantPlan(t, c.Store(), memory.WasRead, "compactions_to (", 1, 2, 3, 4)
+	storetest.WantPlan(t, c.Store(), memory.Retire, "INTEGER PRIMARY KEY", 1, 2, 3)
 }

@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"strings"
@@ -7,6 +7,8 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
 )
 
 func TestPassage(t *testing.T) {
@@ -27,9 +29,9 @@ func TestPassage(t *testing.T) {
 		{"a word without end", chat.Message{Text: "vault " + strings.Repeat("a", 3000)}, "vault", []string{"vault"}, nil},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			m := said(1, test.said.Text)
+			m := storetest.Said(1, test.said.Text)
 			m.Attachments = test.said.Attachments
-			found := recallAll(t, talked(t, m), Question{Text: test.question, Limit: 1})
+			found := recallAll(t, talked(t, m), memory.Question{Text: test.question, Limit: 1})
 			if len(found) != 1 {
 				t.Fatal("nothing is found")
 			}
@@ -48,10 +50,10 @@ func TestPassage(t *testing.T) {
 		})
 	}
 	t.Run("the recall tool shows it", func(t *testing.T) {
-		m := said(1, long)
+		m := storetest.Said(1, long)
 		m.Attachments = []chat.Attachment{{Kind: "image", Name: "a.png", Caption: "a cellar"}}
 		c := talked(t, m)
-		answer, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 2 }}), "recall", `{"query":"vault number"}`)
+		answer, err := storetest.Call(memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }}), "recall", `{"query":"vault number"}`)
 		if err != nil || !strings.Contains(answer, "vault opens with the number 7461.") || !strings.Contains(answer, "[image: a.png, a cellar]") || strings.Contains(answer, start) {
 			t.Errorf("%s, %v", answer, err)
 		}

@@ -3,7 +3,6 @@
 package memory
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"unicode"
 
 	"cairn/chat"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -39,12 +39,6 @@ func (e *OptedOutError) Error() string { return e.Name + e.words }
 
 // errUnsaid is returned for a draft when everything it comes from was deleted.
 var errUnsaid = errors.New("what it comes from has been deleted: save nothing of it")
-
-// connector returns the first part of the conversation's name.
-func (c *Conversation) connector() string {
-	connector, _, _ := strings.Cut(c.name, ":")
-	return connector
-}
 
 // speakerOf and aboutOf select the platform IDs of who said memory m and whom it is about; empty:
 // not known.
@@ -82,7 +76,7 @@ func (d *draft) concern(named bool) {
 }
 
 // addPeople records whom a memory concerns; fresh means that the memory is new.
-func (c *Conversation) addPeople(tx *transaction, id int64, d draft, fresh bool) error {
+func addPeople(c *store.Conversation, tx *store.Tx, id int64, d draft, fresh bool) error {
 	for _, p := range d.people {
 		if p.role == roleSaid && !fresh {
 			p.role = roleConfirmed
@@ -94,18 +88,18 @@ func (c *Conversation) addPeople(tx *transaction, id int64, d draft, fresh bool)
 	return nil
 }
 
-// allowed returns an error if a draft may not become a memory: if anyone it concerns, or any
+// checkOptOuts returns an error if a draft may not become a memory: if anyone it concerns, or any
 // member of the conversation named in it, has opted out.
-func (c *Conversation) allowed(tx *transaction, d draft) error {
+func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	for _, s := range d.sources {
-		if out, err := c.optedOut(tx, s.id); err != nil {
+		if out, err := optedOut(c, tx, s.id); err != nil {
 			return err
 		} else if out {
 			return &OptedOutError{s.id, s.author, fmt.Sprintf(", who said message %d, wants to be in no memory: save nothing of it", s.seq)}
 		}
 	}
 	for _, p := range d.people {
-		if out, err := c.optedOut(tx, p.id); err != nil {
+		if out, err := optedOut(c, tx, p.id); err != nil {
 			return err
 		} else if out && p.role == roleAbout {
 			return &OptedOutError{p.id, d.About, " wants to be in no memory: save nothing about them"}
@@ -116,8 +110,8 @@ func (c *Conversation) allowed(tx *transaction, d draft) error {
 	var named *OptedOutError
 	said := " " + words.Fold(possessive.Replace(d.Content+" "+d.About)) + " "
 	written := strings.FieldsFunc(possessive.Replace(d.Content+" "+d.About), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-	low, high := c.rows(1, maxSeq)
-	err := each(tx, func(rows *sql.Rows) error {
+	low, high := c.RowRange(1, store.MaxSeq)
+	err := store.Each(tx, func(rows *sql.Rows) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
 		folded := words.Fold(name)
@@ -132,7 +126,7 @@ func (c *Conversation) allowed(tx *transaction, d draft) error {
 		}
 		return err
 	}, `SELECT author_id, name FROM optouts o WHERE connector = ? AND EXISTS (SELECT 1 FROM messages INDEXED BY messages_author
-		WHERE author_id = o.author_id AND role = 'user' AND id BETWEEN ? AND ?)`, c.connector(), low, high)
+		WHERE author_id = o.author_id AND role = 'user' AND id BETWEEN ? AND ?)`, c.Connector(), low, high)
 	if err == nil && named != nil {
 		return named
 	}
@@ -150,24 +144,24 @@ func common(name string) bool {
 // possessive removes the ending that a name may have within one word.
 var possessive = strings.NewReplacer("'s", "", "’s", "")
 
-func (c *Conversation) optedOut(tx *transaction, author string) (out bool, err error) {
+func optedOut(c *store.Conversation, tx *store.Tx, author string) (out bool, err error) {
 	if author == "" {
 		return false, nil
 	}
-	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM optouts WHERE connector = ? AND author_id = ?)", c.connector(), author).Scan(&out)
+	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM optouts WHERE connector = ? AND author_id = ?)", c.Connector(), author).Scan(&out)
 	return out, err
 }
 
-// stands checks a draft again in the transaction that saves it: since the first check its sources
+// recheck checks a draft again in the transaction that saves it: since the first check its sources
 // may have been deleted, and people may have opted out.
-func (c *Conversation) stands(tx *transaction, d *draft) error {
-	if err := c.allowed(tx, *d); err != nil {
+func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
+	if err := checkOptOuts(c, tx, *d); err != nil {
 		return err
 	}
 	var there []source
 	for _, s := range d.sources {
-		_, err := c.message(tx, s.seq)
-		if errors.Is(err, ErrNotFound) {
+		_, err := c.In(tx).Message(s.seq)
+		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -182,41 +176,20 @@ func (c *Conversation) stands(tx *transaction, d *draft) error {
 	return nil
 }
 
-// OptOut keeps a person of this conversation's connector, by platform ID, out of all memories
-// from now on, or, with out = false, no longer; changed is false if that was so already. Existing
-// memories stay.
-func (pr Privacy) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
-	err = pr.c.update(ctx, "keep a person out of memories", func(tx *transaction) error {
-		query, args := "DELETE FROM optouts WHERE connector = ? AND author_id = ?", []any{pr.c.connector(), author}
-		if out {
-			query = "INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-			args = append(args, name, now())
-		}
-		result, err := tx.Exec(query, args...)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
-		changed = n > 0
-		return err
-	})
-	return changed, err
-}
-
 // markUnremembered marks the messages of people who have opted out, and what a task's parent
 // sends it: a briefing repeats what is remembered where it was said.
-func (c *Conversation) markUnremembered(tx *transaction, messages []chat.Message) error {
+func markUnremembered(c *store.Conversation, tx *store.Tx, messages []chat.Message) error {
 	known := map[string]bool{}
 	for i, m := range messages {
 		out, asked := known[m.AuthorID]
 		if !asked {
 			var err error
-			if out, err = c.optedOut(tx, m.AuthorID); err != nil {
+			if out, err = optedOut(c, tx, m.AuthorID); err != nil {
 				return err
 			}
 			known[m.AuthorID] = out
 		}
-		messages[i].Unremembered = out || c.isTask() && strings.HasPrefix(m.ID, TaskID)
+		messages[i].Unremembered = out || c.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
 	}
 	return nil
 }

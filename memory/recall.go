@@ -12,6 +12,7 @@ import (
 
 	"cairn/chat"
 	"cairn/memory/search"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -49,21 +50,21 @@ const maxFound = 1000
 // first. It finds a message by its own words and by those just before and after it. Results of
 // the bot's own memory tools are not found again. The cost of a question is bounded, however long
 // the conversation is.
-func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, err error) {
+func (ms Memories) Recall(ctx context.Context, q Question) (found []Found, err error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
 	q.Limit = min(q.Limit, maxFound)
-	err = c.view(ctx, "recall", func(tx *transaction) error {
-		found, err = c.recall(tx, q)
+	err = ms.c.View(ctx, "recall", func(tx *store.Tx) error {
+		found, err = recallIn(ms.c, tx, q)
 		return err
 	})
 	return found, err
 }
 
-func (c *Conversation) recall(tx *transaction, q Question) (found []Found, err error) {
+func recallIn(c *store.Conversation, tx *store.Tx, q Question) (found []Found, err error) {
 	var next int64
-	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
+	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.ID()).Scan(&next); err != nil {
 		return nil, err
 	}
 	from, before := int64(1), next
@@ -71,7 +72,7 @@ func (c *Conversation) recall(tx *transaction, q Question) (found []Found, err e
 		before = min(q.Before, next)
 	}
 	if !q.Since.IsZero() {
-		if from, err = c.firstSince(tx, q.Since, before); err != nil {
+		if from, err = firstSince(c, tx, q.Since, before); err != nil {
 			return nil, err
 		}
 	}
@@ -79,12 +80,12 @@ func (c *Conversation) recall(tx *transaction, q Question) (found []Found, err e
 		q.Now = time.Now()
 	}
 	query := search.Parse(q.Text, q.Asker, q.Now.Local())
-	hits, err := query.Messages(c.messageIndex(tx, before, q.Since), from, before-1, q.Limit)
+	hits, err := query.Messages(newMessageIndex(c, tx, before, q.Since), from, before-1, q.Limit)
 	if err != nil {
 		return nil, err
 	}
 	for _, hit := range hits {
-		m, err := c.message(tx, hit.Seq)
+		m, err := c.In(tx).Message(hit.Seq)
 		if err != nil {
 			return nil, err
 		}
@@ -96,10 +97,10 @@ func (c *Conversation) recall(tx *transaction, q Question) (found []Found, err e
 // firstSince returns the seq of the first message, among those before a seq, of a given time or
 // later. Messages are almost in the order of their times: firstSince may skip what was imported
 // out of order, and the caller drops later what is too old.
-func (c *Conversation) firstSince(tx *transaction, since time.Time, before int64) (int64, error) {
+func firstSince(c *store.Conversation, tx *store.Tx, since time.Time, before int64) (int64, error) {
 	var failed error
 	n := sort.Search(int(before-1), func(n int) bool {
-		low, high := c.rows(int64(n)+1, before-1)
+		low, high := c.RowRange(int64(n)+1, before-1)
 		var saidAt int64
 		err := tx.QueryRow("SELECT said_at FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1", low, high).Scan(&saidAt)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"fmt"
@@ -9,22 +9,25 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
 	"cairn/words/wordstest"
 )
 
 // For any messages and questions: what is found is in the conversation and before the given seq,
 // within the limit, sorted, and the same each time, and its parts add up.
 func TestRecallProperties(t *testing.T) {
-	s := openStore(t, t.TempDir())
+	s := storetest.OpenStore(t, t.TempDir())
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
 		texts := rapid.Custom(func(rt *rapid.T) string {
 			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabularyOfTests), 0, 8).Draw(rt, "words"), " ")
 		})
-		c, other := find(t, s, fmt.Sprint("terminal:a", n)), find(t, s, fmt.Sprint("terminal:b", n))
-		for _, conv := range []*Conversation{c, other} {
-			var past []Inbound
+		c, other := storetest.Find(t, s, fmt.Sprint("terminal:a", n)), storetest.Find(t, s, fmt.Sprint("terminal:b", n))
+		for _, conv := range []*store.Conversation{c, other} {
+			var past []store.Inbound
 			for i, text := range rapid.SliceOfN(texts, 0, 20).Draw(rt, "said") {
 				past = append(past, spoken(i, float64(i*rapid.IntRange(0, 5).Draw(rt, "pause")), rapid.SampledFrom([]string{"Ann", "Bob"}).Draw(rt, "who"), conv.Name()+" "+text))
 			}
@@ -32,9 +35,9 @@ func TestRecallProperties(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		q := Question{
+		q := memory.Question{
 			Text: texts.Draw(rt, "question"), Asker: rapid.SampledFrom([]string{"", "Ann", "Eve"}).Draw(rt, "asker"),
-			Limit: rapid.IntRange(-1, 25).Draw(rt, "limit"), Before: int64(rapid.IntRange(0, 25).Draw(rt, "before")), Now: day.AddDate(0, 1, 0),
+			Limit: rapid.IntRange(-1, 25).Draw(rt, "limit"), Before: int64(rapid.IntRange(0, 25).Draw(rt, "before")), Now: storetest.Day.AddDate(0, 1, 0),
 		}
 		found := recallAll(t, c, q)
 		if len(found) > max(q.Limit, 0) {
@@ -76,7 +79,7 @@ func FuzzRecall(f *testing.F) {
 	}
 	f.Add("when did I see 猫 on 7.5.2023, 2023年5月7日, May 7th or two weeks ago", "Bob")
 	f.Fuzz(func(t *testing.T, text, asker string) {
-		found, err := c.Recall(ctx, Question{Text: text, Asker: asker, Limit: 2})
+		found, err := memory.Of(c).Recall(ctx, memory.Question{Text: text, Asker: asker, Limit: 2})
 		if err != nil || len(found) > 2 {
 			t.Fatalf("%d found, %v", len(found), err)
 		}

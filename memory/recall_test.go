@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"fmt"
@@ -10,41 +10,34 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
+	"cairn/memory"
+	"cairn/store"
 )
 
-// part returns what a part adds to the score of a found message.
-func part(f Found, name string) float64 {
-	for _, p := range f.Parts {
-		if p.Name == name {
-			return p.Value
-		}
-	}
-	return 0
-}
-
 // spoken returns a message by author, sent hours after day.
-func spoken(n int, hours float64, author, text string) Inbound {
-	return Inbound{ID: fmt.Sprint("m", n), AuthorID: author, Author: author, Text: text, Time: day.Add(time.Duration(hours * float64(time.Hour)))}
+func spoken(n int, hours float64, author, text string) store.Inbound {
+	return store.Inbound{ID: fmt.Sprint("m", n), AuthorID: author, Author: author, Text: text, Time: storetest.Day.Add(time.Duration(hours * float64(time.Hour)))}
 }
 
 // talked returns a conversation of those messages, the n-th with seq n from 1.
-func talked(t testing.TB, said ...Inbound) *Conversation {
+func talked(t testing.TB, said ...store.Inbound) *store.Conversation {
 	t.Helper()
-	c := newConversation(t)
+	c := storetest.NewConversation(t)
 	check.Must(c.Past().Import(ctx, said))(t)
 	return c
 }
 
-func recallAll(t testing.TB, c *Conversation, q Question) []Found {
+func recallAll(t testing.TB, c *store.Conversation, q memory.Question) []memory.Found {
 	t.Helper()
-	found := check.Must(c.Recall(ctx, q))(t)
+	found := check.Must(memory.Of(c).Recall(ctx, q))(t)
 	return found
 }
 
 // filling returns n messages about nothing that is asked for, from number n on, the first hours
 // after day and then an hour apart.
-func filling(from, n int, hours float64) (all []Inbound) {
+func filling(from, n int, hours float64) (all []store.Inbound) {
 	for i := range n {
 		all = append(all, spoken(from+i, hours+float64(i), "Zoe", fmt.Sprintf("nothing of note, entry %d", from+i)))
 	}
@@ -67,8 +60,8 @@ func TestRecallFindsOtherForms(t *testing.T) {
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			c := talked(t, append(filling(2, 8, 30), spoken(1, 0, "Ann", test.said))...)
-			found := recallAll(t, c, Question{Text: test.question, Limit: 5})
-			if len(found) == 0 || found[0].Text != test.said || part(found[0], "words") <= 0 {
+			found := recallAll(t, c, memory.Question{Text: test.question, Limit: 5})
+			if len(found) == 0 || found[0].Text != test.said || storetest.Part(found[0], "words") <= 0 {
 				t.Fatalf("found %+v", found)
 			}
 		})
@@ -86,7 +79,7 @@ func manyWords(n int) string {
 
 func TestRecallKeepsToWhatIsAsked(t *testing.T) {
 	c := talked(t, spoken(1, 0, "Ann", "tea in the morning"), spoken(2, 24, "Bob", "tea at noon"), spoken(3, 48, "Ann", "tea in the evening"))
-	seqs := func(q Question) (list []int64) {
+	seqs := func(q memory.Question) (list []int64) {
 		q.Text = "tea"
 		for _, f := range recallAll(t, c, q) {
 			list = append(list, f.Seq)
@@ -96,17 +89,17 @@ func TestRecallKeepsToWhatIsAsked(t *testing.T) {
 	}
 	for _, test := range []struct {
 		claim string
-		q     Question
+		q     memory.Question
 		want  []int64
 	}{
-		{"without bounds all of it", Question{Limit: 10}, []int64{1, 2, 3}},
-		{"messages before one", Question{Limit: 10, Before: 3}, []int64{1, 2}},
-		{"nothing is before the first", Question{Limit: 10, Before: 1}, nil},
-		{"messages since a time", Question{Limit: 10, Since: day.Add(24 * time.Hour)}, []int64{2, 3}},
-		{"no more than wanted", Question{Limit: 1}, []int64{3}},
-		{"none if none are wanted", Question{}, nil},
-		{"nor for a negative number", Question{Limit: -3}, nil},
-		{"a huge number is all of it", Question{Limit: 1 << 20}, []int64{1, 2, 3}},
+		{"without bounds all of it", memory.Question{Limit: 10}, []int64{1, 2, 3}},
+		{"messages before one", memory.Question{Limit: 10, Before: 3}, []int64{1, 2}},
+		{"nothing is before the first", memory.Question{Limit: 10, Before: 1}, nil},
+		{"messages since a time", memory.Question{Limit: 10, Since: storetest.Day.Add(24 * time.Hour)}, []int64{2, 3}},
+		{"no more than wanted", memory.Question{Limit: 1}, []int64{3}},
+		{"none if none are wanted", memory.Question{}, nil},
+		{"nor for a negative number", memory.Question{Limit: -3}, nil},
+		{"a huge number is all of it", memory.Question{Limit: 1 << 20}, []int64{1, 2, 3}},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			check.EqualAll(t, "found", seqs(test.q), test.want)
@@ -118,7 +111,7 @@ func TestRecallKeepsToWhatIsAsked(t *testing.T) {
 // the rare ones find.
 func TestRecallInALongConversation(t *testing.T) {
 	const n = 3500 // more than are read of a word
-	past := make([]Inbound, n)
+	past := make([]store.Inbound, n)
 	for i := range past {
 		text := fmt.Sprintf("report of the weather station, day %d", i)
 		switch {
@@ -127,58 +120,58 @@ func TestRecallInALongConversation(t *testing.T) {
 		case i%50 == 7:
 			text = fmt.Sprintf("somebody saw a balloon, %d", i)
 		}
-		past[i] = said(i+1, text)
+		past[i] = storetest.Said(i+1, text)
 	}
 	c := talked(t, past...)
-	found := recallAll(t, c, Question{Text: "weather balloon", Limit: 5})
+	found := recallAll(t, c, memory.Question{Text: "weather balloon", Limit: 5})
 	if len(found) != 5 || found[0].Seq != 101 {
 		t.Fatalf("found %+v", found)
 	}
-	if found := recallAll(t, c, Question{Text: "weather", Limit: 5}); len(found) != 5 || part(found[0], "words") <= 0 {
+	if found := recallAll(t, c, memory.Question{Text: "weather", Limit: 5}); len(found) != 5 || storetest.Part(found[0], "words") <= 0 {
 		t.Errorf("a frequent word alone finds %+v", found)
 	}
-	check.Equal(t, "the newest three", len(recallAll(t, c, Question{Text: "weather", Limit: 5, Since: past[n-3].Time})), 3)
+	check.Equal(t, "the newest three", len(recallAll(t, c, memory.Question{Text: "weather", Limit: 5, Since: past[n-3].Time})), 3)
 }
 
 // Messages elsewhere neither correct a word nor name anyone.
 func TestSpellingKeepsToItsScope(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")
-	for _, conv := range []*Conversation{c, other} {
-		said := []Inbound{spoken(1, 0, "Ann", "good morning")}
+	s := storetest.OpenStore(t, t.TempDir())
+	c, other := storetest.Find(t, s, "terminal:general"), storetest.Find(t, s, "terminal:other")
+	for _, conv := range []*store.Conversation{c, other} {
+		said := []store.Inbound{spoken(1, 0, "Ann", "good morning")}
 		if conv == other {
 			said = append(said, spoken(2, 1, "Caroline", "my greyhound is asleep"))
 		}
 		check.Must(conv.Past().Import(ctx, said))(t)
 	}
-	if _, _, err := other.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
+	if _, _, err := storetest.Remember(memory.Of(other), ctx, summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
 		t.Fatal(err)
 	}
 	for _, query := range []string{"greyhuond", "greyhound", "Carolien", "Caroline"} {
-		if found := recallAll(t, c, Question{Text: query, Limit: 9}); found != nil {
+		if found := recallAll(t, c, memory.Question{Text: query, Limit: 9}); found != nil {
 			t.Errorf("%s finds %+v", query, found)
 		}
-		if found := recallAll(t, other, Question{Text: query, Limit: 9}); len(found) == 0 || found[0].Seq != 2 {
+		if found := recallAll(t, other, memory.Question{Text: query, Limit: 9}); len(found) == 0 || found[0].Seq != 2 {
 			t.Errorf("%s finds %+v where it was said", query, found)
 		}
-		if found, err := c.Memories().Search(ctx, query, 9); err != nil || found != nil {
+		if found, err := memory.Of(c).Search(ctx, query, 9); err != nil || found != nil {
 			t.Errorf("%s finds memories %+v, %v", query, found, err)
 		}
-		if found, err := other.Memories().Search(ctx, query, 9); err != nil || len(found) != 1 {
+		if found, err := memory.Of(other).Search(ctx, query, 9); err != nil || len(found) != 1 {
 			t.Errorf("%s finds memories %+v where it was said, %v", query, found, err)
 		}
 	}
 }
 
 func TestRecallPutsPeoplesWordsBeforeTheBotsAnswers(t *testing.T) {
-	c := newConversation(t)
-	deliver(t, c, said(1, "the lighthouse is white"))
-	asked := said(2, "what colour is it?")
+	c := storetest.NewConversation(t)
+	storetest.Deliver(t, c, storetest.Said(1, "the lighthouse is white"))
+	asked := storetest.Said(2, "what colour is it?")
 	asked.Addressed = true
-	turn := deliver(t, c, asked)[0].Seq
-	answer := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: day}
-	check.NoError(t, c.Turns().Finish(ctx, Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
-	found, err := c.Recall(ctx, Question{Text: "lighthouse", Limit: 2, Before: maxSeq})
+	turn := storetest.Deliver(t, c, asked)[0].Seq
+	answer := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: storetest.Day}
+	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
+	found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "lighthouse", Limit: 2, Before: store.MaxSeq})
 	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
 		t.Errorf("found %+v, %v", found, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/memory/search"
+	"cairn/store"
 )
 
 // byImportance is the most that importance adds, as a share of the score of the words: words come
@@ -24,9 +25,9 @@ type weighed struct {
 }
 
 // newest selects memories without a query.
-func newest(tx *transaction, f Filter, in scope) (order []weighed, err error) {
+func newest(tx *store.Tx, f Filter, in scope) (order []weighed, err error) {
 	chosen, args := f.where(in)
-	err = each(tx, func(rows *sql.Rows) error {
+	err = store.Each(tx, func(rows *sql.Rows) error {
 		var m weighed
 		err := rows.Scan(&m.id)
 		order = append(order, m)
@@ -36,7 +37,7 @@ func newest(tx *transaction, f Filter, in scope) (order []weighed, err error) {
 }
 
 // ranked selects memories by a query, the best first; of equally good ones the newer first.
-func ranked(tx *transaction, f Filter, in scope) ([]weighed, error) {
+func ranked(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
 	x := termIndex{tx: tx, in: in, table: "memory_terms", document: "memory", spoken: "true"}
 	x.within, x.args = in.where()
 	if shared, with := in.shares("(SELECT reach FROM memories WHERE id = memory)"); shared != "" { // what others keep to themselves must reveal nothing, not even the spelling of a word
@@ -55,7 +56,7 @@ func ranked(tx *transaction, f Filter, in scope) ([]weighed, error) {
 	fitting, args = f.where(in)
 	now := time.Now()
 	var chosen []weighed
-	err = each(tx, func(rows *sql.Rows) error {
+	err = store.Each(tx, func(rows *sql.Rows) error {
 		var m weighed
 		var is Memory
 		err := rows.Scan(&m.id, &m.saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
@@ -63,7 +64,7 @@ func ranked(tx *transaction, f Filter, in scope) ([]weighed, error) {
 		if query.IsAbout(is.About, is.Speaker) {
 			m.Add("speaker", m.Total*(search.BySpeaker-1))
 		}
-		is.SaidAt = at(m.saidAt)
+		is.SaidAt = store.At(m.saidAt)
 		m.Add("importance", m.Total*byImportance*is.Importance)
 		m.Add("age", m.Total*byImportance*(is.Worth(now)-is.Importance)/(1+byImportance*is.Importance))
 		chosen = append(chosen, m)

@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"encoding/json"
@@ -10,14 +10,17 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
 )
 
 func TestSearchMemories(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")
-	remember := func(c *Conversation, kind, content string, importance float64) {
+	s := storetest.OpenStore(t, t.TempDir())
+	c, other := storetest.Find(t, s, "terminal:general"), storetest.Find(t, s, "terminal:other")
+	remember := func(c *store.Conversation, kind, content string, importance float64) {
 		t.Helper()
-		if _, fresh, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann"); err != nil || !fresh {
+		if _, fresh, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann"); err != nil || !fresh {
 			t.Fatal(fresh, err)
 		}
 	}
@@ -26,29 +29,29 @@ func TestSearchMemories(t *testing.T) {
 	remember(c, "fact", "Ann's bicycle is red", 0.5)
 	remember(other, "fact", "Carol sells tea", 0.5)
 	remember(c, "event", "The meeting is in May", 0.5)
-	check.NoError(t, c.Memories().Forget(ctx, 5))
+	check.NoError(t, memory.Of(c).Forget(ctx, 5))
 	for _, test := range []struct {
 		claim string
-		f     Filter
+		f     memory.Filter
 		want  []int64
 		total int
 	}{
-		{"of equal matches the more important comes first", Filter{Conversation: c.Name(), Query: "drinks"}, []int64{1, 2}, 2},
-		{"without a query the newest come first", Filter{Conversation: c.Name()}, []int64{3, 2, 1}, 3},
-		{"all conversations can be searched", Filter{Query: "Carol bicycle"}, []int64{4, 3}, 2},
-		{"all conversations can be listed", Filter{}, []int64{4, 3, 2, 1}, 4},
-		{"one kind can be asked for", Filter{Kind: "fact"}, []int64{4, 3}, 2},
-		{"one kind can be searched", Filter{Kind: "fact", Query: "tea"}, []int64{4}, 1},
-		{"what was forgotten is there for who asks for it", Filter{State: "forgotten", Query: "meeting"}, []int64{5}, 1},
-		{"pages leave the total as it is", Filter{Limit: 2, Offset: 1}, []int64{3, 2}, 4},
-		{"a page behind the end is empty", Filter{Limit: 2, Offset: 9}, nil, 4},
-		{"a negative page is the first", Filter{Limit: -1, Offset: -7}, []int64{4, 3, 2, 1}, 4},
-		{"a query of words that tell nothing finds nothing", Filter{Query: "the?"}, nil, 0},
+		{"of equal matches the more important comes first", memory.Filter{Conversation: c.Name(), Query: "drinks"}, []int64{1, 2}, 2},
+		{"without a query the newest come first", memory.Filter{Conversation: c.Name()}, []int64{3, 2, 1}, 3},
+		{"all conversations can be searched", memory.Filter{Query: "Carol bicycle"}, []int64{4, 3}, 2},
+		{"all conversations can be listed", memory.Filter{}, []int64{4, 3, 2, 1}, 4},
+		{"one kind can be asked for", memory.Filter{Kind: "fact"}, []int64{4, 3}, 2},
+		{"one kind can be searched", memory.Filter{Kind: "fact", Query: "tea"}, []int64{4}, 1},
+		{"what was forgotten is there for who asks for it", memory.Filter{State: "forgotten", Query: "meeting"}, []int64{5}, 1},
+		{"pages leave the total as it is", memory.Filter{Limit: 2, Offset: 1}, []int64{3, 2}, 4},
+		{"a page behind the end is empty", memory.Filter{Limit: 2, Offset: 9}, nil, 4},
+		{"a negative page is the first", memory.Filter{Limit: -1, Offset: -7}, []int64{4, 3, 2, 1}, 4},
+		{"a query of words that tell nothing finds nothing", memory.Filter{Query: "the?"}, nil, 0},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			// Memories of the same millisecond are ordered by their numbers.
-			run(t, s, "UPDATE memories SET said_at = 0")
-			found, total, err := s.Memories().List(ctx, test.f)
+			storetest.Run(t, s, "UPDATE memories SET said_at = 0")
+			found, total, err := memory.In(s).List(ctx, test.f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,23 +64,23 @@ func TestSearchMemories(t *testing.T) {
 			}
 		})
 	}
-	for _, f := range []Filter{{Kind: "rumour"}, {State: "lost"}, {Conversation: "terminal:none"}} {
-		if _, _, err := s.Memories().List(ctx, f); err == nil {
+	for _, f := range []memory.Filter{{Kind: "rumour"}, {State: "lost"}, {Conversation: "terminal:none"}} {
+		if _, _, err := memory.In(s).List(ctx, f); err == nil {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	if _, _, err := s.Memories().Get(ctx, 99); !errors.Is(err, ErrNotFound) {
+	if _, _, err := memory.In(s).Get(ctx, 99); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
-	if found, err := c.Memories().Search(ctx, "tea", 1); err != nil || len(found) != 1 || found[0].ID != 1 {
+	if found, err := memory.Of(c).Search(ctx, "tea", 1); err != nil || len(found) != 1 || found[0].ID != 1 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
 
 func TestRankingOfMemories(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	c := find(t, s, "terminal:general")
-	deliver(t, c, spoken(1, 0, "Caroline", "hello"), spoken(2, 0, "Bob", "hello"))
+	s := storetest.OpenStore(t, t.TempDir())
+	c := storetest.Find(t, s, "terminal:general")
+	storetest.Deliver(t, c, spoken(1, 0, "Caroline", "hello"), spoken(2, 0, "Bob", "hello"))
 	for _, d := range []struct {
 		who, kind, content string
 		importance         float64
@@ -86,13 +89,13 @@ func TestRankingOfMemories(t *testing.T) {
 		{"Bob", "preference", "Bob drinks green tea", 0.5},
 		{"Bob", "fact", "Bob's greyhound is called Pepper", 0.5},
 	} {
-		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
+		if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first := func(query string) Memory {
+	first := func(query string) memory.Memory {
 		t.Helper()
-		found, _, err := s.Memories().List(ctx, Filter{Query: query})
+		found, _, err := memory.In(s).List(ctx, memory.Filter{Query: query})
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%q: %+v, %v", query, found, err)
 		}
@@ -110,9 +113,9 @@ func TestRankingOfMemories(t *testing.T) {
 	}
 	check.Equal(t, "with a typo", first("greyhuond").ID, 3)
 	check.Equal(t, "by a name alone", first("Bob").Speaker, "Bob")
-	run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
+	storetest.Run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
 	check.Equal(t, "the newer", first("green tea").ID, 1)
-	if found, err := c.Memories().Search(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
+	if found, err := memory.Of(c).Search(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
 		t.Errorf("without a query: %+v, %v", found, err)
 	}
 }
@@ -120,16 +123,16 @@ func TestRankingOfMemories(t *testing.T) {
 // In a question "I" is the asker, however it is phrased: what they said ranks above what others
 // said later in the same words.
 func TestTheFirstPersonIsTheAsker(t *testing.T) {
-	c := newConversation(t)
-	deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))
+	c := storetest.NewConversation(t)
+	storetest.Deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))
 	for _, name := range []string{"Ann", "Bob"} {
-		if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
+		if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const question = "when is my flight?"
 	for asker, want := range map[string]string{"Ann": "Ann", "bob": "Bob", "": "Bob", "Zoe": "Bob"} {
-		found, _, err := c.Memories().List(ctx, Filter{Query: question, Asker: asker})
+		found, _, err := memory.Of(c).List(ctx, memory.Filter{Query: question, Asker: asker})
 		if err != nil || len(found) != 2 || found[0].Speaker != want {
 			t.Errorf("%q finds %+v, %v", asker, found, err)
 		}
@@ -137,8 +140,8 @@ func TestTheFirstPersonIsTheAsker(t *testing.T) {
 	for n, name := range []string{"Ann", "Bob"} {
 		overheard, asked := spoken(8+2*n, 5, "Zoe", "hm"), spoken(9+2*n, 5, name, question)
 		asked.Addressed = true
-		turn := deliver(t, c, asked, overheard)[0].Seq
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }})
+		turn := storetest.Deliver(t, c, asked, overheard)[0].Seq
+		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
 		for _, tool := range tools[:2] {
 			text := check.Must(tool.Run(ctx, json.RawMessage(`{"query": "booked my flight"}`)))(t)
 			var answer struct{ Memories, Messages []struct{ Who string } }

@@ -8,21 +8,22 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/store"
 	"cairn/words"
 )
 
 // Recalled returns a memory of the conversation or of its scope, in any state. ErrNotFound: there
 // is none with that number.
 func (ms Memories) Recalled(ctx context.Context, id int64) (m Memory, err error) {
-	err = ms.c.view(ctx, fmt.Sprintf("look for memory %d", id), func(tx *transaction) error {
-		in, err := ms.c.scope(tx)
+	err = ms.c.View(ctx, fmt.Sprintf("look for memory %d", id), func(tx *store.Tx) error {
+		in, err := scopeOf(ms.c, tx)
 		if err != nil {
 			return err
 		}
 		chosen, args := Filter{State: "all"}.where(in)
-		found, err := readMemories(tx, "WHERE m.id IN (SELECT id FROM memories WHERE id = ? AND "+chosen+")", append([]any{id}, args...)...)
+		found, err := ReadMemories(tx, "WHERE m.id IN (SELECT id FROM memories WHERE id = ? AND "+chosen+")", append([]any{id}, args...)...)
 		if err == nil && len(found) == 0 {
-			err = ErrNotFound
+			err = store.ErrNotFound
 		}
 		if err == nil {
 			m = found[0]
@@ -35,17 +36,17 @@ func (ms Memories) Recalled(ctx context.Context, id int64) (m Memory, err error)
 // Named returns the conversation's own current memories that contain all words of a text, the
 // newest first; if one of them says exactly that, only that one.
 func (ms Memories) Named(ctx context.Context, text string) (found []Memory, err error) {
-	err = ms.c.view(ctx, "look for a memory by its words", func(tx *transaction) error {
-		found, err = readMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", ms.c.id, words.Fold(text))
+	err = ms.c.View(ctx, "look for a memory by its words", func(tx *store.Tx) error {
+		found, err = ReadMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", ms.c.ID(), words.Fold(text))
 		if err != nil || len(found) > 0 {
 			return err
 		}
 		terms := words.Content(text)
 		slices.Sort(terms)
 		terms = slices.Compact(terms)
-		found, err = readMemories(tx, `WHERE m.state = 'active' AND m.id IN (SELECT memory FROM memory_terms
+		found, err = ReadMemories(tx, `WHERE m.state = 'active' AND m.id IN (SELECT memory FROM memory_terms
 			WHERE conversation = ? AND term IN (SELECT value FROM json_each(?)) GROUP BY memory HAVING count(*) = ?) ORDER BY m.id DESC`,
-			ms.c.id, jsonList(terms), len(terms))
+			ms.c.ID(), jsonList(terms), len(terms))
 		return err
 	})
 	return found, err
@@ -55,14 +56,14 @@ func (ms Memories) Named(ctx context.Context, text string) (found []Memory, err 
 // typing: each word of it begins a word of the memory. It returns at most limit, the newest
 // first.
 func (ms Memories) Completed(ctx context.Context, typed string, limit int) (found []Memory, err error) {
-	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{ms.c.id}
+	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{ms.c.ID()}
 	all := strings.Fields(words.Fold(typed))
 	for _, word := range all[:min(len(all), maxTyped)] {
 		where += " AND instr(' ' || m.folded, ?) > 0"
 		args = append(args, " "+word)
 	}
-	err = ms.c.view(ctx, "complete a memory", func(tx *transaction) error {
-		found, err = readMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
+	err = ms.c.View(ctx, "complete a memory", func(tx *store.Tx) error {
+		found, err = ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
 		return err
 	})
 	return found, err

@@ -8,46 +8,20 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+
+	"cairn/store"
 )
-
-// Audience says who may read a place, besides its members.
-type Audience string
-
-// The audiences. A connector that does not know leaves it empty, which changes nothing; if no
-// connector has ever reported one, only the members read the place.
-const (
-	Members      Audience = "members" // a private channel, a private thread, a direct message
-	ChannelWide  Audience = "channel" // a thread: all who may read its channel
-	ServerWide   Audience = "server"  // a public channel, and its public threads: everybody on the server
-	unknownPlace Audience = ""
-)
-
-// notice stores what a connector reports about a conversation's audience.
-func (c *Conversation) notice(tx *transaction, who Audience) error {
-	if who == unknownPlace {
-		return nil
-	}
-	if who == Members {
-		who = ""
-	}
-	_, err := tx.Exec("UPDATE conversations SET audience = ?1 WHERE id = ?2 AND audience <> ?1", who, c.id)
-	return err
-}
-
-// Share sets whether the public channels of a server recall each other's memories: if true, all
-// channels of one server of one connector do; otherwise each recalls only its own.
-func (am AllMemories) Share(server bool) { am.store.pooled.Store(server) }
 
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
-	err = ms.c.store.view(ctx, func(tx *transaction) error {
-		here, err = ms.c.inPool(tx)
+	err = ms.c.Store().View(ctx, func(tx *store.Tx) error {
+		here, err = inPool(ms.c, tx)
 		return err
 	})
 	if err != nil {
-		return false, false, ms.c.fail("look who may read", err)
+		return false, false, ms.c.Fail("look who may read", err)
 	}
-	return ms.c.store.pooled.Load(), here, nil
+	return ms.c.Store().Sharing.Load(), here, nil
 }
 
 // scope is the set of conversations, by number, that a query searches. The zero value means all
@@ -90,12 +64,12 @@ func numbers(ids []int64) (args []any) {
 	return args
 }
 
-// scope returns what the conversation recalls: its own memories; in a thread also those of its
+// scopeOf returns what the conversation recalls: its own memories; in a thread also those of its
 // channel; in a channel those of its threads that all its readers may read; and, where memories
 // are shared, those of the server's public channels.
-func (c *Conversation) scope(tx *transaction) (in scope, err error) {
-	in = only(c.id)
-	channel, _ := c.hangsOn()
+func scopeOf(c *store.Conversation, tx *store.Tx) (in scope, err error) {
+	in = only(c.ID())
+	channel, _ := c.HangsOn()
 	if channel != "" {
 		var above int64
 		err = tx.QueryRow("SELECT id FROM conversations WHERE name = ?", channel).Scan(&above)
@@ -105,22 +79,22 @@ func (c *Conversation) scope(tx *transaction) (in scope, err error) {
 			err = nil
 		}
 	} else {
-		in.own, err = c.below(tx, in.own, c.name, "audience <> ''")
+		in.own, err = conversationsBelow(c, tx, in.own, c.Name(), "audience <> ''")
 	}
 	if err != nil {
 		return in, err
 	}
-	pooled, err := c.inPool(tx)
+	pooled, err := inPool(c, tx)
 	if err != nil || !pooled {
 		return in, err
 	}
-	in.others, err = c.below(tx, nil, c.server(), "audience = 'server'")
+	in.others, err = conversationsBelow(c, tx, nil, serverOf(c), "audience = 'server'")
 	return in, err
 }
 
-// server returns the connector and server part of the name; empty if it has none.
-func (c *Conversation) server() string {
-	server, _, there := strings.Cut(c.name, "/")
+// serverOf returns the connector and server part of the name; empty if it has none.
+func serverOf(c *store.Conversation) string {
+	server, _, there := strings.Cut(c.Name(), "/")
 	if !there {
 		return ""
 	}
@@ -128,22 +102,26 @@ func (c *Conversation) server() string {
 }
 
 // inPool reports whether the conversation shares its memories with others.
-func (c *Conversation) inPool(tx *transaction) (pooled bool, err error) {
-	if !c.store.pooled.Load() || c.server() == "" {
+func inPool(c *store.Conversation, tx *store.Tx) (pooled bool, err error) {
+	if !c.Store().Sharing.Load() || serverOf(c) == "" {
 		return false, nil
 	}
-	err = tx.QueryRow("SELECT audience = 'server' FROM conversations WHERE id = ?", c.id).Scan(&pooled)
+	err = tx.QueryRow("SELECT audience = 'server' FROM conversations WHERE id = ?", c.ID()).Scan(&pooled)
 	return pooled, err
 }
 
 // mostBelow limits how many conversations below a name a scope includes: the newest.
 const mostBelow = 5000
 
-// below appends the other conversations below a channel or a server that meet a condition and
+// conversationsBelow appends the other conversations below a channel or a server that meet a condition and
 // have memories. Names are compared as bytes: no character in them is special.
-func (c *Conversation) below(tx *transaction, found []int64, name, condition string) ([]int64, error) {
-	more, err := column[int64](tx, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
+func conversationsBelow(c *store.Conversation, tx *store.Tx, found []int64, name, condition string) ([]int64, error) {
+	more, err := store.Column[int64](tx, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
 		AND EXISTS (SELECT 1 FROM memories WHERE conversation = conversations.id) ORDER BY id DESC LIMIT ?`,
-		name+"/", name+"0", c.id, mostBelow) // 0 comes right after /
+		name+"/", name+"0", c.ID(), mostBelow) // 0 comes right after /
 	return append(found, more...), err
 }
+
+// Share sets whether the public channels of a server recall each other's memories: if true, all
+// channels of one server of one connector do; otherwise each recalls only its own.
+func (am AllMemories) Share(server bool) { am.store.Sharing.Store(server) }

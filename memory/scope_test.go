@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"errors"
@@ -8,50 +8,54 @@ import (
 	"testing"
 
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
 )
 
 // town is a store with two servers; each place remembers its own name.
 type town struct {
 	t *testing.T
-	s *Store
+	s *store.Store
 }
 
 // places are the places of a town, and who may read each.
-var places = map[string]Audience{
-	"discord:1/10":     ServerWide,
-	"discord:1/11":     ServerWide,
-	"discord:1/12":     Members, // a private channel
-	"discord:1/13":     "",      // nothing was reported about it
-	"discord:1/10/100": ServerWide,
-	"discord:1/10/101": Members, // a private thread
-	"discord:1/12/120": ChannelWide,
-	"discord:1/12/121": Members,
-	"discord:10/10":    ServerWide, // a server whose name begins like the other's
-	"discord:2/10":     ServerWide,
-	"slack:1/10":       ServerWide, // another connector
-	"discord:@me/7":    Members,
-	"discord:@me/8":    Members,
-	"slack:1/D7":       Members,
-	"slack:1/D7/1.5":   ChannelWide,
+var places = map[string]store.Audience{
+	"discord:1/10":     store.ServerWide,
+	"discord:1/11":     store.ServerWide,
+	"discord:1/12":     store.Members, // a private channel
+	"discord:1/13":     "",            // nothing was reported about it
+	"discord:1/10/100": store.ServerWide,
+	"discord:1/10/101": store.Members, // a private thread
+	"discord:1/12/120": store.ChannelWide,
+	"discord:1/12/121": store.Members,
+	"discord:10/10":    store.ServerWide, // a server whose name begins like the other's
+	"discord:2/10":     store.ServerWide,
+	"slack:1/10":       store.ServerWide, // another connector
+	"discord:@me/7":    store.Members,
+	"discord:@me/8":    store.Members,
+	"slack:1/D7":       store.Members,
+	"slack:1/D7/1.5":   store.ChannelWide,
 
-	`discord:1/%`:                            ServerWide,
-	`discord:_/10`:                           ServerWide,
-	`discord:%/10`:                           Members,
-	`discord:1'; DROP TABLE memories; --/10`: ServerWide,
-	`discord:1/10" OR "1"="1`:                Members,
-	`discord:1/10/100) OR (1=1`:              Members,
+	`discord:1/%`:                            store.ServerWide,
+	`discord:_/10`:                           store.ServerWide,
+	`discord:%/10`:                           store.Members,
+	`discord:1'; DROP TABLE memories; --/10`: store.ServerWide,
+	`discord:1/10" OR "1"="1`:                store.Members,
+	`discord:1/10/100) OR (1=1`:              store.Members,
 	"terminal:general":                       "",
 	"terminal:other":                         "",
 }
 
 func newTown(t *testing.T) *town {
-	v := &town{t, openStore(t, t.TempDir())}
+	v := &town{t, storetest.OpenStore(t, t.TempDir())}
 	for name, audience := range places {
-		c := find(t, v.s, name)
-		m := said(1, "we meet at "+name)
+		c := storetest.Find(t, v.s, name)
+		m := storetest.Said(1, "we meet at "+name)
 		m.Audience = audience
-		deliver(t, c, m)
-		check.Must(call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", fmt.Sprintf(`{"content": "We meet at %d", "kind": "fact", "messages": [1]}`, c.id)))(t)
+		storetest.Deliver(t, c, m)
+		check.Must(storetest.Call(memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", fmt.Sprintf(`{"content": "We meet at %d", "kind": "fact", "messages": [1]}`, c.ID())))(t)
 	}
 	return v
 }
@@ -59,7 +63,7 @@ func newTown(t *testing.T) *town {
 // recalls returns the places whose memories a place recalls.
 func (v *town) recalls(name, query string) (found []string) {
 	v.t.Helper()
-	memories, total, err := find(v.t, v.s, name).Memories().List(ctx, Filter{Query: query})
+	memories, total, err := memory.Of(storetest.Find(v.t, v.s, name)).List(ctx, memory.Filter{Query: query})
 	if err != nil || total != len(memories) {
 		v.t.Fatalf("%d of %d, %v", len(memories), total, err)
 	}
@@ -106,20 +110,20 @@ func TestScopes(t *testing.T) {
 		check(t, nil)
 	})
 	t.Run("switched on, the public channels of one server of one connector have theirs in common, and nothing else has", func(t *testing.T) {
-		v.s.Memories().Share(true)
+		memory.In(v.s).Share(true)
 		check(t, shared)
 	})
 }
 
 func TestSharedMemories(t *testing.T) {
 	v := newTown(t)
-	v.s.Memories().Share(true)
+	memory.In(v.s).Share(true)
 	t.Run("what is for a channel stays in it, and what is for the server is known everywhere on it", func(t *testing.T) {
-		c := find(t, v.s, "discord:1/11")
-		for _, w := range []KeepRequest{{}, {Server: true}} {
+		c := storetest.Find(t, v.s, "discord:1/11")
+		for _, w := range []memory.KeepRequest{{}, {Server: true}} {
 			w.Kind, w.Person, w.PersonID = "fact", "Ann", "0"
 			w.Content = fmt.Sprintf("The cake is kept in cupboard %v", w.Server)
-			if s, err := c.Memories().Keep(ctx, w); err != nil || !s.Fresh {
+			if s, err := memory.Of(c).Keep(ctx, w); err != nil || !s.Fresh {
 				t.Fatal(s, err)
 			}
 		}
@@ -136,13 +140,13 @@ func TestSharedMemories(t *testing.T) {
 		}
 	})
 	t.Run("a channel that is closed is in common with none from then on", func(t *testing.T) {
-		c := find(t, v.s, "discord:1/11")
-		for _, audience := range []Audience{"", Members} {
-			m := said(2, "hello "+string(audience))
+		c := storetest.Find(t, v.s, "discord:1/11")
+		for _, audience := range []store.Audience{"", store.Members} {
+			m := storetest.Said(2, "hello "+string(audience))
 			m.ID += string(audience)
 			m.Audience = audience
 			check.Must(c.Inbox().Deliver(ctx, m))(t)
-			if _, here, err := c.Memories().Shared(ctx); err != nil || here != (audience == "") {
+			if _, here, err := memory.Of(c).Shared(ctx); err != nil || here != (audience == "") {
 				t.Errorf("%q: %v, %v", audience, here, err)
 			}
 		}
@@ -152,7 +156,7 @@ func TestSharedMemories(t *testing.T) {
 		check.EqualAll(t, "the result", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
 	})
 	t.Run("switched off again, each keeps its own", func(t *testing.T) {
-		v.s.Memories().Share(false)
+		memory.In(v.s).Share(false)
 		check.EqualAll(t, "the result", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
 	})
 }
@@ -161,25 +165,25 @@ func TestSharedMemories(t *testing.T) {
 func TestAModelReachesNoOtherConversation(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
-			s := openStore(t, t.TempDir())
-			s.Memories().Share(shared)
-			secret := map[string]Saved{}
+			s := storetest.OpenStore(t, t.TempDir())
+			memory.In(s).Share(shared)
+			secret := map[string]memory.Saved{}
 			for _, name := range []string{"discord:1/12", "discord:@me/7", "discord:@me/8", "discord:2/10"} {
-				c := find(t, s, name)
-				past := make([]Inbound, 30)
+				c := storetest.Find(t, s, name)
+				past := make([]store.Inbound, 30)
 				for i := range past {
-					past[i] = said(i+1, "the plum is ripe in "+name)
+					past[i] = storetest.Said(i+1, "the plum is ripe in "+name)
 				}
 				check.Must(c.Past().Import(ctx, past))(t)
-				secret[name] = keep(t, c, "Ann", "The plum of "+name+" is ripe", 20)
-				begin(t, c, leaf, worker, 1, 4)
+				secret[name] = storetest.Keep(t, c, "Ann", "The plum of "+name+" is ripe", 20)
+				storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 4)
 			}
 			for _, name := range []string{"discord:1/10", "discord:@me/9", "discord:1/12/5"} {
-				c := find(t, s, name)
-				m := said(1, "hello")
-				m.Audience = ServerWide
-				deliver(t, c, m)
-				tools := c.Tools(ToolOptions{Turn: func() int64 { return 2 }})
+				c := storetest.Find(t, s, name)
+				m := storetest.Said(1, "hello")
+				m.Audience = store.ServerWide
+				storetest.Deliver(t, c, m)
+				tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }})
 				theirs := ""
 				if name == "discord:1/12/5" { // a thread recalls its channel's memories
 					theirs = "discord:1/12 "
@@ -192,34 +196,34 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 						"memory_search": `{"query": "plum ripe", "channel": %q, "conversation": %q, "id": %d}`,
 						"recall":        `{"query": "plum ripe", "channel": %q, "conversation": %q, "before": %d}`,
 					} {
-						answer, err := call(tools, tool, fmt.Sprintf(arguments, foreign, foreign, saved.ID))
+						answer, err := storetest.Call(tools, tool, fmt.Sprintf(arguments, foreign, foreign, saved.ID))
 						if err != nil || strings.Contains(answer, foreign) {
 							t.Errorf("%s in %s: %s, %v", tool, name, answer, err)
 						}
 					}
-					for _, arguments := range []string{`{"from": 20, "to": 25}`, `{"compaction": 1}`, `{"compaction": 2}`, fmt.Sprintf(`{"from": %d, "to": %d}`, find(t, s, foreign).row(1), find(t, s, foreign).row(9))} {
-						if answer, err := call(tools, "expand", arguments); err == nil {
+					for _, arguments := range []string{`{"from": 20, "to": 25}`, `{"compaction": 1}`, `{"compaction": 2}`, fmt.Sprintf(`{"from": %d, "to": %d}`, storetest.Find(t, s, foreign).Row(1), storetest.Find(t, s, foreign).Row(9))} {
+						if answer, err := storetest.Call(tools, "expand", arguments); err == nil {
 							t.Errorf("expand %s in %s: %s", arguments, name, answer)
 						}
 					}
-					answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "The sky over %s number %d is blue", "kind": "fact", "supersedes": %d}`, name, saved.ID, saved.ID))
+					answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The sky over %s number %d is blue", "kind": "fact", "supersedes": %d}`, name, saved.ID, saved.ID))
 					if err != nil || !strings.Contains(answer, "supersedes none") {
 						t.Errorf("memory_save in %s: %s, %v", name, answer, err)
 					}
-					for _, messages := range []string{"[20]", fmt.Sprintf("[%d]", find(t, s, foreign).row(20))} {
-						if answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "x", "kind": "fact", "messages": %s}`, messages)); err == nil {
+					for _, messages := range []string{"[20]", fmt.Sprintf("[%d]", storetest.Find(t, s, foreign).Row(20))} {
+						if answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "x", "kind": "fact", "messages": %s}`, messages)); err == nil {
 							t.Errorf("memory_save of %s in %s: %s", messages, name, answer)
 						}
 					}
 					for what, err := range map[string]error{
-						"forget": c.Memories().Forget(ctx, saved.ID), "restore": c.Memories().Restore(ctx, saved.ID), "pin": c.Memories().Pin(ctx, saved.ID, true),
-						"look": func() error { _, err := c.Memories().Recalled(ctx, saved.ID); return err }(),
+						"forget": memory.Of(c).Forget(ctx, saved.ID), "restore": memory.Of(c).Restore(ctx, saved.ID), "pin": memory.Of(c).Pin(ctx, saved.ID, true),
+						"look": func() error { _, err := memory.Of(c).Recalled(ctx, saved.ID); return err }(),
 					} {
-						if !errors.Is(err, ErrNotFound) {
+						if !errors.Is(err, store.ErrNotFound) {
 							t.Errorf("%s in %s: %v", what, name, err)
 						}
 					}
-					if m, _, err := s.Memories().Get(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
+					if m, _, err := memory.In(s).Get(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
 						t.Errorf("%+v, %v", m, err)
 					}
 				}
@@ -230,42 +234,42 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 
 // A thread may read its channel's memories, but neither change them nor request their messages.
 func TestAThreadReadsItsChannelsMemories(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	channel, thread := find(t, s, "discord:1/12"), find(t, s, "discord:1/12/5")
-	deliver(t, channel, said(1, "the plum is ripe"))
-	deliver(t, thread, said(1, "which one?"))
-	saved := keep(t, channel, "Bob", "The plum is ripe", 1)
-	tools := thread.Tools(ToolOptions{Turn: func() int64 { return 2 }})
-	answer, err := call(tools, "memory_search", `{"query": "plum"}`)
+	s := storetest.OpenStore(t, t.TempDir())
+	channel, thread := storetest.Find(t, s, "discord:1/12"), storetest.Find(t, s, "discord:1/12/5")
+	storetest.Deliver(t, channel, storetest.Said(1, "the plum is ripe"))
+	storetest.Deliver(t, thread, storetest.Said(1, "which one?"))
+	saved := storetest.Keep(t, channel, "Bob", "The plum is ripe", 1)
+	tools := memory.Of(thread).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }})
+	answer, err := storetest.Call(tools, "memory_search", `{"query": "plum"}`)
 	if err != nil || !strings.Contains(answer, `"from":"discord:1/12"`) || strings.Contains(answer, `"messages"`) {
 		t.Errorf("%s, %v", answer, err)
 	}
-	answer, err = call(tools, "memory_save", fmt.Sprintf(`{"content": "The plum is gone", "kind": "fact", "supersedes": %d}`, saved.ID))
+	answer, err = storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The plum is gone", "kind": "fact", "supersedes": %d}`, saved.ID))
 	if err != nil || !strings.Contains(answer, "supersedes none") {
 		t.Errorf("%s, %v", answer, err)
 	}
-	check.Equal(t, "the result", check.Must(thread.Memories().Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
-	check.Error(t, thread.Memories().Forget(ctx, saved.ID), ErrNotFound)
+	check.Equal(t, "the result", check.Must(memory.Of(thread).Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
+	check.Error(t, memory.Of(thread).Forget(ctx, saved.ID), store.ErrNotFound)
 }
 
 func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	s.Memories().Share(true)
-	here, there := find(t, s, "discord:1/10"), find(t, s, "discord:1/11")
-	for _, c := range []*Conversation{here, there} {
-		m := said(1, "hello")
-		m.Audience = ServerWide
-		deliver(t, c, m)
+	s := storetest.OpenStore(t, t.TempDir())
+	memory.In(s).Share(true)
+	here, there := storetest.Find(t, s, "discord:1/10"), storetest.Find(t, s, "discord:1/11")
+	for _, c := range []*store.Conversation{here, there} {
+		m := storetest.Said(1, "hello")
+		m.Audience = store.ServerWide
+		storetest.Deliver(t, c, m)
 	}
-	keep(t, here, "Ann", "my parrot is called Coco")
+	storetest.Keep(t, here, "Ann", "my parrot is called Coco")
 	search := func() string {
-		found, err := here.Memories().Search(ctx, "parrott", 5)
+		found, err := memory.Of(here).Search(ctx, "parrott", 5)
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%+v, %v", found, err)
 		}
 		return fmt.Sprint(found[0].Parts[0]) // of the words; the last part is its age
 	}
 	before := search()
-	keep(t, there, "Bob", "Miss Parrott sells parrots") // a word here, not there
+	storetest.Keep(t, there, "Bob", "Miss Parrott sells parrots") // a word here, not there
 	check.Equal(t, "what the search finds", search(), before)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -31,8 +32,8 @@ const mostAlike = 200
 
 // inOtherWords returns the oldest memory in a state, about the same person, that says the same as
 // a draft; 0: there is none.
-func (c *Conversation) inOtherWords(tx *transaction, d draft, state string) (id int64, err error) {
-	near, err := c.similar(tx, d, state, 1) // weightless words are not terms
+func inOtherWords(c *store.Conversation, tx *store.Tx, d draft, state string) (id int64, err error) {
+	near, err := similar(c, tx, d, state, 1) // weightless words are not terms
 	is := factWords(d.Content)
 	for _, m := range near {
 		if m.folded == d.folded || sameFact(is, factWords(m.content)) {
@@ -50,26 +51,26 @@ type candidate struct {
 
 // similar finds memories in a state, about the same person as a draft, that have at least a given
 // share of its terms, the oldest first.
-func (c *Conversation) similar(tx *transaction, d draft, state string, share float64) (found []candidate, err error) {
-	ids, err := c.sharing(tx, d, share)
+func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) (found []candidate, err error) {
+	ids, err := sharingTerms(c, tx, d, share)
 	if err != nil {
 		return nil, err
 	}
-	err = each(tx, func(rows *sql.Rows) error {
+	err = store.Each(tx, func(rows *sql.Rows) error {
 		var m candidate
 		err := rows.Scan(&m.id, &m.content, &m.folded)
 		found = append(found, m)
 		return err
 	}, "SELECT id, content, folded FROM memories m WHERE id IN (SELECT value FROM json_each(?)) AND conversation = ? AND state = ? AND about = ? COLLATE NOCASE AND "+aboutOf+" IN ('', ?) ORDER BY id",
-		jsonList(ids), c.id, state, d.About, d.aboutID)
+		jsonList(ids), c.ID(), state, d.About, d.aboutID)
 	return found, err
 }
 
-// sharing returns memories that have at least a given share of a draft's terms. Each of them has
+// sharingTerms returns memories that have at least a given share of a draft's terms. Each of them has
 // at least one of the rarest terms; of a term that many memories have, it assumes that any may
 // have it.
-func (c *Conversation) sharing(tx *transaction, d draft, share float64) (found []int64, err error) {
-	all, err := c.having(tx, d)
+func sharingTerms(c *store.Conversation, tx *store.Tx, d draft, share float64) (found []int64, err error) {
+	all, err := withTerms(c, tx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -94,15 +95,15 @@ func (c *Conversation) sharing(tx *transaction, d draft, share float64) (found [
 	return found, nil
 }
 
-// having returns for each term of a draft, the rarest first, the newest memories that contain it.
-func (c *Conversation) having(tx *transaction, d draft) (all [][]int64, err error) {
-	counts, _ := count(memoryTerms(d.Content, ""))
-	lists, err := column[string](tx, `SELECT (SELECT json_group_array(memory) FROM
+// withTerms returns for each term of a draft, the rarest first, the newest memories that contain it.
+func withTerms(c *store.Conversation, tx *store.Tx, d draft) (all [][]int64, err error) {
+	counts, _ := store.CountTerms(store.MemoryTerms(d.Content, ""))
+	lists, err := store.Column[string](tx, `SELECT (SELECT json_group_array(memory) FROM
 			(SELECT memory FROM memory_terms WHERE term = j.value AND conversation = ? ORDER BY memory DESC LIMIT ?))
-		FROM json_each(?) j`, c.id, mostAlike, jsonList(slices.Sorted(maps.Keys(counts)))) // one text for each term: handing over a row costs more than reading it
+		FROM json_each(?) j`, c.ID(), mostAlike, jsonList(slices.Sorted(maps.Keys(counts)))) // one text for each term: handing over a row costs more than reading it
 	for _, list := range lists {
 		var ids []int64
-		if err := fromJSON(list, &ids); err != nil {
+		if err := store.FromJSON(list, &ids); err != nil {
 			return nil, err
 		}
 		all = append(all, ids)
@@ -114,17 +115,17 @@ func (c *Conversation) having(tx *transaction, d draft) (all [][]int64, err erro
 // akin is the share of common words from which one fact may supersede another.
 const akin = 0.5
 
-// close finds the active memory that is most like a draft but says something else: the draft may
+// closest finds the active memory that is most like a draft but says something else: the draft may
 // supersede it. found is false if none is similar enough.
-func (c *Conversation) close(tx *transaction, d draft) (most candidate, found bool, err error) {
-	near, err := c.similar(tx, d, "active", akin)
+func closest(c *store.Conversation, tx *store.Tx, d draft) (most candidate, found bool, err error) {
+	near, err := similar(c, tx, d, "active", akin)
 	if err != nil {
 		return most, false, err
 	}
-	is, _ := count(memoryTerms(d.Content, ""))
+	is, _ := store.CountTerms(store.MemoryTerms(d.Content, ""))
 	best := akin
 	for _, m := range near {
-		says, _ := count(memoryTerms(m.content, ""))
+		says, _ := store.CountTerms(store.MemoryTerms(m.content, ""))
 		common := 0
 		for term := range says {
 			if is[term] > 0 {

@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"fmt"
@@ -10,6 +10,10 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
 )
 
 func TestTheSameFactInOtherWords(t *testing.T) {
@@ -32,88 +36,78 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 		{"nothing is not the same as nothing", "the", "a", false},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			a, b := factWords(c.a), factWords(c.b)
-			if got := sameFact(a, b); got != c.same || sameFact(b, a) != got {
-				t.Errorf("%q and %q: %v and %v; %v, %v", c.a, c.b, got, sameFact(b, a), a, b)
+			a, b := memory.FactWords(c.a), memory.FactWords(c.b)
+			if got := memory.SameFact(a, b); got != c.same || memory.SameFact(b, a) != got {
+				t.Errorf("%q and %q: %v and %v; %v, %v", c.a, c.b, got, memory.SameFact(b, a), a, b)
 			}
 		})
 	}
 	t.Run("of itself every fact is the same, and of one with a number more never", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			text := rapid.StringN(1, 80, 400).Draw(t, "text")
-			is := factWords(text)
-			if len(is) > 0 && !sameFact(is, is) {
+			is := memory.FactWords(text)
+			if len(is) > 0 && !memory.SameFact(is, is) {
 				t.Fatalf("%q is not the same as itself", text)
 			}
-			if sameFact(is, factWords(text+" 77123")) {
+			if memory.SameFact(is, memory.FactWords(text+" 77123")) {
 				t.Fatalf("%q is the same with a number more", text)
 			}
 		})
 	})
 }
 
-// people are the IDs of the authors in said.
-var people = map[string]string{"Ann": "0", "Bob": "1"}
-
-// keep saves a fact, from messages if any are named.
-func keep(t *testing.T, c *Conversation, person, content string, messages ...int64) Saved {
-	t.Helper()
-	s := check.Must(c.Memories().Keep(ctx, KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]}))(t)
-	return s
-}
-
 func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 	t.Run("in other words it is confirmed", func(t *testing.T) {
-		c := imported(t, 9)
-		first := keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
-		again := keep(t, c, "Ann", "Ann works as nurse at a hospital in Bergen", 4)
+		c := storetest.Imported(t, 9)
+		first := storetest.Keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
+		again := storetest.Keep(t, c, "Ann", "Ann works as nurse at a hospital in Bergen", 4)
 		if again.Fresh || !again.Other || again.ID != first.ID || again.Confirmed != 2 || !slices.Equal(again.Sources, []int64{2, 4}) || again.Content != first.Content {
 			t.Errorf("%+v", again)
 		}
 	})
 	t.Run("about somebody else, or elsewhere, it is another fact", func(t *testing.T) {
-		c := imported(t, 9)
-		keep(t, c, "Ann", "The flat is near the harbour")
-		if s := keep(t, c, "Bob", "The flat is near harbour"); !s.Fresh {
+		c := storetest.Imported(t, 9)
+		storetest.Keep(t, c, "Ann", "The flat is near the harbour")
+		if s := storetest.Keep(t, c, "Bob", "The flat is near harbour"); !s.Fresh {
 			t.Errorf("%+v", s)
 		}
-		if s := keep(t, find(t, c.store, "terminal:other"), "Ann", "The flat is near harbour"); !s.Fresh {
+		if s := storetest.Keep(t, storetest.Find(t, c.Store(), "terminal:other"), "Ann", "The flat is near harbour"); !s.Fresh {
 			t.Errorf("%+v", s)
 		}
 	})
 	t.Run("of two people who bear one name too", func(t *testing.T) {
-		c := newConversation(t)
-		for _, w := range []KeepRequest{{Person: "Ann", PersonID: "u1"}, {Person: "Ann", PersonID: "u2"}} {
+		c := storetest.NewConversation(t)
+		for _, w := range []memory.KeepRequest{{Person: "Ann", PersonID: "u1"}, {Person: "Ann", PersonID: "u2"}} {
 			w.Kind, w.Content = "fact", "My flat is near the harbour, number "+w.PersonID[1:]
 			if w.PersonID == "u2" {
 				w.Content = "My flat is near harbour, number 1"
 			}
-			if s, err := c.Memories().Keep(ctx, w); err != nil || !s.Fresh {
+			if s, err := memory.Of(c).Keep(ctx, w); err != nil || !s.Fresh {
 				t.Errorf("%+v, %v", s, err)
 			}
 		}
 	})
 	t.Run("the same messages read again confirm nothing and change no word", func(t *testing.T) {
-		c := imported(t, 9)
-		keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
-		if s := keep(t, c, "Ann", "Ann works as nurse at the hospital in Bergen", 2); s.Fresh || s.Confirmed != 1 || !strings.Contains(s.Content, " a nurse") {
+		c := storetest.Imported(t, 9)
+		storetest.Keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
+		if s := storetest.Keep(t, c, "Ann", "Ann works as nurse at the hospital in Bergen", 2); s.Fresh || s.Confirmed != 1 || !strings.Contains(s.Content, " a nurse") {
 			t.Errorf("%+v", s)
 		}
 	})
 	t.Run("what people had forgotten is not brought back by the messages it came from", func(t *testing.T) {
-		c := imported(t, 9)
-		s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
-		check.NoError(t, c.Memories().Forget(ctx, s.ID))
-		j := begin(t, c, leaf, worker, 1, 9)
-		answer, err := call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
+		c := storetest.Imported(t, 9)
+		s := storetest.Keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
+		check.NoError(t, memory.Of(c).Forget(ctx, s.ID))
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
+		answer, err := storetest.Call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
 		if err != nil || !strings.Contains(answer, "had this forgotten") {
 			t.Errorf("%s, %v", answer, err)
 		}
 		check.Equal(t, "the result", len(check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)), 0)
-		if got := contents(t, c); got != nil {
+		if got := storetest.Contents(t, c); got != nil {
 			t.Errorf("%q", got)
 		}
-		if s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 4); !s.Fresh {
+		if s := storetest.Keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 4); !s.Fresh {
 			t.Errorf("said once more it is not known: %+v", s)
 		}
 	})
@@ -121,42 +115,42 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 
 func TestModelsLearnWhatIsKnown(t *testing.T) {
 	t.Run("a model is told, and told of what its fact may take the place of", func(t *testing.T) {
-		c := imported(t, 9)
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
-		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen", 2)
-		answer, err := call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`)
+		c := storetest.Imported(t, 9)
+		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
+		old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen", 2)
+		answer, err := storetest.Call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`)
 		if want := fmt.Sprintf(`This was known already in other words, as memory %d: "The standup meets at 9 in the kitchen". Nothing more is to be done.`, old.ID); err != nil || answer != want {
 			t.Errorf("got  %s\nwant %s, %v", answer, want, err)
 		}
-		answer, err = call(tools, "memory_save", `{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6]}`)
+		answer, err = storetest.Call(tools, "memory_save", `{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6]}`)
 		if want := fmt.Sprintf(`Noted. Memory %d says: "The standup meets at 9 in the kitchen". If what you saved is newer and takes its place, save it again with "supersedes": %d.`, old.ID, old.ID); err != nil || answer != want {
 			t.Errorf("got  %s\nwant %s, %v", answer, want, err)
 		}
-		answer, err = call(tools, "memory_save", fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6], "supersedes": %d}`, old.ID))
+		answer, err = storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6], "supersedes": %d}`, old.ID))
 		if err != nil || !strings.Contains(answer, fmt.Sprintf("supersedes memory %d now", old.ID)) {
 			t.Errorf("%s, %v", answer, err)
 		}
-		if m, _, err := c.store.Memories().Get(ctx, old.ID); err != nil || m.State != "superseded" {
+		if m, _, err := memory.In(c.Store()).Get(ctx, old.ID); err != nil || m.State != "superseded" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("a model that words a fact again on purpose is not told that it is known", func(t *testing.T) {
-		c := imported(t, 9)
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
-		old := keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
-		answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann works as nurse at a hospital in Bergen", "kind": "fact", "messages": [4], "supersedes": %d}`, old.ID))
+		c := storetest.Imported(t, 9)
+		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
+		old := storetest.Keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
+		answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann works as nurse at a hospital in Bergen", "kind": "fact", "messages": [4], "supersedes": %d}`, old.ID))
 		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
 			t.Errorf("%s, %v", answer, err)
 		}
-		check.EqualAll(t, "the result", contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
+		check.EqualAll(t, "the result", storetest.Contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
 	})
 	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
-		c := imported(t, 9)
-		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
-		j := begin(t, c, leaf, worker, 1, 9)
+		c := storetest.Imported(t, 9)
+		old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		save := func(content string, more string) string {
 			t.Helper()
-			answer := check.Must(call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)
+			answer := check.Must(storetest.Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)
 			return answer
 		}
 		check.Contains(t, "the result", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
@@ -165,27 +159,26 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 			t.Error(got)
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		check.EqualAll(t, "the result", contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
+		check.EqualAll(t, "the result", storetest.Contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
 	})
 }
 
 func TestFewMemoriesAreCompared(t *testing.T) {
-	c := newConversation(t)
-	check.NoError(t, c.store.update(t.Context(), func(tx *transaction) error {
+	c := storetest.NewConversation(t)
+	check.NoError(t, c.Store().Update(t.Context(), func(tx *store.Tx) error {
 		for n := range 10_000 {
-			d := draft{MemoryDraft: summarize.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
-			d.folded = d.Content
-			if _, err := c.insertMemory(tx, d); err != nil {
+			d := memory.DraftOf(summarize.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, "person", "", 0)
+			if err := memory.Insert(c, tx, d); err != nil {
 				return err
 			}
 		}
-		ids, err := c.sharing(tx, draft{MemoryDraft: summarize.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, 1)
+		ids, err := memory.SharingTerms(c, tx, memory.Draft{MemoryDraft: summarize.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, 1)
 		if len(ids) > 150 {
 			t.Errorf("%d are", len(ids))
 		}
 		return err
 	}))
-	if s := keep(t, c, "Ann", "Ann keeps the box w77 in the room r77"); s.Fresh || s.ID != 78 {
+	if s := storetest.Keep(t, c, "Ann", "Ann keeps the box w77 in the room r77"); s.Fresh || s.ID != 78 {
 		t.Errorf("%+v", s)
 	}
 }

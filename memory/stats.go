@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"cairn/store"
 )
 
 // Count is how many memories have something in common.
@@ -41,16 +43,16 @@ func (am AllMemories) Statistics(ctx context.Context, f Filter) (counted Statist
 		if err != nil {
 			return counted, err
 		}
-		in = only(c.id)
+		in = only(c.ID())
 	}
 	kind, state, person, channel, month, origin := tally{}, tally{}, tally{}, tally{}, tally{}, tally{}
-	err = am.store.view(ctx, func(tx *transaction) error {
+	err = am.store.View(ctx, func(tx *store.Tx) error {
 		f, err := f.named(tx)
 		if err != nil {
 			return err
 		}
 		where, args := f.where(in)
-		return each(tx, func(rows *sql.Rows) error {
+		return store.Each(tx, func(rows *sql.Rows) error {
 			var is struct{ kind, state, person, channel, origin string }
 			var pinned, saidAt int64
 			err := rows.Scan(&is.kind, &is.state, &is.person, &is.channel, &is.origin, &pinned, &saidAt)
@@ -61,11 +63,11 @@ func (am AllMemories) Statistics(ctx context.Context, f Filter) (counted Statist
 			person.add(is.person)
 			channel.add(is.channel)
 			origin.add(is.origin)
-			month.add(at(saidAt).In(time.Local).Format("2006-01"))
+			month.add(store.At(saidAt).In(time.Local).Format("2006-01"))
 			return err
 		}, "SELECT kind, iif(state = 'active' AND "+hasEnded+`, 'expired', state), iif(about = '', speaker, about),
 			(SELECT name FROM conversations WHERE id = conversation), made_by, pinned, said_at FROM memories WHERE `+where,
-			append([]any{now()}, args...)...)
+			append([]any{store.Now()}, args...)...)
 	})
 	if err != nil {
 		return Statistics{}, fmt.Errorf("count memories: %w", err)

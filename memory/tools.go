@@ -13,6 +13,7 @@ import (
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/store"
 )
 
 const (
@@ -31,7 +32,8 @@ type ToolOptions struct {
 
 // Tools returns memory_search, recall, expand and memory_save, bound to the conversation: none of
 // them reaches another one.
-func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
+func (ms Memories) Tools(o ToolOptions) []llm.Tool {
+	c := ms.c
 	return []llm.Tool{
 		{
 			Name:        "memory_search",
@@ -41,7 +43,7 @@ func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 				`"kind":{"type":"string","enum":%s},`+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, kindsJSON(), foundAtMost)),
 			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-				return c.runSearch(ctx, arguments, o)
+				return runSearch(c, ctx, arguments, o)
 			},
 		},
 		{
@@ -51,11 +53,11 @@ func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 				`"query":{"type":"string","description":"words to search for"},`+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, foundAtMost)),
 			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-				return c.runRecall(ctx, arguments, o)
+				return runRecall(c, ctx, arguments, o)
 			},
 		},
-		c.expandTool(o),
-		saveTool(false, func(ctx context.Context, d draft) (string, error) { return c.runSave(ctx, d, o) }),
+		expandTool(c, o),
+		saveTool(false, func(ctx context.Context, d draft) (string, error) { return runSave(c, ctx, d, o) }),
 	}
 }
 
@@ -80,16 +82,16 @@ func readSearch(arguments json.RawMessage) (s searchArguments, limit int, err er
 	return s, min(limit, foundAtMost), nil
 }
 
-func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
+func runSearch(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
 	s, limit, err := readSearch(arguments)
 	if err != nil {
 		return "", err
 	}
-	asker, err := c.asker(ctx, o.Turn())
+	asker, err := asker(c, ctx, o.Turn())
 	if err != nil {
 		return "", err
 	}
-	found, total, err := c.Memories().List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: limit})
+	found, total, err := Of(c).List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: limit})
 	if err != nil {
 		return "", err
 	}
@@ -108,7 +110,7 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 	}{[]memory{}, total}
 	for _, m := range found {
 		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: m.SaidAt.Local().Format(timeFormat), Messages: m.Sources}
-		if m.Conversation != c.name {
+		if m.Conversation != c.Name() {
 			one.Messages, one.From = nil, m.Conversation
 		}
 		answer.Memories = append(answer.Memories, one)
@@ -118,9 +120,9 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 
 // asker returns the name of the last person who asked in a turn, because a model repeats their
 // words; empty if no person did.
-func (c *Conversation) asker(ctx context.Context, turn int64) (name string, err error) {
-	err = c.view(ctx, "look for who asked", func(tx *transaction) error {
-		low, high := c.rows(turn, maxSeq)
+func asker(c *store.Conversation, ctx context.Context, turn int64) (name string, err error) {
+	err = c.View(ctx, "look for who asked", func(tx *store.Tx) error {
+		low, high := c.RowRange(turn, store.MaxSeq)
 		err := tx.QueryRow("SELECT author FROM messages INDEXED BY messages_addressed WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1", turn, low, high).Scan(&name)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -130,17 +132,17 @@ func (c *Conversation) asker(ctx context.Context, turn int64) (name string, err 
 	return name, err
 }
 
-func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
+func runRecall(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
 	s, limit, err := readSearch(arguments)
 	if err != nil {
 		return "", err
 	}
 	turn := o.Turn()
-	asker, err := c.asker(ctx, turn)
+	asker, err := asker(c, ctx, turn)
 	if err != nil {
 		return "", err
 	}
-	found, err := c.Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: limit, Before: turn})
+	found, err := Of(c).Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: limit, Before: turn})
 	if err != nil {
 		return "", err
 	}
@@ -198,18 +200,18 @@ func plainJSON(value any) (string, error) {
 }
 
 // runSave immediately saves what the model wants to keep while it talks.
-func (c *Conversation) runSave(ctx context.Context, d draft, o ToolOptions) (string, error) {
+func runSave(c *store.Conversation, ctx context.Context, d draft, o ToolOptions) (string, error) {
 	d.by = byAssistant
 	if len(d.Messages) == 0 {
 		var err error
-		if d.Messages, err = c.asked(ctx, o.Turn()); err != nil {
+		if d.Messages, err = askedIn(c, ctx, o.Turn()); err != nil {
 			return "", err
 		}
-		if err := c.stillAsked(ctx, o.Turn()); err != nil {
+		if err := stillAsked(c, ctx, o.Turn()); err != nil {
 			return "", err
 		}
 	}
-	s, answer, err := c.remember(ctx, d)
+	s, answer, err := remember(c, ctx, d)
 	if err != nil {
 		return "", err
 	}
@@ -219,8 +221,8 @@ func (c *Conversation) runSave(ctx context.Context, d draft, o ToolOptions) (str
 	return answer, nil
 }
 
-// asked returns the seqs of people's messages in a turn.
-func (c *Conversation) asked(ctx context.Context, turn int64) (seqs []int64, err error) {
+// askedIn returns the seqs of people's messages in a turn.
+func askedIn(c *store.Conversation, ctx context.Context, turn int64) (seqs []int64, err error) {
 	said, err := c.Turns().Said(ctx, turn)
 	for _, m := range said {
 		seqs = append(seqs, m.Seq)
@@ -258,3 +260,21 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 }
 
 func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }
+
+// stillAsked returns errUnsaid if all messages that a turn answers were deleted while it ran.
+func stillAsked(c *store.Conversation, ctx context.Context, turn int64) error {
+	return c.Store().View(ctx, func(tx *store.Tx) error {
+		var left, gone int
+		last, err := c.In(tx).LastOf(turn)
+		if err != nil {
+			return err
+		}
+		low, high := c.RowRange(turn, last)
+		err = tx.QueryRow("SELECT count(*) FILTER (WHERE deleted_at IS NULL), count(*) FILTER (WHERE deleted_at IS NOT NULL) FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'user'",
+			low, high, turn).Scan(&left, &gone)
+		if err == nil && left == 0 && gone > 0 {
+			err = errUnsaid
+		}
+		return err
+	})
+}

@@ -1,4 +1,4 @@
-package memory
+package memory_test
 
 import (
 	"encoding/json"
@@ -7,18 +7,21 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/internal/tokens"
+	"cairn/memory"
+	"cairn/store"
 )
 
 func TestASearchStaysInsideItsBudget(t *testing.T) {
-	c := newConversation(t)
-	var past []Inbound
+	c := storetest.NewConversation(t)
+	var past []store.Inbound
 	for n := range 40 {
-		past = append(past, said(n+1, "the lighthouse was painted again, "+strings.Repeat("coat after coat ", 10)))
+		past = append(past, storetest.Said(n+1, "the lighthouse was painted again, "+strings.Repeat("coat after coat ", 10)))
 	}
 	check.Must(c.Past().Import(ctx, past))(t)
 	for _, budget := range []int{0, 100, 300, 1000} {
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return maxSeq }, Budget: func() int { return budget }})
+		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return store.MaxSeq }, Budget: func() int { return budget }})
 		text := check.Must(tools[1].Run(ctx, json.RawMessage(`{"query": "lighthouse", "limit": 30}`)))(t)
 		var answer struct{ Messages []struct{ Seq int64 } }
 		if err := json.Unmarshal([]byte(text), &answer); err != nil {
@@ -32,11 +35,11 @@ func TestASearchStaysInsideItsBudget(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	c := newConversation(t)
-	long := strings.Repeat("long ", passageShown) + "end"
-	deliver(t, c, said(1, "I like <tea> & cake"), said(2, long))
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
-	if _, _, err := c.Memories().Remember(ctx, summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
+	c := storetest.NewConversation(t)
+	long := strings.Repeat("long ", memory.PassageShown) + "end"
+	storetest.Deliver(t, c, storetest.Said(1, "I like <tea> & cake"), storetest.Said(2, long))
+	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 3 }})
+	if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("their parameters are valid JSON", func(t *testing.T) {
@@ -47,27 +50,27 @@ func TestTools(t *testing.T) {
 		}
 	})
 	t.Run("memory_search tells who said it, when, and where it comes from", func(t *testing.T) {
-		got, err := call(tools, "memory_search", `{"query": "tea"}`)
+		got, err := storetest.Call(tools, "memory_search", `{"query": "tea"}`)
 		want := `{"memories":[{"id":1,"kind":"preference","content":"Bob likes <tea>","who":"Bob","when":"2026-03-01 09:01","messages":[1]}],"total":1}`
 		if err != nil || got != want {
 			t.Errorf("got  %s\nwant %s, %v", got, want, err)
 		}
-		if got, err = call(tools, "memory_search", `{"query": "", "kind": "todo"}`); err != nil || got != `{"memories":[],"total":0}` {
+		if got, err = storetest.Call(tools, "memory_search", `{"query": "", "kind": "todo"}`); err != nil || got != `{"memories":[],"total":0}` {
 			t.Errorf("got %s, %v", got, err)
 		}
 	})
 	t.Run("recall quotes, long messages clipped", func(t *testing.T) {
-		got, err := call(tools, "recall", `{"query": "tea", "limit": 1}`)
+		got, err := storetest.Call(tools, "recall", `{"query": "tea", "limit": 1}`)
 		want := `{"messages":[{"seq":1,"who":"Bob","when":"2026-03-01 09:01","text":"I like <tea> & cake"}]}`
 		if err != nil || got != want {
 			t.Errorf("got  %s\nwant %s, %v", got, want, err)
 		}
-		deliver(t, c, said(3, "Which tea do I like?"))
-		if got, err = call(tools, "recall", `{"query": "which tea"}`); err != nil || !strings.HasPrefix(got, strings.TrimSuffix(want, "]}")) || strings.Contains(got, `"seq":3`) {
+		storetest.Deliver(t, c, storetest.Said(3, "Which tea do I like?"))
+		if got, err = storetest.Call(tools, "recall", `{"query": "which tea"}`); err != nil || !strings.HasPrefix(got, strings.TrimSuffix(want, "]}")) || strings.Contains(got, `"seq":3`) {
 			t.Errorf("in the turn that asks: %s, %v", got, err)
 		}
-		got, err = call(tools, "recall", `{"query": "long"}`)
-		if err != nil || len(got) > passageShown+200 || strings.Contains(got, "end") {
+		got, err = storetest.Call(tools, "recall", `{"query": "long"}`)
+		if err != nil || len(got) > memory.PassageShown+200 || strings.Contains(got, "end") {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	})
@@ -79,11 +82,11 @@ func TestTools(t *testing.T) {
 			{"recall", `{"query": "tea", "limit": -3}`, "from 1 to 50"},
 			{"recall", `[]`, "cannot be read"},
 		} {
-			if got, err := call(tools, test.name, test.arguments); err == nil || !strings.Contains(err.Error(), test.want) {
+			if got, err := storetest.Call(tools, test.name, test.arguments); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s %s: %s, %v", test.name, test.arguments, got, err)
 			}
 		}
-		if got, err := call(tools, "recall", `{"query": "tea", "limit": 1000000}`); err != nil || !strings.Contains(got, "tea") {
+		if got, err := storetest.Call(tools, "recall", `{"query": "tea", "limit": 1000000}`); err != nil || !strings.Contains(got, "tea") {
 			t.Errorf("a huge limit: %s, %v", got, err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"cairn/chat"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/store"
 	"cairn/words"
 )
 
@@ -66,12 +67,12 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 		return nil, fmt.Errorf("make a folder to search in: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	store, err := memory.Open(ctx, memory.Options{Dir: dir})
+	db, err := store.Open(ctx, store.Options{Dir: dir})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	conversation, err := store.Conversation(ctx, "simulate:questions")
+	defer func() { err = errors.Join(err, db.Close()) }()
+	conversation, err := db.Conversation(ctx, "simulate:questions")
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 		if q.Category == NoAnswer || len(seqs) == 0 {
 			continue
 		}
-		hits, err := conversation.Recall(ctx, memory.Question{Text: q.Text, Limit: recalled, Now: rec.Messages[len(rec.Messages)-1].Time.AddDate(0, 0, 1)})
+		hits, err := memory.Of(conversation).Recall(ctx, memory.Question{Text: q.Text, Limit: recalled, Now: rec.Messages[len(rec.Messages)-1].Time.AddDate(0, 0, 1)})
 		if err != nil {
 			return nil, err
 		}
@@ -102,10 +103,10 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 
 // fill puts the messages into an empty conversation, at the same places. It returns these by
 // the messages' ids, and what was said.
-func (r Recording) fill(ctx context.Context, c *memory.Conversation) (place map[string]int64, bodies []string, err error) {
+func (r Recording) fill(ctx context.Context, c *store.Conversation) (place map[string]int64, bodies []string, err error) {
 	place = map[string]int64{}
 	const batch = 500
-	var past []memory.Inbound
+	var past []store.Inbound
 	for i, m := range r.Messages {
 		author := m.Author
 		if m.Role == llm.RoleAssistant {
@@ -113,7 +114,7 @@ func (r Recording) fill(ctx context.Context, c *memory.Conversation) (place map[
 		}
 		place[m.ID] = m.Seq
 		bodies = append(bodies, m.Body())
-		past = append(past, memory.Inbound{ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time})
+		past = append(past, store.Inbound{ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time})
 		if len(past) == batch || i == len(r.Messages)-1 {
 			if _, err := c.Past().Import(ctx, past); err != nil {
 				return nil, nil, err

@@ -11,12 +11,12 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
-	"cairn/memory"
 	"cairn/simulate"
+	"cairn/store"
 )
 
 // talk makes n messages of people, the same for the same seed.
-func talk(n int, seed uint64) (said []memory.Inbound) {
+func talk(n int, seed uint64) (said []store.Inbound) {
 	dice := rand.New(rand.NewPCG(seed, 1))
 	words := strings.Fields("garden water plot harvest spring compost meeting budget lamp kettle train ticket Thursday Berlin invoice server backup deploy tea coffee I decided we should prefer never always")
 	at := time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -27,7 +27,7 @@ func talk(n int, seed uint64) (said []memory.Inbound) {
 			text += words[dice.IntN(len(words))] + fmt.Sprint(dice.IntN(30)) + " "
 		}
 		author := []string{"Ada", "Bob", "Eve"}[dice.IntN(3)]
-		said = append(said, memory.Inbound{ID: fmt.Sprint("m", i), AuthorID: author, Author: author, Text: strings.TrimSpace(text) + ".", Time: at})
+		said = append(said, store.Inbound{ID: fmt.Sprint("m", i), AuthorID: author, Author: author, Text: strings.TrimSpace(text) + ".", Time: at})
 	}
 	return said
 }
@@ -54,13 +54,13 @@ func must(t *testing.T, err error) {
 }
 
 // imported imports messages into a store as `cairn import` does.
-func imported(t *testing.T, agent channel.Agent, said []memory.Inbound) *memory.Conversation {
+func imported(t *testing.T, agent channel.Agent, said []store.Inbound) *store.Conversation {
 	t.Helper()
-	store, err := memory.Open(t.Context(), memory.Options{Dir: t.TempDir()})
+	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir()})
 	must(t, err)
-	t.Cleanup(func() { must(t, store.Close()) })
-	hub := channel.New(channel.Options{Store: store, Connectors: []channel.Connector{newConnector()}, Log: discard, Agent: func(string) channel.Agent { return agent }})
-	past := func(yield func(memory.Inbound, error) bool) {
+	t.Cleanup(func() { must(t, db.Close()) })
+	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{newConnector()}, Log: discard, Agent: func(string) channel.Agent { return agent }})
+	past := func(yield func(store.Inbound, error) bool) {
 		for _, m := range said {
 			if !yield(m, nil) {
 				return
@@ -70,7 +70,7 @@ func imported(t *testing.T, agent channel.Agent, said []memory.Inbound) *memory.
 	_, err = hub.Import(t.Context(), name, past, func(int) {})
 	must(t, err)
 	must(t, hub.Close())
-	conversation, err := store.Find(t.Context(), name)
+	conversation, err := db.Find(t.Context(), name)
 	must(t, err)
 	return conversation
 }

@@ -16,17 +16,17 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 	"cairn/simulate"
+	"cairn/store"
 )
 
 // live has a conversation with a hub and a scripted model, one message after the other.
-func live(t *testing.T, dir string, agent channel.Agent, said []memory.Inbound, asked func(i int) bool) simulate.Recording {
+func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, asked func(i int) bool) simulate.Recording {
 	t.Helper()
-	store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
+	db, err := store.Open(t.Context(), store.Options{Dir: dir})
 	must(t, err)
 	c := newConnector()
-	hub := channel.New(channel.Options{Store: store, Connectors: []channel.Connector{c}, Log: discard, Agent: func(string) channel.Agent { return agent }})
+	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{c}, Log: discard, Agent: func(string) channel.Agent { return agent }})
 	for i, m := range said {
 		time.Sleep(time.Minute)
 		m.Time, m.Addressed = time.Now(), asked(i)
@@ -38,11 +38,11 @@ func live(t *testing.T, dir string, agent channel.Agent, said []memory.Inbound, 
 	}
 	time.Sleep(time.Minute)
 	must(t, hub.Close())
-	conversation, err := store.Find(t.Context(), name)
+	conversation, err := db.Find(t.Context(), name)
 	must(t, err)
 	rec, err := simulate.Read(t.Context(), conversation)
 	must(t, err)
-	must(t, store.Close())
+	must(t, db.Close())
 	return rec
 }
 

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/promptcache"
 	"cairn/llm"
 	"cairn/llm/prices"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // page is how many messages are read at once.
@@ -23,7 +23,7 @@ const page = 5000
 const importedAfter = time.Hour
 
 // Read reads a conversation of the database as a recording. Nothing is written.
-func Read(ctx context.Context, c *memory.Conversation) (Recording, error) {
+func Read(ctx context.Context, c *store.Conversation) (Recording, error) {
 	rec := Recording{Name: c.Name()}
 	for from := int64(1); ; {
 		said, err := c.Transcript().Recorded(ctx, from, page)
@@ -56,7 +56,7 @@ func Read(ctx context.Context, c *memory.Conversation) (Recording, error) {
 // FromFile makes a recording of messages that were never in a conversation: those of bot are
 // the bot's answers, to the message before them. With bot "" there are none, and the rest is
 // as after an import.
-func FromFile(name string, said []memory.Inbound, bot string) Recording {
+func FromFile(name string, said []store.Inbound, bot string) Recording {
 	rec := Recording{Name: name}
 	seen := map[string]int64{}
 	for _, in := range said {
@@ -86,8 +86,8 @@ func FromFile(name string, said []memory.Inbound, bot string) Recording {
 }
 
 // HasBot reports whether somebody of that name speaks in a recording.
-func HasBot(said []memory.Inbound, bot string) bool {
-	return slices.ContainsFunc(said, func(in memory.Inbound) bool { return strings.EqualFold(in.Author, bot) })
+func HasBot(said []store.Inbound, bot string) bool {
+	return slices.ContainsFunc(said, func(in store.Inbound) bool { return strings.EqualFold(in.Author, bot) })
 }
 
 // OptionsOf are those of an agent, with what its models cost by a price list.

@@ -17,7 +17,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/promptcache"
 	"cairn/llm/prices"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Recording is a conversation as it happened.
@@ -45,7 +45,7 @@ type Message struct {
 }
 
 // Summary is a summary that was really made.
-type Summary = memory.RecordedSummary
+type Summary = store.RecordedSummary
 
 // Variant is one way to set a conversation.
 type Variant struct {

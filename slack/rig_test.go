@@ -22,8 +22,8 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 	"cairn/slack/slacktest"
+	"cairn/store"
 )
 
 func TestMain(m *testing.M) {
@@ -54,7 +54,7 @@ type rig struct {
 	tune  func(*Slack) // before Run
 	logs  *check.Buffer
 
-	store     *memory.Store
+	store     *store.Store
 	connector *Slack
 	hub       *channel.Hub
 	stop      func() error  // ends Run and returns what it returned
@@ -113,7 +113,7 @@ func (r *rig) begin() {
 func (r *rig) launch() {
 	r.t.Helper()
 	var err error
-	if r.store, err = memory.Open(context.Background(), memory.Options{Dir: r.dir}); err != nil {
+	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
 		r.t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))

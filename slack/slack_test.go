@@ -18,6 +18,7 @@ import (
 	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/internal/platform"
+	"cairn/memory"
 	"cairn/slack/slacktest"
 	"cairn/words/wordstest"
 )
@@ -158,7 +159,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	private := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID)
 	dm := r.w.DM(ann)
 	r.begin()
-	r.store.Memories().Share(true)
+	memory.In(r.store).Share(true)
 	for id, want := range map[string]bool{general: true, private: false, dm: false} {
 		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: "the launch is on Monday"})
 		name := conversation(id)
@@ -168,7 +169,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 			r.stored(name, "user: the launch is on Monday")
 		}
 		c := check.Must(r.store.Find(t.Context(), name))(t)
-		if _, here, err := c.Memories().Shared(t.Context()); err != nil || here != want {
+		if _, here, err := memory.Of(c).Shared(t.Context()); err != nil || here != want {
 			t.Errorf("%s shares its memories: %v, %v", name, here, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 )
 
 func person(name string) channel.Person { return channel.Person{ID: name, Name: name} }
@@ -56,7 +57,7 @@ func TestProtocol(t *testing.T) {
 			From: 1, To: 9, Messages: 9, BeforeTokens: 50, AfterTokens: 20, Window: 100, Summary: "s",
 		})
 		s.connector.Remembered("terminal:x", 7, "fact", "tea")
-		s.connector.Used("terminal:x", memory.ForSummary, "m1", channel.Expense{Requests: 1, Input: 900, Cached: 500, Output: 40, Cost: 0.25})
+		s.connector.Used("terminal:x", store.ForSummary, "m1", channel.Expense{Requests: 1, Input: 900, Cached: 500, Output: 40, Cost: 0.25})
 		want := `{"type":"compaction","channel":"x","id":3,"state":"applied","trigger":"manual","kind":"leaf","by":"worker","from_seq":1,"to_seq":9,"messages":9,"before_tokens":50,"after_tokens":20,"window":100,"summary":"s","error":""}
 {"type":"memory","channel":"x","id":7,"kind":"fact","content":"tea"}
 {"type":"usage","channel":"x","for":"summary","model":"m1","requests":1,"input_tokens":900,"cached_tokens":500,"written_tokens":0,"output_tokens":40,"cost":0.25}
@@ -117,7 +118,7 @@ func TestProtocolRepetitions(t *testing.T) {
 		if len(same) != 2 { // twice here, once in b
 			t.Errorf("got %q", got)
 		}
-		if _, total, err := s.store.Memories().List(t.Context(), memory.Filter{Conversation: "terminal:general", Limit: 9}); err != nil || total != 1 {
+		if _, total, err := memory.In(s.store).List(t.Context(), memory.Filter{Conversation: "terminal:general", Limit: 9}); err != nil || total != 1 {
 			t.Errorf("%d memories, %v", total, err)
 		}
 	})

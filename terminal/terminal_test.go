@@ -16,7 +16,7 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 type buffer struct{ check.Buffer }
@@ -36,7 +36,7 @@ func (b *buffer) wait(t *testing.T, text string) {
 type session struct {
 	connector *Terminal
 	hub       *channel.Hub
-	store     *memory.Store
+	store     *store.Store
 	out, err  *buffer
 	log       *slog.Logger // what the connector logs
 	logged    *buffer
@@ -90,7 +90,7 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 	if s.connector, err = New(o); err != nil {
 		t.Fatal(err)
 	}
-	if s.store, err = memory.Open(t.Context(), memory.Options{Dir: t.TempDir()}); err != nil {
+	if s.store, err = store.Open(t.Context(), store.Options{Dir: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
 	agent := channel.Agent{

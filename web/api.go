@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 // route is one route of the API.
@@ -191,7 +192,7 @@ func since(r *http.Request) (time.Time, error) {
 }
 
 // in finds the conversation in the path before do answers.
-func (s *Server) in(do func(http.ResponseWriter, *http.Request, *memory.Conversation) error) handler {
+func (s *Server) in(do func(http.ResponseWriter, *http.Request, *store.Conversation) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		c, err := s.find(r, r.PathValue("name"))
 		if err != nil {
@@ -201,9 +202,9 @@ func (s *Server) in(do func(http.ResponseWriter, *http.Request, *memory.Conversa
 	}
 }
 
-func (s *Server) find(r *http.Request, name string) (*memory.Conversation, error) {
+func (s *Server) find(r *http.Request, name string) (*store.Conversation, error) {
 	c, err := s.o.Store.Find(r.Context(), name)
-	if errors.Is(err, memory.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "There is no conversation %q; GET /api/conversations lists them.", name)
 	}
 	return c, err

@@ -11,7 +11,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func (s *Server) actionRoutes() []route {
@@ -86,7 +86,7 @@ func jobOf(e channel.Event) jobAnswer {
 	return jobAnswer{string(e.State), e.Error, e.ID, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens}
 }
 
-func (s *Server) compact(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) compact(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	var b compactBody
 	if err := decode(r, &b); err != nil {
 		return err
@@ -120,7 +120,7 @@ type approveBody struct {
 	Allow *bool `json:"allow"`
 }
 
-func (s *Server) approve(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) approve(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	var b approveBody
 	if err := decode(r, &b); err != nil {
 		return err
@@ -135,12 +135,12 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, c *memory.Conve
 	return answer(w, http.StatusOK, doneAnswer{Done: true, Reason: words})
 }
 
-func (s *Server) undo(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) undo(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	undone, err := s.operator.Undo(r.Context(), c.Name())
 	return answerOr(w, jobOf(undone), err)
 }
 
-func (s *Server) newSession(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) newSession(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	wanted, later, err := s.operator.StartSession(r.Context(), c.Name())
 	switch {
 	case err != nil:
@@ -153,11 +153,11 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request, c *memory.Co
 	return answer(w, http.StatusOK, doneAnswer{Done: true})
 }
 
-func (s *Server) pause(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) pause(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	return answerOr(w, doneAnswer{Done: true}, s.operator.Pause(r.Context(), c.Name(), config.WebOwner))
 }
 
-func (s *Server) resume(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) resume(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	if err := s.operator.Resume(r.Context(), c.Name()); err != nil {
 		return err
 	}
@@ -175,12 +175,12 @@ type settingsAnswer struct {
 	Ignored  []string          `json:"ignored" doc:"what is set here and does not go with the settings file"`
 }
 
-func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	all, left, err := s.operator.Settings(r.Context(), c.Name())
 	return answerOr(w, settingsAnswer{all, append([]string{}, left...)}, err)
 }
 
-func (s *Server) putSettings(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) putSettings(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	var body map[string]json.RawMessage
 	if err := decode(r, &body); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
+	"cairn/store"
 )
 
 func (s *Server) conversationRoutes() []route {
@@ -115,7 +116,7 @@ func (s *Server) conversations(ctx context.Context, words string, limit, offset 
 
 // agentID returns the id of the agent of a conversation, of a task its own.
 func (s *Server) agentID(ctx context.Context, name string) string {
-	if strings.HasPrefix(name, memory.TaskConnector+":") {
+	if strings.HasPrefix(name, store.TaskConnector+":") {
 		if records, err := s.o.Store.Find(ctx, name); err == nil {
 			if t, err := records.Tasks().Self(ctx); err == nil {
 				return t.Agent
@@ -135,7 +136,7 @@ type conversationAnswer struct {
 	Approvals []channel.Approval `json:"approvals,omitempty" doc:"calls of tools that wait to be allowed"`
 }
 
-func (s *Server) showConversation(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) showConversation(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	var a conversationAnswer
 	var err error
 	if a.Context, err = s.operator.Gauge(r.Context(), c.Name()); err != nil {
@@ -154,7 +155,7 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request, c *mem
 	return answer(w, http.StatusOK, a)
 }
 
-func (s *Server) conversationUsage(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) conversationUsage(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	spent, err := s.operator.Spending(r.Context(), c.Name())
 	return answerOr(w, spent, err)
 }
@@ -174,7 +175,7 @@ type messageAnswer struct {
 // matchShown is how many characters of a message, and of a file, a search shows.
 const matchShown = 600
 
-func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	limit, _, err := page(r)
 	if err != nil {
 		return err
@@ -185,7 +186,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *memory.Conv
 	}
 	list := messageList{Messages: []messageAnswer{}}
 	if q := r.URL.Query().Get("q"); q != "" {
-		found, err := c.Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
+		found, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
 		if err != nil {
 			return err
 		}
@@ -214,7 +215,7 @@ type summaryList struct {
 	Past  channel.Past    `json:"past" doc:"of the time before it"`
 }
 
-func (s *Server) summaries(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) summaries(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	now, err := s.operator.Gauge(r.Context(), c.Name())
 	if err != nil {
 		return err
@@ -227,7 +228,7 @@ type taskList struct {
 	Tasks []channel.Task `json:"tasks"`
 }
 
-func (s *Server) tasks(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) tasks(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	all, err := c.Tasks().List(r.Context())
 	return answerOr(w, taskList{append([]channel.Task{}, all...)}, err)
 }
@@ -240,7 +241,7 @@ type summaryAnswer struct {
 	From     int64           `json:"from,omitempty" doc:"for the next page; absent: there is none"`
 }
 
-func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	number64, err := id(r, "id")
 	if err != nil {
 		return err

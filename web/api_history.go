@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // historyAnswer is how a conversation's window filled and was compacted.
 type historyAnswer struct {
-	Used        []usedPoint          `json:"used" doc:"oldest first; where a compaction was applied there are two points"`
-	Compactions []memory.AppliedStep `json:"compactions" doc:"oldest first"`
-	Before      int64                `json:"before,omitempty" doc:"for what came earlier; absent: there is nothing"`
+	Used        []usedPoint         `json:"used" doc:"oldest first; where a compaction was applied there are two points"`
+	Compactions []store.AppliedStep `json:"compactions" doc:"oldest first"`
+	Before      int64               `json:"before,omitempty" doc:"for what came earlier; absent: there is nothing"`
 }
 
 // usedPoint is the tokens of the next request after a message.
@@ -35,7 +35,7 @@ const (
 	historyPoints      = 1000 // beside those of compactions, and as many of answers
 )
 
-func (s *Server) history(w http.ResponseWriter, r *http.Request, c *memory.Conversation) error {
+func (s *Server) history(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	from, err := since(r)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, c *memory.Conve
 }
 
 // historyOf reads the history of a conversation since a time, before a seq (0: all).
-func (s *Server) historyOf(ctx context.Context, c *memory.Conversation, since time.Time, before int64) (h historyAnswer, err error) {
+func (s *Server) historyOf(ctx context.Context, c *store.Conversation, since time.Time, before int64) (h historyAnswer, err error) {
 	now, err := s.operator.Gauge(ctx, c.Name())
 	if err != nil {
 		return h, err
@@ -62,7 +62,7 @@ func (s *Server) historyOf(ctx context.Context, c *memory.Conversation, since ti
 	if err != nil {
 		return h, err
 	}
-	h = historyAnswer{Used: []usedPoint{}, Compactions: []memory.AppliedStep{}}
+	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
 	h.Compactions = append(h.Compactions, steps...)
 	if len(grown) == 0 {
 		return h, nil
@@ -97,7 +97,7 @@ type measurement struct {
 }
 
 // measurements are those of answers and of compactions, in order.
-func measurements(turns []memory.TurnUsage, steps []memory.AppliedStep) (all []measurement) {
+func measurements(turns []store.TurnUsage, steps []store.AppliedStep) (all []measurement) {
 	every := len(turns)/historyPoints + 1
 	for i, u := range turns {
 		if i%every == 0 {
@@ -122,7 +122,7 @@ type sawTooth struct {
 
 // draw draws all messages. start and end are the tokens before the first and after the last one;
 // -1: not known.
-func (t *sawTooth) draw(grown []memory.Grown, measured []measurement, start, end int) {
+func (t *sawTooth) draw(grown []store.Grown, measured []measurement, start, end int) {
 	t.points = []usedPoint{}
 	now := t.window
 	if i := slices.IndexFunc(measured, func(m measurement) bool { return m.window > 0 }); i >= 0 {
@@ -155,7 +155,7 @@ func (t *sawTooth) draw(grown []memory.Grown, measured []measurement, start, end
 
 // rise draws messages from one measured number of tokens to another. Where one is not known, a
 // message adds its own tokens.
-func (t *sawTooth) rise(grown []memory.Grown, start, end int) {
+func (t *sawTooth) rise(grown []store.Grown, start, end int) {
 	total := 0
 	for _, g := range grown {
 		total += g.Tokens
@@ -190,7 +190,7 @@ type fill struct {
 const maxFills = 10_000
 
 // of returns how full a conversation's window is, and what is running.
-func (f *fills) of(ctx context.Context, operator channel.Operator, p memory.Place) (channel.Glance, error) {
+func (f *fills) of(ctx context.Context, operator channel.Operator, p store.Place) (channel.Glance, error) {
 	if now, open := operator.Glance(p.Channel); open {
 		return now, nil
 	}

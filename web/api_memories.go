@@ -12,6 +12,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/config"
 	"cairn/memory"
+	"cairn/store"
 )
 
 func (s *Server) memoryRoutes() []route {
@@ -76,7 +77,7 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	found, total, err := s.o.Store.Memories().List(r.Context(), f)
+	found, total, err := memory.In(s.o.Store).List(r.Context(), f)
 	return answerOr(w, memoryList{append([]memory.Memory{}, found...), total}, err)
 }
 
@@ -96,11 +97,11 @@ func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int, number64 int64) error {
-	m, messages, err := s.o.Store.Memories().Get(r.Context(), number64)
+	m, messages, err := memory.In(s.o.Store).Get(r.Context(), number64)
 	if err != nil {
 		return err
 	}
-	chain, err := s.o.Store.Memories().Chain(r.Context(), number64)
+	chain, err := memory.In(s.o.Store).Chain(r.Context(), number64)
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	draft := summarize.MemoryDraft{Kind: cmp.Or(b.Kind, "fact"), Content: b.Content, About: b.About, Importance: b.Importance}
-	saved, err := c.Memories().Keep(r.Context(), memory.KeepRequest{MemoryDraft: draft, Person: "owner", PersonID: config.WebOwner})
+	saved, err := memory.Of(c).Keep(r.Context(), memory.KeepRequest{MemoryDraft: draft, Person: "owner", PersonID: config.WebOwner})
 	switch {
 	case err != nil:
 		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", err)
@@ -176,20 +177,20 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	if changes != 1 {
 		return problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state: {\"pinned\": true}.")
 	}
-	m, _, err := s.o.Store.Memories().Get(r.Context(), number64)
+	m, _, err := memory.In(s.o.Store).Get(r.Context(), number64)
 	if err != nil {
 		return err
 	}
 	change := "changed"
 	switch {
 	case p.Content != nil:
-		err = s.o.Store.Memories().Edit(r.Context(), number64, *p.Content)
+		err = memory.In(s.o.Store).Edit(r.Context(), number64, *p.Content)
 	case p.Pinned != nil:
-		err = s.o.Store.Memories().Pin(r.Context(), number64, *p.Pinned)
+		err = memory.In(s.o.Store).Pin(r.Context(), number64, *p.Pinned)
 	case p.State == "forgotten":
-		change, err = "forgotten", s.o.Store.Memories().Forget(r.Context(), number64)
+		change, err = "forgotten", memory.In(s.o.Store).Forget(r.Context(), number64)
 	default:
-		change, err = "restored", s.o.Store.Memories().Restore(r.Context(), number64)
+		change, err = "restored", memory.In(s.o.Store).Restore(r.Context(), number64)
 	}
 	var wrong *memory.ContentError
 	switch {
@@ -197,12 +198,12 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 		return problem(http.StatusUnprocessableEntity, "%v.", wrong)
 	case errors.Is(err, memory.ErrSaid):
 		return problem(http.StatusConflict, "Another memory says the same by now.")
-	case errors.Is(err, memory.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		return problem(http.StatusConflict, "The memory is %s: this cannot be done with it.", m.State)
 	case err != nil:
 		return err
 	}
-	if m, _, err = s.o.Store.Memories().Get(r.Context(), number64); err != nil {
+	if m, _, err = memory.In(s.o.Store).Get(r.Context(), number64); err != nil {
 		return err
 	}
 	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
@@ -214,9 +215,9 @@ func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, _, err := s.o.Store.Memories().Get(r.Context(), number64)
+	m, _, err := memory.In(s.o.Store).Get(r.Context(), number64)
 	if err == nil {
-		err = s.o.Store.Memories().Purge(r.Context(), number64)
+		err = memory.In(s.o.Store).Purge(r.Context(), number64)
 	}
 	if err != nil {
 		return err
@@ -249,11 +250,11 @@ func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	memories, _, err := c.Memories().List(r.Context(), memory.Filter{Query: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
+	memories, _, err := memory.Of(c).List(r.Context(), memory.Filter{Query: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
 	if err != nil {
 		return err
 	}
-	messages, err := c.Recall(r.Context(), memory.Question{Text: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
+	messages, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
 	if err != nil {
 		return err
 	}

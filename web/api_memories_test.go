@@ -15,7 +15,7 @@ func TestMemories(t *testing.T) {
 	const garden = "terminal:garden"
 	r.talk(garden, 2)
 	c := must(r.store.Find(t.Context(), garden))
-	saved := must(c.Memories().Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}}))
+	saved := must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}}))
 	one := fmt.Sprintf("/api/memories/%d", saved.ID)
 	var list memoryList
 	r.do(200, &list, "GET", "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d", "")

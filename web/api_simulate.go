@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"slices"
 
-	"cairn/memory"
 	"cairn/simulate"
+	"cairn/store"
 )
 
 const simulatePath = "/api/simulate"
@@ -66,7 +66,7 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) error {
 
 // simulation tries variants on a conversation. One runs at a time: it takes a processor and
 // the conversation in memory.
-func (s *Server) simulation(ctx context.Context, c *memory.Conversation, variants []simulate.Variant) (report simulate.Report, err error) {
+func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants []simulate.Variant) (report simulate.Report, err error) {
 	agent, err := s.operator.Agent(ctx, c)
 	if err != nil {
 		return report, err

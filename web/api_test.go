@@ -8,7 +8,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func TestConversationsAndTheirMessages(t *testing.T) {
@@ -182,12 +182,12 @@ func TestActions(t *testing.T) {
 func closedConnector(t *testing.T, r *rig) {
 	const name = "discord:1/2"
 	c := must(r.store.Conversation(t.Context(), name))
-	var past []memory.Inbound
+	var past []store.Inbound
 	for i := range 40 {
-		past = append(past, memory.Inbound{ID: fmt.Sprint(i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: fmt.Sprintf("Plot %d has roses. %s", i, strings.Repeat("They grow along the wall. ", 8))})
+		past = append(past, store.Inbound{ID: fmt.Sprint(i), AuthorID: "ada", Author: "Ada", Time: time.Now().Add(-time.Hour), Text: fmt.Sprintf("Plot %d has roses. %s", i, strings.Repeat("They grow along the wall. ", 8))})
 	}
 	must(c.Past().Import(t.Context(), past))
-	must(c.Inbox().Deliver(t.Context(), memory.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}))
+	must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}))
 	var job jobAnswer
 	r.do(202, &job, "POST", at(name, "/compact"), "")
 	if job.State != string(compactor.EventStarted) && job.State != string(compactor.EventScheduled) {

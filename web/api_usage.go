@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cairn/channel"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // usageAnswer has the usage of the models, and the current budgets.
@@ -32,7 +32,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	}
 	day := ""
 	if !from.IsZero() {
-		day = memory.Day(from)
+		day = store.Day(from)
 	}
 	used, err := s.o.Store.Usage(r.Context(), day)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"cairn/channel"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/words/wordstest"
 )
 
@@ -91,7 +91,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 	paths["chat"] = "/chat/general"
 	records, err := r.store.Find(t.Context(), "terminal:"+hostile)
 	if err == nil {
-		_, err = records.Tasks().Begin(t.Context(), memory.NewTask{Agent: "researcher", Text: hostile, Message: hostile, Most: 4})
+		_, err = records.Tasks().Begin(t.Context(), store.NewTask{Agent: "researcher", Text: hostile, Message: hostile, Most: 4})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -76,7 +76,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 	}
 	t.Run("a memory that is forgotten", func(t *testing.T) {
 		c := must(r.store.Find(t.Context(), "terminal:garden"))
-		m := must(c.Memories().Keep(t.Context(), memory.KeepRequest{Person: "Ada", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "The gate opens at noon", Importance: 0.5}}))
+		m := must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{Person: "Ada", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "The gate opens at noon", Importance: 0.5}}))
 		r.do(200, nil, "PATCH", fmt.Sprintf("/api/memories/%d", m.ID), `{"state": "forgotten"}`)
 		w.until(t, `"change":"forgotten"`)
 	})

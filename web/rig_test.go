@@ -20,7 +20,7 @@ import (
 	"cairn/config"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,7 +39,7 @@ func (place) Send(context.Context, channel.Piece) (string, error) { return "", n
 type rig struct {
 	t      testing.TB
 	hub    *channel.Hub
-	store  *memory.Store
+	store  *store.Store
 	events *Events
 	server *Server
 	url    string
@@ -68,7 +68,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	}}
 	log := slog.New(r.events.Incidents(slog.DiscardHandler))
 	var err error
-	if r.store, err = memory.Open(t.Context(), memory.Options{Dir: t.TempDir(), Log: log}); err != nil {
+	if r.store, err = store.Open(t.Context(), store.Options{Dir: t.TempDir(), Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	if o.model == nil {

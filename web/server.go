@@ -13,13 +13,13 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Options configures a server. Hub, Store, Settings, Agent, Events, Listener and Log must be set.
 type Options struct {
 	Hub      *channel.Hub
-	Store    *memory.Store
+	Store    *store.Store
 	Settings func() *config.Settings // those in force
 	Events   *Events
 	Listener net.Listener // the server closes it

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // Problem is why a request was not answered, for the client (RFC 9457). Its type is
@@ -48,11 +48,11 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 		return p
 	case errors.As(err, &large):
 		return problem(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes.", large.Limit)
-	case errors.Is(err, memory.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		return problem(http.StatusNotFound, "There is nothing of that name.")
 	case errors.Is(err, channel.ErrClosed):
 		return problem(http.StatusServiceUnavailable, "The bot is stopping.")
-	case errors.Is(err, memory.ErrFull):
+	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed.")
 	case errors.Is(err, context.DeadlineExceeded):
 		return problem(http.StatusServiceUnavailable, "The answer took too long.")

@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 func TestTasksAreListedAndOpened(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk("terminal:garden", 1)
 	records := must(r.store.Find(t.Context(), "terminal:garden"))
-	begun := must(records.Tasks().Begin(t.Context(), memory.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4}))
+	begun := must(records.Tasks().Begin(t.Context(), store.NewTask{Agent: "researcher", Text: "count the bridges", Message: "<task>", Most: 4}))
 	var list struct {
-		Tasks []memory.Task `json:"tasks"`
+		Tasks []store.Task `json:"tasks"`
 	}
 	if r.do(200, &list, "GET", at("terminal:garden", "/tasks"), ""); len(list.Tasks) != 1 || list.Tasks[0].Conversation != "task:terminal:garden/1" || list.Tasks[0].Text != "count the bridges" {
 		t.Errorf("%+v", list)

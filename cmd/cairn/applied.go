@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // appliedLine is an applied compaction as it is printed.
@@ -29,7 +29,7 @@ type appliedRow struct {
 	Undone   bool              `json:"undone,omitempty"` // undone later
 }
 
-func appliedOf(l memory.AppliedCompaction) appliedLine {
+func appliedOf(l store.AppliedCompaction) appliedLine {
 	all := appliedLine{Time: l.At.UTC(), Before: l.Before, After: l.After}
 	for _, r := range l.Rows {
 		all.Compacted = append(all.Compacted, appliedRow{

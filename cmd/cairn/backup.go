@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 func newBackup(a *app) *cobra.Command {
@@ -23,8 +23,8 @@ deleted later: keep it as you keep the data folder.`,
 		Example: `  cairn backup cairn-$(date +%F).db`,
 		Args:    needs(1, 1, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return a.look(cmd.Context(), func(store *memory.Store) error {
-				c, err := store.Upkeep().Backup(cmd.Context(), files[0])
+			return a.look(cmd.Context(), func(db *store.Store) error {
+				c, err := db.Upkeep().Backup(cmd.Context(), files[0])
 				if errors.Is(err, fs.ErrExist) {
 					err = usage(fmt.Errorf("%w: it is left alone; name a new file", err))
 				}
@@ -53,7 +53,7 @@ backup of an older cairn is brought up to date when the bot starts.`,
 			if err := a.load(); err != nil {
 				return err
 			}
-			c, aside, err := memory.Restore(cmd.Context(), a.settings.DataDir, files[0])
+			c, aside, err := store.Restore(cmd.Context(), a.settings.DataDir, files[0])
 			if err != nil {
 				return err
 			}
@@ -68,12 +68,12 @@ backup of an older cairn is brought up to date when the bot starts.`,
 type copied struct {
 	File  string `json:"file"`
 	Aside string `json:"aside,omitempty"` // what was there before
-	memory.Copied
+	store.Copied
 	restored bool
 }
 
 // held describes how much a database holds.
-func held(c memory.Copied) string {
+func held(c store.Copied) string {
 	return fmt.Sprintf("%s of %s, %s, %.1f MB", counted(c.Messages, "message", "messages"),
 		counted(c.Conversations, "conversation", "conversations"), counted(c.Memories, "memory", "memories"), float64(c.Bytes)/1e6)
 }

@@ -19,6 +19,7 @@ import (
 	"cairn/llm/prices"
 	"cairn/mcp"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // bot is a running hub with its store, models, tools and hooks.
@@ -26,7 +27,7 @@ type bot struct {
 	app   *app
 	log   *slog.Logger
 	hub   *channel.Hub
-	store *memory.Store
+	store *store.Store
 	rules func(*config.Settings) channel.Rules
 	first *config.Settings // the settings at the start
 
@@ -57,7 +58,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	b.current.Store(first)
 	b.metrics = newMetrics(func() prices.List { return b.current.Load().settings.Money().Prices })
 	b.metrics.expect(first.agents)
-	if b.store, err = memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
+	if b.store, err = store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
 	if err := b.openHub(ctx, connectors); err != nil {
@@ -76,7 +77,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 // openHub starts the hub with what the database knows, the tool servers and the hooks.
 func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error {
 	settings := &b.app.settings
-	b.store.Memories().Share(settings.ShareMemories == config.ShareServer)
+	memory.In(b.store).Share(settings.ShareMemories == config.ShareServer)
 	known, err := b.store.Models().List(ctx)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 func newChannels(a *app) *cobra.Command {
@@ -23,8 +23,8 @@ Slack. It works while the bot runs.`,
   cairn channels --json | jq -r .channel`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.look(cmd.Context(), func(store *memory.Store) error {
-				all, err := store.Listing(cmd.Context())
+			return a.look(cmd.Context(), func(db *store.Store) error {
+				all, err := db.Listing(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -36,7 +36,7 @@ Slack. It works while the bot runs.`,
 	return cmd
 }
 
-func (a *app) showChannels(all []memory.Listed, asJSON bool) error {
+func (a *app) showChannels(all []store.Listed, asJSON bool) error {
 	if len(all) == 0 {
 		fmt.Fprintln(a.err, "no conversations yet")
 		return nil
@@ -49,7 +49,7 @@ func (a *app) showChannels(all []memory.Listed, asJSON bool) error {
 }
 
 // channelRow is one line of the list.
-type channelRow memory.Listed
+type channelRow store.Listed
 
 func (r channelRow) String() string {
 	last := "-"
@@ -64,8 +64,8 @@ const defaultTo = "`NAME` of the channel (the only one there is, else general); 
 
 // defaultConversation returns the conversation to use if none is named: the only one with messages,
 // else the terminal's default.
-func defaultConversation(ctx context.Context, store *memory.Store) (string, error) {
-	all, err := store.Listing(ctx)
+func defaultConversation(ctx context.Context, db *store.Store) (string, error) {
+	all, err := db.Listing(ctx)
 	if err != nil {
 		return "", err
 	}

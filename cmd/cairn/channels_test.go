@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 func TestChannels(t *testing.T) {
@@ -48,12 +48,12 @@ func TestChannels(t *testing.T) {
 		}
 	})
 	t.Run("by the names people know", func(t *testing.T) {
-		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-		c, err := store.Conversation(t.Context(), "discord:9/20")
+		db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+		c, err := db.Conversation(t.Context(), "discord:9/20")
 		if err == nil {
-			_, err = c.Inbox().Deliver(t.Context(), memory.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
+			_, err = c.Inbox().Deliver(t.Context(), store.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
 		}
-		noError(t, errors.Join(err, store.Close()))
+		noError(t, errors.Join(err, db.Close()))
 		if out := p.must("", "channels"); !strings.Contains(out, "discord:9/20") || !strings.Contains(out, "  #plaza · [31mCozy Corner\n") {
 			t.Errorf("got\n%s", out)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 func newCompactions(a *app) *cobra.Command {
@@ -28,15 +28,15 @@ that were used before and after, the seconds that the summary took, and who made
 has more. It works while the bot runs.
 
 Kinds: a leaf summarizes messages, a rollup summarizes summaries, a placeholder stands for
-messages that nobody has summarized yet. States: ` + strings.Join(memory.CompactionStates[:4], ", ") + `,
-` + strings.Join(memory.CompactionStates[4:], ", ") + `.`,
+messages that nobody has summarized yet. States: ` + strings.Join(store.CompactionStates[:4], ", ") + `,
+` + strings.Join(store.CompactionStates[4:], ", ") + `.`,
 		Example: `  cairn compactions --since 7d
   cairn compactions --state failed
   cairn compactions --channel garden --json | jq 'select(.trigger == "emergency") | .time'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			f := memory.CompactionFilter{State: state, Limit: limit}
-			if err := checkChoice(cmd, "state", state, memory.CompactionStates); err != nil {
+			f := store.CompactionFilter{State: state, Limit: limit}
+			if err := checkChoice(cmd, "state", state, store.CompactionStates); err != nil {
 				return err
 			}
 			if limit < 0 {
@@ -45,15 +45,15 @@ messages that nobody has summarized yet. States: ` + strings.Join(memory.Compact
 			if f.Since, err = a.since(cmd, since); err != nil {
 				return err
 			}
-			return a.look(cmd.Context(), func(store *memory.Store) error {
+			return a.look(cmd.Context(), func(db *store.Store) error {
 				if channel != "" {
-					c, err := find(cmd.Context(), store, channel)
+					c, err := find(cmd.Context(), db, channel)
 					if err != nil {
 						return err
 					}
 					f.Conversation = c.Name()
 				}
-				return a.showCompactions(cmd, store, f, asJSON)
+				return a.showCompactions(cmd, db, f, asJSON)
 			})
 		},
 	}
@@ -66,13 +66,13 @@ messages that nobody has summarized yet. States: ` + strings.Join(memory.Compact
 	return cmd
 }
 
-func (a *app) showCompactions(cmd *cobra.Command, store *memory.Store, f memory.CompactionFilter, asJSON bool) error {
-	all, total, err := store.Compactions(cmd.Context(), f)
+func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.CompactionFilter, asJSON bool) error {
+	all, total, err := db.Compactions(cmd.Context(), f)
 	if err != nil {
 		return err
 	}
 	var rows []fmt.Stringer
-	several := slices.ContainsFunc(all, func(c memory.ListedCompaction) bool { return c.Channel != all[0].Channel })
+	several := slices.ContainsFunc(all, func(c store.ListedCompaction) bool { return c.Channel != all[0].Channel })
 	for _, one := range all {
 		rows = append(rows, compactionRow{one, several})
 	}
@@ -89,7 +89,7 @@ func (a *app) showCompactions(cmd *cobra.Command, store *memory.Store, f memory.
 
 // compactionRow is one line of the list.
 type compactionRow struct {
-	memory.ListedCompaction
+	store.ListedCompaction
 	named bool // the row names its channel
 }
 

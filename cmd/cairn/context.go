@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func newContext(a *app) *cobra.Command {
@@ -38,12 +38,12 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return a.look(cmd.Context(), func(store *memory.Store) error {
-		conversation, err := find(cmd.Context(), store, name)
+	return a.look(cmd.Context(), func(db *store.Store) error {
+		conversation, err := find(cmd.Context(), db, name)
 		if err != nil {
 			return err
 		}
-		agents, err := a.agents(cmd.Context(), log, store)
+		agents, err := a.agents(cmd.Context(), log, db)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		if gauge.Usage, err = a.spending(cmd.Context(), store, conversation, agent.Model.Name()); err != nil {
+		if gauge.Usage, err = a.spending(cmd.Context(), db, conversation, agent.Model.Name()); err != nil {
 			return err
 		}
 		return a.show(a.out, gauge, asJSON)
@@ -63,13 +63,13 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 }
 
 // spending returns the model usage of a channel, and the budgets of the whole bot.
-func (a *app) spending(ctx context.Context, store *memory.Store, conversation *memory.Conversation, model string) (*channel.Spending, error) {
+func (a *app) spending(ctx context.Context, db *store.Store, conversation *store.Conversation, model string) (*channel.Spending, error) {
 	money, now := a.settings.Money(), time.Now()
 	s, err := channel.ReadSpending(ctx, conversation, model, money)
 	if err != nil {
 		return nil, err
 	}
-	used, err := store.Usage(ctx, channel.MonthStart(now))
+	used, err := db.Usage(ctx, channel.MonthStart(now))
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn/channel"
 	"cairn/config"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func newDoctor(a *app) *cobra.Command {
@@ -125,9 +125,9 @@ func (d *doctor) settingsFacts() []string {
 
 func (d *doctor) data(ctx context.Context) {
 	dir := d.app.settings.DataDir
-	file := memory.File(dir)
-	holds, err := memory.Inspect(ctx, file)
-	if errors.Is(err, memory.ErrNotFound) {
+	file := store.File(dir)
+	holds, err := store.Inspect(ctx, file)
+	if errors.Is(err, store.ErrNotFound) {
 		d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
 		return
 	}
@@ -141,7 +141,7 @@ func (d *doctor) data(ctx context.Context) {
 		d.tell("data", d.withRemedy(err), fact)
 		return
 	}
-	d.tell("data", memory.Writable(dir), fact, d.backupFact())
+	d.tell("data", store.Writable(dir), fact, d.backupFact())
 	for _, f := range found {
 		d.tell("data", errors.New(f.String()))
 	}
@@ -152,19 +152,19 @@ func (d *doctor) data(ctx context.Context) {
 
 // check looks for inconsistencies in a database whose pages can all be read, and for what it
 // knows about models.
-func (d *doctor) check(ctx context.Context, dir string) ([]memory.Finding, error) {
-	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
+func (d *doctor) check(ctx context.Context, dir string) ([]store.Finding, error) {
+	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil, err
 	}
-	d.learnt, _ = store.Models().List(ctx) // without it the models are asked all the same
-	found, err := store.Upkeep().Check(ctx)
-	return found, errors.Join(err, store.Close())
+	d.learnt, _ = db.Models().List(ctx) // without it the models are asked all the same
+	found, err := db.Upkeep().Check(ctx)
+	return found, errors.Join(err, db.Close())
 }
 
 // withRemedy adds to a damage error how to restore a backup.
 func (d *doctor) withRemedy(err error) error {
-	if errors.Is(err, memory.ErrDamaged) {
+	if errors.Is(err, store.ErrDamaged) {
 		return fmt.Errorf("%w\n%s", err, d.howToRestore())
 	}
 	return err

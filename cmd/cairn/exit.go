@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 // The exit codes, as exitHelp explains them. A signal adds its number to exitSignal. None is 2, the
@@ -53,13 +53,13 @@ func exitCode(err error) int {
 		return exitSignal + int(stopped.signal)
 	case errors.As(err, &wrong):
 		return exitUsage
-	case errors.Is(err, memory.ErrInUse), errors.Is(err, memory.ErrLive):
+	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrLive):
 		return exitInUse
-	case errors.Is(err, memory.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		return exitNotFound
-	case errors.Is(err, memory.ErrBadBackup): // the database itself is fine
+	case errors.Is(err, store.ErrBadBackup): // the database itself is fine
 		return exitFailed
-	case errors.Is(err, memory.ErrDamaged), errors.Is(err, memory.ErrNewer):
+	case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrNewer):
 		return exitDamaged
 	}
 	return exitFailed

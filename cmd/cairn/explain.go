@@ -12,7 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // explainedAgent is what the settings mean for one agent.
@@ -73,8 +73,8 @@ func (a *app) explainConfig(ctx context.Context, file, name string, asJSON bool)
 		return err
 	}
 	if name != "" {
-		return a.look(ctx, func(store *memory.Store) error {
-			conversation, err := find(ctx, store, name)
+		return a.look(ctx, func(db *store.Store) error {
+			conversation, err := find(ctx, db, name)
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func (a *app) explainConfig(ctx context.Context, file, name string, asJSON bool)
 }
 
 // explain explains the settings of all agents, or of the one that answers in a conversation.
-func (a *app) explain(ctx context.Context, log *slog.Logger, conversation *memory.Conversation, asJSON bool) error {
+func (a *app) explain(ctx context.Context, log *slog.Logger, conversation *store.Conversation, asJSON bool) error {
 	agents, err := a.agents(ctx, log, nil)
 	if err != nil {
 		return err

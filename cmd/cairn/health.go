@@ -20,7 +20,7 @@ import (
 	"cairn/channel"
 	"cairn/config"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/web"
 )
 
@@ -216,11 +216,11 @@ func refusalOf(err error, what string) string {
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, memory.ErrFull):
+	case errors.Is(err, store.ErrFull):
 		return what + ": the disk is full"
-	case errors.Is(err, memory.ErrReplaced):
+	case errors.Is(err, store.ErrReplaced):
 		return what + ": it was deleted, moved or replaced while the bot runs"
-	case errors.Is(err, memory.ErrDamaged):
+	case errors.Is(err, store.ErrDamaged):
 		return what + ": it is damaged; run cairn doctor"
 	case strings.Contains(err.Error(), "locked"):
 		return what + ": another process holds it locked"

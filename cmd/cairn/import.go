@@ -17,7 +17,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/terminal"
 )
 
@@ -59,7 +59,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(conversation, memory.TaskConnector+":") {
+	if strings.HasPrefix(conversation, store.TaskConnector+":") {
 		return usage(fmt.Errorf("%s is a task, whose messages are its own: import into another channel", conversation))
 	}
 	total, err := checkRecords(files)
@@ -86,7 +86,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	}
 	imported, err := bot.hub.Import(ctx, conversation, records(files), bar.show)
 	bar.clear()
-	if errors.Is(err, memory.ErrLive) {
+	if errors.Is(err, store.ErrLive) {
 		return fmt.Errorf("people have talked in the channel %s, so it has a past of its own; name another with --channel: %w", name, err)
 	}
 	if err != nil {

@@ -118,7 +118,7 @@ func TestHandlesAreSmall(t *testing.T) {
 			}
 		}
 	})
-	if methods["memory.Store"] == 0 {
+	if methods["store.Store"] == 0 {
 		t.Fatal("no methods were found")
 	}
 	for name, n := range methods {

@@ -17,7 +17,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/web"
 )
 
@@ -58,7 +58,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 		return a.mcpAlone(ctx, log)
 	}
 	if !answers { // otherwise it also starts without a database
-		if err := a.look(ctx, func(*memory.Store) error { return nil }); err != nil {
+		if err := a.look(ctx, func(*store.Store) error { return nil }); err != nil {
 			return err
 		}
 	}
@@ -71,34 +71,34 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 
 // mcpAlone serves a client that may change things where no bot runs, and keeps one from starting.
 func (a *app) mcpAlone(ctx context.Context, log *slog.Logger) error {
-	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log})
-	if errors.Is(err, memory.ErrInUse) {
+	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log})
+	if errors.Is(err, store.ErrInUse) {
 		return fmt.Errorf("%w; to change anything while the bot runs, set listen under [web]", err)
 	}
 	if err != nil {
 		return err
 	}
-	api, end, err := a.apiOver(ctx, store, log)
+	api, end, err := a.apiOver(ctx, db, log)
 	if err == nil {
 		err = errors.Join(a.serveMCP(ctx, api, true), end())
 	}
-	return errors.Join(err, store.Close())
+	return errors.Join(err, db.Close())
 }
 
 // databaseAPI reads from the database, beside a running bot if there is one. It opens the database
 // for each call: an updated bot may have migrated it, and usage and learnt facts grow.
 func (a *app) databaseAPI(log *slog.Logger) web.API {
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
-		store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Shared: true})
+		db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: true})
 		if err != nil {
 			return nil, fmt.Errorf("read the database: %w", err)
 		}
-		api, end, err := a.apiOver(ctx, store, log)
+		api, end, err := a.apiOver(ctx, db, log)
 		if err != nil {
-			return nil, errors.Join(err, store.Close())
+			return nil, errors.Join(err, db.Close())
 		}
 		text, err := api(ctx, method, path, query, body)
-		return text, errors.Join(err, end(), store.Close())
+		return text, errors.Join(err, end(), db.Close())
 	}
 }
 
@@ -144,8 +144,8 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 }
 
 // apiOver returns the API of a process without connectors; end releases what it uses.
-func (a *app) apiOver(ctx context.Context, store *memory.Store, log *slog.Logger) (api web.API, end func() error, err error) {
-	known, err := store.Models().List(ctx)
+func (a *app) apiOver(ctx context.Context, db *store.Store, log *slog.Logger) (api web.API, end func() error, err error) {
+	known, err := db.Models().List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,14 +156,14 @@ func (a *app) apiOver(ctx context.Context, store *memory.Store, log *slog.Logger
 		return nil, nil, err
 	}
 	agents := agentsOf(answering, &a.settings)
-	used, err := store.Usage(ctx, channel.MonthStart(time.Now()))
+	used, err := db.Usage(ctx, channel.MonthStart(time.Now()))
 	if err != nil {
 		return nil, nil, err
 	}
-	hub := channel.New(channel.Options{Store: store, Agent: agents.In, Agents: agents.Named, Rules: a.settings.Rules(), Log: log, Used: used})
+	hub := channel.New(channel.Options{Store: db, Agent: agents.In, Agents: agents.Named, Rules: a.settings.Rules(), Log: log, Used: used})
 	events := web.NewEvents()
 	server := web.New(web.Options{
-		Hub: hub, Store: store, Settings: func() *config.Settings { return &a.settings }, Events: events, Log: log, Version: version(),
+		Hub: hub, Store: db, Settings: func() *config.Settings { return &a.settings }, Events: events, Log: log, Version: version(),
 	})
 	return server.API(), func() error { events.Close(); return hub.Close() }, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 func newMemories(a *app) *cobra.Command {
@@ -97,7 +98,7 @@ func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
 }
 
 // lookFor calls look with the filter of a selection; its channel must exist.
-func (a *app) lookFor(cmd *cobra.Command, s selection, do func(*memory.Store, memory.Filter) error) error {
+func (a *app) lookFor(cmd *cobra.Command, s selection, do func(*store.Store, memory.Filter) error) error {
 	f, err := s.filter(cmd)
 	if err != nil {
 		return err
@@ -110,13 +111,13 @@ func (a *app) lookFor(cmd *cobra.Command, s selection, do func(*memory.Store, me
 			return wrongUse(cmd, fmt.Errorf("--until %w", err))
 		}
 	}
-	return a.look(cmd.Context(), func(store *memory.Store) error {
+	return a.look(cmd.Context(), func(db *store.Store) error {
 		if s.channel != "" {
-			if _, err := find(cmd.Context(), store, s.channel); err != nil {
+			if _, err := find(cmd.Context(), db, s.channel); err != nil {
 				return err
 			}
 		}
-		return do(store, f)
+		return do(db, f)
 	})
 }
 
@@ -159,9 +160,9 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 	if s.csv && s.json {
 		return wrongUse(cmd, errors.New("--csv or --json: choose one"))
 	}
-	return a.lookFor(cmd, s, func(store *memory.Store, filter memory.Filter) error {
+	return a.lookFor(cmd, s, func(db *store.Store, filter memory.Filter) error {
 		filter.Query = query
-		memories, total, err := store.Memories().List(cmd.Context(), filter)
+		memories, total, err := memory.In(db).List(cmd.Context(), filter)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 func TestMemoriesInAFile(t *testing.T) {
@@ -109,8 +110,8 @@ func FuzzReadMemories(f *testing.F) {
 	f.Add([]byte(`{"channel":"discord:1/'%_\"","kind":"fact","content":"\u0000\ud800","said_at":"0001-01-01T00:00:00Z","importance":1e-320}`))
 	f.Add([]byte(`{"channel":"slack:T/C","kind":"todo","content":"x","said_at":"9999-12-31T23:59:59Z","messages":[{"seq":-1},{"seq":4294967296}],"confirmed":-5}`))
 	dir := f.TempDir()
-	store := must(memory.Open(f.Context(), memory.Options{Dir: filepath.Join(dir, "data")}))(f)
-	defer store.Close()
+	db := must(store.Open(f.Context(), store.Options{Dir: filepath.Join(dir, "data")}))(f)
+	defer db.Close()
 	file := filepath.Join(dir, "f.jsonl")
 	f.Fuzz(func(t *testing.T, text []byte) {
 		noError(t, os.WriteFile(file, text, 0o600))
@@ -121,11 +122,11 @@ func FuzzReadMemories(f *testing.F) {
 			}
 			return
 		}
-		first, err := store.Memories().Import(t.Context(), all)
+		first, err := memory.In(db).Import(t.Context(), all)
 		if err != nil || first.Fresh+first.Known != len(all) {
 			t.Fatalf("%+v of %d, %v", first, len(all), err)
 		}
-		if again, err := store.Memories().Import(t.Context(), all); err != nil || again.Fresh != 0 {
+		if again, err := memory.In(db).Import(t.Context(), all); err != nil || again.Fresh != 0 {
 			t.Fatalf("again: %+v, %v", again, err)
 		}
 	})

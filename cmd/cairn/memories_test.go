@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 // kept is a memory as commands print it.
@@ -152,8 +153,8 @@ func TestMemoriesShow(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("hello\nI live in Oslo\nI live in Bergen\n", "chat")
-	store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-	c := must(store.Find(t.Context(), "terminal:general"))(t)
+	db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+	c := must(db.Find(t.Context(), "terminal:general"))(t)
 	var said []int64 // what Ada said
 	for _, r := range parse[row](t, p.must("", "transcript", "--json")) {
 		if r.Author == "Ada" {
@@ -165,7 +166,7 @@ func TestMemoriesShow(t *testing.T) {
 		fmt.Sprintf(`{"content": "Ada lives in Bergen", "kind": "identity", "messages": [%d], "supersedes": 1}`, said[2]),
 		fmt.Sprintf(`{"content": "Ada is away", "kind": "event", "messages": [%d], "expires": "3000-01-01"}`, said[2]),
 	} {
-		for _, tool := range c.Tools(memory.ToolOptions{Turn: func() int64 { return 1 }}) {
+		for _, tool := range memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }}) {
 			if tool.Name != "memory_save" {
 				continue
 			}
@@ -174,7 +175,7 @@ func TestMemoriesShow(t *testing.T) {
 			}
 		}
 	}
-	noError(t, store.Close())
+	noError(t, db.Close())
 	t.Run("it shows the messages and the chain, both ways", func(t *testing.T) {
 		for id, want := range map[string][]string{
 			"1": {"1  Ada lives in Oslo", "superseded  by 2     identity    Ada lives in Bergen", "Ada: I live in Oslo", "state       superseded", "saved by    assistant"},

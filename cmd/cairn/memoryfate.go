@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 // fate is something that can be done to a memory.
@@ -76,15 +77,15 @@ func newFate(a *app, f fate) *cobra.Command {
 		Example: "  cairn memories " + f.use + " 12",
 		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.withMemory(cmd, ids[0], func(store *memory.Store, details memoryDetails) error {
+			return a.withMemory(cmd, ids[0], func(db *store.Store, details memoryDetails) error {
 				m := details.Memory
 				if f.forGood && !yes {
 					if err := a.sure(fmt.Sprintf("Delete memory %d for good, %q?", m.ID, m.Content)); err != nil {
 						return err
 					}
 				}
-				err := f.do(store.Memories(), cmd.Context(), m.ID)
-				if errors.Is(err, memory.ErrNotFound) && f.not != nil {
+				err := f.do(memory.In(db), cmd.Context(), m.ID)
+				if errors.Is(err, store.ErrNotFound) && f.not != nil {
 					return f.not(m)
 				}
 				if err != nil {
@@ -92,7 +93,7 @@ func newFate(a *app, f fate) *cobra.Command {
 				}
 				if f.state != "" {
 					m.State = f.state
-				} else if m, _, err = store.Memories().Get(cmd.Context(), m.ID); err != nil {
+				} else if m, _, err = memory.In(db).Get(cmd.Context(), m.ID); err != nil {
 					return err
 				}
 				if s.json {

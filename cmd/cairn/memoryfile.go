@@ -15,6 +15,7 @@ import (
 
 	"cairn/chat"
 	"cairn/memory"
+	"cairn/store"
 )
 
 func newMemoriesExport(a *app) *cobra.Command {
@@ -45,7 +46,7 @@ import reads, one memory a line in the order they were saved; or as Markdown for
 type exporter func(memory.Exported, []chat.Message) error
 
 func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, write func(io.Writer) exporter) error {
-	return a.lookFor(cmd, s, func(store *memory.Store, filter memory.Filter) (err error) {
+	return a.lookFor(cmd, s, func(db *store.Store, filter memory.Filter) (err error) {
 		to := a.out
 		if len(files) > 0 {
 			file, unopened := os.OpenFile(files[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -59,7 +60,7 @@ func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, wr
 			to = file
 		}
 		out := bufio.NewWriter(to)
-		return errors.Join(store.Memories().Export(cmd.Context(), filter, write(out)), out.Flush())
+		return errors.Join(memory.In(db).Export(cmd.Context(), filter, write(out)), out.Flush())
 	})
 }
 
@@ -139,8 +140,8 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	return a.own(cmd.Context(), func(store *memory.Store) error {
-		n, err := store.Memories().Import(cmd.Context(), all)
+	return a.own(cmd.Context(), func(db *store.Store) error {
+		n, err := memory.In(db).Import(cmd.Context(), all)
 		if err != nil {
 			return err
 		}

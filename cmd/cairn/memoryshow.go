@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 func newMemoriesShow(a *app) *cobra.Command {
@@ -22,7 +23,7 @@ func newMemoriesShow(a *app) *cobra.Command {
 		Example: `  cairn memories show 12`,
 		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.withMemory(cmd, ids[0], func(_ *memory.Store, m memoryDetails) error {
+			return a.withMemory(cmd, ids[0], func(_ *store.Store, m memoryDetails) error {
 				return a.show(a.out, m, s.json)
 			})
 		},
@@ -84,20 +85,20 @@ func (m memoryDetails) String() string {
 }
 
 // withMemory calls do with the memory that id names.
-func (a *app) withMemory(cmd *cobra.Command, id string, do func(*memory.Store, memoryDetails) error) error {
+func (a *app) withMemory(cmd *cobra.Command, id string, do func(*store.Store, memoryDetails) error) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		return wrongUse(cmd, fmt.Errorf("%q is no memory's number: `cairn memories list` shows them", id))
 	}
-	return a.look(cmd.Context(), func(store *memory.Store) error {
-		m, messages, err := store.Memories().Get(cmd.Context(), n)
-		if errors.Is(err, memory.ErrNotFound) {
-			return fmt.Errorf("memory %d: %w: `cairn memories list --state all` shows what there is", n, memory.ErrNotFound)
+	return a.look(cmd.Context(), func(db *store.Store) error {
+		m, messages, err := memory.In(db).Get(cmd.Context(), n)
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("memory %d: %w: `cairn memories list --state all` shows what there is", n, store.ErrNotFound)
 		}
 		if err != nil {
 			return err
 		}
-		chain, err := store.Memories().Chain(cmd.Context(), n)
+		chain, err := memory.In(db).Chain(cmd.Context(), n)
 		if err != nil {
 			return err
 		}
@@ -110,6 +111,6 @@ func (a *app) withMemory(cmd *cobra.Command, id string, do func(*memory.Store, m
 				details.Chain = append(details.Chain, memoryRow{Memory: one})
 			}
 		}
-		return do(store, details)
+		return do(db, details)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 func newMemoriesStats(a *app) *cobra.Command {
@@ -26,8 +27,8 @@ A memory counts for the person it is about, or else for who said it.`,
   cairn memories stats --since 30d --json | jq -r '.person[] | "\(.count) \(.name)"'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.lookFor(cmd, s, func(store *memory.Store, filter memory.Filter) error {
-				stats, err := store.Memories().Statistics(cmd.Context(), filter)
+			return a.lookFor(cmd, s, func(db *store.Store, filter memory.Filter) error {
+				stats, err := memory.In(db).Statistics(cmd.Context(), filter)
 				if err != nil {
 					return err
 				}

@@ -16,7 +16,7 @@ import (
 	"cairn/hooks"
 	"cairn/internal/observe"
 	"cairn/llm/prices"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // metrics counts and times. Labels never contain what people write: models and connectors come from
@@ -88,8 +88,8 @@ func (m *metrics) begin() {
 	}
 	for _, class := range channel.FailureClasses() {
 		m.turnErrors.WithLabelValues(class)
-		m.errors.WithLabelValues(memory.ForTurn, class)
-		m.errors.WithLabelValues(memory.ForSummary, class)
+		m.errors.WithLabelValues(store.ForTurn, class)
+		m.errors.WithLabelValues(store.ForSummary, class)
 	}
 	for _, tool := range append(channel.ToolNames(), "unknown") {
 		m.tools.WithLabelValues(tool, "ok")
@@ -112,15 +112,15 @@ func (m *metrics) begin() {
 // expect creates the values for the agents' models before their first request.
 func (m *metrics) expect(agents map[string]channel.Agent) {
 	for _, agent := range agents {
-		m.add(memory.Usage{Kind: memory.ForTurn, Model: agent.Model.Name()})
+		m.add(store.Usage{Kind: store.ForTurn, Model: agent.Model.Name()})
 		if agent.Worker != nil {
-			m.add(memory.Usage{Kind: memory.ForSummary, Model: agent.Worker.Name()})
+			m.add(store.Usage{Kind: store.ForSummary, Model: agent.Worker.Name()})
 		}
 	}
 }
 
 // add counts what model requests used, at the current price.
-func (m *metrics) add(u memory.Usage) {
+func (m *metrics) add(u store.Usage) {
 	m.requests.WithLabelValues(u.Kind, u.Model).Add(float64(u.Requests))
 	m.requestTime.WithLabelValues(u.Kind, u.Model)
 	price, _ := m.prices().Of(u.Model)
@@ -160,7 +160,7 @@ func (m *metrics) End(s *observe.Step) {
 			m.errors.WithLabelValues(work, channel.FailureClass(s.Err)).Inc()
 		}
 	case observe.Tool:
-		if workOf(s) == memory.ForTurn {
+		if workOf(s) == store.ForTurn {
 			result := "ok"
 			if s.Err != nil {
 				result = "error"
@@ -191,7 +191,7 @@ func (m *metrics) turn(s *observe.Step, took float64) {
 // workOf says what kind of work a request or tool call belongs to.
 func workOf(s *observe.Step) string {
 	if s.Parent != nil && s.Parent.Kind == observe.Compaction {
-		return memory.ForSummary
+		return store.ForSummary
 	}
-	return memory.ForTurn
+	return store.ForTurn
 }

@@ -15,7 +15,7 @@ import (
 
 	"cairn/channel"
 	"cairn/llm/prices"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // measured are metrics with prices that are easy to reckon with.
@@ -38,8 +38,8 @@ func (m *metrics) has(t *testing.T, lines ...string) {
 
 func TestUsageIsCountedByWorkModelAndKind(t *testing.T) {
 	m := measured()
-	m.add(memory.Usage{Kind: memory.ForTurn, Model: "m", Requests: 2, Input: 1000, Cached: 400, Written: 100, Output: 10})
-	m.add(memory.Usage{Kind: memory.ForSummary, Model: "other", Requests: 1, Input: 50, Output: 5})
+	m.add(store.Usage{Kind: store.ForTurn, Model: "m", Requests: 2, Input: 1000, Cached: 400, Written: 100, Output: 10})
+	m.add(store.Usage{Kind: store.ForSummary, Model: "other", Requests: 1, Input: 50, Output: 5})
 	m.has(t,
 		`cairn_model_requests_total{model="m",work="turn"} 2`,
 		`cairn_model_requests_total{model="other",work="summary"} 1`,

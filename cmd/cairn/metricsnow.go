@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"cairn/channel"
-	"cairn/memory"
+	"cairn/store"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 
 // vitals are numbers from the database, and when they were read.
 type vitals struct {
-	memory.Vitals
+	store.Vitals
 	at       time.Time
 	readable bool // the last reading succeeded
 }

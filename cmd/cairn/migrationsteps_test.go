@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/memory"
+	"cairn/store"
 )
 
 // left is a file as the first version left it: a turn that waits for its answer, a
@@ -31,10 +31,10 @@ PRAGMA user_version = 1`
 func leave(t *testing.T, dir string, version int) {
 	t.Helper()
 	noError(t, os.MkdirAll(dir, 0o700))
-	db := must(sql.Open("sqlite3", memory.File(dir)+"?_journal_mode=WAL"))(t)
+	db := must(sql.Open("sqlite3", store.File(dir)+"?_journal_mode=WAL"))(t)
 	defer db.Close()
 	for v := 1; v <= version; v++ {
-		script := must(os.ReadFile(fmt.Sprintf("../../memory/migrations/%d.sql", v)))(t)
+		script := must(os.ReadFile(fmt.Sprintf("../../store/migrations/%d.sql", v)))(t)
 		text := string(script)
 		if v == 1 {
 			text += fmt.Sprintf(left, time.Now().UnixMilli())
@@ -48,7 +48,7 @@ func leave(t *testing.T, dir string, version int) {
 // there, and the next process does it.
 func TestKillInAMigration(t *testing.T) {
 	t.Parallel()
-	versions, err := filepath.Glob("../../memory/migrations/*.sql")
+	versions, err := filepath.Glob("../../store/migrations/*.sql")
 	if err != nil || len(versions) < 2 {
 		t.Fatalf("%q, %v", versions, err)
 	}
@@ -66,14 +66,14 @@ func TestKillInAMigration(t *testing.T) {
 				w := newWitness(t, p)
 				w.killed(step{death: d}, `{"text":"/help"}`)
 				expect(t, "the file is of version", w.count("PRAGMA user_version"), version)
-				copied := fmt.Sprintf("%s.before-%d", memory.File(filepath.Join(p.dir, "data")), len(versions))
+				copied := fmt.Sprintf("%s.before-%d", store.File(filepath.Join(p.dir, "data")), len(versions))
 				if _, err := os.Stat(copied); errors.Is(err, fs.ErrNotExist) != d.Copy {
 					t.Errorf("the copy of what it was: %v", err)
 				}
 				w.said = []string{"m1", "m2", "m3"}
 				w.goOn([]string{w.line("And now?")})
 				expect(t, "the file is of version", w.count("PRAGMA user_version"), len(versions))
-				expect(t, "the copy has version", must(memory.Inspect(t.Context(), copied))(t).Version, version)
+				expect(t, "the copy has version", must(store.Inspect(t.Context(), copied))(t).Version, version)
 				w.examined()
 				w.judge()
 			})

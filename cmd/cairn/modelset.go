@@ -16,7 +16,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/openai"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // modelSet builds models and caches them, so that what a model has learnt survives an edit of the
@@ -86,10 +86,10 @@ func agentIn(agents map[string]channel.Agent, s *config.Settings, conversation s
 
 // agents builds the agents for a command that only reads. store has what was learnt about their
 // models; without one nothing was.
-func (a *app) agents(ctx context.Context, log *slog.Logger, store *memory.Store) (map[string]channel.Agent, error) {
+func (a *app) agents(ctx context.Context, log *slog.Logger, db *store.Store) (map[string]channel.Agent, error) {
 	b := &bot{log: log, models: newModelSet(log)} // it does not run
-	if store != nil {
-		known, err := store.Models().List(ctx)
+	if db != nil {
+		known, err := db.Models().List(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 // purge says what to delete.
@@ -70,13 +71,13 @@ must be stopped. On the platform nothing is deleted, and nothing is read from th
 
 // purged is what was or would be deleted, as it is printed.
 type purged struct {
-	User     *memory.Who      `json:"user,omitempty"`
-	Channels []memory.Holding `json:"channels"`
-	Messages int              `json:"messages"`
-	Memories int              `json:"memories"`
-	Deleted  bool             `json:"deleted"` // false: a dry run
+	User     *privacy.Who      `json:"user,omitempty"`
+	Channels []privacy.Holding `json:"channels"`
+	Messages int               `json:"messages"`
+	Memories int               `json:"memories"`
+	Deleted  bool              `json:"deleted"` // false: a dry run
 
-	in []*memory.Conversation
+	in []*store.Conversation
 }
 
 func (p purged) String() string {
@@ -104,8 +105,8 @@ func counted(n int, one, more string) string {
 
 func (a *app) purge(ctx context.Context, p purge) error {
 	if p.dryRun {
-		return a.look(ctx, func(store *memory.Store) error {
-			plan, err := p.plan(ctx, store)
+		return a.look(ctx, func(db *store.Store) error {
+			plan, err := p.plan(ctx, db)
 			if err != nil {
 				return err
 			}
@@ -115,17 +116,18 @@ func (a *app) purge(ctx context.Context, p purge) error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(memory.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create one
-		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, memory.ErrNotFound)
+	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create one
+		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, store.ErrNotFound)
 	}
-	return a.own(ctx, func(store *memory.Store) error { return a.purgeIn(ctx, store, p) })
+	return a.own(ctx, func(db *store.Store) error { return a.purgeIn(ctx, db, p) })
 }
 
-func (a *app) purgeIn(ctx context.Context, store *memory.Store, p purge) error {
-	if err := store.Held().Deliver(ctx); err != nil { // a killed bot may have left some
+func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {
+	db.Held().Watch(privacy.In(db).Apply)
+	if err := db.Held().Deliver(ctx); err != nil { // a killed bot may have left some
 		return err
 	}
-	plan, err := p.plan(ctx, store)
+	plan, err := p.plan(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (a *app) purgeIn(ctx context.Context, store *memory.Store, p purge) error {
 			return errors.New("nothing was deleted")
 		}
 	}
-	if err := plan.carryOut(ctx, store); err != nil {
+	if err := plan.carryOut(ctx, db); err != nil {
 		return fmt.Errorf("not all is deleted; the same command goes on: %w", err)
 	}
 	if err := a.forgetTyped(plan); err != nil {
@@ -149,14 +151,14 @@ func (a *app) purgeIn(ctx context.Context, store *memory.Store, p purge) error {
 	if err := a.show(a.out, plan, p.json); err != nil {
 		return err
 	}
-	return store.Upkeep().EraseFiles(ctx, a.backups())
+	return db.Upkeep().EraseFiles(ctx, a.backups())
 }
 
-// plan finds what to delete; memory.ErrNotFound if there is nothing.
-func (p purge) plan(ctx context.Context, store *memory.Store) (plan purged, err error) {
-	plan.Channels = []memory.Holding{}
+// plan finds what to delete; store.ErrNotFound if there is nothing.
+func (p purge) plan(ctx context.Context, db *store.Store) (plan purged, err error) {
+	plan.Channels = []privacy.Holding{}
 	if p.user != "" {
-		err = plan.ofUser(ctx, store, p.user)
+		err = plan.ofUser(ctx, db, p.user)
 		return plan, err
 	}
 	name := strings.TrimSuffix(p.server, "/") + "/"
@@ -165,20 +167,20 @@ func (p purge) plan(ctx context.Context, store *memory.Store) (plan purged, err 
 			return plan, err
 		}
 	}
-	if plan.Channels, err = store.Holdings(ctx, name); err != nil {
+	if plan.Channels, err = privacy.In(db).Holdings(ctx, name); err != nil {
 		return plan, err
 	}
 	if len(plan.Channels) == 0 {
-		known, err := store.Known(ctx)
+		known, err := db.Known(ctx)
 		if err != nil {
 			return plan, err
 		}
-		return plan, fmt.Errorf("%s: %w: %s", strings.TrimSuffix(name, "/"), memory.ErrNotFound, thereAre(known))
+		return plan, fmt.Errorf("%s: %w: %s", strings.TrimSuffix(name, "/"), store.ErrNotFound, thereAre(known))
 	}
 	for _, c := range plan.Channels {
 		plan.Messages += c.Messages
 		plan.Memories += c.Memories
-		conversation, err := store.Find(ctx, c.Channel)
+		conversation, err := db.Find(ctx, c.Channel)
 		if err != nil {
 			return plan, err
 		}
@@ -188,12 +190,12 @@ func (p purge) plan(ctx context.Context, store *memory.Store) (plan purged, err 
 }
 
 // ofUser plans the deletion of one person's data.
-func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) error {
-	people, err := store.People().Find(ctx, "", who)
+func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error {
+	people, err := privacy.In(db).Find(ctx, "", who)
 	if connector, id, ok := strings.Cut(who, ":"); err == nil && ok && len(people) == 0 {
-		if people, err = store.People().Find(ctx, connector, id); err == nil && len(people) == 0 {
-			if in, _, looked := store.People().Everywhere(ctx, connector, id); len(in) > 0 || looked != nil { // somebody who only had something remembered
-				people, err = []memory.Who{{Connector: connector, ID: id}}, looked
+		if people, err = privacy.In(db).Find(ctx, connector, id); err == nil && len(people) == 0 {
+			if in, _, looked := privacy.In(db).Everywhere(ctx, connector, id); len(in) > 0 || looked != nil { // somebody who only had something remembered
+				people, err = []privacy.Who{{Connector: connector, ID: id}}, looked
 			}
 		}
 	}
@@ -201,7 +203,7 @@ func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) er
 	case err != nil:
 		return err
 	case len(people) == 0:
-		return fmt.Errorf("%q: %w: no one with that id or name has messages here", who, memory.ErrNotFound)
+		return fmt.Errorf("%q: %w: no one with that id or name has messages here", who, store.ErrNotFound)
 	case len(people) > 1:
 		var all []string
 		for _, one := range people {
@@ -210,36 +212,36 @@ func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) er
 		return usage(fmt.Errorf("%q is one of several people, %s: name one by connector and id, as --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
 	}
 	p.User = &people[0]
-	var traces memory.Traces
-	if p.in, traces, err = store.People().Everywhere(ctx, p.User.Connector, p.User.ID); err != nil {
+	var traces privacy.Traces
+	if p.in, traces, err = privacy.In(db).Everywhere(ctx, p.User.Connector, p.User.ID); err != nil {
 		return err
 	}
 	p.Messages, p.Memories = traces.Messages, traces.Memories
 	for _, c := range p.in {
-		there, err := c.Privacy().Traces(ctx, p.User.ID)
+		there, err := privacy.Of(c).Traces(ctx, p.User.ID)
 		if err != nil {
 			return err
 		}
-		p.Channels = append(p.Channels, memory.Holding{Channel: c.Name(), Messages: there.Messages, Memories: there.Memories})
+		p.Channels = append(p.Channels, privacy.Holding{Channel: c.Name(), Messages: there.Messages, Memories: there.Memories})
 	}
 	return nil
 }
 
-func (p *purged) carryOut(ctx context.Context, store *memory.Store) error {
+func (p *purged) carryOut(ctx context.Context, db *store.Store) error {
 	if p.User == nil {
 		for _, c := range p.in {
-			if err := c.Privacy().Purge(ctx); err != nil {
+			if err := privacy.Of(c).Purge(ctx); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if _, err := store.People().Erase(ctx, p.User.ID, p.in...); err != nil {
+	if _, err := privacy.In(db).Erase(ctx, p.User.ID, p.in...); err != nil {
 		return err
 	}
 	for _, c := range p.in {
 		for done := false; !done; {
-			some, err := c.Privacy().EraseSome(ctx, p.User.ID)
+			some, err := privacy.Of(c).EraseSome(ctx, p.User.ID)
 			if err != nil {
 				return err
 			}

@@ -14,16 +14,17 @@ import (
 	"cairn/channel"
 	"cairn/compactor/summarize"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // community fills a data folder with two servers, a thread and the terminal. Everywhere
 // Ada says what is secret, and Bo what is known.
 func (p folder) community() {
 	p.t.Helper()
-	store := must(memory.Open(p.t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
+	db := must(store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
 	ctx := p.t.Context()
 	for i, name := range []string{"discord:1/10", "discord:1/10/m1", "discord:1/11", "discord:2/20", "terminal:general"} {
-		c := must(store.Conversation(ctx, name))(p.t)
+		c := must(db.Conversation(ctx, name))(p.t)
 		said := []channel.Inbound{
 			{ID: "m1", AuthorID: "7", Author: "Ada", Text: fmt.Sprintf("the xylophone of %d is a gift", i)},
 			{ID: "m2", AuthorID: "8", Author: "Bo", Text: fmt.Sprintf("weather of %d", i)},
@@ -35,10 +36,10 @@ func (p folder) community() {
 			said[0].AuthorID = "ada"
 		}
 		must(c.Inbox().DeliverAll(ctx, said))(p.t)
-		must(c.Inbox().TakeUp(ctx, memory.All, 10_000, time.Time{}))(p.t)
-		must(c.Memories().Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(p.t)
+		must(c.Inbox().TakeUp(ctx, store.All, 10_000, time.Time{}))(p.t)
+		must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(p.t)
 	}
-	noError(p.t, store.Close())
+	noError(p.t, db.Close())
 	p.write(filepath.Join("data", "history"), "the xylophone is a gift\n")
 }
 
@@ -121,9 +122,9 @@ func TestPurgeOfChannels(t *testing.T) {
 				t.Errorf("%q is gone", text)
 			}
 		}
-		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-		defer store.Close()
-		c := must(store.Find(t.Context(), "discord:1/10"))(t)
+		db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+		defer db.Close()
+		c := must(db.Find(t.Context(), "discord:1/10"))(t)
 		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}); err != nil || r.Fresh {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
@@ -133,7 +134,7 @@ func TestPurgeOfChannels(t *testing.T) {
 		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}); err != nil || !r.Fresh {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if taken, err := c.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
+		if taken, err := c.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
 			t.Errorf("%+v, %v", taken, err)
 		}
 		expect(t, "the result", len(must(c.Compactions().Load(t.Context()))(t).Messages), 1)
@@ -179,8 +180,8 @@ func TestPurgeOfPeople(t *testing.T) {
 	t.Run("beside a running bot it says so", func(t *testing.T) {
 		p := newFolder(t)
 		p.community()
-		store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-		defer store.Close()
+		db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+		defer db.Close()
 		p.fails(exitInUse, "stop it", "purge", "--user", "8", "--yes")
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
 )
 
 func newRecall(a *app) *cobra.Command {
@@ -59,27 +61,27 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 	if err != nil {
 		return err
 	}
-	return a.look(cmd.Context(), func(store *memory.Store) error {
-		conversation, err := find(cmd.Context(), store, l.channel)
+	return a.look(cmd.Context(), func(db *store.Store) error {
+		conversation, err := find(cmd.Context(), db, l.channel)
 		if err != nil {
 			return err
 		}
 		if l.asker != "" {
 			connector, _, _ := strings.Cut(conversation.Name(), ":")
-			if people, err := store.People().Find(cmd.Context(), connector, l.asker); err != nil {
+			if people, err := privacy.In(db).Find(cmd.Context(), connector, l.asker); err != nil {
 				return err
 			} else if len(people) == 0 {
 				fmt.Fprintf(a.err, "no one named %q has spoken, so \"I\" and \"my\" match no one\n", l.asker)
 			}
 		}
-		memories, _, err := conversation.Memories().List(cmd.Context(), memory.Filter{Query: question, Asker: l.asker, Kind: l.kind, Since: since, Limit: l.limit})
+		memories, _, err := memory.Of(conversation).List(cmd.Context(), memory.Filter{Query: question, Asker: l.asker, Kind: l.kind, Since: since, Limit: l.limit})
 		if err != nil {
 			return err
 		}
 		var messages []memory.Found
 		if l.kind == "" {
 			q := memory.Question{Text: question, Asker: l.asker, Since: since, Limit: l.limit}
-			if messages, err = conversation.Recall(cmd.Context(), q); err != nil {
+			if messages, err = memory.Of(conversation).Recall(cmd.Context(), q); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/memory"
 )
 
 // runtimeConfig is what a bot works with until its settings change. It is immutable.
@@ -55,7 +56,7 @@ func (b *bot) apply(s config.Settings, asked bool) (err error) {
 	b.metrics.expect(next.agents)
 	b.tools.Update(servers)
 	b.hooks.Update(hooked)
-	b.store.Memories().Share(next.settings.ShareMemories == config.ShareServer)
+	memory.In(b.store).Share(next.settings.ShareMemories == config.ShareServer)
 	b.hub.Renew(b.rules(&next.settings))
 	b.log.Info("settings_applied", "changed", changed, "from", "the next turn")
 	if waiting := config.NeedRestart(config.ChangedKeys(b.first, &next.settings)); len(waiting) > 0 {

@@ -21,7 +21,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/memory"
+	"cairn/store"
 	"cairn/terminal"
 )
 
@@ -127,31 +127,31 @@ func (a *app) withFlags(s config.Settings) config.Settings {
 }
 
 // look opens the store beside a running bot, if there is one, for as long as do runs.
-func (a *app) look(ctx context.Context, do func(*memory.Store) error) error {
+func (a *app) look(ctx context.Context, do func(*store.Store) error) error {
 	return a.open(ctx, true, do)
 }
 
 // own opens the store for this process alone, for as long as do runs.
-func (a *app) own(ctx context.Context, do func(*memory.Store) error) error {
+func (a *app) own(ctx context.Context, do func(*store.Store) error) error {
 	return a.open(ctx, false, do)
 }
 
-func (a *app) open(ctx context.Context, shared bool, do func(*memory.Store) error) (err error) {
+func (a *app) open(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
-	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Shared: shared})
+	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return do(store)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return do(db)
 }
 
 // find returns a conversation of the store, or the default one if name is empty.
-func find(ctx context.Context, store *memory.Store, name string) (_ *memory.Conversation, err error) {
+func find(ctx context.Context, db *store.Store, name string) (_ *store.Conversation, err error) {
 	if name == "" {
-		if name, err = defaultConversation(ctx, store); err != nil {
+		if name, err = defaultConversation(ctx, db); err != nil {
 			return nil, err
 		}
 	}
@@ -159,13 +159,13 @@ func find(ctx context.Context, store *memory.Store, name string) (_ *memory.Conv
 	if err != nil {
 		return nil, err
 	}
-	conversation, err := store.Find(ctx, full)
-	if errors.Is(err, memory.ErrNotFound) {
-		known, err := store.Known(ctx)
+	conversation, err := db.Find(ctx, full)
+	if errors.Is(err, store.ErrNotFound) {
+		known, err := db.Known(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("channel %s: %w: %s", name, memory.ErrNotFound, thereAre(known))
+		return nil, fmt.Errorf("channel %s: %w: %s", name, store.ErrNotFound, thereAre(known))
 	}
 	return conversation, err
 }
@@ -186,7 +186,7 @@ func thereAre(known []string) string {
 
 // conversationName is the full name of a channel: one without a connector is the terminal's.
 func conversationName(name string) (string, error) {
-	for _, connector := range []string{"discord:", "slack:", config.WebName + ":", memory.TaskConnector + ":"} {
+	for _, connector := range []string{"discord:", "slack:", config.WebName + ":", store.TaskConnector + ":"} {
 		if strings.HasPrefix(name, connector) {
 			return name, nil
 		}

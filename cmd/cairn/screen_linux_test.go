@@ -12,6 +12,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // onScreen runs the program with a pseudo-terminal as its output and returns what
@@ -40,18 +41,18 @@ func TestScreen(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
-	store := must(memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-	conversation := must(store.Conversation(t.Context(), "terminal:general"))(t)
+	db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+	conversation := must(db.Conversation(t.Context(), "terminal:general"))(t)
 	must(conversation.Past().Import(t.Context(), []channel.Inbound{{ID: "1", AuthorID: "Bo", Author: "Bo", Text: said}}))(t)
-	must(conversation.Memories().Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
+	must(memory.Of(conversation).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
 	must(conversation.Inbox().Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
-	must(conversation.Inbox().TakeUp(t.Context(), memory.All, 1000, time.Time{}))(t)
-	noError(t, conversation.Turns().Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []chat.Message{
+	must(conversation.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}))(t)
+	noError(t, conversation.Turns().Finish(t.Context(), store.Outcome{Turn: 2, Messages: []chat.Message{
 		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
 		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},
 		{Seq: 5, Turn: 2, Role: llm.RoleAssistant},
 	}}))
-	noError(t, store.Close())
+	noError(t, db.Close())
 
 	t.Run("what a stranger wrote cannot change a terminal", func(t *testing.T) {
 		for _, args := range [][]string{{"transcript"}, {"memories", "list"}, {"memories", "show", "1"}, {"context"}} {

@@ -16,8 +16,8 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/chart"
-	"cairn/memory"
 	"cairn/simulate"
+	"cairn/store"
 )
 
 // simulation is what the command line asks for.
@@ -132,8 +132,8 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		o.Questions = questions
 		return a.runSimulation(ctx, s, rec, o)
 	}
-	return a.look(ctx, func(store *memory.Store) error {
-		conversation, err := find(ctx, store, s.channel)
+	return a.look(ctx, func(db *store.Store) error {
+		conversation, err := find(ctx, db, s.channel)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		if err != nil {
 			return err
 		}
-		o, err := a.simulationOptions(ctx, log, conversation.Name(), store, conversation)
+		o, err := a.simulationOptions(ctx, log, conversation.Name(), db, conversation)
 		if err != nil {
 			return err
 		}
@@ -151,8 +151,8 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 
 // simulationOptions returns the options of the agent that answers in a conversation. Without a
 // store, only the settings of its model are known.
-func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name string, store *memory.Store, conversation *memory.Conversation) (o simulate.Options, err error) {
-	agents, err := a.agents(ctx, log, store)
+func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name string, db *store.Store, conversation *store.Conversation) (o simulate.Options, err error) {
+	agents, err := a.agents(ctx, log, db)
 	if err != nil {
 		return o, err
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // hatch is a connector that is open until its context ends.
@@ -76,12 +76,12 @@ func TestStopWithinTheGrace(t *testing.T) {
 				}
 				return llmtest.Say("Here I am."), nil
 			}
-			store := must(memory.Open(t.Context(), memory.Options{Dir: dir}))(t)
-			defer store.Close()
-			conv := talkedIn(t, store)
+			db := must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
+			defer db.Close()
+			conv := talkedIn(t, db)
 			connector, model := &hatch{}, &llmtest.Model{Func: slow}
 			hub := channel.New(channel.Options{
-				Store: store, Connectors: []channel.Connector{connector}, Log: slog.New(slog.DiscardHandler),
+				Store: db, Connectors: []channel.Connector{connector}, Log: slog.New(slog.DiscardHandler),
 				Agent: func(string) channel.Agent {
 					return channel.Agent{Model: model, Worker: model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 				},
@@ -106,7 +106,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			if _, waits, err := conv.Turns().Unanswered(t.Context()); err != nil || waits != test.hangs {
 				t.Errorf("the turn waits: %v, %v", waits, err)
 			}
-			noError(t, store.Close())
+			noError(t, db.Close())
 			w := &witness{folder: p}
 			expect(t, "summaries were applied", w.count("SELECT count(*) FROM compactions WHERE state = 'applied'"), test.applied)
 			expect(t, "rows left half done", w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"), 0)
@@ -115,12 +115,12 @@ func TestStopWithinTheGrace(t *testing.T) {
 }
 
 // talkedIn is a conversation in which there is something to be summarized.
-func talkedIn(t *testing.T, store *memory.Store) *memory.Conversation {
+func talkedIn(t *testing.T, db *store.Store) *store.Conversation {
 	t.Helper()
-	conv := must(store.Conversation(t.Context(), "test:server/general"))(t)
-	var past []memory.Inbound
+	conv := must(db.Conversation(t.Context(), "test:server/general"))(t)
+	var past []store.Inbound
 	for i := range 30 {
-		past = append(past, memory.Inbound{ID: fmt.Sprint("p", i), AuthorID: "u", Author: "Ada", Text: strings.Repeat("the roses grew and the gate was painted. ", 8), Time: time.Unix(int64(i), 0)})
+		past = append(past, store.Inbound{ID: fmt.Sprint("p", i), AuthorID: "u", Author: "Ada", Text: strings.Repeat("the roses grew and the gate was painted. ", 8), Time: time.Unix(int64(i), 0)})
 	}
 	must(conv.Past().Import(t.Context(), past))(t)
 	return conv

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/memory"
+	"cairn/store"
 )
 
 func TestTableFits(t *testing.T) {
@@ -96,7 +97,7 @@ func allotment(t *testing.T) folder {
 func TestCompactionsInAShell(t *testing.T) {
 	t.Parallel()
 	p := allotment(t)
-	all := parse[memory.ListedCompaction](t, p.must("", "compactions", "--json"))
+	all := parse[store.ListedCompaction](t, p.must("", "compactions", "--json"))
 	if len(all) < 5 {
 		t.Fatalf("there are %d compactions", len(all))
 	}
@@ -118,7 +119,7 @@ func TestCompactionsInAShell(t *testing.T) {
 		for args, want := range map[string]int{
 			"--channel garden": len(all), "--since 1h": len(all), "--since 2199-01-01": 0, "--state failed": 0, "--limit 2": 2,
 		} {
-			if got := parse[memory.ListedCompaction](t, p.must("", append([]string{"compactions", "--json"}, strings.Fields(args)...)...)); len(got) != want {
+			if got := parse[store.ListedCompaction](t, p.must("", append([]string{"compactions", "--json"}, strings.Fields(args)...)...)); len(got) != want {
 				t.Errorf("%s: %d", args, len(got))
 			}
 		}

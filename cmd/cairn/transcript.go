@@ -13,7 +13,7 @@ import (
 
 	"cairn/chat"
 	"cairn/llm"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // page is how many messages are read at a time.
@@ -94,8 +94,8 @@ an object with the key "compacted". It reads the database and may run beside the
 }
 
 func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
-	return a.look(cmd.Context(), func(store *memory.Store) error {
-		conversation, err := find(cmd.Context(), store, name)
+	return a.look(cmd.Context(), func(db *store.Store) error {
+		conversation, err := find(cmd.Context(), db, name)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/config"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // upkeepEvery is how often the bot checks whether upkeep is due: much shorter than the quietest
@@ -15,11 +15,11 @@ import (
 const upkeepEvery = 5 * time.Minute
 
 // backups says where and how often the bot backs up its database.
-func (a *app) backups() memory.Backups { return backupsOf(&a.settings) }
+func (a *app) backups() store.Backups { return backupsOf(&a.settings) }
 
-func backupsOf(s *config.Settings) memory.Backups {
-	dir := cmp.Or(s.Path(s.Backup.Dir), filepath.Join(s.DataDir, memory.BackupsName))
-	return memory.Backups{Every: time.Duration(s.Backup.Every), Keep: s.Backup.Keep, Dir: dir}
+func backupsOf(s *config.Settings) store.Backups {
+	dir := cmp.Or(s.Path(s.Backup.Dir), filepath.Join(s.DataDir, store.BackupsName))
+	return store.Backups{Every: time.Duration(s.Backup.Every), Keep: s.Backup.Keep, Dir: dir}
 }
 
 // keepUp does the upkeep that is due until the bot is closed.

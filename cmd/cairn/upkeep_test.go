@@ -13,7 +13,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // backups are the files of the backups that bots made by themselves.
@@ -64,12 +64,12 @@ func TestUpkeep(t *testing.T) {
 // TestUpkeepThatFails is logged once, and told to whoever watches, until it works again.
 func TestUpkeepThatFails(t *testing.T) {
 	dir := t.TempDir()
-	store := must(memory.Open(t.Context(), memory.Options{Dir: dir}))(t)
-	defer store.Close()
+	data := must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
+	defer data.Close()
 	var log bytes.Buffer
-	b := &bot{log: slog.New(slog.NewTextHandler(&log, nil)), store: store, ctx: t.Context()}
+	b := &bot{log: slog.New(slog.NewTextHandler(&log, nil)), store: data, ctx: t.Context()}
 	b.current.Store(&runtimeConfig{settings: config.Settings{DataDir: dir, Backup: config.Backup{Every: compactor.Duration(time.Hour), Keep: 1}}})
-	blocked := filepath.Join(dir, memory.BackupsName)
+	blocked := filepath.Join(dir, store.BackupsName)
 	noError(t, os.WriteFile(blocked, nil, 0o600))
 	b.upkeepOnce()
 	b.upkeepOnce()

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
-	"cairn/memory"
+	"cairn/store"
 )
 
 func newUsage(a *app) *cobra.Command {
@@ -37,12 +37,12 @@ runs.`,
 			if err != nil {
 				return err
 			}
-			return a.look(cmd.Context(), func(store *memory.Store) error {
+			return a.look(cmd.Context(), func(db *store.Store) error {
 				day := ""
 				if !from.IsZero() {
-					day = memory.Day(from)
+					day = store.Day(from)
 				}
-				used, err := store.Usage(cmd.Context(), day)
+				used, err := db.Usage(cmd.Context(), day)
 				if err != nil {
 					return err
 				}

@@ -10,7 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // counting is a server that counts 1000 tokens of prompt, 400 of them cached and 100
@@ -147,8 +147,8 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 	head := fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL)
 	s := startBot(t, head)
 	records := must(s.store.Conversation(t.Context(), "terminal:x"))(t)
-	used := memory.Usage{Day: memory.Day(time.Now()), Kind: memory.ForTurn, Model: "m", Requests: 1, Input: 1_000_000}
-	noError(t, records.Turns().AddUsage(t.Context(), []memory.Usage{used}))
+	used := store.Usage{Day: store.Day(time.Now()), Kind: store.ForTurn, Model: "m", Requests: 1, Input: 1_000_000}
+	noError(t, records.Turns().AddUsage(t.Context(), []store.Usage{used}))
 	context := func() string {
 		t.Helper()
 		answer, _, err := s.hub.Run(t.Context(), "terminal:x", channel.Person{ID: "u", Name: "Ada"}, "/context")

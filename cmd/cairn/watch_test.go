@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"cairn/discord/discordtest"
-	"cairn/memory"
 	"cairn/slack/slacktest"
+	"cairn/store"
 )
 
 // Two channels and a thread on each platform, 2 000 messages, and everything goes
@@ -208,11 +208,11 @@ func (c *community) wantEachAnsweredOnce() {
 func (c *community) checkStore(said []int) {
 	c.t.Helper()
 	ctx := context.Background()
-	store := must(memory.Open(ctx, memory.Options{Dir: filepath.Join(c.folder.dir, "data")}))(c.t)
-	defer store.Close()
+	db := must(store.Open(ctx, store.Options{Dir: filepath.Join(c.folder.dir, "data")}))(c.t)
+	defer db.Close()
 	number := regexp.MustCompile(`(?:talk|ask-burst|ask-thread)[ -](\d+)`)
 	for i, s := range c.spots {
-		conversation := must(store.Find(ctx, s.name))(c.t)
+		conversation := must(db.Find(ctx, s.name))(c.t)
 		page := must(conversation.Transcript().Page(ctx, 1, 100_000))(c.t)
 		var numbers []string
 		for _, m := range page {

@@ -16,7 +16,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
+	"cairn/store"
 )
 
 // witness talks to the program in a folder, and remembers what it said.
@@ -143,12 +143,12 @@ func (w *witness) judge() {
 func (w *witness) examined() {
 	w.t.Helper()
 	dir := w.copied()
-	if _, err := memory.Inspect(w.t.Context(), memory.File(dir)); err != nil {
+	if _, err := store.Inspect(w.t.Context(), store.File(dir)); err != nil {
 		w.t.Error(err)
 	}
-	store := must(memory.Open(w.t.Context(), memory.Options{Dir: dir, Shared: true}))(w.t)
-	defer store.Close()
-	found, err := store.Upkeep().Check(context.Background())
+	data := must(store.Open(w.t.Context(), store.Options{Dir: dir, Shared: true}))(w.t)
+	defer data.Close()
+	found, err := data.Upkeep().Check(context.Background())
 	if err != nil || len(found) > 0 {
 		w.t.Errorf("found %v, %v", found, err)
 	}
@@ -159,7 +159,7 @@ func (w *witness) copied() string {
 	w.t.Helper()
 	dir := filepath.Join(w.dir, fmt.Sprint("copy", time.Now().UnixNano()))
 	noError(w.t, os.CopyFS(dir, os.DirFS(filepath.Join(w.dir, "data"))))
-	if err := os.Remove(memory.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
+	if err := os.Remove(store.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
 		w.t.Fatal(err)
 	}
 	return dir
@@ -178,7 +178,7 @@ func (w *witness) count(query string) (n int) {
 
 func (w *witness) ask(query string, into any) {
 	w.t.Helper()
-	db := must(sql.Open("sqlite3", memory.File(w.copied())))(w.t)
+	db := must(sql.Open("sqlite3", store.File(w.copied())))(w.t)
 	defer db.Close()
 	noError(w.t, db.QueryRow(query).Scan(into))
 }

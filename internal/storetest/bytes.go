@@ -1,0 +1,136 @@
+// What is in the database, and what is not.
+
+package storetest
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/check"
+	"cairn/store"
+)
+
+func Run(t testing.TB, s *store.Store, query string, args ...any) {
+	t.Helper()
+	check.NoError(t, s.Update(Ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(query, args...)
+		return err
+	}))
+}
+
+func Number(t testing.TB, s *store.Store, query string, args ...any) (n int) {
+	t.Helper()
+	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error { return tx.QueryRow(query, args...).Scan(&n) }))
+	return n
+}
+
+// Dump returns everything the database holds, to compare two states of it.
+func Dump(t testing.TB, s *store.Store) string {
+	t.Helper()
+	var out bytes.Buffer
+	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error {
+		for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
+			err := store.Each(tx, func(rows *sql.Rows) error {
+				columns, err := rows.Columns()
+				if err != nil {
+					return err
+				}
+				values := make([]sql.NullString, len(columns))
+				into := make([]any, len(columns))
+				for i := range values {
+					into[i] = &values[i]
+				}
+				err = rows.Scan(into...)
+				fmt.Fprintln(&out, table, values)
+				return err
+			}, "SELECT * FROM "+table)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return out.String()
+}
+
+// AllNames returns the names of all conversations, in the order they started.
+func AllNames(s *store.Store) ([]string, error) {
+	names, err := s.Known(Ctx)
+	slices.Reverse(names)
+	return names, err
+}
+
+// WantNoSecret fails if a row of any table still holds it.
+func WantNoSecret(t *testing.T, c *store.Conversation) {
+	t.Helper()
+	for line := range strings.Lines(Dump(t, c.Store())) {
+		if strings.Contains(strings.ToLower(line), Secret) {
+			t.Errorf("left is %s", line)
+		}
+	}
+}
+
+// Version is that of the conversation as stored.
+func Version(t *testing.T, c *store.Conversation) int64 {
+	t.Helper()
+	head, _, err := c.Compactions().Head(Ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head.Version
+}
+
+func WantNoBytes(t *testing.T, dir string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if found := CountBytes(t, dir, text); len(found) > 0 {
+			t.Errorf("%q is in %v", text, found)
+		}
+	}
+}
+
+// Secret stands in what is to be deleted, and nowhere else.
+const Secret = "xylophone"
+
+// CountBytes counts a text, ignoring case, in each file of a folder. Another process reads the
+// files: closing one here would release SQLite's locks.
+func CountBytes(t *testing.T, dir, text string) map[string]int {
+	t.Helper()
+	found := map[string]int{}
+	check.NoError(t, filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		raw, err := exec.Command("cat", file).Output()
+		if n := bytes.Count(bytes.ToLower(raw), []byte(text)); n > 0 {
+			found[filepath.Base(file)] = n
+		}
+		return err
+	}))
+	return found
+}
+
+// WantPlan checks that SQLite runs a query by an index, and not by reading the compactions of a state.
+func WantPlan(t testing.TB, s *store.Store, query, by string, arguments ...any) {
+	t.Helper()
+	var plan []string
+	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error {
+		return store.Each(tx, func(rows *sql.Rows) error {
+			var n int
+			var step string
+			err := rows.Scan(&n, &n, &n, &step)
+			plan = append(plan, step)
+			return err
+		}, "EXPLAIN QUERY PLAN "+query, arguments...)
+	}))
+	if is := strings.Join(plan, "; "); !strings.Contains(is, by) || strings.Contains(is, "compactions_state") {
+		t.Errorf("%s\nis done by %s", query, is)
+	}
+}

@@ -1,0 +1,165 @@
+// Package storetest fills stores, for the tests of store, memory and privacy: with messages of Ann
+// and Bob, summaries and memories.
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"cairn/chat"
+	"cairn/internal/check"
+	"cairn/llm"
+	"cairn/privacy"
+	"cairn/store"
+)
+
+// Main runs the tests of a package: in UTC, and with fewer steps in a property test, each of which
+// waits for the disk; -rapid.checks can request more.
+func Main(m *testing.M) {
+	time.Local = time.UTC // the program's default: what is rendered must not depend on the machine
+	if flag.Lookup("rapid.checks") != nil {
+		_ = flag.Set("rapid.checks", "40")
+	}
+	os.Exit(m.Run())
+}
+
+var Ctx = context.Background()
+
+var Day = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+func OpenStore(t testing.TB, dir string) *store.Store {
+	t.Helper()
+	s := check.Must(store.Open(Ctx, store.Options{Dir: dir}))(t)
+	s.Held().Watch(privacy.In(s).Apply)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func NewConversation(t testing.TB) *store.Conversation {
+	t.Helper()
+	return Find(t, OpenStore(t, t.TempDir()), "terminal:general")
+}
+
+func Find(t testing.TB, s *store.Store, name string) *store.Conversation {
+	t.Helper()
+	c := check.Must(s.Conversation(Ctx, name))(t)
+	return c
+}
+
+// Said returns message number n of a conversation, alternately by Ann and Bob.
+func Said(n int, text string) store.Inbound {
+	return store.Inbound{
+		ID: fmt.Sprintf("m%d", n), AuthorID: fmt.Sprint(n % 2), Author: []string{"Ann", "Bob"}[n%2],
+		Text: text, Time: Day.Add(time.Duration(n) * time.Minute),
+	}
+}
+
+// Imported fills a new conversation with n messages, each a turn of its own.
+func Imported(t testing.TB, n int) *store.Conversation {
+	t.Helper()
+	c := NewConversation(t)
+	past := make([]store.Inbound, n)
+	for i := range past {
+		past[i] = Said(i+1, fmt.Sprintf("message number %d", i+1))
+	}
+	check.Must(c.Past().Import(Ctx, past))(t)
+	return c
+}
+
+// Deliver puts messages into the inbox and takes them up.
+func Deliver(t testing.TB, c *store.Conversation, messages ...store.Inbound) []chat.Message {
+	t.Helper()
+	for _, m := range messages {
+		check.Must(c.Inbox().Deliver(Ctx, m))(t)
+	}
+	taken := check.Must(c.Inbox().TakeUp(Ctx, store.All, 1<<30, time.Time{}))(t)
+	return taken
+}
+
+// Edit changes the text of message number n, as said numbers them, a day later.
+func Edit(t Tester, c *store.Conversation, n int, text string) (seq int64) {
+	t.Helper()
+	m := Said(n, text)
+	m.Time = m.Time.AddDate(0, 0, 1)
+	seq, changed, err := c.Transcript().Edit(Ctx, m)
+	if err != nil || !changed {
+		t.Errorf("edit of message %d: changed %v, %v", n, changed, err)
+	}
+	return seq
+}
+
+// Remove deletes messages, as said numbers them.
+func Remove(t Tester, c *store.Conversation, numbers ...int) []int64 {
+	t.Helper()
+	var ids []string
+	for _, n := range numbers {
+		ids = append(ids, Said(n, "").ID)
+	}
+	seqs, err := privacy.Of(c).Delete(Ctx, ids)
+	if err != nil {
+		t.Errorf("deletion of messages %v: %v", numbers, err)
+	}
+	return seqs
+}
+
+func Seqs(messages []chat.Message) []int64 {
+	var list []int64
+	for _, m := range messages {
+		list = append(list, m.Seq)
+	}
+	return list
+}
+
+// AnswerWith finishes turn with an assistant's calls, the results of tools, and a reply.
+func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native string, results map[string]string) {
+	t.Helper()
+	var calls []llm.Call
+	var rows []chat.Message
+	for _, tool := range []string{"recall", "expand", "memory_search", "memory_save", "weather"} {
+		if text, ok := results[tool]; ok {
+			calls = append(calls, llm.Call{ID: tool, Name: tool, Arguments: `{"query":"` + text + `"}`})
+			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: text, Time: Day})
+		}
+	}
+	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: Day}}, rows...)
+	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: "so it is", Time: Day})
+	for i := range rows {
+		rows[i].Seq, rows[i].Turn = next+int64(i), turn
+		rows[i].Tokens = chat.TokensOf(rows[i])
+	}
+	check.NoError(t, c.Turns().Finish(Ctx, store.Outcome{Turn: turn, Messages: rows}))
+}
+
+func Asking(n int, text string) store.Inbound {
+	m := Said(n, text)
+	m.Addressed = true
+	return m
+}
+
+func DeliverOnly(t *testing.T, c *store.Conversation, messages ...store.Inbound) {
+	t.Helper()
+	for _, m := range messages {
+		check.Must(c.Inbox().Deliver(Ctx, m))(t)
+	}
+}
+
+// Finish answers a turn with one message of the bot.
+func Finish(t *testing.T, c *store.Conversation, turn, seq int64, reply string, pieces ...string) {
+	t.Helper()
+	check.NoError(t, c.Turns().Finish(Ctx, store.Outcome{
+		Turn: turn, Reply: reply, Pieces: pieces,
+		Messages: []chat.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: Day}},
+	}))
+}
+
+// Tester is what *testing.T and *rapid.T have in common.
+type Tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}

@@ -1,0 +1,135 @@
+// Summaries: jobs, and what is applied.
+
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+func Load(t testing.TB, c *store.Conversation) transcript.Snapshot {
+	t.Helper()
+	state := check.Must(c.Compactions().Load(Ctx))(t)
+	return state
+}
+
+// Peek reads the state as Load does, and leaves running rows alone.
+func Peek(t Tester, c *store.Conversation) (state transcript.Snapshot) {
+	t.Helper()
+	err := c.Store().View(Ctx, func(tx *store.Tx) (err error) {
+		state, err = c.In(tx).Load()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// Begin starts a row of the given kind and maker over [from, to].
+func Begin(t testing.TB, c *store.Conversation, kind transcript.Kind, by transcript.By, from, to int64, children ...int64) summarize.Job {
+	t.Helper()
+	j := check.Must(memory.Of(c).Records().Begin(Ctx, transcript.Summary{
+		Kind: kind, By: by, Trigger: transcript.OnBackground, Span: transcript.Span{From: from, To: to},
+		FromTime: Day, ToTime: Day, Messages: int(to - from + 1), Children: children,
+	}))(t)
+	return j
+}
+
+// StoreSummary starts a row and stores its summary.
+func StoreSummary(t testing.TB, c *store.Conversation, kind transcript.Kind, by transcript.By, from, to int64, children ...int64) int64 {
+	t.Helper()
+	j := Begin(t, c, kind, by, from, to, children...)
+	check.Must(j.Store(Ctx, summarize.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}))(t)
+	return j.ID()
+}
+
+// Commit writes a decision on the state on disk.
+func Commit(t Tester, c *store.Conversation, decide func(*transcript.State) (transcript.Change, error)) (head transcript.Head) {
+	t.Helper()
+	s := StateOf(t, c)
+	change, err := decide(s)
+	if err == nil {
+		head, err = c.Compactions().Commit(Ctx, s, change)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+// StateOf returns the state for decisions, including the running rows, which a start of the bot
+// ends.
+func StateOf(t Tester, c *store.Conversation) *transcript.State {
+	t.Helper()
+	loaded := Peek(t, c)
+	err := c.Store().View(Ctx, func(tx *store.Tx) error {
+		running, err := c.In(tx).Compactions("AND state = 'running' ORDER BY id")
+		loaded.Prepared = append(loaded.Prepared, running...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded.State()
+}
+
+// ApplyRows applies prepared rows, and returns the resulting head and rows.
+func ApplyRows(t Tester, c *store.Conversation, rows ...int64) (transcript.Head, []transcript.Summary) {
+	t.Helper()
+	return ApplyAndClear(t, c, 0, rows...)
+}
+
+func ApplyAndClear(t Tester, c *store.Conversation, clearTo int64, rows ...int64) (transcript.Head, []transcript.Summary) {
+	t.Helper()
+	head := Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
+		behind, err := c.Compactions().Stretches(Ctx, s.CoverNeeds(rows))
+		change, _, _ := s.Cover(rows, clearTo, behind)
+		return change, err
+	})
+	now, err := c.Compactions().Rows(Ctx, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head, now
+}
+
+// Hide puts a placeholder over [from, to], as an emergency does.
+func Hide(t Tester, c *store.Conversation, from, to int64) transcript.Head {
+	t.Helper()
+	return Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
+		row := transcript.Summary{Trigger: transcript.OnEmergency, Span: transcript.Span{From: from, To: to}}
+		return s.Truncate([]transcript.Summary{row}, 0), nil
+	})
+}
+
+// Shape formats a stack as "leaf worker 1-5, placeholder emergency 6-9".
+func Shape(stack []transcript.Summary) string {
+	var parts []string
+	for _, row := range stack {
+		parts = append(parts, fmt.Sprintf("%s %s %d-%d", row.Kind, row.By, row.From, row.To))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
+func Repair(t *testing.T, c *store.Conversation, by transcript.By, from, to int64, content string, seq int64) {
+	t.Helper()
+	j := Begin(t, c, transcript.Leaf, by, from, to)
+	summary := summarize.Summary{Text: "summary", Tokens: 2}
+	d := summarize.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{seq}}
+	if by == transcript.Extractive {
+		summary.Memories = []summarize.MemoryDraft{d}
+	} else if _, err := Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
+		t.Fatal(err)
+	}
+	check.Must(j.Store(Ctx, summary))(t)
+	ApplyRows(t, c, j.ID())
+}

@@ -1,0 +1,60 @@
+package memory
+
+import (
+	"cairn/compactor/summarize"
+	"cairn/llm"
+	"cairn/store"
+)
+
+// What the tests of this package use besides what it exports.
+
+const (
+	Lasting      = lasting
+	MaxContent   = maxContent
+	PassageShown = passageShown
+	Retire       = retire
+	WasRead      = wasRead
+)
+
+var (
+	EndOf     = endOf
+	Endless   = endless
+	ErrUnsaid = errUnsaid
+	FactWords = factWords
+	SameFact  = sameFact
+)
+
+type Draft = draft
+
+// DraftOf returns a draft by a maker, of a speaker by the platform's id, until a time in milliseconds.
+func DraftOf(m summarize.MemoryDraft, by, speaker string, expires int64) Draft {
+	return draft{MemoryDraft: m, by: by, folded: m.Content, speakerID: speaker, expires: expires}
+}
+
+func CheckDraft(c *store.Conversation, tx *store.Tx, d *Draft, from, to int64) error {
+	_, err := checkDraft(c, tx, d, from, to)
+	return err
+}
+
+func Recheck(c *store.Conversation, tx *store.Tx, d *Draft) error { return recheck(c, tx, d) }
+
+func Confirm(c *store.Conversation, tx *store.Tx, id int64, d Draft) error {
+	return confirmMemory(c, tx, id, d)
+}
+
+func Insert(c *store.Conversation, tx *store.Tx, d Draft) error {
+	_, err := insertMemory(c, tx, d)
+	return err
+}
+
+func SharingTerms(c *store.Conversation, tx *store.Tx, d Draft, share float64) ([]int64, error) {
+	return sharingTerms(c, tx, d, share)
+}
+
+func ExpandTool(c *store.Conversation, o ToolOptions) llm.Tool { return expandTool(c, o) }
+
+// As returns what was found as if it was found by the question that found another message.
+func (f Found) As(other Found) Found {
+	f.query = other.query
+	return f
+}

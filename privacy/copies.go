@@ -1,0 +1,70 @@
+// Copies of deleted messages in the results of the bot's own tools, and in what models thought.
+
+package privacy
+
+import (
+	"database/sql"
+	"slices"
+
+	"cairn/chat"
+	"cairn/store"
+)
+
+// forgetCopies empties tool results that found deleted messages and, in the turns of those
+// messages, the arguments of memory tools and what the provider added, such as reasoning. It
+// returns the seqs that it changed. No summary is built from any of this, so none needs a repair.
+func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64, err error) {
+	found := make(map[int64]chat.Message)
+	for _, m := range deleted {
+		last, err := c.In(tx).LastOf(m.Turn)
+		if err != nil {
+			return nil, err
+		}
+		for _, query := range []struct {
+			from, to int64
+			which    string
+			args     []any
+		}{
+			{m.Turn, last, "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))", nil},
+			{1, store.MaxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", []any{c.Row(m.Seq), c.Row(0)}},
+		} {
+			copies, err := c.In(tx).Messages(query.from, query.to, query.which, query.args...)
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range copies {
+				found[m.Seq] = m
+			}
+		}
+	}
+	for seq, m := range found {
+		if is := store.WithoutCopies(m); is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls) {
+			if err := c.In(tx).Replace(m, is); err != nil {
+				return nil, err
+			}
+			seqs = append(seqs, seq)
+		}
+	}
+	slices.Sort(seqs)
+	return seqs, nil
+}
+
+// forgetReasoning removes the stored reasoning of messages after a deleted one: it may repeat the
+// message in any words. It returns the seqs that it changed.
+func forgetReasoning(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64, err error) {
+	if len(deleted) == 0 {
+		return nil, nil
+	}
+	first := deleted[0].Seq
+	for _, m := range deleted {
+		first = min(first, m.Seq)
+	}
+	low, high := c.RowRange(first, store.MaxSeq)
+	err = store.Each(tx, func(rows *sql.Rows) error {
+		var seq int64
+		err := rows.Scan(&seq)
+		seqs = append(seqs, seq)
+		return err
+	}, "UPDATE messages INDEXED BY messages_reasoning SET native = '' WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295", low, high)
+	return seqs, err
+}

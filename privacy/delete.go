@@ -1,0 +1,162 @@
+// Deletions of messages, and of everything derived from them.
+
+package privacy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/chat"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+// Delete takes messages away, by their platform ids. One that waits vanishes. Of
+// one that was taken up the row stays, as a tombstone with its author; text, words
+// in the index, files, quotes of it, copies in what tools returned, and memories that
+// no other message supports or that quote it are gone, and summaries over it become placeholders, to be
+// repaired, see store.Rows.Revise; so do the copies of them that threads have. A turn
+// that waits and that nobody else asked for is closed. It returns the seqs of the
+// messages that are gone or, having quoted one, changed. Ids that are not known
+// are passed over; a deleted one stays known, so that it is not delivered again.
+func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
+	err = pr.c.Store().Erase(ctx, func(tx *store.Tx) error {
+		seqs, err = deleteAll(pr.c, tx, ids)
+		return err
+	})
+	if err != nil {
+		return nil, pr.c.Fail("delete messages", err)
+	}
+	return seqs, nil
+}
+
+func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64, err error) {
+	bare, quoting, err := affected(c, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	if len(bare)+len(quoting) == 0 {
+		return nil, nil
+	}
+	results, err := deleteTasksOf(c, tx, bare)
+	if err != nil {
+		return nil, err
+	}
+	return deleteMessages(c, tx, append(bare, results...), quoting)
+}
+
+// deleteMessages deletes messages, and quotes of them in others.
+func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Message) (seqs []int64, err error) {
+	version, err := c.In(tx).NextVersion()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range quoting {
+		is := m
+		is.Quote = ""
+		if err := c.In(tx).Rewrite(m, is, version); err != nil {
+			return nil, err
+		}
+		seqs = append(seqs, m.Seq)
+	}
+	var memories []int64 // that are gone
+	for _, m := range bare {
+		lost, err := bury(c, tx, m, version)
+		if err != nil {
+			return nil, err
+		}
+		memories = append(memories, lost...)
+		seqs = append(seqs, m.Seq)
+	}
+	copies, err := forgetCopies(c, tx, bare)
+	if err != nil {
+		return nil, err
+	}
+	thoughts, err := forgetReasoning(c, tx, bare)
+	if err != nil {
+		return nil, err
+	}
+	copies = append(copies, thoughts...)
+	found, err := c.In(tx).ForgetQuotes(memories, true)
+	if err != nil {
+		return nil, err
+	}
+	copies = append(copies, found...)
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	repeating, err := repeating(c, tx, bare)
+	if err != nil {
+		return nil, err
+	}
+	deleted := make([]int64, 0, len(bare))
+	for _, m := range bare {
+		deleted = append(deleted, m.Seq)
+	}
+	without := func(row transcript.Summary) transcript.Summary { return row.Without(deleted) }
+	if err := c.In(tx).Revise(seqs, repeating, version, without); err != nil {
+		return nil, err
+	}
+	return append(seqs, copies...), emptyInherited(c, tx, seqs, deleted, repeating)
+}
+
+// deleteUnread deletes a message that waits, and what threads have of it and quote.
+func deleteUnread(c *store.Conversation, tx *store.Tx, id string) error {
+	if err := c.In(tx).DeleteWaiting(id); err != nil {
+		return err
+	}
+	if err := deleteInherited(c, tx, id); err != nil {
+		return err
+	}
+	return deleteInThread(c, tx, id)
+}
+
+// affected deletes the messages from inbox and inherited rows, and returns those to blank and the
+// messages that quote one of them.
+func affected(c *store.Conversation, tx *store.Tx, ids []string) (bare, quoting []chat.Message, err error) {
+	for _, id := range ids {
+		if err := deleteUnread(c, tx, id); err != nil {
+			return nil, nil, err
+		}
+		said, err := c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), id)
+		if err != nil {
+			return nil, nil, err
+		}
+		bare = append(bare, said...)
+		quotes, err := c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq, "AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
+		if err != nil {
+			return nil, nil, err
+		}
+		quoting = append(quoting, quotes...)
+	}
+	return bare, quoting, nil
+}
+
+// bury makes a message a tombstone, and returns the memories that are gone with it.
+func bury(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64, err error) {
+	if err := c.In(tx).Unindex(m); err != nil {
+		return nil, err
+	}
+	if _, err := c.In(tx).StoreFiles(m.ID, nil); err != nil {
+		return nil, err
+	}
+	low, high := c.RowRange(m.Seq, m.Seq)
+	err = store.Changed(tx, `UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
+		WHERE id BETWEEN ? AND ?`, store.Now(), version, low, high)
+	if err != nil {
+		return nil, fmt.Errorf("delete message %d: %w", m.Seq, err)
+	}
+	if memories, err = memory.ForgetFrom(c, tx, m.Seq); err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec("DELETE FROM pins WHERE conversation = ? AND seq = ?", c.ID(), m.Seq); err != nil {
+		return nil, err
+	}
+	low, high = c.RowRange(m.Turn, m.Turn)
+	turnLow, turnHigh := c.RowRange(m.Turn, store.MaxSeq)
+	_, err = tx.Exec(`UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0
+		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND addressed AND deleted_at IS NULL)`,
+		store.TurnClosed, low, high, turnLow, turnHigh, m.Turn)
+	return memories, err
+}

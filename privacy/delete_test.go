@@ -1,0 +1,261 @@
+package privacy_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+func TestDelete(t *testing.T) {
+	t.Run("one that waits vanishes, is not delivered again, and nothing is in the view", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := storetest.Said(1, storetest.Secret)
+		m.Addressed = true
+		m.Attachments = []chat.Attachment{{Kind: "image", Data: []byte(storetest.Secret)}}
+		storetest.DeliverOnly(t, c, m, storetest.Said(2, "b"))
+		before := storetest.Version(t, c)
+		if got := storetest.Remove(t, c, 1); got != nil {
+			t.Errorf("seqs %v", got)
+		}
+		storetest.WantNoSecret(t, c)
+		check.Equal(t, "its picture stays", storetest.Number(t, c.Store(), "SELECT count(*) FROM files"), 0)
+		if r, err := c.Inbox().Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 0 {
+			t.Errorf("delivered again: %+v, %v", r, err)
+		}
+		if taken := storetest.Deliver(t, c); len(taken) != 1 || taken[0].ID != "m2" {
+			t.Errorf("took up %+v", taken)
+		}
+		check.Equal(t, "the version", storetest.Version(t, c), before)
+	})
+	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := storetest.Said(2, "my "+storetest.Secret)
+		m.Quote = storetest.Secret
+		m.Attachments = []chat.Attachment{{Kind: "image", Name: storetest.Secret, Data: []byte(storetest.Secret)}}
+		storetest.Deliver(t, c, storetest.Said(1, "a"), m, storetest.Said(3, "c"))
+		before := storetest.Version(t, c)
+		check.EqualAll(t, "seqs", storetest.Remove(t, c, 2), []int64{2})
+		storetest.WantNoSecret(t, c)
+		if got := storetest.Recalled(t, c, storetest.Secret); got != nil {
+			t.Errorf("its words find %v", got)
+		}
+		if page, err := c.Transcript().Page(ctx, 1, 9); err != nil || !slices.Equal(storetest.Seqs(page), []int64{1, 3}) {
+			t.Errorf("the transcript has %v, %v", storetest.Seqs(page), err)
+		}
+		var author, id string
+		err := c.Store().View(ctx, func(tx *store.Tx) error {
+			return tx.QueryRow("SELECT author, platform_id FROM messages WHERE seq = 2 AND deleted_at > 0").Scan(&author, &id)
+		})
+		if err != nil || author != "Ann" || id != "m2" {
+			t.Errorf("the tombstone is of %q, %q, %v", author, id, err)
+		}
+		if r, err := c.Inbox().Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 2 {
+			t.Errorf("delivered again: %+v, %v", r, err)
+		}
+		check.Equal(t, "the next one", storetest.Deliver(t, c, storetest.Said(4, "d"))[0].Seq, 4)
+		if got := storetest.Version(t, c); got != before+1 {
+			t.Errorf("the version went from %d to %d", before, got)
+		}
+		if again := storetest.Remove(t, c, 2); again != nil || storetest.Version(t, c) != before+1 {
+			t.Errorf("deleted again: %v", again)
+		}
+	})
+}
+
+func TestDeletingAmongOtherMessages(t *testing.T) {
+	t.Run("ids that are not known are passed over and not remembered", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		before := storetest.Dump(t, c.Store())
+		if got := storetest.Remove(t, c, 1, 2); got != nil || storetest.Dump(t, c.Store()) != before {
+			t.Errorf("seqs %v", got)
+		}
+		if r, err := c.Inbox().Deliver(ctx, storetest.Said(1, "a")); err != nil || !r.Fresh {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+	t.Run("many at once are one change", func(t *testing.T) {
+		c := storetest.Imported(t, 9)
+		before := storetest.Version(t, c)
+		check.EqualAll(t, "seqs", storetest.Remove(t, c, 7, 3, 99, 5, 3), []int64{3, 5, 7})
+		if got := storetest.Version(t, c); got != before+1 {
+			t.Errorf("the version went from %d to %d", before, got)
+		}
+	})
+	t.Run("another conversation's message of that id stays", func(t *testing.T) {
+		c := storetest.Imported(t, 1)
+		other := storetest.Find(t, c.Store(), "terminal:other")
+		storetest.Deliver(t, other, storetest.Said(1, "mine"))
+		storetest.Remove(t, c, 1)
+		check.Equal(t, "the result", check.Must(other.Transcript().Message(ctx, 1))(t).Text, "mine")
+	})
+	t.Run("quotes of it go with it, waiting or taken up, and those who quoted are named", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		quoting := func(n int, to string) store.Inbound {
+			m := storetest.Said(n, "I disagree")
+			m.ReplyTo, m.Quote = to, "Bob: "+storetest.Secret
+			return m
+		}
+		taken := storetest.Deliver(t, c, quoting(2, "m0"), storetest.Said(3, "c"))
+		storetest.DeliverOnly(t, c, quoting(4, "m0"))
+		got, err := privacy.Of(c).Delete(ctx, []string{"m0"}) // said before the bot came
+		if err != nil || !slices.Equal(got, []int64{1}) {
+			t.Errorf("seqs %v, %v", got, err)
+		}
+		storetest.WantNoSecret(t, c)
+		m, err := c.Transcript().Message(ctx, 1)
+		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != chat.TokensOf(m) || m.Tokens > taken[0].Tokens {
+			t.Errorf("%+v, %v", m, err)
+		}
+		check.EqualAll(t, "its own words find", storetest.Recalled(t, c, "disagree"), []int64{1})
+	})
+	t.Run("a reply to it that comes later finds no place", func(t *testing.T) {
+		c := storetest.Imported(t, 1)
+		storetest.Remove(t, c, 1)
+		m := storetest.Said(2, "b")
+		m.ReplyTo = "m1"
+		check.Equal(t, "took up", storetest.Deliver(t, c, m)[0].ReplySeq, 0)
+	})
+}
+
+func TestDeletingWhatIsToBeAnswered(t *testing.T) {
+	ask := func(n int) store.Inbound {
+		m := storetest.Said(n, "what time is it?")
+		m.Addressed = true
+		return m
+	}
+	open := func(t *testing.T, c *store.Conversation) int64 {
+		t.Helper()
+		turn, ok, err := c.Turns().Unanswered(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state := storetest.Load(t, c); ok != (state.Open != 0) || state.Open != turn.Seq {
+			t.Errorf("the view has turn %d open, the store %d", state.Open, turn.Seq)
+		}
+		return turn.Seq
+	}
+	t.Run("the only question of a turn closes it", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, ask(1), storetest.Said(2, "by the way"))
+		storetest.Remove(t, c, 1)
+		check.Equal(t, "the open turn", open(t, c), 0)
+		check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, 1)), store.ErrNotFound)
+		check.Error(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), store.ErrNotFound)
+		if pieces, _ := c.Outbox().Unsent(ctx); pieces != nil {
+			t.Errorf("the outbox has %+v", pieces)
+		}
+	})
+	t.Run("one of two leaves it open, whichever it is", func(t *testing.T) {
+		for _, n := range []int{1, 3} {
+			c := storetest.NewConversation(t)
+			storetest.Deliver(t, c, ask(1), storetest.Said(2, "by the way"), ask(3))
+			storetest.Remove(t, c, n)
+			if got := open(t, c); got != 1 {
+				t.Errorf("without message %d turn %d is open", n, got)
+			}
+			turn, _, err := c.Turns().Unanswered(ctx)
+			if want := fmt.Sprint("m", 4-n); err != nil || !slices.Equal(turn.To, []string{want}) {
+				t.Errorf("without message %d it answers %v, %v", n, turn.To, err)
+			}
+			storetest.Remove(t, c, 4-n)
+			check.Equal(t, "the open turn", open(t, c), 0)
+		}
+	})
+	t.Run("both at once close it", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, ask(1), ask(2))
+		storetest.Remove(t, c, 1, 2)
+		check.Equal(t, "the open turn", open(t, c), 0)
+	})
+	t.Run("a turn that was answered stays so", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, ask(1))
+		storetest.Finish(t, c, 1, 2, "reply-2", "nine")
+		storetest.Remove(t, c, 1)
+		check.Equal(t, "answered", storetest.Number(t, c.Store(), "SELECT answered FROM messages WHERE seq = 1"), 1)
+		if page, err := c.Transcript().Page(ctx, 1, 9); err != nil || !slices.Equal(storetest.Seqs(page), []int64{2}) {
+			t.Errorf("the transcript has %v, %v", storetest.Seqs(page), err)
+		}
+	})
+}
+
+func TestDeletingWhatWasRemembered(t *testing.T) {
+	c := storetest.Imported(t, 9)
+	remember := func(content string, messages ...int64) int64 {
+		t.Helper()
+		m, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.ID
+	}
+	alone := remember("Ann plays the "+storetest.Secret+".", 2)
+	two := remember("Ann plays music.", 2, 5)
+	free := remember("The standup is at nine.")
+	both := remember("Bob hates the "+storetest.Secret+".", 6, 7)
+	old := remember("Ann plays nothing.", 1)
+	storetest.Run(t, c.Store(), "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ?", alone, old)
+	storetest.Remove(t, c, 2)
+	storetest.Remove(t, c, 6, 7)
+	t.Run("a memory that came from it alone is gone with its words", func(t *testing.T) {
+		for _, id := range []int64{alone, both} {
+			if _, _, err := memory.In(c.Store()).Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("memory %d: %v", id, err)
+			}
+		}
+		storetest.WantNoSecret(t, c)
+		check.Equal(t, "found", len(check.Must(memory.Of(c).Search(ctx, storetest.Secret, 9))(t)), 0)
+	})
+	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
+		if m, _, err := memory.In(c.Store()).Get(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if m, _, err := memory.In(c.Store()).Get(ctx, free); err != nil || m.Content == "" {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("one it has superseded is superseded by nothing", func(t *testing.T) {
+		if m, _, err := memory.In(c.Store()).Get(ctx, old); err != nil || m.SupersededBy != 0 || m.State != "superseded" {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}
+
+func TestAQuotingMemoryGoesWithEachMessageItQuotes(t *testing.T) {
+	for name, steps := range map[string]struct{ read, running, saved bool }{
+		"deleted when it is saved":                          {saved: true},
+		"deleted while the summarizer runs":                 {running: true},
+		"deleted when it is saved, read by a worker before": {read: true, saved: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := storetest.Imported(t, 9)
+			if steps.read {
+				storetest.Repair(t, c, transcript.Worker, 1, 3, "Ann plays music.", 1)
+			}
+			j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9)
+			if steps.running {
+				storetest.Remove(t, c, 2)
+			}
+			fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
+				{Kind: "fact", Content: "Ann: I play the " + storetest.Secret + ". I live in Rome.", Messages: []int64{2, 5}},
+			}})
+			if err != nil || len(fresh) == 1 != steps.saved {
+				t.Errorf("saved %+v, %v", fresh, err)
+			}
+			if steps.saved {
+				storetest.Remove(t, c, 2)
+			}
+			storetest.WantNoSecret(t, c)
+		})
+	}
+}

@@ -1,0 +1,5 @@
+package privacy
+
+// For the tests of other packages' kind.
+
+var ErrNobody = errNobody

@@ -1,0 +1,285 @@
+// Forgetting people: their messages, and everything stored about them.
+
+package privacy
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"cairn/memory"
+	"cairn/store"
+)
+
+// Traces counts what is stored about a person, by the platform's id.
+type Traces struct {
+	Conversations int `json:"conversations"` // in which anything of it is
+	Messages      int `json:"messages"`      // that they said, those that wait included
+	Memories      int `json:"memories"`      // that they said first, or that are about them
+}
+
+// Erasure is a person whose traces in a conversation are to go.
+type Erasure struct {
+	Conversation string
+	Author       string // the platform's id
+}
+
+// Erased counts what one step of an erasure deleted.
+type Erased struct {
+	Messages int
+	Memories int
+	Seqs     []int64 // messages that are gone or have changed, see Delete
+	Done     bool    // nothing is left
+}
+
+// erasedAtOnce is how many messages or memories one step takes away: other writers
+// wait that long.
+const erasedAtOnce = 40
+
+// errNobody: an empty id would match everyone whose connector has no ids.
+var errNobody = errors.New("the person's id is empty")
+
+// Traces counts what is stored about a person in the conversation.
+func (pr Conversation) Traces(ctx context.Context, author string) (t Traces, err error) {
+	err = pr.c.Store().View(ctx, func(tx *store.Tx) error {
+		t, err = traces(pr.c, tx, author)
+		return err
+	})
+	if err != nil {
+		return t, pr.c.Fail("count what is stored about a person", err)
+	}
+	return t, nil
+}
+
+// concerning are the memories of conversation ?1 that person ?2 said first, or that are
+// about them, up to number ?3.
+const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
+	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
+
+func traces(c *store.Conversation, tx *store.Tx, author string) (t Traces, err error) {
+	if author == "" {
+		return t, errNobody
+	}
+	low, high := c.RowRange(1, store.MaxSeq)
+	err = tx.QueryRow(`SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?4 AND ?5 AND deleted_at IS NULL)
+		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2), (SELECT count(*) FROM (`+concerning+`))`,
+		c.ID(), author, int64(math.MaxInt64), low, high).Scan(&t.Messages, &t.Memories)
+	if t.Messages+t.Memories > 0 {
+		t.Conversations = 1
+	}
+	return t, err
+}
+
+// Everywhere returns the conversations of a connector in which something about a person is stored,
+// and how much in all.
+func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in []*store.Conversation, all Traces, err error) {
+	err = ps.store.View(ctx, func(tx *store.Tx) error {
+		known, err := tx.Conversations(`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
+			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
+			UNION SELECT conversation FROM inbox WHERE author_id = ?2
+			UNION SELECT parent FROM tasks WHERE author = ?2
+			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, connector, author)
+		if err != nil {
+			return err
+		}
+		for _, c := range known {
+			t, err := traces(c, tx, author)
+			if err != nil {
+				return err
+			}
+			all.Conversations += t.Conversations
+			all.Messages += t.Messages
+			all.Memories += t.Memories
+			in = append(in, c)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, all, fmt.Errorf("look for what is stored about a person: %w", err)
+	}
+	return in, all, nil
+}
+
+// Erase notes that a person's traces in these conversations must be deleted, and removes their
+// waiting messages. EraseSome does the rest, step by step; later messages stay. The note survives
+// the process, see Erasures.
+func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conversation) (waiting int, err error) {
+	err = ps.store.Erase(ctx, func(tx *store.Tx) error {
+		waiting = 0
+		for _, c := range in {
+			if author == "" {
+				return errNobody
+			}
+			said, err := c.In(tx).Waiting("AND author_id = ?", author)
+			if err != nil {
+				return err
+			}
+			for _, m := range said {
+				if err := deleteUnread(c, tx, m.ID); err != nil {
+					return err
+				}
+			}
+			waiting += len(said)
+			_, err = tx.Exec(`INSERT INTO erasures (conversation, author_id, before, upto)
+				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories) FROM conversations WHERE id = ?
+				ON CONFLICT DO UPDATE SET before = excluded.before, upto = excluded.upto`, author, c.ID())
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forget a person: %w", err)
+	}
+	return waiting, nil
+}
+
+// Erasures returns what is still to be erased.
+func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
+	err = ps.store.View(ctx, func(tx *store.Tx) error {
+		return store.Each(tx, func(rows *sql.Rows) error {
+			var e Erasure
+			err := rows.Scan(&e.Conversation, &e.Author)
+			due = append(due, e)
+			return err
+		}, "SELECT c.name, e.author_id FROM erasures e JOIN conversations c ON c.id = e.conversation ORDER BY c.id, e.author_id")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for what is to be forgotten: %w", err)
+	}
+	return due, nil
+}
+
+// EraseSome deletes the next of a person's messages and memories, as Delete does, in one short
+// transaction. The tombstones do not say whose they were.
+func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
+	err = pr.c.Store().Erase(ctx, func(tx *store.Tx) error {
+		e = Erased{}
+		var before, upto int64
+		err := tx.QueryRow("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author).Scan(&before, &upto)
+		if errors.Is(err, sql.ErrNoRows) {
+			e.Done = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if left, err := eraseMessages(pr.c, tx, author, before, &e); err != nil || left {
+			return err
+		}
+		if left, err := eraseMemories(pr.c, tx, author, upto, &e); err != nil || left {
+			return err
+		}
+		e.Done = true
+		low, high := pr.c.RowRange(1, store.MaxSeq)
+		_, err = tx.Exec(`DELETE FROM members WHERE conversation = ? AND name NOT IN (
+			SELECT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID(), low, high)
+		if err != nil {
+			return err
+		}
+		return store.Changed(tx, "DELETE FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author)
+	})
+	if err != nil {
+		return Erased{}, pr.c.Fail("forget a person", err)
+	}
+	return e, nil
+}
+
+// eraseMessages deletes the oldest messages; left reports that there may be more.
+func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool, err error) {
+	low, high := c.RowRange(1, before-1)
+	var rows []int64
+	var ids []string
+	err = store.Each(tx, func(r *sql.Rows) error {
+		var row int64
+		var id string
+		var deleted bool
+		err := r.Scan(&row, &id, &deleted)
+		rows = append(rows, row)
+		if !deleted {
+			ids = append(ids, id)
+		}
+		return err
+	}, `SELECT id, platform_id, deleted_at IS NOT NULL FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? ORDER BY id LIMIT ?`, author, low, high, erasedAtOnce)
+	if err != nil {
+		return false, err
+	}
+	if len(ids) > 0 {
+		if e.Seqs, err = deleteAll(c, tx, ids); err != nil {
+			return false, err
+		}
+	}
+	reports, err := deleteTasksFor(c, tx, author)
+	if err != nil {
+		return false, err
+	}
+	e.Seqs = append(e.Seqs, reports...)
+	e.Messages = len(ids)
+	for _, row := range rows {
+		if _, err := tx.Exec("UPDATE messages SET author = '', author_id = '' WHERE id = ?", row); err != nil {
+			return false, err
+		}
+	}
+	return len(rows) == erasedAtOnce, nil
+}
+
+func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool, err error) {
+	theirs, err := memory.ReadMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.ID(), author, upto, erasedAtOnce)
+	if err != nil {
+		return false, err
+	}
+	var gone []int64
+	for _, m := range theirs {
+		if err := memory.DeleteMemory(c, tx, m); err != nil {
+			return false, err
+		}
+		gone = append(gone, m.ID)
+	}
+	found, err := c.In(tx).ForgetQuotes(gone, true)
+	if err != nil {
+		return false, err
+	}
+	e.Seqs = append(e.Seqs, found...)
+	e.Memories = len(theirs)
+	if len(theirs) == erasedAtOnce {
+		return true, nil
+	}
+	_, err = tx.Exec("DELETE FROM memory_people WHERE author_id = ?2 AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)", c.ID(), author, upto)
+	return false, err
+}
+
+// Find returns the ids under which people of that name, or with that id, have spoken
+// in the conversations of a connector or, with an empty one, of any, with the connector.
+func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
+	err = ps.store.View(ctx, func(tx *store.Tx) error {
+		return store.Each(tx, func(rows *sql.Rows) error {
+			var w Who
+			err := rows.Scan(&w.Connector, &w.ID, &w.Name)
+			found = append(found, w)
+			return err
+		}, `SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, max(said.author) FROM (
+			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
+			UNION SELECT conversation, author_id, author FROM inbox WHERE (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> '') said
+			JOIN conversations c ON c.id = said.conversation WHERE ?2 = '' OR c.name >= ?2 || ':' AND c.name < ?2 || ';' GROUP BY 1, 2 ORDER BY 1, 2`, nameOrID, connector)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)
+	}
+	return found, nil
+}
+
+// Who is a person of a connector.
+type Who struct {
+	Connector string `json:"connector"`
+	ID        string `json:"id"` // the platform's
+	Name      string `json:"name"`
+}
+
+func (w Who) String() string {
+	return strings.TrimSpace(w.Name + " (" + w.Connector + ":" + w.ID + ")")
+}

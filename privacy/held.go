@@ -1,0 +1,24 @@
+// Deliveries that were held, where no bot runs that acts on them.
+
+package privacy
+
+import (
+	"context"
+
+	"cairn/store"
+)
+
+// Apply stores what was held, see store.Held.Watch.
+func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
+	c, err := ps.store.Conversation(ctx, d.Conversation)
+	if err == nil && len(d.Messages) > 0 {
+		_, err = c.Inbox().DeliverAll(ctx, d.Messages)
+	}
+	if err == nil && d.Edited != nil {
+		_, _, err = c.Transcript().Edit(ctx, *d.Edited)
+	}
+	if err == nil && len(d.Deleted) > 0 {
+		_, err = Of(c).Delete(ctx, d.Deleted)
+	}
+	return err
+}

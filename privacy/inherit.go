@@ -1,0 +1,82 @@
+// Deletions reach what threads inherited from their channel.
+
+package privacy
+
+import (
+	"database/sql"
+	"fmt"
+
+	"cairn/store"
+	"cairn/transcript"
+)
+
+// deleteInherited removes a message from the threads that hang on it, and quotes of it from those
+// that hang on an answer to it.
+func deleteInherited(c *store.Conversation, tx *store.Tx, id string) error {
+	if err := c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id); err != nil {
+		return err
+	}
+	if err := c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id); err != nil {
+		return err
+	}
+	_, err := tx.Exec("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
+	if err == nil {
+		_, err = tx.Exec("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", c.ID(), id)
+	}
+	return err
+}
+
+// deleteInThread removes quotes of a message from the threads of the channel.
+func deleteInThread(c *store.Conversation, tx *store.Tx, id string) error {
+	quoting, err := tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
+		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, c.Name(), id)
+	for _, thread := range quoting {
+		if err == nil {
+			_, err = deleteAll(thread, tx, []string{id})
+		}
+	}
+	return err
+}
+
+// emptyInherited turns copies of rows that cover deleted messages, and of rows that repeated
+// them, into placeholders. refillInherited restores text.
+func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) error {
+	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
+	empty := func(where string, from, to int64) error {
+		if err := c.In(tx).TouchThreads(where, from, to); err != nil {
+			return err
+		}
+		_, err := tx.Exec("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, transcript.Placeholder, c.ID(), from, to)
+		return err
+	}
+	for _, seq := range seqs {
+		if err := empty(over, seq, seq); err != nil {
+			return fmt.Errorf("empty what threads inherited: %w", err)
+		}
+	}
+	for _, row := range repeating {
+		if err := empty("from_seq = ? AND to_seq = ? AND kind <> ''", row.From, row.To); err != nil {
+			return fmt.Errorf("empty what threads inherited: %w", err)
+		}
+	}
+	for _, seq := range deleted {
+		if _, err := tx.Exec("UPDATE inherited SET messages = messages - 1 WHERE parent = ? AND "+over, c.ID(), seq, seq); err != nil {
+			return err
+		}
+	}
+	var counts []int // of messages behind placeholders, which show them
+	err := store.Each(tx, func(rows *sql.Rows) error {
+		var n int
+		err := rows.Scan(&n)
+		counts = append(counts, n)
+		return err
+	}, "SELECT DISTINCT messages FROM inherited WHERE parent = ? AND kind = 'placeholder'", c.ID())
+	for _, n := range counts {
+		if err == nil {
+			_, err = tx.Exec("UPDATE inherited SET tokens = ? WHERE parent = ? AND kind = 'placeholder' AND messages = ?",
+				transcript.Summary{Kind: transcript.Placeholder, Messages: n}.InheritedCost(), c.ID(), n)
+		}
+	}
+	return err
+}

@@ -1,0 +1,116 @@
+// Commits a change that package transcript computed, unless the stored state has changed since.
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/transcript"
+)
+
+// Commit writes a change of s, which was made of what was loaded or committed last, and returns the
+// head as committed. transcript.ErrStale: what is stored is not s any more, as far as the
+// change depends on it, and nothing has changed.
+func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head transcript.Head, err error) {
+	err = cs.c.Update(ctx, "change the head", func(tx *Tx) error {
+		if err := cs.c.current(tx, s, change); err != nil {
+			return err
+		}
+		head, err = cs.c.write(tx, s, change)
+		return err
+	})
+	return head, err
+}
+
+// current returns transcript.ErrStale if the head, a row that is to be applied, or the messages that
+// are to be hidden are stored otherwise than in s.
+func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Change) error {
+	var version, next int64
+	if err := tx.QueryRow("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next); err != nil {
+		return err
+	}
+	if version != s.HeadVersion {
+		return fmt.Errorf("the head is of version %d, not %d: %w", version, s.HeadVersion, transcript.ErrStale)
+	}
+	if start := change.Marks.SessionStart; start != s.SessionStart && start != next {
+		return fmt.Errorf("a session begins at %d, and the next message is %d: %w", start, next, transcript.ErrStale)
+	}
+	for _, row := range change.Summaries {
+		if row.State != transcript.Applied {
+			continue
+		}
+		if slices.Contains(ids(s.Prepared), row.ID) {
+			is, err := Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id)
+			if err != nil {
+				return err
+			}
+			if !is {
+				return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
+			}
+		}
+		for _, gap := range row.Gaps(s.Summaries) {
+			is, err := c.between(tx, gap)
+			if err != nil {
+				return err
+			}
+			if known := s.Messages.Count(gap); known != is.Messages {
+				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is.Messages, gap.From, gap.To, known, transcript.ErrStale)
+			}
+		}
+	}
+	return nil
+}
+
+// Ended returns those of the once prepared rows that are no longer prepared, in their current
+// state.
+func (cs Compactions) Ended(ctx context.Context, rows []int64) (ended []transcript.Summary, err error) {
+	err = cs.c.View(ctx, "look for summaries that are prepared no longer", func(tx *Tx) error {
+		if ended, err = cs.c.withIDs(tx, rows); err == nil {
+			ended = slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared })
+		}
+		return err
+	})
+	return ended, err
+}
+
+// Stretches counts the messages of spans, for transcript.State.Cover.
+func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) (found []transcript.Stretch, err error) {
+	err = cs.c.View(ctx, "count messages behind summaries", func(tx *Tx) error {
+		for _, sp := range spans {
+			n, err := cs.c.between(tx, sp)
+			if err != nil {
+				return err
+			}
+			found = append(found, n)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// withIDs reads the rows with these ids. ErrNotFound: one of them is not in this conversation.
+func (c *Conversation) withIDs(tx *Tx, ids []int64) (rows []transcript.Summary, err error) {
+	for _, id := range ids {
+		row, err := c.In(tx).Compaction(id)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// between counts the messages of a span.
+func (c *Conversation) between(tx *Tx, sp transcript.Span) (transcript.Stretch, error) {
+	low, high := c.RowRange(sp.From, sp.To)
+	n := transcript.Stretch{Span: sp}
+	var first, last int64
+	err := tx.QueryRow(`SELECT count(*),
+		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
+		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
+		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, &first, &last)
+	n.First, n.Last = ShownAt(first), ShownAt(last)
+	return n, err
+}

@@ -1,0 +1,252 @@
+package store_test
+
+import (
+	"reflect"
+	"testing"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+func appliedSummary(by transcript.By, from, to int64) func(*testing.T, *store.Conversation) int64 {
+	return func(t *testing.T, c *store.Conversation) int64 {
+		id := storetest.StoreSummary(t, c, transcript.Leaf, by, from, to)
+		storetest.ApplyRows(t, c, id)
+		return id
+	}
+}
+
+var applyCases = []struct {
+	claim string
+	rows  func(t *testing.T, c *store.Conversation) []int64 // the rows to apply
+	want  string
+	state transcript.Status // of the last row
+}{
+	{"a leaf replaces verbatim messages", func(t *testing.T, c *store.Conversation) []int64 {
+		return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
+	}, "leaf worker 1-5", transcript.Applied},
+	{"a leaf replaces the placeholder that hid its span", func(t *testing.T, c *store.Conversation) []int64 {
+		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
+		storetest.Hide(t, c, 1, 5)
+		return []int64{id}
+	}, "leaf worker 1-5", transcript.Applied},
+	{"a leaf splits a placeholder, and nothing comes back into view", func(t *testing.T, c *store.Conversation) []int64 {
+		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
+		storetest.Hide(t, c, 1, 10)
+		return []int64{id}
+	}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", transcript.Applied},
+	{"a leaf trims the placeholders at both of its ends", func(t *testing.T, c *store.Conversation) []int64 {
+		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3, 8)
+		storetest.Hide(t, c, 1, 4)
+		storetest.Hide(t, c, 7, 10)
+		return []int64{id}
+	}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", transcript.Applied},
+	{"a leaf repairs an extractive summary", func(t *testing.T, c *store.Conversation) []int64 {
+		appliedSummary(transcript.Extractive, 1, 5)(t, c)
+		return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
+	}, "leaf worker 1-5", transcript.Applied},
+	{"what is left of an extractive summary goes behind a placeholder", func(t *testing.T, c *store.Conversation) []int64 {
+		appliedSummary(transcript.Extractive, 1, 6)(t, c)
+		return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3, 9)}
+	}, "placeholder emergency 1-2, leaf worker 3-9", transcript.Applied},
+	{"a leaf is stale where a worker's summary stands", func(t *testing.T, c *store.Conversation) []int64 {
+		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 9)
+		appliedSummary(transcript.Worker, 1, 2)(t, c)
+		return []int64{id}
+	}, "leaf worker 1-2", transcript.Stale},
+	{"a stale leaf takes no placeholder with it", func(t *testing.T, c *store.Conversation) []int64 {
+		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 9)
+		storetest.Hide(t, c, 1, 3)
+		appliedSummary(transcript.Worker, 4, 9)(t, c)
+		return []int64{id}
+	}, "placeholder emergency 1-3, leaf worker 4-9", transcript.Stale},
+	{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *store.Conversation) []int64 {
+		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
+		storetest.Edit(t, c, 5, "other words")
+		return []int64{id}
+	}, "", transcript.Stale},
+	{"a leaf is stale when one of its messages was deleted", func(t *testing.T, c *store.Conversation) []int64 {
+		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
+		storetest.Remove(t, c, 1)
+		return []int64{id}
+	}, "", transcript.Stale},
+	{"an edit before it was read, or beside its span, does no harm", func(t *testing.T, c *store.Conversation) []int64 {
+		storetest.Edit(t, c, 3, "other words")
+		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
+		storetest.Edit(t, c, 6, "other words")
+		return []int64{id}
+	}, "leaf worker 1-5", transcript.Applied},
+	{"a rollup folds its children", func(t *testing.T, c *store.Conversation) []int64 {
+		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Extractive, 4, 6)(t, c)
+		return []int64{storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
+	}, "rollup worker 1-6", transcript.Applied},
+	{"a rollup is applied together with the leaf it folds", func(t *testing.T, c *store.Conversation) []int64 {
+		a := appliedSummary(transcript.Worker, 1, 3)(t, c)
+		b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
+		return []int64{b, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
+	}, "rollup worker 1-6", transcript.Applied},
+	{"a rollup folds what is left of a placeholder that was split", func(t *testing.T, c *store.Conversation) []int64 {
+		placeholder := storetest.Hide(t, c, 1, 6).Stack[0].ID
+		b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
+		return []int64{b, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, placeholder, b)}
+	}, "rollup worker 1-6", transcript.Applied},
+	{"a rollup is stale when a child was replaced", func(t *testing.T, c *store.Conversation) []int64 {
+		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Extractive, 4, 6)(t, c)
+		id := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)
+		appliedSummary(transcript.Worker, 4, 6)(t, c)
+		return []int64{id}
+	}, "leaf worker 1-3, leaf worker 4-6", transcript.Stale},
+	{"a rollup is stale when its children leave a message uncovered", func(t *testing.T, c *store.Conversation) []int64 {
+		return []int64{storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, appliedSummary(transcript.Worker, 1, 3)(t, c))}
+	}, "leaf worker 1-3", transcript.Stale},
+	{"a rollup is stale when a child reaches beyond it", func(t *testing.T, c *store.Conversation) []int64 {
+		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Worker, 4, 7)(t, c)
+		return []int64{storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
+	}, "leaf worker 1-3, leaf worker 4-7", transcript.Stale},
+	{"a row that is not prepared is not applied", func(t *testing.T, c *store.Conversation) []int64 {
+		return []int64{storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5).ID()}
+	}, "", transcript.Running},
+}
+
+func TestApplyingRows(t *testing.T) {
+	for _, test := range applyCases {
+		t.Run(test.claim, func(t *testing.T) {
+			c := storetest.Imported(t, 12)
+			rows := test.rows(t, c)
+			before := storetest.Peek(t, c).Head
+			head, applied := storetest.ApplyRows(t, c, rows...)
+			check.Equal(t, "stack", storetest.Shape(head.Stack), test.want)
+			check.Equal(t, "the row", applied[len(applied)-1].State, test.state)
+			raised := head.Version - before.Version
+			if changed := storetest.Shape(before.Stack) != test.want || test.state == transcript.Applied; changed != (raised == 1) {
+				t.Errorf("changed: %v, and the version went up by %d", changed, raised)
+			}
+			checkCoverage(t, c)
+		})
+	}
+}
+
+func TestApplyAgain(t *testing.T) {
+	c := storetest.Imported(t, 6)
+	id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
+	first, _ := storetest.ApplyRows(t, c, id)
+	again, rows := storetest.ApplyRows(t, c, id)
+	if !reflect.DeepEqual(first, again) || rows[0].State != transcript.Applied {
+		t.Errorf("compaction again: %+v, then %+v", first, again)
+	}
+	other := storetest.Find(t, c.Store(), "terminal:other")
+	check.Error(t, check.ErrorOf(other.Compactions().Ended(ctx, []int64{id})), store.ErrNotFound)
+}
+
+func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10)
+	old := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 10, a, b)
+	storetest.ApplyRows(t, c, a, b, old)
+	j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 10}, FromTime: storetest.Day, ToTime: storetest.Day, Messages: 10, Children: []int64{a, b}}))(t)
+	children, err := j.Children(ctx, old)
+	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
+		t.Fatalf("children of the one to repair: %+v, %v", children, err)
+	}
+	check.Must(j.Store(ctx, summarize.Summary{Text: "better", Tokens: 7}))(t)
+	head, rows := storetest.ApplyRows(t, c, j.ID())
+	if storetest.Shape(head.Stack) != "rollup worker 1-10" || rows[0].State != transcript.Applied {
+		t.Fatalf("the stack is %s, the row %s", storetest.Shape(head.Stack), rows[0].State)
+	}
+	if children, err = j.Children(ctx, j.ID()); err != nil || len(children) != 2 {
+		t.Errorf("its children are %+v, %v", children, err)
+	}
+	if children, err = j.Children(ctx, old); err != nil || len(children) != 0 {
+		t.Errorf("the replaced one keeps %+v, %v", children, err)
+	}
+}
+
+func TestPlaceholdersLeftByACompaction(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	storetest.Hide(t, c, 1, 10)
+	storetest.Remove(t, c, 9)
+	head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 7))
+	left := head.Stack[1]
+	if left.Messages != 2 || !left.FromTime.Equal(storetest.Said(8, "").Time) || !left.ToTime.Equal(storetest.Said(10, "").Time) {
+		t.Errorf("the placeholder says %+v", left)
+	}
+	check.Equal(t, "it costs", left.Tokens, left.Cost())
+}
+
+// What was deleted leaves no message behind, and yet the rows beside it stay neighbours.
+func TestAPlaceholderLeftOverDeletedMessagesHasDates(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 6))
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 10))
+	storetest.Remove(t, c, 1, 6)
+	head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 2, 5))
+	if want := "placeholder emergency 1-1, leaf worker 2-5, placeholder emergency 6-6, leaf worker 7-10"; storetest.Shape(head.Stack) != want {
+		t.Fatalf("the stack is %s, want %s", storetest.Shape(head.Stack), want)
+	}
+	for _, i := range []int{0, 2} {
+		if left := head.Stack[i]; left.Messages != 0 || !left.FromTime.Equal(storetest.Day) || !left.ToTime.Equal(storetest.Day) {
+			t.Errorf("a placeholder says %+v", left)
+		}
+	}
+	checkCoverage(t, c)
+}
+
+// What was decided on a state that is not stored any more changes nothing.
+func TestCommitOfAnOldState(t *testing.T) {
+	for _, test := range []struct {
+		claim     string
+		meanwhile func(t *testing.T, c *store.Conversation, id int64)
+	}{
+		{"the head has changed", func(t *testing.T, c *store.Conversation, _ int64) { storetest.Hide(t, c, 6, 7) }},
+		{"somebody pinned a message", func(t *testing.T, c *store.Conversation, _ int64) { check.Must(c.Transcript().Pin(ctx, 6, "Ada"))(t) }},
+		{"a message that is to be hidden was deleted", func(t *testing.T, c *store.Conversation, _ int64) {
+			storetest.Remove(t, c, 2)
+			storetest.Run(t, c.Store(), "UPDATE conversations SET version = 0")
+			storetest.Run(t, c.Store(), "UPDATE compactions SET state = 'prepared'")
+		}},
+		{"the row is stale", func(t *testing.T, c *store.Conversation, id int64) {
+			storetest.Run(t, c.Store(), "UPDATE compactions SET state = 'stale' WHERE id = ?", id)
+		}},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := storetest.Imported(t, 9)
+			id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 4)
+			s := storetest.StateOf(t, c)
+			change, _, _ := s.Cover([]int64{id}, 0, nil)
+			test.meanwhile(t, c, id)
+			before := storetest.Dump(t, c.Store())
+			check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
+			check.Equal(t, "the store", storetest.Dump(t, c.Store()), before)
+		})
+	}
+	t.Run("a message came before a session could begin", func(t *testing.T) {
+		c := storetest.Imported(t, 9)
+		s := storetest.StateOf(t, c)
+		change := check.Must(s.NewSession(true))(t)
+		storetest.Deliver(t, c, storetest.Said(10, "one more"))
+		before := storetest.Dump(t, c.Store())
+		check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
+		check.Equal(t, "the store", storetest.Dump(t, c.Store()), before)
+	})
+}
+
+func TestHiding(t *testing.T) {
+	t.Run("a placeholder swallows those inside it", func(t *testing.T) {
+		c := storetest.Imported(t, 6)
+		storetest.Hide(t, c, 1, 2)
+		storetest.Hide(t, c, 3, 3)
+		check.Equal(t, "stack", storetest.Shape(storetest.Hide(t, c, 1, 5).Stack), "placeholder emergency 1-5")
+	})
+	t.Run("one over a summary and half a placeholder hides what is verbatim of its span", func(t *testing.T) {
+		c := storetest.Imported(t, 9)
+		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
+		storetest.Hide(t, c, 4, 6)
+		check.Equal(t, "stack", storetest.Shape(storetest.Hide(t, c, 3, 6).Stack), "leaf worker 1-3, placeholder emergency 4-6")
+		check.Equal(t, "stack", storetest.Shape(storetest.Hide(t, c, 3, 8).Stack), "leaf worker 1-3, placeholder emergency 4-8")
+		checkCoverage(t, c)
+	})
+}

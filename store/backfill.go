@@ -1,0 +1,103 @@
+// The past: messages from before the bot came, as context that is not answered.
+
+package store
+
+import (
+	"context"
+
+	"cairn/chat"
+	"cairn/llm"
+)
+
+// Import appends messages of the past, which are not answered, and returns those that were new. It
+// is one transaction, so callers pass a batch at a time. ErrLive: people have talked to the bot
+// here.
+func (h Past) Import(ctx context.Context, past []Inbound) (added []chat.Message, err error) {
+	err = h.c.Update(ctx, "import messages", func(tx *Tx) error {
+		added, err = h.c.imports(tx, past)
+		return err
+	})
+	return added, err
+}
+
+func (c *Conversation) imports(tx *Tx, past []Inbound) ([]chat.Message, error) {
+	var live bool
+	err := tx.QueryRow(`SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
+		FROM conversations c WHERE id = ?`, c.id).Scan(&live)
+	if err == nil && live {
+		err = ErrLive
+	}
+	if err != nil {
+		return nil, err
+	}
+	added, err := c.writePast(tx, past)
+	if err != nil || len(added) == 0 {
+		return nil, err
+	}
+	_, err = tx.Exec("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", c.id)
+	return added, err
+}
+
+// ReadBack reports whether the messages from before the bot came have been read, or are not wanted.
+// first is the platform id of the oldest message that waits for an answer, before which to read;
+// empty: none waits.
+func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
+	err = h.c.View(ctx, "look what was read back", func(tx *Tx) error {
+		return tx.QueryRow(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND addressed ORDER BY id LIMIT 1), '')
+			FROM conversations c WHERE id = ?`, h.c.id).Scan(&done, &first)
+	})
+	return done, first, err
+}
+
+// Backfill writes messages from before the bot was addressed, oldest first, as turns that are not
+// answered, and returns those that were new. It notes that the past has been read. Waiting messages
+// stay in the inbox.
+func (h Past) Backfill(ctx context.Context, said []Inbound) (added []chat.Message, err error) {
+	err = h.c.Update(ctx, "write earlier messages", func(tx *Tx) error {
+		if added, err = h.c.writePast(tx, said); err != nil {
+			return err
+		}
+		_, err := tx.Exec("UPDATE conversations SET read_back = 1, origin = iif(?, 'live', origin) WHERE id = ?", len(added) > 0, h.c.id)
+		return err
+	})
+	return added, err
+}
+
+// writePast writes those messages that are not known, each a turn of its own.
+func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message, err error) {
+	p, err := c.newAppender(tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range past {
+		in, err := clean(in)
+		if err != nil {
+			return nil, err
+		}
+		if is, err := c.delivery(tx, in.ID); err != nil {
+			return nil, err
+		} else if is.left || is.waits {
+			continue
+		}
+		m := chat.Message{
+			Seq: p.next, Turn: p.next, Role: llm.RoleUser, ID: in.ID, AuthorID: in.AuthorID, Author: in.Author, Text: in.Text,
+			ReplyTo: in.ReplyTo, Quote: in.Quote, Time: ShownAt(in.Time.UnixMilli()), Addressed: in.Addressed, Optional: in.Optional,
+		}
+		if m.Attachments, err = c.In(tx).StoreFiles(in.ID, in.Attachments); err != nil {
+			return nil, err
+		}
+		if err := c.resolve(tx, &m, nil); err != nil {
+			return nil, err
+		}
+		if m.Seq == 1 {
+			if err := c.inherit(tx); err != nil {
+				return nil, err
+			}
+		}
+		if err := p.write(m, TurnClosed); err != nil {
+			return nil, err
+		}
+		added = append(added, m)
+	}
+	return added, p.finish("")
+}

@@ -1,0 +1,132 @@
+package store_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+)
+
+func TestReadBack(t *testing.T) {
+	asked := func(n int) store.Inbound {
+		m := storetest.Said(n, "what do you think?")
+		m.Addressed = true
+		return m
+	}
+	t.Run("it is wanted from the first message on that waits for an answer", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		want := func(wantDone bool, wantFirst string) {
+			t.Helper()
+			if done, first, err := c.Past().ReadBack(ctx); done != wantDone || first != wantFirst || err != nil {
+				t.Errorf("%v, %q, %v", done, first, err)
+			}
+		}
+		want(false, "")
+		storetest.DeliverOnly(t, c, storetest.Said(5, "overheard"))
+		want(false, "")
+		storetest.DeliverOnly(t, c, asked(6), asked(7))
+		want(false, "m6")
+		check.Must(c.Past().Backfill(ctx, nil))(t)
+		want(true, "m6")
+	})
+	t.Run("what was said before stands before the question, and nobody answers it", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Said(2, "overheard long ago"))
+		storetest.DeliverOnly(t, c, storetest.Said(4, "overheard"), asked(5))
+		m := asked(3)
+		m.ReplyTo, m.Quote = "m2", `Ann: "overheard…"`
+		added, err := c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "the very first"), storetest.Said(2, "known"), m, storetest.Said(4, "waits")})
+		if err != nil || !slices.Equal(storetest.Seqs(added), []int64{2, 3}) || added[0].Turn != 2 || added[1].Turn != 3 {
+			t.Fatalf("%+v, %v", added, err)
+		}
+		if got := added[1]; got.ReplySeq != 1 || got.Quote != "" {
+			t.Errorf("the reply is %+v", got)
+		}
+		if state := storetest.Load(t, c); state.Open != 0 || state.Next != 4 || !reflect.DeepEqual(state.Messages[1:], added) {
+			t.Errorf("loaded %+v, want %+v", state, added)
+		}
+		if found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "very first", Limit: 5, Before: store.MaxSeq}); err != nil || len(found) == 0 || found[0].Seq != 2 {
+			t.Errorf("recalled %+v, %v", found, err)
+		}
+		if taken := storetest.Deliver(t, c); len(taken) != 2 || taken[0].Text != "overheard" || taken[1].Turn != 5 {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+	t.Run("a deleted message is not read back", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Said(1, "a"))
+		storetest.DeliverOnly(t, c, storetest.Said(2, "b"))
+		storetest.Remove(t, c, 1, 2)
+		if added, err := c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b")}); len(added) != 0 || err != nil {
+			t.Errorf("%+v, %v", added, err)
+		}
+	})
+	t.Run("all of it or nothing", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		before := storetest.Dump(t, c.Store())
+		if _, err := c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}); err == nil {
+			t.Error("no error")
+		}
+		check.Equal(t, "something has changed", storetest.Dump(t, c.Store()), before)
+	})
+	t.Run("what was imported need not be read back", func(t *testing.T) {
+		c := storetest.Imported(t, 3)
+		if done, _, err := c.Past().ReadBack(ctx); !done || err != nil {
+			t.Errorf("%v, %v", done, err)
+		}
+	})
+}
+
+func TestReplies(t *testing.T) {
+	reply := func(n int, to string) store.Inbound {
+		m := storetest.Said(n, "yes")
+		m.ReplyTo, m.Quote = to, `Ann: "shall we…"`
+		return m
+	}
+	t.Run("a reply knows the place of what it answers, in the same burst too", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Said(1, "shall we go?"))
+		taken := storetest.Deliver(t, c, reply(2, "m1"), reply(3, "m2"))
+		if taken[0].ReplySeq != 1 || taken[1].ReplySeq != 2 || taken[0].Quote != "" || taken[0].ReplyTo != "m1" {
+			t.Errorf("took up %+v", taken)
+		}
+		if page, err := c.Transcript().Page(ctx, 2, 9); err != nil || !reflect.DeepEqual(page, taken) {
+			t.Errorf("stored %+v, %v", page, err)
+		}
+	})
+	t.Run("what stands elsewhere is quoted", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, storetest.Find(t, c.Store(), "terminal:other"), storetest.Said(1, "shall we go?"))
+		if taken := storetest.Deliver(t, c, reply(2, "m1")); taken[0].ReplySeq != 0 || taken[0].Quote == "" {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+	t.Run("each piece of the bot's answer leads to its last message", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := storetest.Said(1, "what time is it?")
+		m.Addressed = true
+		storetest.Deliver(t, c, m)
+		storetest.Finish(t, c, 1, 2, "reply-2", "half past", " nine")
+		for row, id := range []string{"p1", "p2"} {
+			check.NoError(t, c.Outbox().Sent(ctx, int64(row+1), id))
+		}
+		taken := storetest.Deliver(t, c, reply(2, "p1"), reply(3, "p2"), reply(4, "p3"), reply(5, ""))
+		for i, want := range []int64{2, 2, 0, 0} {
+			if taken[i].ReplySeq != want {
+				t.Errorf("message %d replies to %d, want %d", i+2, taken[i].ReplySeq, want)
+			}
+		}
+	})
+	t.Run("a notice is no message: a reply to it keeps its quote", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "reply-1", Pieces: []string{"sorry"}}))
+		check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
+		if taken := storetest.Deliver(t, c, reply(1, "p1")); taken[0].ReplySeq != 0 || taken[0].Quote == "" {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+}

@@ -1,0 +1,246 @@
+// Backups: a copy of the database that can be trusted, and the way back.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Copied describes the content of a copy of the database.
+type Copied struct {
+	Bytes         int64 `json:"bytes"`
+	Version       int   `json:"version"` // of the schema
+	Conversations int   `json:"conversations"`
+	Messages      int   `json:"messages"`
+	Memories      int   `json:"memories"`
+}
+
+// Backup writes a consistent copy of the database to a new file that only its owner may read, and
+// checks it. The bot may run and write in the meantime without waiting. The file appears complete
+// or not at all. fs.ErrExist: a file of that name exists and is left alone.
+func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
+	return u.store.backup(ctx, path, backupFolder)
+}
+
+// backupFolder is the prefix of the folder in which SQLite writes a backup.
+const backupFolder = ".cairn-backup-"
+
+// backup makes the copy in a folder whose name begins with folder, beside path.
+func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
+	}
+	// SQLite creates the file itself, readable for everyone, so it does that in a folder that no
+	// one else can enter.
+	dir, err := os.MkdirTemp(filepath.Dir(path), folder)
+	if err != nil {
+		return c, fmt.Errorf("back up to %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	part := filepath.Join(dir, databaseName)
+	if err := s.copyTo(ctx, part); err != nil {
+		return c, fmt.Errorf("back up to %s: %w", path, explain(err))
+	}
+	if c, err = Inspect(ctx, part); err != nil {
+		return c, fmt.Errorf("check the backup: %w", err)
+	}
+	if err := errors.Join(os.Chmod(part, 0o600), flush(part)); err != nil {
+		return c, fmt.Errorf("back up to %s: %w", path, err)
+	}
+	// A link, unlike a rename, does not replace an existing file.
+	if err := os.Link(part, path); err != nil {
+		return c, fmt.Errorf("back up to %s: %w", path, err)
+	}
+	return c, flush(filepath.Dir(path))
+}
+
+// copyTo has SQLite copy the database to a new file. It reads one snapshot, as any reader does, on
+// its own connection: those of the pool may not write at all.
+func (s *Store) copyTo(ctx context.Context, path string) error {
+	db := open(s.path, "_busy_timeout=5000")
+	_, err := db.ExecContext(ctx, "VACUUM INTO ?", path)
+	return errors.Join(err, db.Close())
+}
+
+// Inspect reads a whole database without changing it, and describes its content. It may be in use
+// by a bot, or a backup. Errors: ErrNotFound, ErrDamaged, ErrNewer.
+func Inspect(ctx context.Context, path string) (c Copied, err error) {
+	path, err = filepath.Abs(path)
+	if err == nil {
+		err = look(path)
+	}
+	if err != nil {
+		return c, err
+	}
+	pragmas := readerPragmas
+	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		pragmas += "&immutable=1" // it leaves no files beside it
+	}
+	db := open(path, pragmas)
+	err = explain(observe(ctx, db, func(tx *Tx) error {
+		if c.Version, err = versionOf(tx); err != nil {
+			return err
+		}
+		if c.Version == 0 {
+			return fmt.Errorf("%w: it is empty", ErrDamaged)
+		}
+		if err := sound(tx); err != nil {
+			return err
+		}
+		return tx.QueryRow(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages), (SELECT count(*) FROM memories),
+			(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)`).Scan(&c.Conversations, &c.Messages, &c.Memories, &c.Bytes)
+	}))
+	if err = errors.Join(err, db.Close()); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// sound reads every page and every reference.
+func sound(tx *Tx) error {
+	var said string
+	if err := tx.QueryRow("PRAGMA integrity_check(1)").Scan(&said); err != nil {
+		return err
+	}
+	if said != "ok" {
+		return fmt.Errorf("%w: %s", ErrDamaged, said)
+	}
+	return Each(tx, func(rows *sql.Rows) error {
+		var table, parent string
+		var row, key sql.NullInt64
+		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: row %d of %s refers to a row of %s that is not there", ErrDamaged, row.Int64, table, parent)
+	}, "PRAGMA foreign_key_check")
+}
+
+// Restore puts a backup in the place of the database in the folder dir. What was there
+// is kept beside it: aside is the name of its file, empty if there was none. The
+// backup is read from end to end first; if anything is wrong with it, or a bot runs on
+// the folder (ErrInUse), nothing changes.
+func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, err error) {
+	if info, err := os.Stat(backup + "-wal"); err == nil && info.Size() > 0 {
+		return c, "", fmt.Errorf("restore: %s is a database in use: take a backup of it, and restore that", backup)
+	}
+	switch c, err = Inspect(ctx, backup); {
+	case errors.Is(err, ErrNotFound):
+		return c, "", fmt.Errorf("restore: %s: %w: name a file that `cairn backup` wrote", backup, ErrNotFound)
+	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewer):
+		return c, "", badBackup{backup, err}
+	case err != nil:
+		return c, "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return c, "", fmt.Errorf("make data folder: %w", err)
+	}
+	l, err := takeLock(filepath.Join(dir, lockName))
+	if err != nil {
+		return c, "", err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	path := File(dir)
+	part := path + ".restored"
+	if err := copyFile(backup, part); err != nil {
+		return c, "", errors.Join(fmt.Errorf("restore: %w", err), os.Remove(part))
+	}
+	if aside, err = putAside(ctx, path); err != nil {
+		return c, "", errors.Join(fmt.Errorf("restore: %w", err), os.Remove(part))
+	}
+	if err := errors.Join(os.Rename(part, path), flush(dir)); err != nil {
+		return c, aside, fmt.Errorf("restore: %w", err)
+	}
+	return c, aside, nil
+}
+
+// ErrBadBackup says that a file cannot be restored. The database is as it was.
+var ErrBadBackup = errors.New("no backup that can be restored")
+
+// badBackup is ErrDamaged or ErrNewer of a file that is not the database itself.
+type badBackup struct {
+	file string
+	err  error
+}
+
+func (b badBackup) Error() string {
+	if errors.Is(b.err, ErrNewer) {
+		return fmt.Sprintf("restore: %s; nothing was changed", b.err)
+	}
+	return fmt.Sprintf("restore: %s is damaged or no backup of cairn: nothing was changed; name another", b.file)
+}
+
+func (b badBackup) Unwrap() []error { return []error{ErrBadBackup, b.err} }
+
+// putAside gives a database another name, and removes its log and shared memory. The log goes
+// first: SQLite would replay it into the database that replaces this one. The file keeps its old
+// name too, until the new one replaces it: at no moment could a start find no database and create
+// an empty one.
+func putAside(ctx context.Context, path string) (aside string, err error) {
+	gone := orphanedLog(path) != nil // and SQLite would throw the log away
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
+		return "", nil
+	}
+	if !gone {
+		db := open(path, writerPragmas)
+		_, _ = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // the log comes into the file, if both can be read
+		_ = db.Close()
+	}
+	aside = path + time.Now().UTC().Format(".before-20060102T150405.000")
+	for _, part := range []string{"-wal", "-shm", ""} {
+		move := os.Rename
+		if part == "" {
+			move = linkOrRename
+		}
+		if err := move(path+part, aside+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return aside, nil
+}
+
+// linkOrRename renames where files have one name only.
+func linkOrRename(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// copyFile copies to a file that only its owner may read, and onto the disk.
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := openPrivate(to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if err := out.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		return err
+	}
+	return out.Sync()
+}
+
+// flush syncs a file, or a folder's entries, to disk.
+func flush(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}

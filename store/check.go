@@ -1,0 +1,167 @@
+// The check of the database's consistency.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Finding is something in the database that cannot be.
+type Finding struct {
+	Conversation string `json:"channel"`
+	What         string `json:"what"` // a sentence
+}
+
+func (f Finding) String() string { return f.Conversation + ": " + f.What }
+
+// Check reads the whole database and returns inconsistencies, which damage, a bug or manual SQL
+// might have caused. It changes nothing and may take seconds for each hundred thousand messages.
+// ErrDamaged: a page or a reference is wrong.
+func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
+	err = u.store.View(ctx, func(tx *Tx) error {
+		if err := sound(tx); err != nil {
+			return err
+		}
+		for _, query := range invariants {
+			err := Each(tx, func(rows *sql.Rows) error {
+				var f Finding
+				err := rows.Scan(&f.Conversation, &f.What)
+				found = append(found, f)
+				return err
+			}, query)
+			if err != nil {
+				return fmt.Errorf("check (%.40s…): %w", query, err)
+			}
+		}
+		unfound, err := u.store.unfound(tx)
+		found = append(found, unfound...)
+		if err != nil {
+			return err
+		}
+		broken, err := u.store.broken(tx)
+		found = append(found, broken...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("check the database: %w", err)
+	}
+	return found, nil
+}
+
+// broken looks for conversations whose head breaks a rule.
+func (s *Store) broken(tx *Tx) (found []Finding, err error) {
+	all, err := tx.Conversations("ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		state, err := c.In(tx).Load()
+		if err != nil {
+			return nil, err
+		}
+		if wrong := state.State().Check(); wrong != nil {
+			found = append(found, Finding{Conversation: c.name, What: wrong.Error()})
+		}
+	}
+	return found, nil
+}
+
+// unfound looks for memories that are not found by all words that are in them.
+func (s *Store) unfound(tx *Tx) (found []Finding, err error) {
+	err = eachMemory(tx, func(id int64, conversation, content, about string) error {
+		counts, _ := indexedMemory(content, about)
+		missing := 0
+		for term := range counts {
+			there, err := Exists(tx, `SELECT 1 FROM memory_terms t JOIN memories m ON m.id = t.memory AND m.conversation = t.conversation
+				WHERE t.term = ? AND m.id = ?`, term, id)
+			if err != nil {
+				return err
+			}
+			if !there {
+				missing++
+			}
+		}
+		if missing > 0 {
+			found = append(found, Finding{conversation, fmt.Sprintf("memory %d is not found by %d of its words", id, missing)})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// missing finds the conversations whose seqs have gaps, or end before the rows built from them. A
+// seq is never skipped: a deleted message leaves a tombstone, and a purge, which removes all,
+// starts the session after them.
+const missing = `WITH known (conversation, seq) AS (
+		SELECT id, session_start FROM conversations WHERE session_start < next_seq
+		UNION ALL SELECT id, next_seq - 1 FROM conversations WHERE session_start < next_seq
+		UNION ALL SELECT conversation, from_seq FROM sessions
+		UNION ALL SELECT conversation, to_seq FROM sessions
+		UNION ALL SELECT conversation, from_seq FROM compactions
+		UNION ALL SELECT conversation, to_seq FROM compactions
+		UNION ALL SELECT message >> 32, message & 4294967295 FROM memory_sources
+		UNION ALL SELECT conversation, seq FROM messages),
+	counted (conversation, n) AS (
+		SELECT conversation, max(seq) - min(seq) + 1 - (SELECT count(*) FROM messages m
+			WHERE m.id BETWEEN known.conversation << 32 AND known.conversation << 32 | 4294967295) FROM known GROUP BY conversation)
+	SELECT coalesce((SELECT name FROM conversations WHERE id = conversation), ''), printf('%d of its messages are missing', n) FROM counted WHERE n > 0`
+
+// name is the conversation's name in a query.
+const name = "(SELECT name FROM conversations WHERE id = "
+
+// invariants are queries for inconsistencies. Each returns a conversation's name and a sentence.
+var invariants = []string{
+	// seqs
+	`SELECT name, printf('the next message would get the number %d, which is taken', next_seq) FROM conversations c
+			WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 | c.next_seq AND c.id << 32 | 4294967295)`,
+	missing,
+	// turns
+	`SELECT ` + name + `m.conversation), printf('#%d is of a turn that begins at #%d, where there is none', m.seq, m.turn) FROM messages m
+			WHERE NOT EXISTS (SELECT 1 FROM messages t WHERE t.id = m.conversation << 32 | m.turn AND t.turn = m.turn)`,
+	`SELECT ` + name + `m.conversation), printf('#%d stands among the messages of the turn of #%d', m.seq, p.turn) FROM messages m
+			JOIN messages p ON p.id = m.id - 1 WHERE m.turn < p.turn`,
+	`SELECT ` + name + `m.conversation), printf('the result #%d belongs to no call', m.seq) FROM messages m
+			WHERE m.role = 'tool' AND m.deleted_at IS NULL AND NOT EXISTS (
+				SELECT 1 FROM messages a WHERE a.id BETWEEN m.conversation << 32 | m.turn AND m.id AND a.role = 'assistant' AND a.turn = m.turn)`,
+	// deletions
+	`SELECT ` + name + `conversation), printf('#%d was deleted and has text still', seq) FROM messages
+			WHERE deleted_at IS NOT NULL AND (text <> '' OR attachments NOT IN ('', '[]') OR native <> '' OR quote <> '')`,
+	`SELECT ` + name + `t.conversation), printf('#%d was deleted and words of it are found still', t.seq) FROM message_terms t
+			JOIN messages m ON m.id = t.conversation << 32 | t.seq WHERE m.deleted_at IS NOT NULL GROUP BY m.id`,
+	`SELECT coalesce(` + name + `conversation), ''), printf('words of #%d are found, which is not there', seq) FROM message_terms t
+			WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = t.conversation << 32 | t.seq) GROUP BY conversation, seq`,
+	`SELECT coalesce(` + name + `conversation), ''), printf('words of memory %d are found, which is not there', memory) FROM memory_terms t
+			WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = t.memory AND conversation = t.conversation) GROUP BY memory`,
+	`SELECT ` + name + `m.conversation), printf('memory %d comes from #%d, which is deleted', m.id, s.message & 4294967295) FROM memories m
+			JOIN memory_sources s ON s.memory = m.id JOIN messages t ON t.id = s.message WHERE t.deleted_at IS NOT NULL`,
+	`SELECT ` + name + `m.conversation), printf('memory %d comes from a message of another conversation', m.id) FROM memories m
+			JOIN memory_sources s ON s.memory = m.id WHERE s.message >> 32 <> m.conversation GROUP BY m.id`,
+	// what became of memories
+	`SELECT ` + name + `conversation), printf('memory %d is forgotten, and what it was before is not known', id) FROM memories WHERE state = 'forgotten' AND forgotten_from = ''`,
+	`SELECT ` + name + `conversation), printf('memory %d is active, and memory %d has taken its place', id, superseded_by) FROM memories WHERE state = 'active' AND superseded_by IS NOT NULL`,
+	`SELECT ` + name + `m.conversation), printf('memory %d has a memory of another conversation in its place', m.id) FROM memories m
+			JOIN memories b ON b.id = m.superseded_by WHERE b.conversation <> m.conversation`,
+	`WITH RECURSIVE later (first, id) AS (SELECT id, superseded_by FROM memories WHERE superseded_by IS NOT NULL
+				UNION SELECT first, superseded_by FROM later JOIN memories USING (id) WHERE superseded_by IS NOT NULL)
+			SELECT ` + name + `m.conversation), printf('what took the place of memory %d leads back to it', m.id) FROM later JOIN memories m USING (id) WHERE first = m.id`,
+	// people
+	`SELECT ` + name + `conversation), printf('%s counts as a member, and has said nothing', name) FROM members
+			WHERE conversation NOT IN (SELECT conversation FROM erasures) AND (conversation, name) NOT IN (SELECT conversation, author FROM messages) GROUP BY conversation, name`,
+	// the stack
+	`SELECT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, c.from_seq, c.to_seq) FROM compactions c
+			WHERE c.state = 'applied' AND (
+				EXISTS (SELECT 1 FROM messages m JOIN messages f ON f.id = c.conversation << 32 | c.from_seq
+					WHERE m.id BETWEEN c.conversation << 32 | f.turn AND f.id - 1 AND m.deleted_at IS NULL)
+				OR EXISTS (SELECT 1 FROM messages m JOIN messages t ON t.id = c.conversation << 32 | c.to_seq
+					WHERE m.id BETWEEN t.id + 1 AND c.conversation << 32 | 4294967295 AND m.turn = t.turn AND m.deleted_at IS NULL))`,
+	`SELECT ` + name + `c.conversation), printf('summary %d says that it holds %d messages and holds %d', c.id, c.messages, n) FROM (
+			SELECT *, (SELECT count(*) FROM messages m WHERE m.id BETWEEN x.conversation << 32 | x.from_seq AND x.conversation << 32 | x.to_seq AND m.deleted_at IS NULL) AS n
+			FROM compactions x WHERE state = 'applied') c WHERE c.messages <> n`,
+	`SELECT ` + name + `p.conversation), printf('the summaries that %d was made of do not lie side by side in it', p.id) FROM compactions p
+			WHERE p.state = 'applied' AND p.kind = 'rollup' AND EXISTS (SELECT 1 FROM compactions k WHERE k.parent = p.id AND k.state = 'rolled_up')
+			AND (SELECT min(from_seq) <> p.from_seq OR max(to_seq) <> p.to_seq FROM compactions k WHERE k.parent = p.id AND k.state = 'rolled_up')`,
+	`SELECT ` + name + `conversation), printf('summary %d was rolled up into none', id) FROM compactions WHERE state = 'rolled_up' AND parent IS NULL`,
+	`SELECT ` + name + `conversation), printf('summary %d is shown and is empty', id) FROM compactions WHERE state = 'applied' AND kind <> 'placeholder' AND text = '' AND messages > 0`,
+}

@@ -1,0 +1,100 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
+)
+
+// jumps are how far a clock is set, to and fro.
+var jumps = map[string]time.Duration{
+	"an hour and more ahead": 2 * time.Hour, "a year ahead": 365 * 24 * time.Hour,
+	"an hour and more back": -2 * time.Hour, "a year back": -365 * 24 * time.Hour, "to 1970": -time.Since(time.Unix(0, 0)),
+}
+
+// set has everything that waits be stamped as if the clock had been set since.
+func set(t *testing.T, s *store.Store, jump time.Duration) {
+	t.Helper()
+	storetest.Run(t, s, "UPDATE inbox SET received_at = max(received_at - ?, 0)", jump.Milliseconds())
+}
+
+func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
+	for name, jump := range jumps {
+		t.Run(name, func(t *testing.T) {
+			c := storetest.NewConversation(t)
+			m := storetest.Said(1, "are you there?")
+			m.Addressed = true
+			check.Must(c.Inbox().Deliver(ctx, m))(t)
+			set(t, c.Store(), jump)
+			taken, err := c.Inbox().TakeUp(ctx, store.All, 1000, time.Now().Add(-time.Hour))
+			if err != nil || len(taken) != 1 || !taken[0].Addressed {
+				t.Errorf("one that came just now is not answered: %+v, %v", taken, err)
+			}
+			m = storetest.Said(2, "and an hour ago?")
+			m.Addressed = true
+			check.Must(c.Inbox().Deliver(ctx, m))(t)
+			set(t, c.Store(), jump)
+			taken, err = c.Inbox().TakeUp(ctx, store.All, 1000, time.Now().Add(time.Second)) // which is as if more time had passed
+			if err != nil || len(taken) != 1 || taken[0].Addressed {
+				t.Errorf("one that came too long ago is answered: %+v, %v", taken, err)
+			}
+			check.Must(c.Inbox().Deliver(ctx, storetest.Said(3, "never mind")))(t)
+			check.Must(privacy.Of(c).Delete(ctx, []string{storetest.Said(3, "").ID}))(t)
+			check.Equal(t, "the arrivals of messages are kept that wait no more", c.Store().Arrivals(), 0)
+		})
+	}
+}
+
+func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	times := []time.Duration{0, 24 * time.Hour, -time.Hour, 365 * 24 * time.Hour, -365 * 24 * time.Hour, -time.Since(time.Unix(0, 0)), time.Minute}
+	for i, jump := range times {
+		m := storetest.Said(i+1, fmt.Sprintf("message %d about tea", i+1))
+		m.Time = time.Now().Add(jump)
+		if taken := storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), m); len(taken) != 1 || taken[0].Seq != int64(i+1) {
+			t.Fatalf("took up %+v", taken)
+		}
+		if i == 3 {
+			s.Close()
+			s = storetest.OpenStore(t, dir)
+		}
+	}
+	c := storetest.Find(t, s, "terminal:general")
+	if got := storetest.Seqs(storetest.Load(t, c).Messages); len(got) != len(times) || got[0] != 1 || got[6] != 7 {
+		t.Errorf("the view has %v", got)
+	}
+	found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "tea", Limit: 10})
+	if err != nil || len(found) != len(times) {
+		t.Errorf("%d are found, %v", len(found), err)
+	}
+	for _, f := range found {
+		if f.Score != f.Score || f.Score < 0 || f.Score > 1e6 {
+			t.Errorf("message %d scores %v", f.Seq, f.Score)
+		}
+	}
+	if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+func TestWhatWasLearntWhileTheClockWasWrongIsNotBelievedForAYear(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	for name, at := range map[string]time.Duration{"now": 0, "1970": -time.Since(time.Unix(0, 0)), "next year": 365 * 24 * time.Hour} {
+		check.NoError(t, s.Models().Keep(ctx, name, llm.Facts{Window: 4096, Factor: 1.2, Scale: 120, RefusesTools: true}))
+		storetest.Run(t, s, "UPDATE models SET updated_at = ? WHERE name = ?", time.Now().Add(at).UnixMilli(), name)
+	}
+	known := check.Must(s.Models().List(ctx))(t)
+	for name, f := range known {
+		if believed := name == "now"; (f.Window == 4096) != believed || f.RefusesTools != believed || f.Factor != 1.2 {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}

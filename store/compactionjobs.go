@@ -1,0 +1,103 @@
+// Rows of compactions on their way from running to prepared, and what is noted of them later.
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/transcript"
+)
+
+// Begin writes row in state running, and returns it.
+func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (begun transcript.Summary, err error) {
+	row.State = transcript.Running
+	err = cs.c.Update(ctx, "begin compaction", func(tx *Tx) error {
+		begun, err = cs.c.insert(tx, row, 0)
+		return err
+	})
+	return begun, err
+}
+
+// Fail makes a row failed that is not finished, or stale; cause is in words for people.
+func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
+	return cs.c.Update(ctx, fmt.Sprintf("note the failure of compaction %d", id), func(tx *Tx) error {
+		return Changed(tx, "UPDATE compactions SET state = 'failed', error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')",
+			cause, Now(), id, cs.c.id)
+	})
+}
+
+// Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
+func (cs Compactions) Children(ctx context.Context, rollup int64) (found []transcript.Summary, err error) {
+	err = cs.c.View(ctx, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) error {
+		found, err = cs.c.In(tx).Compactions(childrenOf, rollup)
+		return err
+	})
+	return found, err
+}
+
+// Rows returns rows by their ids, as they are now. ErrNotFound: one of them is not in this conversation.
+func (cs Compactions) Rows(ctx context.Context, ids []int64) (found []transcript.Summary, err error) {
+	err = cs.c.View(ctx, "read compactions", func(tx *Tx) error {
+		found, err = cs.c.withIDs(tx, ids)
+		return err
+	})
+	return found, err
+}
+
+// Prepare writes the text of a running row, with its tokens, sources and, if it is known, its model,
+// and makes it prepared. What the text was made of is the row's span and children, and beside them
+// other rows and messages. stale: some of that was edited, deleted or undone since the row was begun;
+// the row is stale then, and nothing of its text is written.
+func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool, err error) {
+	if stale, err = rs.c.outdated(rs.tx, row, rows, messages); err != nil || stale {
+		return stale, errors.Join(err, rs.c.setState(rs.tx, row.ID, transcript.Stale))
+	}
+	sources, err := toJSON(row.Sources)
+	if err != nil {
+		return false, err
+	}
+	err = Changed(rs.tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
+		WHERE id = ? AND state = 'running'`, sources, row.Text, row.Tokens, row.Model, Now(), row.ID)
+	if err != nil {
+		return false, fmt.Errorf("make it prepared: %w", err)
+	}
+	return false, nil
+}
+
+// outdated reports whether what a row's job read has changed: its span (the row is then stale already),
+// something beside it that was deleted since, or a row that has left the view. The summary may
+// repeat that.
+func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages []int64) (outdated bool, err error) {
+	outdated, err = Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID)
+	if err != nil || outdated {
+		return outdated, err
+	}
+	for _, seq := range messages {
+		low, high := c.RowRange(seq, seq)
+		outdated, err = Exists(tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL", low, high)
+		if err != nil || outdated {
+			return outdated, err
+		}
+	}
+	for i, id := range slices.Concat(beside, row.Children) {
+		err = tx.QueryRow("SELECT state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder' FROM compactions WHERE id = ?", i < len(beside), id).Scan(&outdated)
+		if err != nil || outdated {
+			return outdated, err
+		}
+	}
+	return false, nil
+}
+
+// Measured notes the tokens used before and after a row was applied.
+func (cs Compactions) Measured(ctx context.Context, row int64, before, after int) error {
+	err := cs.c.store.Update(ctx, func(tx *Tx) error {
+		return Changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)
+	})
+	if err != nil {
+		return cs.c.Fail(fmt.Sprintf("note the effect of compaction %d", row), err)
+	}
+	return nil
+}

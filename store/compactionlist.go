@@ -1,0 +1,93 @@
+// Listing compactions, for the shell.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/transcript"
+)
+
+// CompactionStates are the states that compactions can be listed by.
+var CompactionStates = []string{
+	string(transcript.Running), string(transcript.Prepared), string(transcript.Applied), string(transcript.RolledUp),
+	string(transcript.Replaced), string(transcript.Undone), string(transcript.Failed), string(transcript.Stale),
+}
+
+// CompactionFilter chooses compactions.
+type CompactionFilter struct {
+	Conversation string    // its name; empty: all conversations
+	State        string    // of CompactionStates; empty: all
+	Since        time.Time // their Time is then or later; zero: all time
+	Limit        int       // the newest so many; 0 or less: all
+}
+
+// ListedCompaction is a compaction as it is stored, without its summary.
+type ListedCompaction struct {
+	ID            int64     `json:"id"`
+	Channel       string    `json:"channel"`
+	State         string    `json:"state"` // of CompactionStates
+	Trigger       string    `json:"trigger"`
+	Kind          string    `json:"kind"` // leaf, rollup, placeholder
+	From          int64     `json:"from_seq"`
+	To            int64     `json:"to_seq"`
+	Messages      int       `json:"messages"`
+	BeforeTokens  int       `json:"before_tokens"`     // used before it was applied; 0: not measured
+	AfterTokens   int       `json:"after_tokens"`      // used after
+	SummaryTokens int       `json:"summary_tokens"`    // of the summary itself
+	Time          time.Time `json:"time"`              // when it was applied; if it never was, when it began
+	Seconds       float64   `json:"seconds,omitempty"` // from its begin to its summary; 0: not stored
+	By            string    `json:"by"`                // worker, extractive, emergency
+	Model         string    `json:"model,omitempty"`   // that summarized; empty: none
+	Focus         string    `json:"focus,omitempty"`   // what the request asked to keep
+	Error         string    `json:"error,omitempty"`   // why it failed
+}
+
+// Compactions returns the compactions that f selects, oldest Time first, and how many there are
+// without Limit. ErrNotFound: there is no such conversation.
+func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []ListedCompaction, total int, err error) {
+	const when = "coalesce(k.applied_at, k.created_at)"
+	conditions, args := []string{"true"}, []any{}
+	add := func(condition string, value any) {
+		conditions, args = append(conditions, condition), append(args, value)
+	}
+	if f.Conversation != "" {
+		c, err := s.Find(ctx, f.Conversation)
+		if err != nil {
+			return nil, 0, err
+		}
+		add("k.conversation = ?", c.id)
+	}
+	if f.State != "" {
+		add("k.state = ?", f.State)
+	}
+	if !f.Since.IsZero() {
+		add(when+" >= ?", f.Since.UnixMilli())
+	}
+	if f.Limit <= 0 {
+		f.Limit = -1 // SQLite's "all"
+	}
+	err = s.look(ctx, func(rows *sql.Rows) error {
+		var l ListedCompaction
+		var applied int64
+		var took sql.NullInt64
+		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
+			&l.SummaryTokens, &applied, &took, &l.By, &l.Model, &l.Focus, &l.Error, &total)
+		l.Time, l.Seconds = At(applied), float64(took.Int64)/1000
+		found = append(found, l)
+		return err
+	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
+		k.tokens, `+when+` AS moment, k.ended_at - k.created_at, k.made_by, k.model, k.focus, k.error, count(*) OVER ()
+		FROM compactions k JOIN conversations c ON c.id = k.conversation
+		WHERE `+strings.Join(conditions, " AND ")+` ORDER BY moment DESC, k.id DESC LIMIT ?`, append(args, f.Limit)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list compactions: %w", err)
+	}
+	slices.Reverse(found)
+	return found, total, nil
+}

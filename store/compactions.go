@@ -1,0 +1,247 @@
+// Compactions as rows: what a conversation's compactor loads, starts and changes.
+
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/chat"
+	"cairn/transcript"
+)
+
+const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
+	messages, children, sources, text, tokens, model, focus, policy_hash, error, owed, tries, tried_at, tried_with`
+
+// Compactions reads the conversation's rows that the rest of the query chooses.
+func (rs Rows) Compactions(rest string, args ...any) ([]transcript.Summary, error) {
+	var found []transcript.Summary
+	err := Each(rs.tx, func(rows *sql.Rows) error {
+		var row transcript.Summary
+		var fromAt, toAt, triedAt int64
+		var children, sources string
+		err := rows.Scan(&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
+			&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
+			&row.AwaitsModel, &row.Declined.Times, &triedAt, &row.Declined.By)
+		if err != nil {
+			return err
+		}
+		row.FromTime, row.ToTime = ShownAt(fromAt), ShownAt(toAt)
+		if row.Declined.Times > 0 {
+			row.Declined.At = At(triedAt)
+		}
+		if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil || !known(row) {
+			row = asPlaceholder(row)
+		}
+		found = append(found, row)
+		return nil
+	}, "SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
+	return found, err
+}
+
+// known reports whether a row is of a kind and by a maker that there are.
+func known(row transcript.Summary) bool {
+	kinds := []transcript.Kind{transcript.Leaf, transcript.Rollup, transcript.Placeholder}
+	makers := []transcript.By{transcript.Worker, transcript.Extractive, transcript.Nobody}
+	return slices.Contains(kinds, row.Kind) && slices.Contains(makers, row.By)
+}
+
+// asPlaceholder is a damaged row: it goes on hiding its span, says so, and is repaired
+// from its messages.
+func asPlaceholder(row transcript.Summary) transcript.Summary {
+	row.Kind, row.By, row.Level, row.Text, row.Children, row.Sources = transcript.Placeholder, transcript.Nobody, 0, "", nil, nil
+	row.Tokens = row.Cost()
+	return row
+}
+
+func (rs Rows) Compaction(id int64) (transcript.Summary, error) {
+	rows, err := rs.Compactions("AND id = ?", id)
+	if err == nil && len(rows) == 0 {
+		err = fmt.Errorf("compaction %d: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return transcript.Summary{}, err
+	}
+	return rows[0], nil
+}
+
+// childrenOf chooses the rows that a rollup folded. The + keeps the query from all
+// rows that were ever folded.
+const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
+
+// activeIn reads the applied rows of a session, by the begin of their spans.
+func (c *Conversation) activeIn(tx *Tx, s transcript.Span) ([]transcript.Summary, error) {
+	return c.In(tx).Compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
+}
+
+// insert writes a new row and returns it with its id and as it reads back. A row
+// that is inserted active is applied with the given version.
+func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) (transcript.Summary, error) {
+	children, err := toJSON(row.Children)
+	if err != nil {
+		return row, err
+	}
+	var appliedAt, appliedWith any
+	var triedAt int64
+	if row.Declined.Times > 0 {
+		triedAt = row.Declined.At.UnixMilli()
+	}
+	if row.State == transcript.Applied {
+		appliedAt, appliedWith = Now(), version
+	}
+	var id int64
+	err = tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
+		messages, children, tokens, model, focus, policy_hash, created_at, applied_at, version, owed, tries, tried_at, tried_with, next_seq)
+		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
+		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
+		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, Now(), appliedAt, appliedWith,
+		row.AwaitsModel, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
+	if err != nil {
+		return row, err
+	}
+	return c.In(tx).Compaction(id)
+}
+
+func (c *Conversation) setState(tx *Tx, id int64, state transcript.Status) error {
+	return Changed(tx, "UPDATE compactions SET state = ? WHERE id = ? AND conversation = ?", state, id, c.id)
+}
+
+// head reads the head as last committed.
+func (c *Conversation) head(tx *Tx) (head transcript.Head, err error) {
+	err = tx.QueryRow("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.SparedFrom, &head.SparedTo)
+	if err != nil {
+		return head, err
+	}
+	if head.Pins, err = c.pins(tx); err != nil {
+		return head, err
+	}
+	if head.Stack, err = c.activeIn(tx, transcript.Span{From: head.Start, To: MaxSeq}); err != nil {
+		return head, err
+	}
+	if head.Earlier, err = c.earlier(tx); err != nil {
+		return head, err
+	}
+	head.Inherited, err = c.inheritance(tx)
+	return head, err
+}
+
+// Head returns the head as it was last committed, and the first messages of the
+// session as they are now, of one instant.
+func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
+	err = cs.c.store.View(ctx, func(tx *Tx) error {
+		if head, err = cs.c.head(tx); err != nil {
+			return err
+		}
+		first, err = cs.c.first(tx)
+		return err
+	})
+	if err != nil {
+		return transcript.Head{}, nil, cs.c.Fail("read the head", err)
+	}
+	return head, first, nil
+}
+
+// first reads the first messages of the session that were addressed to the bot, and the replies of
+// their turns. A turn's rows are adjacent, so nothing else is read.
+func (c *Conversation) first(tx *Tx) ([]chat.Message, error) {
+	var start int64
+	if err := tx.QueryRow("SELECT session_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
+		return nil, err
+	}
+	first, err := c.In(tx).MessagesOf("messages INDEXED BY messages_addressed", start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
+	if err != nil || len(first) == 0 {
+		return first, err
+	}
+	replies, err := c.In(tx).Messages(start, MaxSeq, `AND id IN (
+		SELECT (SELECT id FROM messages r WHERE r.id > f.id AND r.role = 'assistant' AND r.text <> '' AND r.calls = ''
+				AND r.id < coalesce((SELECT n.id FROM messages n WHERE n.id > f.id AND n.turn <> f.turn ORDER BY n.id LIMIT 1), ?) ORDER BY r.id LIMIT 1)
+			FROM messages f INDEXED BY messages_addressed WHERE f.id BETWEEN ? AND ? AND f.deleted_at IS NULL AND f.addressed = 1) ORDER BY id`,
+		c.Row(MaxSeq), c.Row(first[0].Seq), c.Row(first[len(first)-1].Seq))
+	first = append(first, replies...)
+	slices.SortFunc(first, func(a, b chat.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	return first, err
+}
+
+// Load returns what the view is rebuilt from. It reads only the messages that no compaction covers,
+// so its cost does not depend on the conversation's age. Running rows become failed, unless the
+// store is Shared.
+func (cs Compactions) Load(ctx context.Context) (state transcript.Snapshot, err error) {
+	if !cs.c.store.shared {
+		err = cs.c.store.Update(ctx, func(tx *Tx) error {
+			_, err := tx.Exec("UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done' WHERE conversation = ? AND state = 'running'", cs.c.id)
+			return err
+		})
+	}
+	if err == nil {
+		err = cs.c.store.View(ctx, func(tx *Tx) error {
+			state, err = cs.c.In(tx).Load()
+			return err
+		})
+	}
+	if err != nil {
+		return transcript.Snapshot{}, cs.c.Fail("load the state", err)
+	}
+	return state, nil
+}
+
+func (rs Rows) Load() (state transcript.Snapshot, err error) {
+	if state.Head, err = rs.c.head(rs.tx); err != nil {
+		return state, err
+	}
+	if err := rs.tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", rs.c.id).Scan(&state.Next); err != nil {
+		return state, err
+	}
+	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
+		verbatim, err := rs.Messages(gap.From, gap.To, "ORDER BY id")
+		if err != nil {
+			return state, err
+		}
+		state.Messages = append(state.Messages, verbatim...)
+	}
+	if state.First, err = rs.c.first(rs.tx); err != nil {
+		return state, err
+	}
+	if state.Prepared, err = rs.Compactions("AND state = 'prepared' ORDER BY id"); err != nil {
+		return state, err
+	}
+	if state.Count, err = rs.c.count(rs.tx); err != nil {
+		return state, err
+	}
+	if state.Contexts, err = rs.c.contexts(rs.tx); err != nil {
+		return state, err
+	}
+	if state.Open, err = rs.c.open(rs.tx); err != nil {
+		return state, err
+	}
+	state.Spoken, err = rs.c.spoken(rs.tx)
+	return state, err
+}
+
+// spoken reports whether the bot was addressed since the newest summary of its session was applied.
+// Folds and repairs do not count: they cover what was summarized before.
+func (c *Conversation) spoken(tx *Tx) (spoken bool, err error) {
+	low, high := c.RowRange(1, MaxSeq)
+	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
+			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
+		>= coalesce((SELECT applied_at FROM compactions s INDEXED BY compactions_to
+			WHERE conversation = ?3 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND ended_at IS NOT NULL AND trigger <> 'repair'
+			AND NOT EXISTS (SELECT 1 FROM sessions WHERE conversation = ?3 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
+			AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?3)
+			ORDER BY to_seq DESC LIMIT 1), 0)`,
+		low, high, c.id).Scan(&spoken)
+	return spoken, err
+}
+
+// ids returns the numbers of rows.
+func ids(rows []transcript.Summary) []int64 {
+	var list []int64
+	for _, row := range rows {
+		list = append(list, row.ID)
+	}
+	return list
+}

@@ -1,0 +1,166 @@
+// Turn contexts: the block after the newest message of a turn, stored until the head changes. The
+// trigger conversations_head removes them then.
+
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"cairn/transcript"
+)
+
+// contexts returns the contexts that are still shown, by seq.
+func (c *Conversation) contexts(tx *Tx) ([]transcript.Context, error) {
+	low, high := c.RowRange(1, MaxSeq)
+	var found []transcript.Context
+	err := Each(tx, func(rows *sql.Rows) error {
+		var ctx transcript.Context
+		var messages, memories string
+		if err := rows.Scan(&ctx.Seq, &ctx.Text, &messages, &memories); err != nil {
+			return err
+		}
+		found = append(found, ctx)
+		last := &found[len(found)-1]
+		if err := json.Unmarshal([]byte(messages), &last.Messages); err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(memories), &last.Memories)
+	}, `SELECT seq, context,
+		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
+		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
+		FROM messages m INDEXED BY messages_context WHERE id BETWEEN ? AND ? AND context <> '' AND deleted_at IS NULL ORDER BY id`, low, high)
+	return found, err
+}
+
+// keepContext stores the context of an answered turn, unless the head no longer has this version,
+// or something the context quotes was deleted or forgotten in the meantime. It reports whether the
+// context is stored.
+func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64) (stored bool, err error) {
+	if ctx.Text == "" {
+		return false, nil
+	}
+	row := c.Row(ctx.Seq)
+	for _, seq := range ctx.Messages {
+		if gone, err := Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.Row(seq)); err != nil || gone {
+			return false, err
+		}
+	}
+	for _, id := range ctx.Memories {
+		if there, err := Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND state <> 'forgotten'", id); err != nil || !there {
+			return false, err
+		}
+	}
+	result, err := tx.Exec(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
+		AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, version)
+	if err != nil {
+		return false, fmt.Errorf("store the context of message %d: %w", ctx.Seq, err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return false, err
+	}
+	if _, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
+		return false, err
+	}
+	return true, c.addQuotes(tx, row, ctx.Messages, ctx.Memories)
+}
+
+// addQuotes stores what a row's context or tool result quotes.
+func (c *Conversation) addQuotes(tx *Tx, row int64, messages, memories []int64) error {
+	quote := func(kind string, source int64) error {
+		_, err := tx.Exec("INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", kind, source, row)
+		return err
+	}
+	for _, seq := range messages {
+		if err := quote("message", c.Row(seq)); err != nil {
+			return err
+		}
+	}
+	for _, id := range memories {
+		if err := quote("memory", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func Exists(tx *Tx, query string, args ...any) (found bool, err error) {
+	err = tx.QueryRow("SELECT EXISTS ("+query+")", args...).Scan(&found)
+	return found, err
+}
+
+// quote is a message of a conversation which, or whose context, quotes something.
+type quote struct {
+	at   *Conversation
+	seq  int64
+	tool bool // it is the answer of a tool
+}
+
+// forgetQuoted removes the contexts that quote these memories, in any conversation, and, if
+// answers, empties the answers of tools that do. It returns where they were.
+func (c *Conversation) forgetQuoted(tx *Tx, memories []int64, answers bool) (removed []quote, err error) {
+	for _, id := range memories {
+		var found []quote
+		err := Each(tx, func(rows *sql.Rows) error {
+			q := quote{at: &Conversation{store: c.store}}
+			err := rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
+			found = append(found, q)
+			return err
+		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
+			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range found {
+			if err := q.remove(tx); err != nil {
+				return nil, err
+			}
+		}
+		removed = append(removed, found...)
+	}
+	return removed, nil
+}
+
+func (q quote) remove(tx *Tx) error {
+	if q.tool {
+		m, err := q.at.In(tx).Message(q.seq)
+		if err != nil {
+			return err
+		}
+		return q.at.In(tx).Replace(m, WithoutCopies(m))
+	}
+	row := q.at.Row(q.seq)
+	if _, err := tx.Exec("UPDATE messages SET context = '' WHERE id = ?", row); err != nil {
+		return err
+	}
+	_, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row)
+	return err
+}
+
+// ForgetQuotes removes the turn contexts that quote these memories, in this conversation and in
+// others that recalled them, and, if answers, empties the answers of tools that do. It returns the seqs that it changed here;
+// WatchCopies reports those elsewhere.
+func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64, err error) {
+	quoting, err := rs.c.forgetQuoted(rs.tx, memories, answers)
+	if err != nil {
+		return nil, err
+	}
+	elsewhere := make(map[string][]int64)
+	for _, q := range quoting {
+		if q.at.id == rs.c.id {
+			seqs = append(seqs, q.seq)
+			continue
+		}
+		if elsewhere[q.at.name] == nil {
+			if _, err := q.at.In(rs.tx).NextVersion(); err != nil {
+				return nil, err
+			}
+		}
+		elsewhere[q.at.name] = append(elsewhere[q.at.name], q.seq)
+	}
+	for name, seqs := range elsewhere {
+		rs.tx.Tell(name, seqs...)
+	}
+	return seqs, nil
+}

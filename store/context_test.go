@@ -1,0 +1,184 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+// answerUnder finishes the turn of message asked with a reply and a context.
+func answerUnder(t *testing.T, c *store.Conversation, asked int64, ctxOf transcript.Context, version int64) {
+	t.Helper()
+	ctxOf.Seq = asked
+	row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: storetest.Day}
+	row.Tokens = chat.TokensOf(row)
+	outcome := store.Outcome{Turn: asked, Messages: []chat.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
+	check.NoError(t, c.Turns().Finish(ctx, outcome))
+}
+
+// contextsOf are the contexts that a restart shows, by the message they follow.
+func contextsOf(t *testing.T, c *store.Conversation) map[int64]string {
+	t.Helper()
+	shown := map[int64]string{}
+	for _, found := range storetest.Load(t, c).Contexts {
+		shown[found.Seq] = found.Text
+	}
+	return shown
+}
+
+func withContext(t *testing.T) (*store.Conversation, memory.Memory) {
+	c := storetest.NewConversation(t)
+	storetest.Deliver(t, c, storetest.Said(1, "I play the theremin"), storetest.Said(2, "b"))
+	kept, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Deliver(t, c, storetest.Asking(3, "what do I play?"))
+	answerUnder(t, c, 3, transcript.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, storetest.Load(t, c).Head.Version)
+	if got := storetest.Load(t, c).Contexts; len(got) != 1 || got[0].Seq != 3 || got[0].Text != "time: now" ||
+		!slices.Equal(got[0].Messages, []int64{1}) || !slices.Equal(got[0].Memories, []int64{kept.ID}) {
+		t.Fatalf("stored are %+v", got)
+	}
+	return c, kept
+}
+
+func wantNoContext(t *testing.T, c *store.Conversation) {
+	t.Helper()
+	check.Equal(t, "shown", len(contextsOf(t, c)), 0)
+	if n := storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
+func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
+	t.Run("it outlasts another turn", func(t *testing.T) {
+		c, _ := withContext(t)
+		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
+		answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, storetest.Load(t, c).Head.Version)
+		if got := contextsOf(t, c); len(got) != 2 || got[5] != "time: later" {
+			t.Errorf("shown are %v", got)
+		}
+	})
+	t.Run("a summary ends it", func(t *testing.T) {
+		c, _ := withContext(t)
+		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 2))
+		wantNoContext(t, c)
+	})
+	t.Run("a deletion of anything ends it", func(t *testing.T) {
+		c, _ := withContext(t)
+		storetest.Remove(t, c, 1)
+		wantNoContext(t, c)
+	})
+	t.Run("an edit ends it", func(t *testing.T) {
+		c, _ := withContext(t)
+		storetest.Edit(t, c, 2, "c")
+		wantNoContext(t, c)
+	})
+	t.Run("it goes when a memory that it quotes is forgotten or purged, in another conversation too", func(t *testing.T) {
+		for _, what := range []string{"forget", "purge"} {
+			c, kept := withContext(t)
+			other := storetest.Find(t, c.Store(), "terminal:elsewhere")
+			storetest.Deliver(t, other, storetest.Asking(1, "who plays?"))
+			answerUnder(t, other, 1, transcript.Context{Text: "Ann plays", Memories: []int64{kept.ID}}, storetest.Load(t, other).Head.Version)
+			told := map[string][]int64{}
+			c.Store().WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
+			before := storetest.Load(t, other).Head.Version
+			do := memory.In(c.Store()).Forget
+			if what == "purge" {
+				do = memory.In(c.Store()).Purge
+			}
+			check.NoError(t, do(ctx, kept.ID))
+			wantNoContext(t, c)
+			wantNoContext(t, other)
+			if !slices.Equal(told[other.Name()], []int64{1}) || storetest.Load(t, other).Head.Version == before {
+				t.Errorf("%s: who watches is told of %v", what, told)
+			}
+		}
+	})
+}
+
+func TestWhichContextIsNotStored(t *testing.T) {
+	t.Run("under another head than it was shown with it is not stored", func(t *testing.T) {
+		c, _ := withContext(t)
+		was := storetest.Load(t, c).Head.Version
+		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
+		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 2))
+		answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, was)
+		wantNoContext(t, c)
+	})
+	t.Run("nor if what it quotes was deleted while the turn ran", func(t *testing.T) {
+		c, kept := withContext(t)
+		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
+		storetest.Remove(t, c, 1)
+		now := storetest.Load(t, c).Head.Version
+		answerUnder(t, c, 5, transcript.Context{Text: "you play the theremin", Messages: []int64{1}}, now)
+		wantNoContext(t, c)
+		storetest.Deliver(t, c, storetest.Asking(7, "and you?"))
+		answerUnder(t, c, 7, transcript.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now)
+		wantNoContext(t, c)
+	})
+	t.Run("nor if a memory that it quotes was forgotten while the turn ran", func(t *testing.T) {
+		c, kept := withContext(t)
+		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
+		check.NoError(t, memory.Of(c).Forget(ctx, kept.ID))
+		answerUnder(t, c, 5, transcript.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, storetest.Load(t, c).Head.Version)
+		wantNoContext(t, c)
+	})
+	t.Run("an answer reports whether it was stored", func(t *testing.T) {
+		c, kept := withContext(t)
+		answer := func(asked int64, made transcript.Context, version int64) bool {
+			t.Helper()
+			storetest.Deliver(t, c, storetest.Asking(int(asked), "and you?"))
+			made.Seq = asked
+			row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: storetest.Day}
+			row.Tokens = chat.TokensOf(row)
+			_, stored, err := c.Turns().Answer(ctx, store.Outcome{Turn: asked, Messages: []chat.Message{row}, Context: made, Version: version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return stored
+		}
+		now := storetest.Load(t, c).Head.Version
+		if !answer(5, transcript.Context{Text: "time: now"}, now) {
+			t.Error("one that was stored was not told of")
+		}
+		if answer(7, transcript.Context{Text: "time: now"}, now-1) || answer(9, transcript.Context{Text: "time: now", Memories: []int64{kept.ID + 1}}, now) {
+			t.Error("one was told of that was not stored")
+		}
+	})
+	t.Run("who watches is told if a purged memory was quoted in its own conversation", func(t *testing.T) {
+		c, kept := withContext(t)
+		told := map[string][]int64{}
+		c.Store().WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
+		before := storetest.Load(t, c).Head.Version
+		check.NoError(t, memory.In(c.Store()).Purge(ctx, kept.ID))
+		if !slices.Equal(told[c.Name()], []int64{3}) || storetest.Load(t, c).Head.Version == before {
+			t.Errorf("told of %v, version %d after %d", told, storetest.Load(t, c).Head.Version, before)
+		}
+	})
+	t.Run("a conversation that is purged leaves none", func(t *testing.T) {
+		c, _ := withContext(t)
+		check.NoError(t, privacy.Of(c).Purge(ctx))
+		wantNoContext(t, c)
+	})
+}
+
+func TestADeletionTakesStoredReasoningWithIt(t *testing.T) {
+	c := storetest.NewConversation(t)
+	storetest.Deliver(t, c, storetest.Said(1, "a secret"), storetest.Asking(2, "what did I say?"))
+	storetest.AnswerWith(t, c, 2, 3, `{"fields":{"reasoning_content":"\"she said a secret\""}}`, map[string]string{"weather": "sunny"})
+	if got := storetest.Remove(t, c, 1); !slices.Contains(got, int64(3)) {
+		t.Errorf("changed are %v", got)
+	}
+	check.Equal(t, "messages keep reasoning", storetest.Number(t, c.Store(), "SELECT count(*) FROM messages WHERE native <> ''"), 0)
+}

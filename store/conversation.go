@@ -1,0 +1,120 @@
+// A conversation's handle, and which conversations have work to do.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Conversation is the store as one conversation sees it. Every handle of a
+// conversation is equal to every other. It is safe for concurrent use.
+type Conversation struct {
+	store *Store
+	id    int64 // 1 to 2^31-1
+	name  string
+}
+
+// MaxName bounds a conversation's name, in bytes.
+const MaxName = 500
+
+// Name returns the conversation's name: connector:server/channel[/thread].
+func (c *Conversation) Name() string { return c.name }
+
+// Conversation returns the conversation with that name, and creates it if necessary.
+func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, error) {
+	c, err := s.Find(ctx, name)
+	if !errors.Is(err, ErrNotFound) {
+		return c, err
+	}
+	if name == "" || len(name) > MaxName || !utf8.ValidString(name) {
+		return nil, fmt.Errorf("%q cannot name a conversation: 1 to %d bytes of valid UTF-8 can", name, MaxName)
+	}
+	err = s.Update(ctx, func(tx *Tx) error {
+		_, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create conversation %s: %w", name, err)
+	}
+	return s.Find(ctx, name)
+}
+
+// Find returns the conversation with that name, or ErrNotFound.
+func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
+	c := &Conversation{store: s, name: name}
+	err := s.View(ctx, func(tx *Tx) error {
+		return tx.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("conversation %q: %w", name, err)
+	}
+	return c, nil
+}
+
+// Unfinished returns the names of the conversations with work to do: messages in the inbox, a
+// session to start, a turn to answer, an unsent reply, or messages that a model has yet to
+// summarize.
+func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
+	return s.names(ctx, `SELECT name FROM conversations
+		WHERE id IN (SELECT conversation FROM inbox)
+		OR id IN (SELECT conversation FROM wanted_sessions)
+		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
+		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))
+		OR id IN (SELECT conversation FROM compactions INDEXED BY compactions_owed WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))
+		ORDER BY id`)
+}
+
+// Known returns the names of all conversations, the newest first.
+func (s *Store) Known(ctx context.Context) ([]string, error) {
+	return s.names(ctx, "SELECT name FROM conversations ORDER BY id DESC")
+}
+
+func (s *Store) names(ctx context.Context, query string) ([]string, error) {
+	var names []string
+	err := s.look(ctx, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	}, query)
+	if err != nil {
+		return nil, fmt.Errorf("list conversations: %w", err)
+	}
+	return names, nil
+}
+
+// View runs do in a read transaction. An error says what was tried.
+func (c *Conversation) View(ctx context.Context, tried string, do func(*Tx) error) error {
+	return c.failed(tried, c.store.View(ctx, do))
+}
+
+// Update runs do in a write transaction. An error says what was tried.
+func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx) error) error {
+	return c.failed(tried, c.store.Update(ctx, do))
+}
+
+func (c *Conversation) failed(tried string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.Fail(tried, err)
+}
+
+// Fail wraps an error of the conversation with what was tried.
+func (c *Conversation) Fail(tried string, err error) error {
+	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
+}
+
+// Connector returns the first part of the conversation's name.
+func (c *Conversation) Connector() string {
+	connector, _, _ := strings.Cut(c.name, ":")
+	return connector
+}

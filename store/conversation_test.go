@@ -1,0 +1,41 @@
+package store_test
+
+import (
+	"sync"
+	"testing"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+// Whoever is first to name a conversation, all who name it have the same one.
+func TestManyNameAConversationAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	stores := []*store.Store{storetest.OpenStore(t, dir)}
+	for range 2 { // as a shell beside the bot
+		s := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
+		defer s.Close()
+		stores = append(stores, s)
+	}
+	var mu sync.Mutex
+	ids := make(map[int64]int)
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			c, err := stores[i%len(stores)].Conversation(ctx, "terminal:general")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ids[c.ID()]++
+		})
+	}
+	wg.Wait()
+	names, err := storetest.AllNames(stores[0])
+	if err != nil || len(names) != 1 || len(ids) != 1 {
+		t.Errorf("conversations %q with the numbers %v, %v", names, ids, err)
+	}
+}

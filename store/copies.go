@@ -1,0 +1,105 @@
+// Copies of messages in the results of the bot's own tools. Deletions reach them too.
+
+package store
+
+import (
+	"slices"
+
+	"cairn/chat"
+	"cairn/llm"
+)
+
+// CopyGone replaces the result of a tool that found a deleted message.
+const CopyGone = "What was found here has been deleted."
+
+// copying are the tools that return messages, or text derived from them.
+var copying = []string{"memory_search", "recall", "expand"}
+
+// noting reports whether a tool's arguments may repeat the messages of its turn. Those of other
+// programs' tools may contain anything.
+func noting(tool string) bool { return tool != "context" }
+
+// mayRepeat reports whether a tool's result may repeat the messages of its turn: what it found or,
+// for another program's tool, what it was given.
+func mayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
+
+// LastOf returns the seq of a turn's last message. Its messages are neighbours.
+func (rs Rows) LastOf(turn int64) (seq int64, err error) {
+	low, high := rs.c.RowRange(turn, MaxSeq)
+	err = rs.tx.QueryRow(`SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq).Scan(&seq)
+	return seq, err
+}
+
+// WithoutCopies returns a message of a model or tool without what it copied from elsewhere.
+func WithoutCopies(m chat.Message) chat.Message {
+	if m.Role == llm.RoleTool {
+		m.Text = CopyGone
+	} else {
+		m.Native = nil
+		m.Calls = slices.Clone(m.Calls)
+		for i := range m.Calls {
+			if noting(m.Calls[i].Name) {
+				m.Calls[i].Arguments = "{}"
+			}
+		}
+	}
+	m.Tokens = chat.TokensOf(m)
+	return m
+}
+
+// Replace writes what is left of a message. was is the message as indexed: results of memory_save
+// are in the search index.
+func (rs Rows) Replace(was, m chat.Message) error {
+	if err := rs.Unindex(was); err != nil {
+		return err
+	}
+	calls, err := toJSON(m.Calls)
+	if err != nil {
+		return err
+	}
+	low, high := rs.c.RowRange(m.Seq, m.Seq)
+	if m.Role == llm.RoleTool {
+		if _, err := rs.tx.Exec("DELETE FROM quotes WHERE message = ?", low); err != nil {
+			return err
+		}
+		return Changed(rs.tx, "UPDATE messages SET text = ?, tokens = ? WHERE id BETWEEN ? AND ?", m.Text, m.Tokens, low, high)
+	}
+	return Changed(rs.tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id BETWEEN ? AND ?", calls, string(m.Native), m.Tokens, low, high)
+}
+
+// mayCopy reports whether WithoutCopies may change a message.
+func mayCopy(m chat.Message) bool {
+	return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0
+}
+
+// uncopied returns an answer that is about to be stored, without what was deleted during its turn.
+func (c *Conversation) uncopied(tx *Tx, turn int64, answer []chat.Message) ([]chat.Message, error) {
+	if !slices.ContainsFunc(answer, mayCopy) { // as most are
+		return answer, nil
+	}
+	last, err := c.In(tx).LastOf(turn)
+	if err != nil {
+		return nil, err
+	}
+	var near bool
+	low, high := c.RowRange(turn, last)
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
+		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?)`, low, high, turn).Scan(&near)
+	if err != nil {
+		return nil, err
+	}
+	answer = slices.Clone(answer)
+	for i, m := range answer {
+		blank := near && (m.Role == llm.RoleAssistant || mayRepeat(m.Tool))
+		if !blank {
+			blank, err = c.quotesGone(tx, m)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if blank {
+			answer[i] = WithoutCopies(m)
+		}
+	}
+	return answer, nil
+}

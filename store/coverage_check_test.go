@@ -1,0 +1,140 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"cairn/chat"
+	"cairn/internal/storetest"
+	"cairn/store"
+	"cairn/transcript"
+
+	"pgregory.net/rapid"
+)
+
+// checkCoverage fails unless each message is in exactly one place: verbatim, or
+// behind exactly one applied row, and every row's children tile it.
+func checkCoverage(t storetest.Tester, c *store.Conversation) {
+	t.Helper()
+	state := storetest.Peek(t, c)
+	places := make(map[int64]int)
+	for _, m := range state.Messages {
+		places[m.Seq]++
+	}
+	rows := active(state.Head)
+	for i, row := range rows {
+		if i > 0 && rows[i-1].To >= row.From {
+			t.Errorf("the stack is out of order or overlaps: %s", storetest.Shape(rows))
+		}
+		for _, seq := range expand(t, c, row) {
+			places[seq]++
+		}
+	}
+	all, err := c.Transcript().Page(ctx, 1, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if places[m.Seq] != 1 {
+			t.Errorf("message %d is in %d places; stack %s", m.Seq, places[m.Seq], storetest.Shape(state.Head.Stack))
+		}
+	}
+	if len(places) != len(all) {
+		t.Errorf("%d messages are in the view, there are %d", len(places), len(all))
+	}
+	stored := storetest.StateOf(t, c)
+	stored.Prepared, stored.Running = nil, nil // tests begin what no engine would
+	if err := stored.Check(); err != nil {
+		t.Errorf("the state is wrong: %v", err)
+	}
+}
+
+// active are all rows of a head, those of earlier sessions too, each inside its session.
+func active(head transcript.Head) (rows []transcript.Summary) {
+	for _, s := range head.Earlier {
+		for _, row := range s.Rows {
+			if row.From < s.From || row.To > s.To {
+				panic(fmt.Sprintf("row %d-%d in the session %d-%d", row.From, row.To, s.From, s.To))
+			}
+		}
+		rows = append(rows, s.Rows...)
+	}
+	return append(rows, head.Stack...)
+}
+
+// tiled reports whether children are all that stands in [from, to].
+func tiled(state transcript.Snapshot, from, to int64, children []int64) bool {
+	var rows []int64
+	for _, row := range active(state.Head) {
+		if row.From <= to && row.To >= from {
+			rows = append(rows, row.ID)
+		}
+	}
+	return slices.Equal(rows, children) && !slices.ContainsFunc(state.Messages, func(m chat.Message) bool { return from <= m.Seq && m.Seq <= to })
+}
+
+// expand returns the seqs a row stands for, by going down to its leaves.
+func expand(t storetest.Tester, c *store.Conversation, row transcript.Summary) []int64 {
+	t.Helper()
+	if row.Kind != transcript.Rollup {
+		page, err := c.Transcript().Page(ctx, row.From, int(row.To-row.From+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(storetest.Seqs(page), func(seq int64) bool { return seq > row.To }) // some were deleted
+	}
+	var all []int64
+	for _, id := range row.Children {
+		var child transcript.Summary
+		err := c.Store().View(ctx, func(tx *store.Tx) (err error) {
+			child, err = c.In(tx).Compaction(id)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if child.State != transcript.RolledUp {
+			t.Errorf("child %d of rollup %d is %s", id, row.ID, child.State)
+		}
+		all = append(all, expand(t, c, child)...)
+	}
+	return all
+}
+
+func (m *coverage) crash(rt *rapid.T) {
+	if rapid.IntRange(0, 4).Draw(rt, "rarely") > 0 {
+		return
+	}
+	state := storetest.Load(m.t, m.c)
+	err := m.s.Close()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if m.s, err = store.Open(ctx, store.Options{Dir: m.dir}); err != nil {
+		rt.Fatal(err)
+	}
+	m.c, m.jobs = storetest.Find(m.t, m.s, m.c.Name()), nil
+	if again := storetest.Load(m.t, m.c); !reflect.DeepEqual(state, again) {
+		rt.Fatalf("before: %+v\nafter: %+v", state, again)
+	}
+}
+
+func (m *coverage) check(rt *rapid.T) {
+	state := storetest.Peek(m.t, m.c)
+	left, covered := int(m.taken)-len(m.gone), 0
+	for _, row := range active(state.Head) {
+		covered += row.Messages
+	}
+	counts, err := m.c.Transcript().Counts(ctx)
+	if err != nil || counts.Messages != left || counts.Waiting != m.arrived-int(m.taken) {
+		rt.Fatalf("%d arrived, %d taken up, counted %+v, %v", m.arrived, m.taken, counts, err)
+	}
+	if covered+len(state.Messages) != left {
+		rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), left, storetest.Shape(state.Head.Stack))
+	}
+	if !slices.Equal(store.Ids(state.Prepared), m.preparedIDs()) {
+		rt.Fatalf("prepared are %v, not %v", state.Prepared, m.prepared)
+	}
+	m.memories.check(rt, m.c)
+}

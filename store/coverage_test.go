@@ -1,0 +1,284 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/storetest"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+// coverage is a conversation to which everything happens in random order: whatever is started,
+// stored, applied, hidden, edited, deleted or lost in a crash, each message is always in exactly
+// one place, or deleted, and each row knows how many it covers.
+type coverage struct {
+	t   *testing.T
+	dir string
+	s   *store.Store
+	c   *store.Conversation
+
+	arrived, edits int
+	taken          int64
+	gone           map[int64]bool // deleted messages
+	memories       *savings
+	jobs, prepared []*coverageJob
+	appliedSets    []transcript.Snapshot // the states before those that an undo goes back to
+}
+
+// coverageJob is a compaction on its way.
+type coverageJob struct {
+	summarize.Job
+	from, to int64
+	touched  bool // one of its messages has changed since it started
+	undone   bool // something was undone since
+	children []int64
+	drafts   map[string]int64 // what it will save, of a worker's
+}
+
+func TestCoverage(t *testing.T) {
+	all := coverage{t: t, dir: t.TempDir()}
+	var err error
+	if all.s, err = store.Open(ctx, store.Options{Dir: all.dir}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { all.s.Close() }()
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		m := &coverage{t: t, dir: all.dir, s: all.s, gone: make(map[int64]bool), memories: newSavings()}
+		m.c = storetest.Find(t, m.s, fmt.Sprintf("terminal:%d", round))
+		defer func() { all.s = m.s }()
+		rt.Repeat(map[string]func(*rapid.T){
+			"deliver": m.deliver, "deliver again": m.deliverAgain, "take up": m.takeUp, "begin": m.begin,
+			"begin a fold": m.beginFold, "store": m.store, "apply": m.apply, "undo": m.undo, "emergency": m.emergency,
+			"new": m.newSession, "edit": m.edit, "delete": m.remove, "crash": m.crash, "": m.check,
+		})
+		checkCoverage(rt, m.c)
+	})
+}
+
+func (m *coverage) between(rt *rapid.T, name string) (from, to int64) {
+	a, b := rapid.Int64Range(1, m.taken).Draw(rt, name+" from"), rapid.Int64Range(1, m.taken).Draw(rt, name+" to")
+	return min(a, b), max(a, b)
+}
+
+func (m *coverage) touch(n int64, changed bool) {
+	over := func(w *coverageJob) bool { return changed && w.from <= n && n <= w.to }
+	for _, j := range m.jobs {
+		j.touched = j.touched || over(j)
+	}
+	m.prepared = slices.DeleteFunc(m.prepared, over)
+}
+
+func (m *coverage) start(rt *rapid.T, w coverageJob, by transcript.By) {
+	if by == transcript.Worker {
+		w.drafts = make(map[string]int64)
+		if w.Tools(20); !m.gone[w.to] {
+			w.drafts[m.memories.draft(rt, w, w.to)] = w.to
+		}
+	}
+	m.jobs = append(m.jobs, &w)
+}
+
+func (m *coverage) preparedIDs() (list []int64) {
+	for _, w := range m.prepared {
+		list = append(list, w.ID())
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (m *coverage) deliver(rt *rapid.T) {
+	for range rapid.IntRange(1, 5).Draw(rt, "messages") {
+		m.arrived++
+		storetest.DeliverOnly(m.t, m.c, storetest.Said(m.arrived, "text"))
+	}
+}
+
+func (m *coverage) deliverAgain(rt *rapid.T) {
+	if m.arrived == 0 {
+		return
+	}
+	n := rapid.IntRange(1, m.arrived).Draw(rt, "message")
+	if r, err := m.c.Inbox().Deliver(ctx, storetest.Said(n, "text")); err != nil || r.Fresh {
+		rt.Fatalf("message %d came again: %+v, %v", n, r, err)
+	}
+}
+
+func (m *coverage) takeUp(rt *rapid.T) {
+	some, err := m.c.Inbox().TakeUp(ctx, store.All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	m.taken += int64(len(some))
+}
+
+func (m *coverage) begin(rt *rapid.T) {
+	if m.taken == 0 {
+		return
+	}
+	from, to := m.between(rt, "span")
+	by := rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(rt, "by")
+	m.start(rt, coverageJob{Job: storetest.Begin(m.t, m.c, transcript.Leaf, by, from, to), from: from, to: to}, by)
+}
+
+func (m *coverage) beginFold(rt *rapid.T) {
+	stack := storetest.Load(m.t, m.c).Head.Stack
+	m.jobs = nil // load has failed what was running
+	if len(stack) < 2 {
+		return
+	}
+	first := rapid.IntRange(0, len(stack)-2).Draw(rt, "first")
+	children := stack[first : first+2]
+	by := rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(rt, "by")
+	from, to := children[0].From, children[1].To
+	m.start(rt, coverageJob{Job: storetest.Begin(m.t, m.c, transcript.Rollup, by, from, to, store.Ids(children)...), from: from, to: to, children: store.Ids(children)}, by)
+	if len(m.prepared) == 0 && rapid.Bool().Draw(rt, "at once") {
+		m.store(rt)
+		m.apply(rt)
+	}
+}
+
+func (m *coverage) store(rt *rapid.T) {
+	if len(m.jobs) == 0 {
+		return
+	}
+	j := m.jobs[len(m.jobs)-1]
+	m.jobs = m.jobs[:len(m.jobs)-1]
+	for _, child := range j.children { // a child may have left the view since it started
+		j.touched = j.touched || storetest.Number(m.t, m.c.Store(), "SELECT state NOT IN ('prepared', 'applied', 'rolled_up') FROM compactions WHERE id = ?", child) == 1
+	}
+	fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if !j.touched {
+		m.prepared = append(m.prepared, j)
+	}
+	var want []string
+	if j.drafts != nil && !j.touched {
+		want = m.memories.store(j.from, j.to, j.drafts)
+	}
+	if len(fresh) != len(want) {
+		rt.Fatalf("new memories are %v, should be %v", fresh, want)
+	}
+}
+
+func (m *coverage) apply(rt *rapid.T) {
+	before := storetest.Peek(rt, m.c)
+	cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
+	if len(m.prepared) == 0 {
+		cleared = 0 // by itself it would be a change of its own
+	}
+	mustApply := len(m.prepared) == 1 && m.prepared[0].children != nil && !m.prepared[0].undone && tiled(before, m.prepared[0].from, m.prepared[0].to, m.prepared[0].children)
+	rows := m.preparedIDs()
+	if _, applied := storetest.ApplyAndClear(rt, m.c, cleared, rows...); mustApply && applied[0].State != transcript.Applied {
+		rt.Fatalf("the fold of %d to %d is %s, and should replace %s", m.prepared[0].from, m.prepared[0].to, applied[0].State, storetest.Shape(before.Head.Stack))
+	}
+	after := storetest.Peek(rt, m.c)
+	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { return !slices.Contains(store.Ids(after.Prepared), w.ID()) })
+	if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) { // what was applied before the session with it, or by itself, is not undone
+		m.appliedSets = append(m.appliedSets, before)
+	} else if reflect.DeepEqual(after.Head.Earlier, before.Head.Earlier) && after.Head.Version != before.Head.Version {
+		rt.Fatalf("nothing applied, and the head has changed from %+v to %+v", before.Head, after.Head)
+	}
+}
+
+func (m *coverage) undo(rt *rapid.T) {
+	l := latest(rt, m.c)
+	if l.Why != "" {
+		if len(m.appliedSets) > 0 {
+			rt.Fatalf("undo of %+v", l)
+		}
+		return
+	}
+	undo(rt, m.c)
+	for _, w := range slices.Concat(m.jobs, m.prepared) {
+		w.undone = true
+	}
+	for _, j := range m.jobs { // it would hide again what people want to see
+		j.touched = j.touched || slices.ContainsFunc(l.Rows, func(row transcript.Summary) bool { return row.From <= j.to && j.from <= row.To })
+	}
+	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { // they would hide it again
+		return slices.ContainsFunc(l.Rows, func(row transcript.Summary) bool { return row.From <= w.to && w.from <= row.To })
+	})
+	if len(m.appliedSets) == 0 {
+		return
+	}
+	was, is := m.appliedSets[len(m.appliedSets)-1], storetest.Peek(rt, m.c)
+	m.appliedSets = m.appliedSets[:len(m.appliedSets)-1]
+	if !reflect.DeepEqual(is.Head.Stack, was.Head.Stack) || is.Head.ClearedTo != was.Head.ClearedTo ||
+		len(is.Messages) < len(was.Messages) || len(was.Messages) > 0 && !reflect.DeepEqual(is.Messages[:len(was.Messages)], was.Messages) {
+		rt.Fatalf("before the compaction\n%+v\nafter it was undone\n%+v", was, is)
+	}
+}
+
+func (m *coverage) emergency(rt *rapid.T) {
+	verbatim := storetest.Load(m.t, m.c).Messages
+	m.jobs = nil
+	if len(verbatim) == 0 {
+		return
+	}
+	n := 1 // neighbours, from the oldest on
+	for n < len(verbatim) && verbatim[n].Seq == verbatim[n-1].Seq+1 {
+		n++
+	}
+	n = rapid.IntRange(1, n).Draw(rt, "messages")
+	storetest.Hide(m.t, m.c, verbatim[0].Seq, verbatim[n-1].Seq)
+	m.appliedSets = nil
+}
+
+func (m *coverage) newSession(rt *rapid.T) {
+	if rapid.IntRange(0, 2).Draw(rt, "rarely") > 0 {
+		return
+	}
+	first := storetest.Peek(m.t, m.c).Head.Start
+	head, started := startSession(rt, m.c)
+	left := 0
+	for n := first; n <= m.taken; n++ {
+		if !m.gone[n] {
+			left++
+		}
+	}
+	if started != (left > 0) || started && head.Start != m.taken+1 {
+		rt.Fatalf("a new session: %v, at %d, with %d messages in the one before", started, head.Start, left)
+	}
+	if started {
+		m.appliedSets = nil
+	}
+}
+
+func (m *coverage) edit(rt *rapid.T) {
+	if m.taken == 0 {
+		return
+	}
+	n := rapid.Int64Range(1, m.taken).Draw(rt, "message")
+	m.edits++
+	now := storetest.Said(int(n), fmt.Sprint("text ", m.edits))
+	now.Time = now.Time.AddDate(0, 0, m.edits)
+	if seq, changed, err := m.c.Transcript().Edit(ctx, now); err != nil || changed == m.gone[n] || changed && seq != n {
+		rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, m.gone[n])
+	}
+	m.appliedSets = nil
+	m.touch(n, !m.gone[n])
+}
+
+func (m *coverage) remove(rt *rapid.T) {
+	if m.taken == 0 {
+		return
+	}
+	n := rapid.Int64Range(1, m.taken).Draw(rt, "message")
+	if deleted := storetest.Remove(rt, m.c, int(n)); (len(deleted) == 1) == m.gone[n] {
+		rt.Fatalf("deleted are %v, before: %v", deleted, m.gone)
+	}
+	m.touch(n, !m.gone[n])
+	m.gone[n], m.appliedSets = true, nil
+	m.memories.forget(n)
+}

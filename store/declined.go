@@ -1,0 +1,35 @@
+// What a model declined to summarize, and how often it was asked.
+
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/chat"
+	"cairn/transcript"
+)
+
+// Declined notes that a model declined to summarize what a row covers.
+func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Declined) error {
+	return cs.c.Update(ctx, fmt.Sprintf("note a refusal of compaction %d", row), func(tx *Tx) error {
+		return Changed(tx, "UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, cs.c.id)
+	})
+}
+
+// Forgive forgets what models declined, so that it is tried again.
+func (cs Compactions) Forgive(ctx context.Context) error {
+	return cs.c.Update(ctx, "forget what was declined", func(tx *Tx) error {
+		_, err := tx.Exec("UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", cs.c.id)
+		return err
+	})
+}
+
+// Span returns the messages of [from, to], deleted ones left out, oldest first.
+func (cs Compactions) Span(ctx context.Context, from, to int64) (found []chat.Message, err error) {
+	err = cs.c.View(ctx, "read messages", func(tx *Tx) error {
+		found, err = cs.c.In(tx).Messages(from, to, "ORDER BY id")
+		return err
+	})
+	return found, err
+}

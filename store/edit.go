@@ -1,0 +1,149 @@
+// Edits by people of their messages.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/chat"
+	"cairn/transcript"
+)
+
+// Edit replaces text and attachments of a message by those of m; m.Time is when it
+// was edited. One that waits is then as Incomplete as m says. It returns the seq of
+// the message if it has been taken up, 0 if it waits, and whether it is another one
+// now: nothing has changed if it says the same as before, if a later edit is known,
+// or if the message is not known. Summaries over it are to be repaired, see Rows.Revise.
+func (tr Transcript) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
+	m, err = clean(m)
+	if err == nil {
+		err = tr.c.store.Erase(ctx, func(tx *Tx) error {
+			if changed, err = tr.c.editWaiting(tx, m); err != nil || changed {
+				return err
+			}
+			seq, changed, err = tr.c.editTakenUp(tx, m)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, false, tr.c.Fail("edit message "+m.ID, err)
+	}
+	return seq, changed, nil
+}
+
+func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
+	was, err := c.In(tx).Waiting("AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
+	if err != nil || len(was) == 0 {
+		return false, err
+	}
+	attachments := carryOver(was[0].Attachments, m.Attachments)
+	edited = !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
+	incomplete := was[0].Incomplete
+	if edited {
+		incomplete = m.Incomplete
+	}
+	stored, err := c.keepFiles(tx, m.ID, attachments)
+	if err != nil {
+		return false, err
+	}
+	_, err = tx.Exec("UPDATE inbox SET text = ?, attachments = ?, incomplete = ?, edited_at = ?, tries = iif(?, 0, tries) WHERE conversation = ? AND platform_id = ?",
+		m.Text, stored, incomplete, m.Time.UnixMilli(), edited, c.id, m.ID)
+	return edited, err
+}
+
+func (c *Conversation) editTakenUp(tx *Tx, m Inbound) (seq int64, edited bool, err error) {
+	err = tx.QueryRow(`SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user'
+		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?`, c.id, m.ID, m.Time.UnixMilli()).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	was, err := c.In(tx).Message(seq)
+	if err != nil {
+		return 0, false, err
+	}
+	low, high := c.RowRange(seq, seq)
+	if _, err := tx.Exec("UPDATE messages SET edited_at = ? WHERE id BETWEEN ? AND ?", m.Time.UnixMilli(), low, high); err != nil {
+		return 0, false, err
+	}
+	is := was
+	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
+	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
+		return seq, false, nil
+	}
+	version, err := c.In(tx).NextVersion()
+	if err == nil {
+		err = c.In(tx).Rewrite(was, is, version)
+	}
+	if err == nil {
+		err = c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
+	}
+	return seq, err == nil, err
+}
+
+// NextVersion raises the version of the conversation.
+func (rs Rows) NextVersion() (version int64, err error) {
+	err = rs.tx.QueryRow("UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id).Scan(&version)
+	return version, err
+}
+
+// Rewrite gives a message a new text, new attachments and a new quote, and indexes
+// it again.
+func (rs Rows) Rewrite(was, is chat.Message, version int64) error {
+	attachments, err := rs.c.keepFiles(rs.tx, is.ID, is.Attachments)
+	if err != nil {
+		return err
+	}
+	if err := rs.Unindex(was); err != nil {
+		return err
+	}
+	low, high := rs.c.RowRange(is.Seq, is.Seq)
+	err = Changed(rs.tx, "UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id BETWEEN ? AND ?",
+		is.Text, attachments, is.Quote, chat.TokensOf(is), version, low, high)
+	if err != nil {
+		return err
+	}
+	p, err := rs.c.newAppender(rs.tx)
+	if err != nil {
+		return err
+	}
+	return p.index(is)
+}
+
+// Unindex removes a message from the search index.
+func (rs Rows) Unindex(m chat.Message) error {
+	counts, _ := indexed(m)
+	for term := range counts {
+		if _, err := rs.tx.Exec("DELETE FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", rs.c.id, term, m.Seq); err != nil {
+			return fmt.Errorf("take message %d out of the index: %w", m.Seq, err)
+		}
+	}
+	return nil
+}
+
+// carryOver returns attachments with those that stood in the message before its
+// edit as they were, so that a picture is not lost when a typo is fixed, nor an
+// address that is signed again taken for a change.
+func carryOver(before, after []chat.Attachment) []chat.Attachment {
+	before = slices.Clone(before)
+	var kept []chat.Attachment
+	for _, a := range after {
+		i := slices.IndexFunc(before, func(b chat.Attachment) bool { return a.Kind == b.Kind && a.Name == b.Name && a.Size == b.Size })
+		if i >= 0 && a.File == 0 && a.Text == "" && len(a.Data) == 0 {
+			was := before[i]
+			before = slices.Delete(before, i, i+1)
+			if a.Caption != "" {
+				was.Caption = a.Caption
+			}
+			a = was
+		}
+		kept = append(kept, a)
+	}
+	return kept
+}

@@ -1,0 +1,143 @@
+package store_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"cairn/chat"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+func editedLater(n int, text string, hours int) store.Inbound {
+	m := storetest.Said(n, text)
+	m.Time = storetest.Day.Add(time.Duration(hours) * time.Hour)
+	return m
+}
+
+func TestEdit(t *testing.T) {
+	t.Run("one that waits is taken up in its new form, as what it was", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := storetest.Said(1, "buy mlik")
+		m.Addressed, m.ReplyTo, m.Quote = true, "m0", "x"
+		storetest.DeliverOnly(t, c, m)
+		check.Equal(t, "the result", storetest.Edit(t, c, 1, "buy milk"), 0)
+		taken := storetest.Deliver(t, c)
+		if got := taken[0]; len(taken) != 1 || got.Text != "buy milk" || !got.Addressed || got.Quote != "x" || !got.Time.Equal(m.Time) || got.Tokens != chat.TokensOf(got) {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+	t.Run("one that was taken up keeps its place; text, cost and index are new", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		taken := storetest.Deliver(t, c, storetest.Said(1, "the meeting is on Monday"), storetest.Said(2, "fine"))
+		before := storetest.Version(t, c)
+		check.Equal(t, "the result", storetest.Edit(t, c, 1, "the meeting is on Tuesday, in the large room"), 1)
+		want := taken[0]
+		want.Text = "the meeting is on Tuesday, in the large room"
+		want.Tokens = chat.TokensOf(want)
+		if m, err := c.Transcript().Message(ctx, 1); err != nil || !reflect.DeepEqual(m, want) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if got := storetest.Recalled(t, c, "Monday"); got != nil {
+			t.Errorf("its old words find %v", got)
+		}
+		check.EqualAll(t, "its new words find", storetest.Recalled(t, c, "large room Tuesday"), []int64{1})
+		if got := storetest.Version(t, c); got != before+1 {
+			t.Errorf("the version went from %d to %d", before, got)
+		}
+	})
+	t.Run("the later of two edits wins, in whichever order they come", func(t *testing.T) {
+		for _, waits := range []bool{true, false} {
+			c := storetest.NewConversation(t)
+			storetest.DeliverOnly(t, c, storetest.Said(1, "first"))
+			if !waits {
+				storetest.Deliver(t, c)
+			}
+			for _, test := range []struct {
+				m    store.Inbound
+				want bool
+			}{{editedLater(1, "third", 3), true}, {editedLater(1, "second", 2), false}, {editedLater(1, "third", 3), false}, {editedLater(1, "fourth", 4), true}} {
+				if _, changed, err := c.Transcript().Edit(ctx, test.m); changed != test.want || err != nil {
+					t.Errorf("waits %v: %q changed %v, %v", waits, test.m.Text, changed, err)
+				}
+			}
+			storetest.Deliver(t, c)
+			if m, err := c.Transcript().Message(ctx, 1); err != nil || m.Text != "fourth" {
+				t.Errorf("waits %v: %+v, %v", waits, m, err)
+			}
+		}
+	})
+	t.Run("a repetition of the old form does not undo it", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.DeliverOnly(t, c, storetest.Said(1, "first"))
+		storetest.Edit(t, c, 1, "second")
+		storetest.DeliverOnly(t, c, storetest.Said(1, "first"))
+		check.Equal(t, "took up", storetest.Deliver(t, c)[0].Text, "second")
+	})
+}
+
+func TestWhatNoEditChanges(t *testing.T) {
+	t.Run("one that says the same changes nothing", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.DeliverOnly(t, c, storetest.Said(1, "a"), incomplete(2, "b"))
+		storetest.Deliver(t, c)
+		before := storetest.Version(t, c)
+		for n, text := range map[int]string{1: "a", 2: "b"} {
+			if _, changed, err := c.Transcript().Edit(ctx, editedLater(n, text, 1)); changed || err != nil {
+				t.Errorf("message %d: %v, %v", n, changed, err)
+			}
+		}
+		check.Equal(t, "incomplete", len(check.Must(c.Inbox().Incomplete(ctx))(t)), 1)
+		check.Equal(t, "the version", storetest.Version(t, c), before)
+	})
+	t.Run("what is not known, not a person's, or deleted, stays so", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := storetest.Said(1, "what time is it?")
+		m.Addressed = true
+		storetest.Deliver(t, c, m)
+		storetest.Finish(t, c, 1, 2, "reply-2", "half past nine")
+		storetest.Deliver(t, c, storetest.Said(3, "thanks"))
+		storetest.Remove(t, c, 3)
+		other := storetest.Find(t, c.Store(), "terminal:other")
+		before := storetest.Dump(t, c.Store())
+		for _, id := range []string{"m9", "reply-2", "m3"} {
+			m := editedLater(1, "other words", 1)
+			m.ID = id
+			if seq, changed, err := c.Transcript().Edit(ctx, m); seq != 0 || changed || err != nil {
+				t.Errorf("%s: %d, %v, %v", id, seq, changed, err)
+			}
+		}
+		if seq, changed, err := other.Transcript().Edit(ctx, editedLater(1, "other words", 1)); seq != 0 || changed || err != nil {
+			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
+		}
+		check.Equal(t, "something has changed", storetest.Dump(t, c.Store()), before)
+		if _, _, err := c.Transcript().Edit(ctx, store.Inbound{Text: "x"}); err == nil {
+			t.Error("one without an id is no error")
+		}
+	})
+	t.Run("an edit starts no turn and ends none", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := storetest.Said(1, "what tmie is it?")
+		m.Addressed = true
+		storetest.Deliver(t, c, m)
+		now := editedLater(1, "what time is it?", 1)
+		if _, changed, err := c.Transcript().Edit(ctx, now); !changed || err != nil {
+			t.Fatal(changed, err)
+		}
+		if turn, ok, err := c.Turns().Unanswered(ctx); !ok || turn.Seq != 1 || turn.Attempts != 1 || err != nil {
+			t.Errorf("%+v, %v, %v", turn, ok, err)
+		}
+	})
+	t.Run("a message that is not there is not found", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"))
+		storetest.Remove(t, c, 1)
+		for _, seq := range []int64{0, 1, 3, -5} {
+			check.Error(t, check.ErrorOf(c.Transcript().Message(ctx, seq)), store.ErrNotFound)
+		}
+		check.Error(t, check.ErrorOf(storetest.Find(t, c.Store(), "terminal:other").Transcript().Message(context.Background(), 2)), store.ErrNotFound)
+	})
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+)
+
+// What the tests of this package use besides what it exports.
+
+const (
+	Answered       = answered
+	BeforeTheStart = beforeTheStart
+	ChildrenOf     = childrenOf
+	DatabaseName   = databaseName
+	EndedWith      = endedWith
+	HeldName       = heldName
+	HeldNote       = heldNote
+	LatestApplied  = latestApplied
+	LockName       = lockName
+	MadeWith       = madeWith
+	MostOfName     = mostOfName
+	OfPins         = ofPins
+	ReaderPragmas  = readerPragmas
+	SessionsShown  = sessionsShown
+	UpgradeFolder  = upgradeFolder
+	WriterPragmas  = writerPragmas
+)
+
+var (
+	CheckRoom     = checkRoom
+	Derived       = derived
+	Fills         = fills
+	Ids           = ids
+	Migrate       = migrate
+	Migrations    = migrations
+	NextQuietHour = nextQuietHour
+	Observe       = observe
+	OpenFile      = open
+	Prepare       = prepare
+	PutAside      = putAside
+	Schema        = schema
+	Transact      = transact
+)
+
+func (s *Store) Reading() *sql.DB { return s.read }
+
+func (s *Store) Writing() *sql.DB { return s.write }
+
+func (s *Store) Path() string { return s.path }
+
+func (s *Store) HeldPath() string { return s.heldPath() }
+
+// Rewriting holds deliveries, as Vacuum does while it rewrites the database.
+func (s *Store) Rewriting(ctx context.Context) error { return s.held.open(ctx, s.heldPath()) }
+
+func (s *Store) HeldRows() *sql.DB { return s.held.db }
+
+func (s *Store) EmptyLog(ctx context.Context) error { return s.emptyLog(ctx) }
+
+func (l *lock) Release() error { return l.release() }
+
+// Arrivals is how many waiting messages have the time of their arrival in memory.
+func (s *Store) Arrivals() int { return len(s.came.at) }
+
+// AddMigrations adds migrations until restore is called.
+func AddMigrations(more ...string) (restore func()) {
+	known := migrations
+	migrations = append(slices.Clone(known), more...)
+	return func() { migrations = known }
+}

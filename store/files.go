@@ -1,0 +1,152 @@
+// Files of messages, and messages that their connector can complete.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/chat"
+)
+
+// File returns a stored picture of the conversation, and its media type.
+// ErrNotFound: the conversation has no such file, or none any more.
+func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
+	err = tr.c.store.View(ctx, func(tx *Tx) error {
+		return tx.QueryRow("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return "", nil, tr.c.Fail(fmt.Sprintf("read file %d", id), err)
+	}
+	return mediaType, data, nil
+}
+
+// StoreFiles stores the data that came with a message, and returns its attachments
+// without it. Files that none of them names any more are deleted.
+func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat.Attachment, error) {
+	attachments = slices.Clone(attachments)
+	named := make(map[int64]bool)
+	for i := range attachments {
+		a := &attachments[i]
+		if len(a.Data) > 0 {
+			err := rs.tx.QueryRow("INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", rs.c.id, message, a.Type, a.Data).Scan(&a.File)
+			if err != nil {
+				return nil, fmt.Errorf("store file %d of message %s: %w", i, message, err)
+			}
+			if a.Size == 0 {
+				a.Size = int64(len(a.Data))
+			}
+			a.Data = nil
+		}
+		named[a.File] = true
+	}
+	var all []int64
+	err := Each(rs.tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		all = append(all, id)
+		return err
+	}, "SELECT id FROM files WHERE conversation = ? AND platform_id = ?", rs.c.id, message)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range all {
+		if named[id] {
+			continue
+		}
+		if _, err := rs.tx.Exec("DELETE FROM files WHERE id = ?", id); err != nil {
+			return nil, err
+		}
+	}
+	return attachments, nil
+}
+
+// keepFiles is storeFiles with the attachments as they are stored in a row.
+func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) (string, error) {
+	attachments, err := c.In(tx).StoreFiles(message, attachments)
+	if err != nil {
+		return "", err
+	}
+	return toJSON(attachments)
+}
+
+// incompleteAtOnce is the most incomplete messages that one call returns.
+const incompleteAtOnce = 50
+
+// Incomplete returns the oldest waiting messages that the connector can complete, in order, at most
+// 50.
+func (in Inbox) Incomplete(ctx context.Context) (found []Inbound, err error) {
+	err = in.c.View(ctx, "look for incomplete messages", func(tx *Tx) error {
+		found, err = in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
+		return err
+	})
+	return found, err
+}
+
+// Try notes on disk that the connector begins to complete waiting messages: if that kills the
+// process, they have their Tries at the next start. An edit sets them back.
+func (in Inbox) Try(ctx context.Context, all []Inbound) error {
+	return in.c.Update(ctx, "note that messages are completed", func(tx *Tx) error {
+		for _, m := range all {
+			if _, err := tx.Exec("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", in.c.id, m.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// TryPast is Try for what was said before the bot came. It returns how often that was
+// begun before.
+func (in Inbox) TryPast(ctx context.Context) (tries int, err error) {
+	err = in.c.Update(ctx, "note that the past is completed", func(tx *Tx) error {
+		return tx.QueryRow("UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id).Scan(&tries)
+	})
+	return tries, err
+}
+
+// Complete replaces author, text, attachments and quote of a waiting message by
+// those of m, and notes that it is complete. was is the message as Incomplete
+// returned it: if it was edited or deleted since, nothing is changed, and an
+// edited one is found incomplete again.
+func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
+	m.ID = was.ID
+	m, err := clean(m)
+	if err == nil {
+		err = in.c.store.Update(ctx, func(tx *Tx) error {
+			now, err := in.c.In(tx).Waiting("AND incomplete AND platform_id = ?", was.ID)
+			if err != nil || len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
+				return err
+			}
+			if now[0].Quote != was.Quote {
+				m.Quote = now[0].Quote // what it quoted may have been deleted since
+			}
+			attachments, err := in.c.keepFiles(tx, was.ID, m.Attachments)
+			if err != nil {
+				return err
+			}
+			return Changed(tx, `UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
+				WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
+		})
+	}
+	if err != nil {
+		return in.c.Fail("complete message "+was.ID, err)
+	}
+	return nil
+}
+
+// sameContent reports whether two forms of a message say the same.
+func sameContent(text1, text2 string, attachments1, attachments2 []chat.Attachment) bool {
+	if text1 != text2 {
+		return false
+	}
+	json1, err1 := toJSON(attachments1)
+	json2, err2 := toJSON(attachments2)
+	return err1 == nil && err2 == nil && json1 == json2
+}

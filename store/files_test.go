@@ -1,0 +1,251 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/chat"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+// incomplete is message n, of which its connector can find out more.
+func incomplete(n int, text string) store.Inbound {
+	m := storetest.Said(n, text)
+	m.Incomplete = true
+	return m
+}
+
+func TestIncomplete(t *testing.T) {
+	t.Run("none is taken up past one that is incomplete", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.DeliverOnly(t, c, storetest.Said(1, "a"), incomplete(2, "b"), storetest.Said(3, "c"))
+		if taken := storetest.Deliver(t, c); !slices.Equal(storetest.Seqs(taken), []int64{1}) {
+			t.Fatalf("took up %+v", taken)
+		}
+		if taken := storetest.Deliver(t, c); taken != nil {
+			t.Fatalf("took up %+v", taken)
+		}
+		found, err := c.Inbox().Incomplete(ctx)
+		if err != nil || len(found) != 1 || found[0].ID != "m2" || !found[0].Incomplete {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		full := found[0]
+		full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
+		full.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
+		check.NoError(t, c.Inbox().Complete(ctx, found[0], full))
+		taken := storetest.Deliver(t, c)
+		if len(taken) != 2 || taken[0].Author != "Beatrice" || taken[0].Text != "b @Ann" || taken[0].Quote != `Ann: "a"` || taken[1].ID != "m3" ||
+			!reflect.DeepEqual(taken[0].Attachments, full.Attachments) {
+			t.Errorf("took up %+v", taken)
+		}
+		if found, err = c.Inbox().Incomplete(ctx); found != nil || err != nil {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+	t.Run("the oldest come first, fifty at once", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		for n := range 60 {
+			storetest.DeliverOnly(t, c, incomplete(n+1, "x"))
+		}
+		found, err := c.Inbox().Incomplete(ctx)
+		if err != nil || len(found) != 50 || found[0].ID != "m1" || found[49].ID != "m50" {
+			t.Errorf("%d found, %v", len(found), err)
+		}
+	})
+	t.Run("an edit that came between wins, and is completed in its turn", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.DeliverOnly(t, c, incomplete(1, "first <@1>"))
+		was, _ := c.Inbox().Incomplete(ctx)
+		now := incomplete(1, "second <@1>")
+		now.Time = storetest.Day.Add(time.Hour)
+		if seq, changed, err := c.Transcript().Edit(ctx, now); seq != 0 || !changed || err != nil {
+			t.Fatalf("%d, %v, %v", seq, changed, err)
+		}
+		full := was[0]
+		full.Text = "first @Ann"
+		check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
+		again, err := c.Inbox().Incomplete(ctx)
+		if err != nil || len(again) != 1 || again[0].Text != "second <@1>" {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		full.Text = "second @Ann"
+		check.NoError(t, c.Inbox().Complete(ctx, again[0], full))
+		if taken := storetest.Deliver(t, c); len(taken) != 1 || taken[0].Text != "second @Ann" {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+}
+
+func TestChangesOfIncompleteMessages(t *testing.T) {
+	t.Run("an edit that takes an attachment away is an edit too", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := incomplete(1, "look")
+		m.Attachments = []chat.Attachment{{Kind: "file", Name: "secret.txt\xff"}}
+		storetest.DeliverOnly(t, c, m)
+		was, _ := c.Inbox().Incomplete(ctx)
+		now := incomplete(1, "look")
+		now.Time = storetest.Day.Add(time.Hour)
+		if _, changed, err := c.Transcript().Edit(ctx, now); !changed || err != nil {
+			t.Fatal(changed, err)
+		}
+		check.NoError(t, c.Inbox().Complete(ctx, was[0], was[0]))
+		if again, err := c.Inbox().Incomplete(ctx); err != nil || len(again) != 1 || again[0].Attachments != nil {
+			t.Errorf("%+v, %v", again, err)
+		}
+	})
+	t.Run("one that was deleted meanwhile stays so", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.DeliverOnly(t, c, incomplete(1, "x"))
+		was, _ := c.Inbox().Incomplete(ctx)
+		storetest.Remove(t, c, 1)
+		full := was[0]
+		full.Attachments = []chat.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
+		check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
+		check.Equal(t, "something is left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"), 0)
+	})
+	t.Run("whoever asks for an answer meanwhile is heard", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.DeliverOnly(t, c, incomplete(1, "x"))
+		was, _ := c.Inbox().Incomplete(ctx)
+		again := storetest.Said(1, "x")
+		again.Addressed = true
+		storetest.DeliverOnly(t, c, again)
+		check.NoError(t, c.Inbox().Complete(ctx, was[0], was[0]))
+		if taken := storetest.Deliver(t, c); !taken[0].Addressed {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+}
+
+func withPicture(n int, data string) store.Inbound {
+	m := storetest.Said(n, "look")
+	m.Attachments = []chat.Attachment{
+		{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: []byte(data)},
+		{Kind: "file", Name: "a.zip", Size: 9},
+	}
+	return m
+}
+
+func TestFiles(t *testing.T) {
+	t.Run("a picture is kept beside its message, by every way in", func(t *testing.T) {
+		ways := map[string]func(c *store.Conversation) ([]chat.Message, error){
+			"delivered": func(c *store.Conversation) ([]chat.Message, error) {
+				return storetest.Deliver(t, c, withPicture(1, "data")), nil
+			},
+			"completed": func(c *store.Conversation) ([]chat.Message, error) {
+				storetest.DeliverOnly(t, c, incomplete(1, "look"))
+				was, _ := c.Inbox().Incomplete(ctx)
+				return nil, c.Inbox().Complete(ctx, was[0], withPicture(1, "data"))
+			},
+			"read back": func(c *store.Conversation) ([]chat.Message, error) {
+				return c.Past().Backfill(ctx, []store.Inbound{withPicture(1, "data")})
+			},
+			"edited": func(c *store.Conversation) ([]chat.Message, error) {
+				storetest.Deliver(t, c, storetest.Said(1, "before"))
+				now := withPicture(1, "data")
+				now.Time = storetest.Day.Add(time.Hour)
+				_, _, err := c.Transcript().Edit(ctx, now)
+				return nil, err
+			},
+		}
+		for way, let := range ways {
+			c := storetest.NewConversation(t)
+			returned, err := let(c)
+			if err != nil {
+				t.Fatal(way, err)
+			}
+			storetest.Deliver(t, c)
+			m, err := c.Transcript().Message(ctx, 1)
+			if err != nil || len(m.Attachments) != 2 || m.Attachments[0].File == 0 || m.Attachments[0].Data != nil || m.Attachments[1].File != 0 {
+				t.Fatalf("%s: %+v, %v", way, m, err)
+			}
+			if returned != nil && !reflect.DeepEqual(returned[0], m) {
+				t.Errorf("%s: returned %+v, stored %+v", way, returned[0], m)
+			}
+			kind, data, err := c.Transcript().File(ctx, m.Attachments[0].File)
+			if err != nil || kind != "image/png" || string(data) != "data" {
+				t.Errorf("%s: %s %q, %v", way, kind, data, err)
+			}
+		}
+	})
+	t.Run("another conversation has no such file, whatever number it names", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, withPicture(1, "data"))
+		other := storetest.Find(t, c.Store(), "terminal:other")
+		for _, id := range []int64{1, 0, -1, 1 << 40} {
+			if _, _, err := other.Transcript().File(ctx, id); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("file %d: %v", id, err)
+			}
+		}
+	})
+	t.Run("the same message in another conversation keeps its own", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		other := storetest.Find(t, c.Store(), "terminal:other")
+		storetest.Deliver(t, c, withPicture(1, "mine"))
+		theirs := storetest.Deliver(t, other, withPicture(1, "theirs"))
+		storetest.Remove(t, c, 1)
+		if _, data, err := other.Transcript().File(ctx, theirs[0].Attachments[0].File); string(data) != "theirs" || err != nil {
+			t.Errorf("%q, %v", data, err)
+		}
+		check.Equal(t, "files", storetest.Number(t, c.Store(), "SELECT count(*) FROM files"), 1)
+	})
+}
+
+func TestPicturesAndEdits(t *testing.T) {
+	t.Run("an edit that leaves it where it is keeps the picture, one that takes it away deletes it", func(t *testing.T) {
+		for _, waits := range []bool{true, false} {
+			c := storetest.NewConversation(t)
+			storetest.DeliverOnly(t, c, withPicture(1, "data"))
+			if !waits {
+				storetest.Deliver(t, c)
+			}
+			same := storetest.Said(1, "look here")
+			same.Time = storetest.Day.Add(time.Hour)
+			same.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: "https://x.test/new"}, {Kind: "file", Name: "b.zip", Size: 9}}
+			if _, changed, err := c.Transcript().Edit(ctx, same); !changed || err != nil {
+				t.Fatal(changed, err)
+			}
+			if _, data, err := c.Transcript().File(ctx, 1); string(data) != "data" || err != nil {
+				t.Errorf("waits %v: %q, %v", waits, data, err)
+			}
+			gone := storetest.Said(1, "look there")
+			gone.Time = storetest.Day.Add(2 * time.Hour)
+			if _, changed, err := c.Transcript().Edit(ctx, gone); !changed || err != nil {
+				t.Fatal(changed, err)
+			}
+			if _, _, err := c.Transcript().File(ctx, 1); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("waits %v: %v", waits, err)
+			}
+			storetest.Deliver(t, c)
+			if m, err := c.Transcript().Message(ctx, 1); err != nil || m.Text != "look there" || m.Attachments != nil {
+				t.Errorf("waits %v: %+v, %v", waits, m, err)
+			}
+		}
+	})
+	t.Run("no number is given twice", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, withPicture(1, "a"))
+		storetest.Remove(t, c, 1)
+		if taken := storetest.Deliver(t, c, withPicture(2, "b")); taken[0].Attachments[0].File != 2 {
+			t.Errorf("%+v", taken[0].Attachments)
+		}
+	})
+	t.Run("a new address of the same file is no edit", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, withPicture(1, "data"))
+		for i := range 3 {
+			m := storetest.Said(1, "look")
+			m.Time = storetest.Day.Add(time.Duration(i+1) * time.Hour)
+			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: fmt.Sprint("https://x.test/", i)}, {Kind: "file", Name: "a.zip", Size: 9}}
+			if seq, changed, err := c.Transcript().Edit(ctx, m); seq != 1 || changed || err != nil {
+				t.Errorf("%d, %v, %v", seq, changed, err)
+			}
+		}
+	})
+}

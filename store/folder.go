@@ -1,0 +1,158 @@
+// The data folder: whose it is, and who may look into it.
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const lockName = "cairn.lock"
+
+// prepare creates folder and file, and takes the lock. It leaves a folder with a database that is
+// not ours unchanged.
+func prepare(ctx context.Context, dir, path string) (*lock, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make data folder: %w", err)
+		}
+	case err != nil:
+		return nil, fmt.Errorf("data folder: %w", err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("data folder %s is a file: name a folder", dir)
+	default:
+		if err := adopt(ctx, dir, path, info.Mode()); err != nil {
+			return nil, err
+		}
+	}
+	l, err := takeLock(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	if err := l.emptied(path); err != nil {
+		return nil, errors.Join(unopened(dir, err), l.release())
+	}
+	if err := l.begin(path); err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	// SQLite gives its other files the rights of the first one.
+	file, err := openPrivate(path)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), l.release())
+	}
+	return l, nil
+}
+
+// orphanedLog returns ErrDamaged if a database is gone or empty and its log exists: SQLite would
+// discard the log, which may hold the newest messages.
+func orphanedLog(path string) error {
+	if file, err := os.Stat(path); err == nil && file.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		return fmt.Errorf("%w: it is gone or empty, and its log %s-wal is there: bring it back, or move the log away: %s", ErrDamaged, databaseName, remedy)
+	}
+	return nil
+}
+
+// emptied returns ErrDamaged if the file held a database and is empty. A deleted file was deleted
+// on purpose.
+func (l *lock) emptied(path string) error {
+	if file, err := os.Stat(path); err == nil && file.Size() == 0 && l.held {
+		return fmt.Errorf("%w: the file is empty, and held a database: %s", ErrDamaged, remedy)
+	}
+	return nil
+}
+
+// adopt prepares a folder that existed before. If it holds only our files, others lose access to
+// it; otherwise, or if it is meant to be shared like /tmp, its permissions stay.
+func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
+	if err := orphanedLog(path); err != nil {
+		return unopened(dir, err)
+	}
+	if file, err := os.Stat(path); err == nil && file.Mode().IsRegular() {
+		if err := checkOwner(ctx, path); err != nil {
+			return unopened(dir, err)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	ours := err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !strings.HasPrefix(e.Name(), "cairn.") && e.Name() != BackupsName && e.Name() != "history" // the terminal's
+	})
+	if !ours || mode&fs.ModeSticky != 0 || mode.Perm()&0o077 == 0 {
+		return nil
+	}
+	err = os.Chmod(dir, mode&^0o077)
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // another's folder keeps its rights
+		return fmt.Errorf("close data folder to others: %w", err)
+	}
+	return nil
+}
+
+// openPrivate opens or creates a file that only its owner may read, whatever the umask says.
+// Root works for whoever owns the folder: the bot must be able to open what a shell made.
+func openPrivate(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Chmod(0o600); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err == nil && os.Geteuid() == 0 {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+			if err := file.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
+				return nil, errors.Join(err, file.Close())
+			}
+		}
+	}
+	return file, nil
+}
+
+// look checks that there is a database to read.
+func look(path string) error {
+	if err := orphanedLog(path); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %w: there are no data yet, talk to the bot first or name another folder", path, ErrNotFound)
+	case err != nil:
+		return fmt.Errorf("open database: %w", err)
+	case info.IsDir():
+		return fmt.Errorf("open database: %s is a folder", path)
+	}
+	return nil
+}
+
+// Writable returns nil if this process may write the existing database in the folder dir.
+func Writable(dir string) error {
+	for _, path := range []string{dir, File(dir)} {
+		if err := unix.Access(path, unix.W_OK); err != nil {
+			return fmt.Errorf("%s is not writable for the user who runs this: run the bot as its owner, or name another folder: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// unchanging reports whether the file holds all data, and is where this process cannot write, as on
+// a read-only mount.
+func unchanging(path string) bool {
+	_, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist) && unix.Access(filepath.Dir(path), unix.W_OK) != nil
+}

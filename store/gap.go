@@ -1,0 +1,192 @@
+// Gaps: messages that the bot may have missed while it was away.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Away notes that every conversation of a connector may miss messages from the newest
+// one on that was delivered, and returns all conversations of the connector that have a
+// gap. A gap that is open already stays where it is, and is read to its new end.
+// Where messages can come without those before them, earlier names a place before the
+// newest from which on some may be missing, given the first that is known too; nil: they
+// come in order.
+func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
+	err = s.Update(ctx, func(tx *Tx) error {
+		gaps, err = s.away(tx, connector, earlier)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("note that %s was away: %w", connector, err)
+	}
+	return gaps, nil
+}
+
+func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
+	all, err := tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") // ; comes right after :
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		newest, err := c.newest(tx)
+		if err != nil {
+			return nil, err
+		}
+		after := newest
+		if newest != "" && earlier != nil {
+			first, err := c.oldestKnown(tx)
+			if err != nil {
+				return nil, err
+			}
+			after = earlier(newest, first)
+		}
+		gap := Gap{Conversation: c.name}
+		was := false
+		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap, gap_again", after, c.id).Scan(&gap.After, &was)
+		if err != nil {
+			return nil, err
+		}
+		if !was {
+			gap.Newest = newest
+		}
+		gaps = append(gaps, gap)
+	}
+	return gaps, nil
+}
+
+// newest returns the platform id of the newest delivered message, "" if there is none.
+func (c *Conversation) newest(tx *Tx) (id string, err error) {
+	err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? ORDER BY id DESC LIMIT 1", c.id).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		low, high := c.RowRange(1, MaxSeq)
+		err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND platform_id <> '' ORDER BY id DESC LIMIT 1", low, high).Scan(&id)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return id, err
+}
+
+// oldestKnown returns the platform id of the first message.
+func (c *Conversation) oldestKnown(tx *Tx) (id string, err error) {
+	low, high := c.RowRange(1, MaxSeq)
+	err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND platform_id <> '' ORDER BY id LIMIT 1", low, high).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? ORDER BY id LIMIT 1", c.id).Scan(&id)
+	}
+	return id, err
+}
+
+// Gap reports whether the conversation may have missed messages, and the platform id
+// of the one after which they stand; empty: nothing is known of it.
+func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
+	err = h.c.store.View(ctx, func(tx *Tx) error {
+		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id).Scan(&after, &open)
+	})
+	if err != nil {
+		return "", false, h.c.Fail("look for a gap", err)
+	}
+	return after, open, nil
+}
+
+// SetGap opens a gap after a message, unless one is open that begins at it or
+// before: Discord and Slack let ids grow.
+func (h Past) SetGap(ctx context.Context, after string) error {
+	return h.c.set(ctx, "open a gap", "UPDATE conversations SET gap = ?1 WHERE id = ?2 AND (coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap))", after, h.c.id)
+}
+
+// CloseGap notes that nothing was missed after a message, or that it cannot be read. A gap that
+// starts elsewhere stays: it was opened in the meantime.
+func (h Past) CloseGap(ctx context.Context, after string) error {
+	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
+}
+
+// set runs one statement.
+func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
+	err := c.store.Update(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(query, args...)
+		return err
+	})
+	if err != nil {
+		return c.Fail(tried, err)
+	}
+	return nil
+}
+
+// FillGap delivers a page of what was missed, and puts the inbox into the order in
+// which it was said: what was delivered since may stand before it. last is the
+// platform id from which to read on, and empty if the gap stays as it is; with done the gap is closed, unless the bot
+// was away once more meanwhile: then it is still to be read from last on. It
+// returns how many messages were new. A crash between two pages costs nothing.
+func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (fresh int, err error) {
+	err = h.c.store.Update(ctx, func(tx *Tx) error {
+		fresh = 0
+		for _, m := range said {
+			m, err := clean(m)
+			if err != nil {
+				return err
+			}
+			r, err := h.c.deliver(tx, m)
+			if err != nil {
+				return err
+			}
+			if r.Fresh {
+				fresh++
+			}
+		}
+		if err := h.c.reorder(tx); err != nil { // even if none was new: platforms repeat messages in any order
+			return err
+		}
+		_, err := tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
+			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
+		return err
+	})
+	if err != nil {
+		return 0, h.c.Fail("fill the gap", err)
+	}
+	return fresh, nil
+}
+
+// reorder gives the rows of the inbox their ids again, in the order in which the
+// messages were said; those of one instant in that of their platform ids, which
+// Discord and Slack let grow.
+func (c *Conversation) reorder(tx *Tx) error {
+	var ids, order []int64
+	read := func(list *[]int64, by string) error {
+		return Each(tx, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			*list = append(*list, id)
+			return err
+		}, "SELECT id FROM inbox WHERE conversation = ? ORDER BY "+by, c.id)
+	}
+	if err := errors.Join(read(&ids, "id"), read(&order, "said_at, length(platform_id), platform_id")); err != nil {
+		return err
+	}
+	const move = "UPDATE inbox SET id = ? WHERE id = ?"
+	// First out of the way: an id that is to be given may still be in use.
+	for i, id := range order {
+		if id == ids[i] {
+			continue
+		}
+		if _, err := tx.Exec(move, -ids[i], id); err != nil {
+			return err
+		}
+	}
+	for i, id := range order {
+		if id == ids[i] {
+			continue
+		}
+		if _, err := tx.Exec(move, ids[i], -ids[i]); err != nil {
+			return err
+		}
+	}
+	// Messages from before a requested session stay before it.
+	_, err := tx.Exec(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
+		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
+	return err
+}

@@ -1,0 +1,256 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+func away(t *testing.T, s *store.Store, connector string) []store.Gap {
+	t.Helper()
+	gaps := check.Must(s.Away(ctx, connector, nil))(t)
+	return gaps
+}
+
+func wantGap(t *testing.T, c *store.Conversation, want string, wantOpen bool) {
+	t.Helper()
+	if after, open, err := c.Past().Gap(ctx); after != want || open != wantOpen || err != nil {
+		t.Errorf("the gap begins at %q, open %v, %v; want %q, %v", after, open, err, want, wantOpen)
+	}
+}
+
+func TestAway(t *testing.T) {
+	t.Run("each conversation of the connector has a gap behind the newest message that was delivered", func(t *testing.T) {
+		s := storetest.OpenStore(t, t.TempDir())
+		waiting, taken, empty := storetest.Find(t, s, "discord:1/2"), storetest.Find(t, s, "discord:1/3"), storetest.Find(t, s, "discord:1/4")
+		storetest.Deliver(t, waiting, storetest.Said(1, "a"))
+		storetest.DeliverOnly(t, waiting, storetest.Said(2, "b"))
+		m := storetest.Said(3, "c")
+		m.Addressed = true
+		storetest.Deliver(t, taken, m)
+		check.NoError(t, taken.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
+		want := []store.Gap{{"discord:1/2", "m2", "m2"}, {"discord:1/3", "m3", "m3"}, {"discord:1/4", "", ""}}
+		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v", got)
+		}
+		wantGap(t, waiting, "m2", true)
+		wantGap(t, empty, "", true)
+		storetest.Deliver(t, taken, storetest.Said(4, "d"))
+		for i := range want {
+			want[i].Newest = ""
+		}
+		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
+			t.Errorf("an open gap has moved: %v", got)
+		}
+	})
+	t.Run("where messages may come without those before them, the connector says where it begins", func(t *testing.T) {
+		s := storetest.OpenStore(t, t.TempDir())
+		taken, waiting, empty := storetest.Find(t, s, "slack:1/2"), storetest.Find(t, s, "slack:1/3"), storetest.Find(t, s, "slack:1/4")
+		storetest.Deliver(t, taken, storetest.Said(1, "a"))
+		storetest.Deliver(t, taken, storetest.Said(2, "b"))
+		storetest.DeliverOnly(t, taken, storetest.Said(3, "c"))
+		storetest.DeliverOnly(t, waiting, storetest.Said(4, "d"))
+		storetest.DeliverOnly(t, waiting, storetest.Said(5, "e"))
+		gaps, err := s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest })
+		want := []store.Gap{{"slack:1/2", "m1<m3", "m3"}, {"slack:1/3", "m4<m5", "m5"}, {"slack:1/4", "", ""}}
+		if err != nil || !reflect.DeepEqual(gaps, want) {
+			t.Errorf("got %v, %v", gaps, err)
+		}
+		wantGap(t, taken, "m1<m3", true)
+		wantGap(t, empty, "", true)
+	})
+	t.Run("another connector's conversations have none, whatever the names are", func(t *testing.T) {
+		s := storetest.OpenStore(t, t.TempDir())
+		names := []string{"discord:1/2", "discordant:1/2", "disc", "discord;x", "Discord:1/2", "slack:1/2", "*:1", "%:1"}
+		for _, name := range names {
+			storetest.Find(t, s, name)
+		}
+		for connector, want := range map[string][]string{"discord": {"discord:1/2"}, "slack": {"slack:1/2"}, "*": {"*:1"}, "%": {"%:1"}, "disc": nil, "": nil, "_iscord": nil} {
+			var got []string
+			for _, gap := range away(t, s, connector) {
+				got = append(got, gap.Conversation)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("connector %q: %v", connector, got)
+			}
+		}
+	})
+	t.Run("it survives the end of the process", func(t *testing.T) {
+		dir := t.TempDir()
+		s := storetest.OpenStore(t, dir)
+		storetest.Deliver(t, storetest.Find(t, s, "slack:1/2"), storetest.Said(1, "a"))
+		away(t, s, "slack")
+		s.Close()
+		wantGap(t, storetest.Find(t, storetest.OpenStore(t, dir), "slack:1/2"), "m1", true)
+	})
+}
+
+func fillGap(t *testing.T, c *store.Conversation, last string, done bool, said ...store.Inbound) int {
+	t.Helper()
+	fresh := check.Must(c.Past().FillGap(ctx, said, last, done))(t)
+	return fresh
+}
+
+func setGap(t *testing.T, c *store.Conversation, after string) {
+	t.Helper()
+	check.NoError(t, c.Past().SetGap(ctx, after))
+}
+
+func TestGap(t *testing.T) {
+	t.Run("it is opened once, and closed", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		wantGap(t, c, "", false)
+		setGap(t, c, "m1")
+		setGap(t, c, "m2")
+		wantGap(t, c, "m1", true)
+		check.NoError(t, c.Past().CloseGap(ctx, "m1"))
+		wantGap(t, c, "", false)
+	})
+	t.Run("it is filled page by page, and a crash in between goes on where it stopped", func(t *testing.T) {
+		dir := t.TempDir()
+		s := storetest.OpenStore(t, dir)
+		c := storetest.Find(t, s, "slack:1/2")
+		storetest.Deliver(t, c, storetest.Said(1, "a"))
+		away(t, s, "slack")
+		storetest.DeliverOnly(t, c, storetest.Said(6, "live"))
+		check.Equal(t, "the result", fillGap(t, c, "m3", false, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 2)
+		s.Close()
+		s = storetest.OpenStore(t, dir)
+		c = storetest.Find(t, s, "slack:1/2")
+		wantGap(t, c, "m3", true)
+		storetest.DeliverOnly(t, c, storetest.Said(7, "live"))
+		check.Equal(t, "the result", fillGap(t, c, "m6", true, storetest.Said(4, "d"), storetest.Said(5, "e"), storetest.Said(6, "live")), 2)
+		wantGap(t, c, "", false)
+		var ids []string
+		for _, m := range storetest.Deliver(t, c) {
+			ids = append(ids, m.ID)
+		}
+		check.EqualAll(t, "taken up as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
+	})
+	t.Run("whoever asked while the bot was away waits for an answer", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		setGap(t, c, "m1")
+		m := storetest.Said(2, "there?")
+		m.Addressed = true
+		fillGap(t, c, "m2", true, m)
+		storetest.Deliver(t, c)
+		if turn, ok, err := c.Turns().Unanswered(ctx); !ok || err != nil || !slices.Equal(turn.To, []string{"m2"}) {
+			t.Errorf("%+v, %v, %v", turn, ok, err)
+		}
+	})
+	t.Run("one that was deleted does not come back", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Said(1, "a"))
+		storetest.DeliverOnly(t, c, storetest.Said(2, "b"))
+		storetest.Remove(t, c, 1, 2)
+		setGap(t, c, "")
+		check.Equal(t, "the result", fillGap(t, c, "m3", true, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 1)
+		if taken := storetest.Deliver(t, c); len(taken) != 1 || taken[0].ID != "m3" {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+}
+
+func TestGapsThatOverlapOrFail(t *testing.T) {
+	t.Run("an absence while it is filled is read too", func(t *testing.T) {
+		s := storetest.OpenStore(t, t.TempDir())
+		c := storetest.Find(t, s, "slack:1/2")
+		setGap(t, c, "m1")
+		// The last page was read, and before it is stored the bot is away once more.
+		if got := away(t, s, "slack"); !reflect.DeepEqual(got, []store.Gap{{"slack:1/2", "m1", ""}}) {
+			t.Errorf("got %v", got)
+		}
+		fillGap(t, c, "m2", true, storetest.Said(2, "b"))
+		wantGap(t, c, "m2", true)
+		fillGap(t, c, "m3", true, storetest.Said(3, "c"))
+		wantGap(t, c, "", false)
+	})
+	t.Run("what was closed meanwhile is not opened again", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		fillGap(t, c, "m2", false, storetest.Said(2, "b"))
+		wantGap(t, c, "", false)
+	})
+	t.Run("a page that cannot be stored leaves everything as it was", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		setGap(t, c, "m1")
+		before := storetest.Dump(t, c.Store())
+		if _, err := c.Past().FillGap(ctx, []store.Inbound{storetest.Said(2, "b"), {Text: "no id"}}, "m3", true); err == nil {
+			t.Error("no error")
+		}
+		check.Equal(t, "something has changed", storetest.Dump(t, c.Store()), before)
+	})
+}
+
+// However live messages and pages of the past mix, the inbox ends up in the order in
+// which was spoken, and beside another conversation's, which stays as it is.
+func TestAFilledGapIsInOrder(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		c, other := storetest.Find(t, s, fmt.Sprintf("a:%d", round)), storetest.Find(t, s, fmt.Sprintf("b:%d", round))
+		n := rapid.IntRange(2, 30).Draw(rt, "messages")
+		missed := rapid.IntRange(1, n-1).Draw(rt, "missed")
+		all := make([]store.Inbound, n)
+		for i := range all {
+			all[i] = storetest.Said(i+1, "x")
+			if i > 0 && rapid.Bool().Draw(rt, "at once") {
+				all[i].Time = all[i-1].Time
+			}
+		}
+		if err := c.Past().SetGap(ctx, ""); err != nil {
+			rt.Fatal(err)
+		}
+		live := slices.Clone(all[missed:])
+		var others []string
+		for from := 0; from < missed; {
+			for len(live) > 0 && rapid.Bool().Draw(rt, "live") {
+				storetest.DeliverOnly(t, c, live[0])
+				live = live[1:]
+				others = append(others, fmt.Sprint("o", len(others)))
+				storetest.DeliverOnly(t, other, store.Inbound{ID: others[len(others)-1], Text: "x", Time: storetest.Day})
+			}
+			to := min(missed, from+rapid.IntRange(1, 7).Draw(rt, "page"))
+			if _, err := c.Past().FillGap(ctx, all[from:to], all[to-1].ID, to == missed); err != nil {
+				rt.Fatal(err)
+			}
+			from = to
+		}
+		for _, m := range live {
+			storetest.DeliverOnly(t, c, m)
+		}
+		for i, m := range storetest.Deliver(t, c) {
+			if m.ID != all[i].ID {
+				rt.Fatalf("place %d has %s", i+1, m.ID)
+			}
+		}
+		for i, m := range storetest.Deliver(t, other) {
+			if m.ID != others[i] {
+				rt.Fatalf("the other's place %d has %s", i+1, m.ID)
+			}
+		}
+	})
+}
+
+func BenchmarkFillGap(b *testing.B) {
+	c := storetest.Find(b, storetest.OpenStore(b, b.TempDir()), "slack:1/2")
+	page := make([]store.Inbound, 100)
+	for i := 0; b.Loop(); i++ {
+		for j := range page {
+			page[j] = storetest.Said(i*100+j, "x")
+			page[j].Time = storetest.Day.Add(page[j].Time.Sub(storetest.Day) + 1000*rand.N(page[j].Time.Sub(storetest.Day)+1))
+		}
+		check.Must(c.Past().FillGap(ctx, page, "x", false))(b)
+		if i%20 == 19 {
+			storetest.Deliver(b, c)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package store_test
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+// left is what a bot leaves that was killed: a database, and a log with what was said last.
+func left(t *testing.T) (dir string, log []byte) {
+	t.Helper()
+	dir = t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), storetest.Said(1, "I like tea"))
+	log, err := os.ReadFile(store.File(dir) + "-wal")
+	if err != nil || len(log) == 0 {
+		t.Fatal("there is no log", err)
+	}
+	base := check.Must(os.ReadFile(store.File(dir)))(t)
+	s.Close()
+	write(t, dir, store.DatabaseName, string(base))
+	write(t, dir, store.DatabaseName+"-wal", string(log))
+	return dir, log
+}
+
+func wantRefused(t *testing.T, dir string, words ...string) {
+	t.Helper()
+	_, err := store.Open(ctx, store.Options{Dir: dir})
+	if !errors.Is(err, store.ErrDamaged) {
+		t.Fatalf("got %v", err)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%q is not in %v", word, err)
+		}
+	}
+}
+
+func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
+	t.Run("an emptied file", func(t *testing.T) {
+		dir := t.TempDir()
+		storetest.OpenStore(t, dir).Close()
+		write(t, dir, store.DatabaseName, "")
+		wantRefused(t, dir, "the file is empty", "`cairn doctor`", "`cairn restore FILE`")
+		wantRefused(t, dir, "the file is empty") // as it says whenever it is asked
+		if info, err := os.Stat(store.File(dir)); err != nil || info.Size() != 0 {
+			t.Error(info, err)
+		}
+	})
+	t.Run("an emptied file whose log is there", func(t *testing.T) {
+		dir, log := left(t)
+		write(t, dir, store.DatabaseName, "")
+		check.Error(t, check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged)
+		wantRefused(t, dir, "bring it back, or move the log away")
+		check.Equal(t, "the log is not what it was", string(check.Must(os.ReadFile(store.File(dir)+"-wal"))(t)) == string(log), true)
+	})
+	t.Run("a file that is gone, and its log is there", func(t *testing.T) {
+		dir, _ := left(t)
+		base := check.Must(os.ReadFile(store.File(dir)))(t)
+		check.NoError(t, os.Remove(store.File(dir)))
+		wantRefused(t, dir, "bring it back, or move the log away")
+		check.Error(t, check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged)
+		write(t, dir, store.DatabaseName, string(base))
+		check.Equal(t, "brought back it has messages", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
+	})
+	t.Run("and a backup does, with what is left kept beside it", func(t *testing.T) {
+		dir, log := left(t)
+		file := dir + "/b.db"
+		s := storetest.OpenStore(t, dir)
+		check.Must(s.Upkeep().Backup(ctx, file))(t)
+		s.Close()
+		write(t, dir, store.DatabaseName, "")
+		write(t, dir, store.DatabaseName+"-wal", string(log))
+		_, aside, err := store.Restore(ctx, dir, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check.Equal(t, "the log is gone", string(check.Must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
+		check.Equal(t, "messages", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
+	})
+}
+
+func TestWhenADatabaseIsCreated(t *testing.T) {
+	t.Run("but one that somebody deleted is begun again", func(t *testing.T) {
+		dir := t.TempDir()
+		storetest.OpenStore(t, dir).Close()
+		check.NoError(t, os.Remove(store.File(dir)))
+		l, err := store.Prepare(ctx, dir, store.File(dir)) // and then it is killed
+		if err != nil {
+			t.Fatal(err)
+		}
+		check.NoError(t, l.Release())
+		storetest.OpenStore(t, dir)
+	})
+	t.Run("and there is no moment without one while another takes its place", func(t *testing.T) {
+		dir := t.TempDir()
+		storetest.OpenStore(t, dir).Close()
+		aside := check.Must(store.PutAside(ctx, store.File(dir)))(t)
+		for _, path := range []string{aside, store.File(dir)} {
+			if _, err := store.Inspect(ctx, path); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("what root makes is whose the folder is", func(t *testing.T) {
+		const nobody = 65534
+		dir := t.TempDir()
+		if os.Geteuid() != 0 || os.Chown(dir, nobody, nobody) != nil {
+			t.Skip("only root gives files away")
+		}
+		storetest.OpenStore(t, dir).Close()
+		for _, name := range []string{store.DatabaseName, store.LockName} {
+			info := check.Must(os.Stat(dir + "/" + name))(t)
+			if owner := info.Sys().(*syscall.Stat_t).Uid; owner != nobody {
+				t.Errorf("%s is of user %d", name, owner)
+			}
+		}
+	})
+	t.Run("and so is one that a kill left empty before it was made", func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, dir, store.DatabaseName, "")
+		write(t, dir, store.LockName, "4711\n")
+		storetest.OpenStore(t, dir)
+	})
+}
+
+func TestTheLockNamesTheOtherAndDiesWithIt(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		s := storetest.OpenStore(t, dir)
+		_, err := store.Open(ctx, store.Options{Dir: dir})
+		if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), "process "+strconv.Itoa(os.Getpid())+" holds ") {
+			t.Errorf("got %v", err)
+		}
+		s.Close()
+	}
+	// What a killed bot left names a process that lives, as numbers are given again.
+	write(t, dir, store.LockName, strconv.Itoa(os.Getppid())+"\n"+store.HeldNote+"\n")
+	storetest.OpenStore(t, dir)
+}

@@ -1,0 +1,161 @@
+// Held deliveries: messages that arrive while VACUUM locks the database.
+
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// held is the small database that accepts deliveries during that time. Each delivery holds the gate
+// shared; opening or closing the file holds it exclusively.
+type held struct {
+	only  sync.Mutex   // held by Vacuum and Deliver, of which one runs at a time; taken before gate
+	gate  sync.RWMutex // guards db
+	db    *sql.DB      // nil: deliveries go to the store itself
+	apply func(ctx context.Context, d Delivery) error
+}
+
+// Delivery is what a platform reports of a conversation, in order: messages, an edit, deletions.
+type Delivery struct {
+	Conversation string
+	Messages     []Inbound
+	Edited       *Inbound
+	Deleted      []string // platform ids
+}
+
+const heldName = "cairn.held"
+
+func (s *Store) heldPath() string { return filepath.Join(filepath.Dir(s.path), heldName) }
+
+// open sends deliveries to the file from here on, and waits for those under way.
+func (h *held) open(ctx context.Context, path string) error {
+	h.gate.Lock()
+	defer h.gate.Unlock()
+	if h.db != nil {
+		return errors.New("it is being rewritten already")
+	}
+	file, err := openPrivate(path)
+	if err != nil {
+		return err
+	}
+	db := open(path, "_journal_mode=DELETE&_synchronous=FULL&_secure_delete=on")
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS held (id INTEGER PRIMARY KEY, delivery BLOB NOT NULL) STRICT")
+	if err = errors.Join(file.Close(), err); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	h.db = db
+	return nil
+}
+
+// Watch sets what applies the deliveries that were held. It is set once, before the
+// store is used.
+func (hd Held) Watch(apply func(ctx context.Context, d Delivery) error) { hd.store.held.apply = apply }
+
+// Hold stores a delivery if the database is being rewritten; it is on disk then, and is
+// applied afterwards. Else kept is false, and the caller applies it. Rewriting does not begin
+// before the caller calls done, which it does in either case.
+func (hd Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), err error) {
+	hd.store.held.gate.RLock()
+	if hd.store.held.db == nil {
+		return false, hd.store.held.gate.RUnlock, nil
+	}
+	defer hd.store.held.gate.RUnlock()
+	var row bytes.Buffer
+	if err = d.check(); err == nil {
+		err = gob.NewEncoder(&row).Encode(d)
+	}
+	if err == nil {
+		_, err = hd.store.held.db.ExecContext(ctx, "INSERT INTO held (delivery) VALUES (?)", row.Bytes())
+	}
+	if err != nil {
+		return false, func() {}, fmt.Errorf("hold a delivery: %w", explain(err))
+	}
+	return true, func() {}, nil
+}
+
+// check refuses what the inbox would refuse later, when the sender can no longer be told.
+func (d *Delivery) check() error {
+	for _, m := range d.Messages {
+		if _, err := clean(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Deliver applies what was held, also by a process that was killed, and removes the
+// file. New deliveries wait for the last of it, so that the order stays. ErrDamaged: a row
+// cannot be read; it stays where it is.
+func (hd Held) Deliver(ctx context.Context) error {
+	hd.store.held.only.Lock()
+	defer hd.store.held.only.Unlock()
+	return hd.store.deliverHeld(ctx)
+}
+
+// deliverHeld is Deliver for a caller that has only.
+func (s *Store) deliverHeld(ctx context.Context) error {
+	path := s.heldPath()
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s.held.gate.RLock()
+	open := s.held.db != nil
+	s.held.gate.RUnlock()
+	if !open {
+		if err := s.held.open(ctx, path); err != nil {
+			return fmt.Errorf("deliver what was held: %w", err)
+		}
+	}
+	// Most of it while deliveries are still held, the rest while they wait.
+	err := s.drain(ctx)
+	s.held.gate.Lock()
+	defer s.held.gate.Unlock()
+	if err == nil {
+		err = s.drain(ctx)
+	}
+	err = errors.Join(err, s.held.db.Close())
+	s.held.db = nil
+	if err != nil {
+		return fmt.Errorf("deliver what was held: %w", err)
+	}
+	return errors.Join(os.Remove(path), flush(filepath.Dir(path)))
+}
+
+// drain applies row by row. A message that is delivered twice is recognized by its id.
+func (s *Store) drain(ctx context.Context) error {
+	for {
+		var id int64
+		var row []byte
+		err := s.held.db.QueryRowContext(ctx, "SELECT id, delivery FROM held ORDER BY id LIMIT 1").Scan(&id, &row)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil && s.held.apply == nil {
+			err = errors.New("Watch has set nothing that applies it")
+		}
+		if err != nil {
+			return err
+		}
+		var d Delivery
+		if err := gob.NewDecoder(bytes.NewReader(row)).Decode(&d); err != nil {
+			return fmt.Errorf("%w: row %d of %s cannot be read (%w); it is a message that arrived while the database was rewritten: keep a copy of the file, move it away, and start again", ErrDamaged, id, s.heldPath(), err)
+		}
+		err = s.held.apply(ctx, d)
+		if err == nil {
+			_, err = s.held.db.ExecContext(ctx, "DELETE FROM held WHERE id = ?", id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/chat"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/privacy"
+	"cairn/store"
+)
+
+// hold reports a delivery as the hub does, and returns whether it was held.
+func hold(t *testing.T, s *store.Store, d store.Delivery) bool {
+	t.Helper()
+	kept, done, err := s.Held().Hold(ctx, d)
+	defer done()
+	if err == nil && !kept {
+		err = privacy.In(s).Apply(ctx, d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+func sent(name string, messages ...store.Inbound) store.Delivery {
+	return store.Delivery{Conversation: name, Messages: messages}
+}
+
+func texts(messages []chat.Message) (list []string) {
+	for _, m := range messages {
+		list = append(list, m.Text)
+	}
+	return list
+}
+
+func TestHeldDeliveries(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	const name = "terminal:new"
+	if hold(t, s, sent(name, storetest.Said(1, "first"), storetest.Said(2, "second"))) {
+		t.Fatal("it is held, and nothing is being rewritten")
+	}
+	check.NoError(t, s.Rewriting(ctx))
+	picture := storetest.Said(4, "look")
+	picture.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
+	edited := storetest.Said(5, "fifth, edited")
+	edited.Time = edited.Time.Add(time.Hour)
+	for _, d := range []store.Delivery{
+		sent(name, storetest.Said(2, "second"), storetest.Said(3, "third")), // the platform repeats the second
+		sent(name, picture),
+		sent(name, storetest.Said(5, "fifth"), storetest.Said(6, "sixth")),
+		{Conversation: name, Edited: &edited},
+		{Conversation: name, Deleted: []string{storetest.Said(6, "").ID, storetest.Said(1, "").ID}},
+		sent(name, storetest.Said(6, "sixth")), // it is not taken again after it was deleted
+	} {
+		if !hold(t, s, d) {
+			t.Fatalf("%+v is not held", d)
+		}
+	}
+	if _, _, err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"})); err == nil {
+		t.Error("a message without an id is held, and can never be delivered")
+	}
+	if info, err := os.Stat(filepath.Join(dir, store.HeldName)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	s.Close() // as a process leaves it that was killed
+	s = storetest.OpenStore(t, dir)
+	check.NoError(t, s.Held().Deliver(ctx))
+	check.Error(t, check.ErrorOf(os.Stat(filepath.Join(dir, store.HeldName))), fs.ErrNotExist)
+	if hold(t, s, sent(name, storetest.Said(7, "seventh"))) {
+		t.Error("it is held, and nothing is being rewritten any more")
+	}
+	taken := storetest.Deliver(t, storetest.Find(t, s, name))
+	check.EqualAll(t, "taken up", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
+	check.Equal(t, "pictures are stored", storetest.Number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
+}
+
+// heldBy returns a store that found deliveries of an earlier process.
+func heldBy(t *testing.T, deliveries ...store.Delivery) *store.Store {
+	t.Helper()
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	check.NoError(t, s.Rewriting(ctx))
+	for _, d := range deliveries {
+		hold(t, s, d)
+	}
+	s.Close()
+	return storetest.OpenStore(t, dir)
+}
+
+// TestHeldDeliveriesAreAppliedByOne: the start and the upkeep may both find the file.
+func TestHeldDeliveriesAreAppliedByOne(t *testing.T) {
+	const name = "terminal:new"
+	var held []store.Delivery
+	var want []string
+	for i := range 20 {
+		m := storetest.Said(i, fmt.Sprint("message ", i))
+		held, want = append(held, sent(name, m)), append(want, m.Text)
+	}
+	s := heldBy(t, held...)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if err := s.Held().Deliver(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	check.EqualAll(t, "taken up", texts(storetest.Deliver(t, storetest.Find(t, s, name))), want)
+}
+
+func TestAHeldDeliveryThatCannotBeReadStays(t *testing.T) {
+	s := heldBy(t)
+	check.NoError(t, s.Rewriting(ctx))
+	check.Must(s.HeldRows().Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
+	for range 2 {
+		if err := s.Held().Deliver(ctx); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), s.HeldPath()) {
+			t.Errorf("it says %v", err)
+		}
+		if _, err := os.Stat(s.HeldPath()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAKillWhileDeliveriesAreHeld kills processes that rewrite their database and take
+// messages. What was acknowledged is there afterwards, once and in order.
+func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	scattered(t, s, 1, 600)
+	s.Close()
+	acknowledged := 0
+	for i := range 8 {
+		bot := exec.Command(os.Args[0])
+		bot.Env = append(os.Environ(), "CAIRN_TEST_HOLD="+dir, fmt.Sprintf("CAIRN_TEST_FROM=%d", acknowledged))
+		out, err := bot.StdoutPipe()
+		if err == nil {
+			err = bot.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(time.Duration(150+i*37)*time.Millisecond, func() { _ = bot.Process.Kill() })
+		for n := 0; ; {
+			if _, err := fmt.Fscanln(out, &n); err != nil {
+				break // it was killed
+			}
+			acknowledged = n
+		}
+		timer.Stop()
+		_ = bot.Wait()
+		s := storetest.OpenStore(t, dir)
+		check.NoError(t, s.Held().Deliver(ctx))
+		taken := storetest.Deliver(t, storetest.Find(t, s, "terminal:held"))
+		all := storetest.Number(t, s, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation WHERE c.name = 'terminal:held'")
+		if all < acknowledged || all > acknowledged+1 { // it may be on disk and not acknowledged yet
+			t.Fatalf("%d messages were acknowledged, and %d are there", acknowledged, all)
+		}
+		acknowledged = all
+		if !slices.IsSortedFunc(taken, func(a, b chat.Message) int { return a.Time.Compare(b.Time) }) {
+			t.Fatalf("the order is another one: %q", texts(taken))
+		}
+		check.Must(store.Inspect(ctx, store.File(dir)))(t)
+		s.Close()
+	}
+	if acknowledged < 20 {
+		t.Errorf("only %d messages were taken: nothing is tried", acknowledged)
+	}
+}
+
+// holdAgainAndAgain is a process that rewrites its database and takes messages until it is
+// killed. It prints the number of each once it is on disk.
+func holdAgainAndAgain(dir string, from int) {
+	s, err := store.Open(ctx, store.Options{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	s.Held().Watch(privacy.In(s).Apply)
+	go func() {
+		for {
+			if _, err := s.Upkeep().Vacuum(context.Background()); err != nil {
+				panic(err)
+			}
+		}
+	}()
+	for n := from + 1; ; n++ {
+		d := sent("terminal:held", storetest.Said(n, fmt.Sprintf("number %d", n)))
+		kept, done, err := s.Held().Hold(ctx, d)
+		if err == nil && !kept {
+			err = privacy.In(s).Apply(ctx, d)
+		}
+		done()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(n)
+	}
+}

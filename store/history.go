@@ -1,0 +1,161 @@
+// History: how a conversation grew, and where it was compacted.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"cairn/chat"
+	"cairn/transcript"
+)
+
+// Grown is a message as it adds to the window.
+type Grown struct {
+	Seq    int64
+	Time   time.Time
+	Tokens int // estimated
+}
+
+// Growth returns the messages said since a time, oldest first, of them the newest so many
+// before a seq; 0: before none. more: there are older ones.
+func (tr Transcript) Growth(ctx context.Context, since time.Time, before int64, most int) (grown []Grown, more bool, err error) {
+	if before <= 0 {
+		before = MaxSeq
+	}
+	low, high := tr.c.RowRange(1, before-1)
+	err = tr.c.store.look(ctx, func(rows *sql.Rows) error {
+		var g Grown
+		var saidAt int64
+		err := rows.Scan(&g.Seq, &saidAt, &g.Tokens)
+		g.Time = At(saidAt)
+		grown = append(grown, g)
+		return err
+	}, "SELECT seq, said_at, tokens FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", low, high, most+1)
+	if err != nil {
+		return nil, false, tr.c.Fail("read history", err)
+	}
+	if more = len(grown) > most; more {
+		grown = grown[:most]
+	}
+	if old := slices.IndexFunc(grown, func(g Grown) bool { return g.Time.Before(since) }); old >= 0 {
+		grown, more = grown[:old], false
+	}
+	slices.Reverse(grown)
+	return grown, more, nil
+}
+
+// Earlier returns the newest messages before a seq (0: of all), oldest first, at most limit of them,
+// deleted ones left out. more: there are older ones.
+func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page []chat.Message, more bool, err error) {
+	if before <= 0 {
+		before = MaxSeq
+	}
+	err = tr.c.View(ctx, "read transcript", func(tx *Tx) error {
+		page, err = tr.c.In(tx).Messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
+		return err
+	})
+	if more = len(page) > limit; more {
+		page = page[:limit]
+	}
+	slices.Reverse(page)
+	return page, more, err
+}
+
+// AppliedStep is what one step of compaction changed.
+type AppliedStep struct {
+	ListedCompaction
+	Next      int64 `json:"next_seq"`  // it was applied before the message with this seq
+	Summaries int   `json:"summaries"` // how many were applied in the step; the other fields are those of the first
+}
+
+// Steps returns the steps in which summaries were applied, and the emergencies, oldest first: those
+// since a time, before the message with a seq (0: all), and of them the newest so many.
+func (cs Compactions) Steps(ctx context.Context, since time.Time, before int64, most int) (all []AppliedStep, err error) {
+	if before <= 0 {
+		before = MaxSeq
+	}
+	err = cs.c.store.look(ctx, func(rows *sql.Rows) error {
+		s := AppliedStep{ListedCompaction: ListedCompaction{Channel: cs.c.name}}
+		var applied int64
+		err := rows.Scan(&s.ID, &s.State, &s.Trigger, &s.Kind, &s.By, &s.Model, &s.Focus, &s.From, &s.To, &s.Messages,
+			&s.BeforeTokens, &s.AfterTokens, &s.SummaryTokens, &applied, &s.Next, &s.Summaries)
+		s.Time = At(applied)
+		all = append(all, s)
+		return err
+	}, `SELECT min(id), state, trigger, kind, made_by, model, focus, min(from_seq), max(to_seq), sum(messages),
+		max(before_tokens), max(after_tokens), sum(tokens), max(applied_at), max(next_seq), count(*) FROM compactions
+		WHERE conversation = ? AND version IS NOT NULL AND applied_at >= ? AND next_seq <= ?
+		AND (ended_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
+		GROUP BY version ORDER BY version DESC LIMIT ?`, cs.c.id, max(since.UnixMilli(), 0), before, most)
+	if err != nil {
+		return nil, cs.c.Fail("read the applied compactions", err)
+	}
+	slices.Reverse(all)
+	return all, nil
+}
+
+// Place is a conversation in a list.
+type Place struct {
+	Channel string    // its name
+	Label   string    // what people call it; "": unknown
+	Last    time.Time // when the newest message was sent; zero: none
+	Next    int64     // the seq that the next message gets
+	Version int64     // raised by every change of its head
+}
+
+// Places returns a page of the conversations whose name or label contains some words, newest
+// message first, and how many there are. Its cost does not grow with their messages.
+func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
+	err = s.look(ctx, func(rows *sql.Rows) error {
+		var p Place
+		var last sql.NullInt64
+		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, &last, &total)
+		if last.Valid {
+			p.Last = At(last.Int64)
+		}
+		page = append(page, p)
+		return err
+	}, `SELECT name, label, next_seq, version, (SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
+		ORDER BY m.id DESC LIMIT 1) AS last, count(*) OVER () FROM conversations c
+		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
+	return page, total, err
+}
+
+// TurnUsage is how full the window was at the last request of a turn.
+type TurnUsage struct {
+	Seq  int64 // of the answer
+	Time time.Time
+	transcript.Sent
+}
+
+// keepSent stores how full the window was when the turn was answered.
+func (c *Conversation) keepSent(tx *Tx, o Outcome) error {
+	if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
+		_, err := tx.Exec("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
+		return err
+	}
+	return nil
+}
+
+// Usages returns how full the window was at the turns answered from one seq to another,
+// oldest first. Of turns before schema version 8 it is not known.
+func (turns Turns) Usages(ctx context.Context, from, to int64) (all []TurnUsage, err error) {
+	low, high := turns.c.RowRange(from, to)
+	err = turns.c.store.look(ctx, func(rows *sql.Rows) error {
+		var u TurnUsage
+		var saidAt int64
+		err := rows.Scan(&u.Seq, &saidAt, &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
+		u.Time = At(saidAt)
+		all = append(all, u)
+		return err
+	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
+		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? ORDER BY u.id`, low, high)
+	if err != nil {
+		return nil, turns.c.Fail("read the usage of turns", err)
+	}
+	return all, nil
+}

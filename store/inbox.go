@@ -1,0 +1,226 @@
+// The inbox: delivered messages wait here, on disk, until their conversation takes them up.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+)
+
+// Deliver puts m into the inbox. When it returns without error the message is durably on disk and
+// may be acknowledged. Messages are deduped by ID, never by text: a message is not stored twice,
+// nor again after it was deleted. While the message waits, a redelivery can only mark it as
+// addressed and add files.
+//
+// When a message in a thread addresses the bot, the bot follows the thread from there on (see
+// Follow): later messages in it count as addressed to the bot.
+func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
+	receipts, err := in.DeliverAll(ctx, []Inbound{m})
+	if err != nil {
+		return Receipt{}, err
+	}
+	return receipts[0], nil
+}
+
+// DeliverAll is Deliver for several messages, in order and in one transaction.
+func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
+	cleaned, receipts := make([]Inbound, len(all)), make([]Receipt, len(all))
+	for i, m := range all {
+		var err error
+		if cleaned[i], err = clean(m); err != nil {
+			return nil, in.c.Fail("deliver message", err)
+		}
+	}
+	err := in.c.store.Update(ctx, func(tx *Tx) (err error) {
+		for i, m := range cleaned {
+			if receipts[i], err = in.c.deliver(tx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, in.c.Fail("deliver message", err)
+	}
+	return receipts, nil
+}
+
+// deliver stores a message that clean has returned.
+func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
+	if err := c.notice(tx, m.Audience); err != nil {
+		return r, err
+	}
+	if err := c.relabel(tx, m.Label); err != nil {
+		return r, err
+	}
+	is, err := c.delivery(tx, m.ID)
+	if err != nil || is.left {
+		return Receipt{Seq: is.seq, Addressed: is.addressed}, err
+	}
+	asked := m.Addressed && !m.Optional // by a person
+	switch {
+	case !is.waits:
+		r.Fresh = true
+		if m.Thread && !asked {
+			if followed, err := c.following(tx); err != nil {
+				return r, err
+			} else if followed {
+				m.Addressed, m.Optional = true, false
+			}
+		}
+		r.Addressed = m.Addressed
+		err = c.insertInbox(tx, m)
+	default:
+		wasAsked := is.addressed && !is.optional
+		r.Addressed = is.addressed || m.Addressed
+		_, err = tx.Exec("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
+			r.Addressed, r.Addressed && !asked && !wasAsked, c.id, m.ID)
+		if err == nil && len(m.Attachments) > 0 {
+			err = c.addFiles(tx, m)
+		}
+		asked = asked && !wasAsked // a mere redelivery does not follow the thread again after a /stop
+	}
+	if err == nil && m.Thread && asked {
+		err = c.follow(tx, true)
+	}
+	return r, err
+}
+
+// addFiles adds the files of a redelivery to a waiting message that came without any: Slack
+// delivers a mention twice, and perhaps only one delivery has the files.
+func (c *Conversation) addFiles(tx *Tx, m Inbound) error {
+	was, err := c.In(tx).Waiting("AND platform_id = ?", m.ID)
+	if err != nil || len(was) == 0 || len(was[0].Attachments) > 0 {
+		return err
+	}
+	attachments, err := c.keepFiles(tx, m.ID, m.Attachments)
+	if err != nil {
+		return err
+	}
+	return Changed(tx, "UPDATE inbox SET attachments = ?, incomplete = ?, tries = 0 WHERE conversation = ? AND platform_id = ?",
+		attachments, m.Incomplete, c.id, m.ID)
+}
+
+// Asked reports whether a message is known and was addressed to the bot by a person.
+func (in Inbox) Asked(ctx context.Context, id string) (asked bool, err error) {
+	err = in.c.store.View(ctx, func(tx *Tx) error {
+		is, err := in.c.delivery(tx, id)
+		asked = is.addressed && !is.optional
+		return err
+	})
+	if err != nil {
+		return false, in.c.Fail("look who asked", err)
+	}
+	return asked, nil
+}
+
+// delivery is what the store knows about a delivered message; zero: nothing yet.
+type delivery struct {
+	waits               bool  // in the inbox
+	left                bool  // the inbox: it was taken up or deleted
+	seq                 int64 // its place in the transcript; 0: it has none
+	addressed, optional bool
+}
+
+// delivery looks up a message by its platform ID, in one statement because every delivery needs
+// it.
+func (c *Conversation) delivery(tx *Tx, id string) (w delivery, err error) {
+	err = tx.QueryRow(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
+		UNION ALL SELECT 1, 0, 0, addressed, optional FROM inbox WHERE conversation = ?1 AND platform_id = ?2
+		LIMIT 1`, c.id, id).Scan(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
+	if errors.Is(err, sql.ErrNoRows) {
+		return delivery{}, nil
+	}
+	return w, err
+}
+
+func (c *Conversation) insertInbox(tx *Tx, m Inbound) error {
+	attachments := ""
+	if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
+		var err error
+		if attachments, err = c.keepFiles(tx, m.ID, m.Attachments); err != nil {
+			return err
+		}
+	}
+	added, err := tx.Exec(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
+		said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
+	if err != nil {
+		return err
+	}
+	row, err := added.LastInsertId()
+	c.store.came.note(row)
+	return err
+}
+
+// mostOfName is the longest name or ID of a person, in bytes. Every platform's are shorter, and
+// the store looks authors up by them again and again.
+const mostOfName = 300
+
+// clean makes m fit to store: valid UTF-8, names of limited length, and a time.
+func clean(m Inbound) (Inbound, error) {
+	if m.ID == "" {
+		return m, errors.New("it has no id")
+	}
+	valid := func(s *string) { *s = strings.ToValidUTF8(*s, "\uFFFD") }
+	valid(&m.Text)
+	for _, name := range []*string{&m.Author, &m.AuthorID} {
+		if valid(name); len(*name) > mostOfName {
+			*name = strings.ToValidUTF8((*name)[:mostOfName], "")
+		}
+	}
+	valid(&m.Quote)
+	if len(m.Attachments) == 0 {
+		m.Attachments = nil // as it reads back from the database
+	}
+	if m.Time.IsZero() {
+		m.Time = time.Now()
+	}
+	m.Optional = m.Optional && m.Addressed
+	return m, nil
+}
+
+const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries"
+
+// Waiting reads the rows of the inbox that the rest of the query selects.
+func (rs Rows) Waiting(rest string, args ...any) ([]Inbound, error) {
+	var found []Inbound
+	err := Each(rs.tx, func(rows *sql.Rows) error {
+		var m Inbound
+		var saidAt int64
+		var attachments string
+		err := rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &m.Incomplete, &m.Tries)
+		if err != nil {
+			return err
+		}
+		m.Time = ShownAt(saidAt)
+		err = FromJSON(attachments, &m.Attachments)
+		found = append(found, m)
+		return err
+	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
+	return found, err
+}
+
+// DeleteWaiting removes a message from the inbox, and quotes of it.
+func (rs Rows) DeleteWaiting(id string) error {
+	if _, err := rs.tx.Exec("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id); err != nil {
+		return err
+	}
+	var row int64
+	err := rs.tx.QueryRow("DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", rs.c.id, id).Scan(&row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	rs.c.store.came.forget([]int64{row}) // if all is taken back, its stamp tells when it came
+	if err == nil {
+		_, err = rs.tx.Exec("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
+	}
+	if err == nil {
+		_, err = rs.StoreFiles(id, nil)
+	}
+	return err
+}

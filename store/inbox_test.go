@@ -1,0 +1,251 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"cairn/chat"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+func TestDeliver(t *testing.T) {
+	t.Run("a message is known by its id and not by its text", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		for n := range 40 {
+			if r, err := c.Inbox().Deliver(ctx, storetest.Said(n, "ok")); err != nil || !r.Fresh {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		}
+		if r, err := c.Inbox().Deliver(ctx, storetest.Said(7, "something else")); err != nil || r.Fresh || r.Seq != 0 {
+			t.Errorf("again, waiting: %+v, %v", r, err)
+		}
+		check.Equal(t, "taken up", len(storetest.Deliver(t, c)), 40)
+		if r, err := c.Inbox().Deliver(ctx, storetest.Said(7, "ok")); err != nil || r.Fresh || r.Seq != 8 {
+			t.Errorf("again, taken up: %+v, %v", r, err)
+		}
+		if taken := storetest.Deliver(t, c); taken != nil {
+			t.Errorf("taken up again: %v", taken)
+		}
+	})
+	t.Run("one without an id is refused", func(t *testing.T) {
+		if _, err := storetest.NewConversation(t).Inbox().Deliver(ctx, store.Inbound{Text: "hi"}); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("the same id in another conversation is another message", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		other := storetest.Find(t, c.Store(), "terminal:other")
+		storetest.Deliver(t, c, storetest.Said(1, "here"))
+		if taken := storetest.Deliver(t, other, storetest.Said(1, "there")); len(taken) != 1 || taken[0].Text != "there" || taken[0].Seq != 1 {
+			t.Errorf("got %+v", taken)
+		}
+		if page, err := c.Transcript().Page(ctx, 0, 10); err != nil || len(page) != 1 || page[0].Text != "here" {
+			t.Errorf("got %+v, %v", page, err)
+		}
+	})
+	t.Run("no number reaches into another conversation", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := storetest.Said(1, "secret")
+		m.Addressed = true
+		storetest.Deliver(t, c, m)
+		above := storetest.Find(t, c.Store(), "terminal:above")
+		storetest.Deliver(t, above, storetest.Said(1, "mine"))
+		storetest.Deliver(t, storetest.Find(t, c.Store(), "terminal:top"), m)
+		for _, seq := range []int64{0, -1, -1 << 32, -1<<32 + 1, 1, 1<<32 + 1, -1 << 63, 1<<63 - 1} {
+			page, err := above.Transcript().Page(ctx, seq, 10)
+			if err != nil || seq <= 1 && len(page) != 1 || len(page) > 0 && page[0].Text != "mine" {
+				t.Errorf("from %d: %+v, %v", seq, page, err)
+			}
+			if n, err := above.Turns().Retry(ctx, seq); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("retry of %d: %d, %v", seq, n, err)
+			}
+		}
+	})
+}
+
+func TestDeliverHostileTextAndManySenders(t *testing.T) {
+	t.Run("hostile text comes back as it went in, as far as it is text", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		for n, text := range []string{"'; DROP TABLE messages; --", "a\x00b", "\xff\xfe", "", strings.Repeat("a", 1<<20), "\u202e<b>&amp;", "%s ? ?1 :x"} {
+			m := storetest.Said(n, text)
+			m.Author, m.ReplyTo = text, "x'y"
+			m.Attachments = []chat.Attachment{{Kind: "image", Name: text}}
+			taken := storetest.Deliver(t, c, m)
+			want := strings.ToValidUTF8(text, "\uFFFD")
+			if len(taken) != 1 || taken[0].Text != want || taken[0].Author != want[:min(len(want), store.MostOfName)] {
+				t.Errorf("message %d came back otherwise", n)
+			}
+		}
+		page, err := c.Transcript().Page(ctx, 1, 100)
+		if err != nil || len(page) != 7 {
+			t.Fatalf("%d messages, %v", len(page), err)
+		}
+		if !reflect.DeepEqual(page, storetest.Load(t, c).Messages) {
+			t.Error("transcript and state differ")
+		}
+	})
+	t.Run("many senders at once lose nothing", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		var wg sync.WaitGroup
+		for sender := range 8 {
+			wg.Go(func() {
+				for n := range 20 {
+					if _, err := c.Inbox().Deliver(ctx, storetest.Said(sender*15+n, "hi")); err != nil { // five of twenty twice
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		check.Equal(t, "taken up", len(storetest.Deliver(t, c)), 7*15+20)
+	})
+}
+
+func TestDeliverIsIdempotent(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		c := storetest.Find(t, s, fmt.Sprintf("terminal:%d", round))
+		n := rapid.IntRange(1, 12).Draw(rt, "messages")
+		var taken []chat.Message
+		arrived, addressed := map[string]bool{}, map[string]bool{}
+		for range rapid.IntRange(1, 60).Draw(rt, "events") {
+			if rapid.IntRange(0, 9).Draw(rt, "take up") == 0 {
+				taken = append(taken, storetest.Deliver(t, c)...)
+				continue
+			}
+			m := storetest.Said(rapid.IntRange(1, n).Draw(rt, "message"), "text")
+			m.Addressed = rapid.Bool().Draw(rt, "addressed")
+			isTaken := slices.ContainsFunc(taken, func(old chat.Message) bool { return old.ID == m.ID })
+			r, err := c.Inbox().Deliver(ctx, m)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if r.Fresh == arrived[m.ID] || (r.Seq > 0) != isTaken {
+				rt.Fatalf("%s: %+v, arrived before: %v, taken up: %v", m.ID, r, arrived[m.ID], isTaken)
+			}
+			arrived[m.ID] = true
+			addressed[m.ID] = addressed[m.ID] || m.Addressed && !isTaken
+		}
+		taken = append(taken, storetest.Deliver(t, c)...)
+		if len(taken) != len(arrived) {
+			rt.Fatalf("%d different messages arrived, %d were taken up", len(arrived), len(taken))
+		}
+		for i, m := range taken {
+			if m.Seq != int64(i+1) || m.Addressed != addressed[m.ID] {
+				rt.Fatalf("message %d: %+v, addressed: %v", i, m, addressed[m.ID])
+			}
+		}
+	})
+}
+
+func TestTakeUp(t *testing.T) {
+	addressed := func(n int) store.Inbound {
+		m := storetest.Said(n, "message")
+		m.Addressed = true
+		return m
+	}
+	t.Run("what stands before the first addressed message is a turn of its own, the rest is one turn", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		taken := storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), addressed(3), storetest.Said(4, "c"), addressed(5))
+		var turns []int64
+		for _, m := range taken {
+			turns = append(turns, m.Turn)
+		}
+		check.EqualAll(t, "turns", turns, []int64{1, 2, 3, 3, 3})
+		if got := storetest.Load(t, c); got.Open != 3 || got.Next != 6 || !reflect.DeepEqual(got.Messages, taken) {
+			t.Errorf("loaded %+v", got)
+		}
+		turn, ok, err := c.Turns().Unanswered(ctx)
+		want := store.Turn{Seq: 3, Attempts: 1, Since: turn.Since, To: []string{"m3", "m5"}}
+		if age := time.Since(turn.Since); age < 0 || age > time.Minute {
+			t.Errorf("taken up %v ago", age)
+		}
+		if err != nil || !ok || !reflect.DeepEqual(turn, want) {
+			t.Errorf("%+v, %v, %v", turn, ok, err)
+		}
+	})
+	t.Run("what waited for too long is taken up unaddressed", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.DeliverOnly(t, c, addressed(1))
+		taken, err := c.Inbox().TakeUp(ctx, store.All, 1<<30, time.Now().Add(time.Minute))
+		if err != nil || len(taken) != 1 || taken[0].Addressed {
+			t.Fatalf("%+v, %v", taken, err)
+		}
+		if _, ok, err := c.Turns().Unanswered(ctx); ok || err != nil {
+			t.Errorf("it waits for an answer all the same, %v", err)
+		}
+	})
+	t.Run("a burst stops at its budget, and one message goes through whatever it costs", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		long := addressed(1)
+		long.Text = strings.Repeat("word ", 1000)
+		storetest.DeliverOnly(t, c, long, addressed(2), addressed(3), addressed(4))
+		first, err := c.Inbox().TakeUp(ctx, store.All, 10, time.Time{})
+		if err != nil || len(first) != 1 || first[0].Tokens <= 10 {
+			t.Fatalf("%+v, %v", first, err)
+		}
+		second, err := c.Inbox().TakeUp(ctx, store.All, 2*chat.TokensOf(first[0]), time.Time{}) // room for all
+		if err != nil || len(second) != 3 {
+			t.Fatalf("%d taken, %v", len(second), err)
+		}
+		storetest.DeliverOnly(t, c, addressed(5), addressed(6), addressed(7))
+		third, err := c.Inbox().TakeUp(ctx, store.All, 2*second[0].Tokens, time.Time{})
+		if err != nil || len(third) != 2 || third[0].Seq != 5 {
+			t.Fatalf("%+v, %v", third, err)
+		}
+	})
+	t.Run("a stored cost is what the message costs", func(t *testing.T) {
+		for _, m := range storetest.Deliver(t, storetest.NewConversation(t), addressed(1), storetest.Said(2, "日本語")) {
+			check.Equal(t, "tokens", m.Tokens, chat.TokensOf(m))
+		}
+	})
+}
+
+func TestImport(t *testing.T) {
+	past := []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(1, "a"), storetest.Said(3, "c")}
+	t.Run("again it adds what is new and nothing else", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		added, err := c.Past().Import(ctx, past)
+		if err != nil || !slices.Equal(storetest.Seqs(added), []int64{1, 2, 3}) || added[2].Turn != 3 {
+			t.Fatalf("%+v, %v", added, err)
+		}
+		if added, err = c.Past().Import(ctx, append(past, storetest.Said(4, "d"))); err != nil || !slices.Equal(storetest.Seqs(added), []int64{4}) {
+			t.Errorf("%+v, %v", added, err)
+		}
+		if got := storetest.Load(t, c); got.Open != 0 || len(got.Messages) != 4 || !got.Messages[0].Time.Equal(storetest.Day.Add(time.Minute)) {
+			t.Errorf("loaded %+v", got)
+		}
+	})
+	t.Run("a conversation in use is refused, one that was imported may be talked in", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		check.Must(c.Past().Import(ctx, past))(t)
+		storetest.DeliverOnly(t, c, storetest.Said(9, "hello"))
+		before := storetest.Dump(t, c.Store())
+		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
+		check.Equal(t, "a refused import changed something", storetest.Dump(t, c.Store()), before)
+		if taken := storetest.Deliver(t, c); len(taken) != 1 || taken[0].Seq != 4 {
+			t.Errorf("taken up: %+v", taken)
+		}
+		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
+	})
+	t.Run("a bad message leaves nothing of its batch", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		before := storetest.Dump(t, c.Store())
+		if _, err := c.Past().Import(ctx, []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}); err == nil {
+			t.Error("no error")
+		}
+		check.Equal(t, "half a batch is left", storetest.Dump(t, c.Store()), before)
+	})
+}

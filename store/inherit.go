@@ -1,0 +1,169 @@
+// What a thread inherits from its channel: a copy of its summaries and of the message the thread
+// hangs on, made once. Later changes in the channel do not reach the copy; deletions do.
+
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/transcript"
+)
+
+// HangsOn splits the name of a thread into the name of its channel and the platform ID of the
+// message it hangs on, if any. Both are empty for a conversation that is not a thread.
+func (c *Conversation) HangsOn() (channel, message string) {
+	if strings.HasPrefix(c.name, TaskConnector+":") { // its parent sends it what it may know
+		return "", ""
+	}
+	channel, message = c.name[:max(strings.LastIndexByte(c.name, '/'), 0)], c.name[strings.LastIndexByte(c.name, '/')+1:]
+	if !strings.Contains(channel, "/") {
+		return "", ""
+	}
+	return channel, message
+}
+
+// inherit copies the channel's applied rows in their current state, and the message the thread
+// hangs on, when the thread's first message is written. If the bot has seen nothing in the
+// channel there is nothing to copy.
+func (c *Conversation) inherit(tx *Tx) error {
+	name, root := c.HangsOn()
+	above := &Conversation{store: c.store, name: name}
+	err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&above.id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec("UPDATE conversations SET parent = ?, version = version + 1 WHERE id = ?", above.id, c.id); err != nil {
+		return err
+	}
+	head, err := above.head(tx)
+	if err != nil {
+		return err
+	}
+	for i, row := range head.Stack {
+		_, err := tx.Exec(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
+			platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', '', ?, '', ?)`,
+			c.id, i+1, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
+			row.Text, row.InheritedCost())
+		if err != nil {
+			return err
+		}
+	}
+	m, found, err := above.saidAs(tx, root)
+	if err != nil || !found {
+		return err
+	}
+	answer, err := above.answerTo(tx, m)
+	if err != nil {
+		return err
+	}
+	if answer != "" {
+		m.Text += "\n\nYou answered: " + answer
+	}
+	return c.inheritRoot(tx, above, m, root)
+}
+
+// answerTo returns the bot's answer to a message; empty: no answer yet. In Slack the answer may
+// be in the thread and belong to the channel.
+func (c *Conversation) answerTo(tx *Tx, m chat.Message) (text string, err error) {
+	if m.Role != llm.RoleUser || m.Seq == 0 {
+		return "", nil
+	}
+	low, high := c.RowRange(m.Seq, MaxSeq)
+	err = tx.QueryRow(`SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+		ORDER BY id LIMIT 1`, low, high, m.Turn).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return text, err
+}
+
+// saidAs finds the message with a platform ID, taken up or not, or the bot's reply that was sent
+// under that ID.
+func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool, err error) {
+	if id == "" {
+		return m, false, nil
+	}
+	seq, err := c.placeOf(tx, id)
+	if err != nil {
+		return m, false, err
+	}
+	if seq != 0 {
+		m, err = c.In(tx).Message(seq)
+		return m, err == nil, err
+	}
+	waits, err := c.In(tx).Waiting("AND platform_id = ?", id)
+	if err != nil || len(waits) == 0 {
+		return m, false, err
+	}
+	w := waits[0]
+	return chat.Message{
+		Role: llm.RoleUser, Author: w.Author, Text: w.Text, Attachments: w.Attachments, ReplyTo: w.ReplyTo, Quote: w.Quote, Time: w.Time,
+	}, true, nil
+}
+
+func (c *Conversation) inheritRoot(tx *Tx, above *Conversation, m chat.Message, id string) error {
+	if m.ReplySeq > 0 { // its number would mean another message here
+		m.ReplyTo, m.Quote = "", ""
+	}
+	for i := range m.Attachments {
+		m.Attachments[i].File = 0 // described in words
+	}
+	attachments, err := toJSON(m.Attachments)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
+		platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, 0, ?, ?, ?, ?, ?, '', 1, ?, ?, ?, ?, ?, ?, ?, 0)`,
+		c.id, above.id, m.Seq, m.Seq, m.Time.UnixMilli(), m.Time.UnixMilli(), id, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, attachments)
+	return err
+}
+
+// inheritance reads what a thread has inherited from its channel.
+func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance, err error) {
+	err = Each(tx, func(rows *sql.Rows) error {
+		var row transcript.Summary
+		var m chat.Message
+		var fromAt, toAt int64
+		var text, attachments string
+		err := rows.Scan(&row.From, &row.To, &fromAt, &toAt, &row.Kind, &row.Messages, &m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &text, &attachments, &row.Tokens)
+		if err != nil {
+			return err
+		}
+		if row.Kind == "" {
+			m.Text, m.Time = text, ShownAt(fromAt)
+			in.Root = &m
+			return FromJSON(attachments, &m.Attachments)
+		}
+		row.Text, row.FromTime, row.ToTime = text, ShownAt(fromAt), ShownAt(toAt)
+		in.Stack = append(in.Stack, row)
+		return nil
+	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens
+		FROM inherited WHERE conversation = ? ORDER BY place`, c.id)
+	return in, err
+}
+
+// TouchThreads increments the version of the threads whose copies match the condition.
+func (rs Rows) TouchThreads(where string, args ...any) error {
+	_, err := rs.tx.Exec("UPDATE conversations SET version = version + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
+		append([]any{rs.c.id}, args...)...)
+	return err
+}
+
+// refillInherited gives the copies that emptyInherited emptied the text of a repair of the same
+// span. Copies of rows that were rolled up since then stay placeholders.
+func (c *Conversation) refillInherited(tx *Tx, row transcript.Summary) error {
+	const emptied = "from_seq = ? AND to_seq = ? AND kind = 'placeholder'"
+	if err := c.In(tx).TouchThreads(emptied, row.From, row.To); err != nil {
+		return err
+	}
+	_, err := tx.Exec("UPDATE inherited SET kind = ?, text = ?, messages = ?, tokens = ? WHERE parent = ? AND "+emptied,
+		row.Kind, row.Text, row.Messages, row.InheritedCost(), c.id, row.From, row.To)
+	return err
+}

@@ -1,0 +1,232 @@
+package store_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+const (
+	general = "discord:1/2"
+	inside  = "discord:1/2/m8" // a thread of it, on its eighth message
+)
+
+// channelOf returns a channel with nine messages and summaries over the first six.
+func channelOf(t *testing.T, s *store.Store) *store.Conversation {
+	t.Helper()
+	c := storetest.Find(t, s, general)
+	for n := range 9 {
+		text := "I bought red bicycles in Turin."
+		if n == 4 {
+			text = "I bought a " + storetest.Secret + " in Rome."
+		}
+		storetest.Deliver(t, c, storetest.Said(n+1, text))
+	}
+	storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Bicycles were bought."), sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Bicycles and a "+storetest.Secret+" were bought."+long))
+	return c
+}
+
+// thread returns a thread of the channel that has a message.
+func thread(t *testing.T, s *store.Store, root string) *store.Conversation {
+	t.Helper()
+	c := storetest.Find(t, s, general+"/"+root)
+	storetest.Deliver(t, c, storetest.Said(1, "what do you think?"))
+	return c
+}
+
+func TestInherit(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	above := channelOf(t, s)
+	c := storetest.Find(t, s, inside)
+	before := storetest.Load(t, c).Head
+	if before.Inherited.Root != nil || len(before.Inherited.Stack) > 0 {
+		t.Error("it has inherited before anything was said")
+	}
+	storetest.Deliver(t, c, storetest.Said(1, "what do you think?"))
+	head := storetest.Load(t, c).Head
+	in := head.Inherited
+	if head.Version <= before.Version || storetest.Shape(in.Stack) != "leaf  1-3, leaf  4-6" || !strings.Contains(in.Stack[1].Text, storetest.Secret) || in.Stack[0].Tokens != in.Stack[0].InheritedCost() {
+		t.Errorf("inherited are %+v", in.Stack)
+	}
+	if in.Root == nil || in.Root.Text != "I bought red bicycles in Turin." || in.Root.Author != "Ann" || !in.Root.Time.Equal(storetest.Said(8, "").Time) {
+		t.Errorf("it hangs on %+v", in.Root)
+	}
+	check.Equal(t, "nobody knows whose thread it is", storetest.Number(t, s, "SELECT count(*) FROM conversations WHERE name = ? AND parent = ?", inside, above.ID()), 1)
+	t.Run("once", func(t *testing.T) {
+		storetest.ApplyRows(t, above, sumUp(t, above, transcript.Leaf, transcript.Worker, 7, 7, "More."))
+		storetest.Edit(t, above, 8, "I bought nothing.")
+		storetest.Edit(t, above, 2, "I bought nothing.")
+		storetest.Deliver(t, c, storetest.Said(2, "more"))
+		if !reflect.DeepEqual(storetest.Load(t, c).Head, head) {
+			t.Error("a later change reached it")
+		}
+		if s.Close(); !reflect.DeepEqual(storetest.Load(t, storetest.Find(t, storetest.OpenStore(t, dir), inside)).Head, head) {
+			t.Error("a restart changed it")
+		}
+	})
+}
+
+func TestWhatAThreadHangsOn(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	above := channelOf(t, s)
+	t.Run("the bot's reply, by what it was sent as", func(t *testing.T) {
+		m := storetest.Said(10, "what time is it?")
+		m.Addressed = true
+		turn := storetest.Deliver(t, above, m)[0].Seq
+		reply := chat.Message{Seq: turn + 1, Turn: turn, Role: "assistant", ID: "reply-11", Text: "half past nine", Time: storetest.Day}
+		check.NoError(t, above.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}))
+		storetest.Run(t, s, "UPDATE outbox SET state = 'sent', platform_id = 'p1' WHERE reply = 'reply-11'")
+		if root := storetest.Load(t, thread(t, s, "p1")).Head.Inherited.Root; root == nil || root.Role != "assistant" || root.Text != "half past nine" {
+			t.Errorf("it hangs on %+v", root)
+		}
+	})
+	t.Run("one that waits yet, until it is deleted", func(t *testing.T) {
+		storetest.DeliverOnly(t, above, storetest.Said(12, "waits"))
+		c := thread(t, s, "m12")
+		if root := storetest.Load(t, c).Head.Inherited.Root; root == nil || root.Text != "waits" {
+			t.Errorf("it hangs on %+v", root)
+		}
+		storetest.Remove(t, above, 12)
+		if root := storetest.Load(t, c).Head.Inherited.Root; root != nil {
+			t.Errorf("it hangs on %+v", root)
+		}
+	})
+	t.Run("none that is known", func(t *testing.T) {
+		c := thread(t, s, "m99")
+		if in := storetest.Load(t, c).Head.Inherited; in.Root != nil || len(in.Stack) != 2 {
+			t.Errorf("inherited are %+v", in)
+		}
+	})
+	t.Run("nothing where nobody was heard above", func(t *testing.T) {
+		for _, name := range []string{"discord:1/7/8", "discord:1/8", "terminal:8"} {
+			c := storetest.Find(t, s, name)
+			storetest.Deliver(t, c, storetest.Said(1, "hello"))
+			if in := storetest.Load(t, c).Head.Inherited; in.Root != nil || len(in.Stack) > 0 {
+				t.Errorf("%s inherited %+v", name, in)
+			}
+		}
+	})
+	t.Run("what is read back of the past may be its first message", func(t *testing.T) {
+		c := storetest.Find(t, s, general+"/m7")
+		check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "before the bot came")}))(t)
+		if in := storetest.Load(t, c).Head.Inherited; in.Root == nil || len(in.Stack) != 2 {
+			t.Errorf("inherited are %+v", in)
+		}
+	})
+	t.Run("what was left behind above with /new does not come along", func(t *testing.T) {
+		startSession(t, above)
+		if in := storetest.Load(t, thread(t, s, "m9")).Head.Inherited; in.Root == nil || len(in.Stack) != 0 {
+			t.Errorf("inherited are %+v", in)
+		}
+	})
+}
+
+func TestDeletionsReachThreads(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	above := channelOf(t, s)
+	quoting := storetest.Said(10, "indeed")
+	quoting.ReplyTo, quoting.Quote = "elsewhere", `Bob: "a `+storetest.Secret+`"`
+	storetest.Deliver(t, above, quoting)
+	c, other, third := thread(t, s, "m5"), thread(t, s, "m8"), thread(t, s, "m10")
+	// In the channel, the rows have changed in the meantime.
+	rows := storetest.Load(t, above).Head.Stack
+	storetest.ApplyRows(t, above, sumUp(t, above, transcript.Rollup, transcript.Worker, 1, 6, "Many things, and a "+storetest.Secret, store.Ids(rows)...))
+	versions := map[*store.Conversation]int64{c: 0, other: 0, third: 0}
+	for one := range versions {
+		versions[one] = storetest.Load(t, one).Head.Version
+	}
+	if root := storetest.Load(t, third).Head.Inherited.Root; root == nil || !strings.Contains(root.Quote, storetest.Secret) {
+		t.Fatalf("the third hangs on %+v", root)
+	}
+	check.Must(privacy.Of(above).Delete(ctx, []string{"elsewhere"}))(t)
+	if root := storetest.Load(t, third).Head.Inherited.Root; root == nil || root.Quote != "" {
+		t.Errorf("the quote stays: %+v", root)
+	}
+	storetest.Remove(t, above, 5)
+	for one, version := range versions {
+		head := storetest.Load(t, one).Head
+		if head.Version <= version {
+			t.Errorf("%s is not told", one.Name())
+		}
+		row := head.Inherited.Stack[1]
+		if row.Kind != transcript.Placeholder || row.Messages != 2 || row.Tokens != row.InheritedCost() || row.Text != "" || head.Inherited.Stack[0].Text != "Bicycles were bought." {
+			t.Errorf("%s has %+v", one.Name(), head.Inherited.Stack)
+		}
+	}
+	if root := storetest.Load(t, c).Head.Inherited.Root; root != nil {
+		t.Errorf("it still hangs on %+v", root)
+	}
+	if root := storetest.Load(t, other).Head.Inherited.Root; root == nil {
+		t.Error("another thread has lost what it hangs on")
+	}
+	if all := storetest.Dump(t, s); strings.Contains(all, storetest.Secret) {
+		t.Error("the secret is kept somewhere")
+	}
+	t.Run("quotes of the message it hangs on go, waiting or taken up", func(t *testing.T) {
+		storetest.Deliver(t, above, storetest.Said(11, "a "+storetest.Secret))
+		c := storetest.Find(t, s, general+"/m11")
+		for n := 1; n <= 2; n++ {
+			m := storetest.Said(n, "really?")
+			m.ReplyTo, m.Quote = "m11", `Bob: "a `+storetest.Secret+`"`
+			storetest.DeliverOnly(t, c, m)
+			if n == 1 {
+				check.Must(c.Inbox().TakeUp(ctx, store.All, 1<<30, time.Time{}))(t)
+			}
+		}
+		storetest.Remove(t, above, 11)
+		if all := storetest.Dump(t, s); strings.Contains(all, storetest.Secret) {
+			t.Errorf("the secret is kept somewhere:\n%s", all[strings.Index(all, storetest.Secret)-200:])
+		}
+	})
+	t.Run("in the same transaction", func(t *testing.T) {
+		before := storetest.Dump(t, s)
+		storetest.Run(t, s, "CREATE TEMP TRIGGER stop BEFORE UPDATE ON inherited BEGIN SELECT raise(ABORT, 'no'); END")
+		if _, err := privacy.Of(above).Delete(ctx, []string{"m4"}); err == nil || storetest.Dump(t, s) != before {
+			t.Errorf("half of a deletion was made: %v", err)
+		}
+		storetest.Run(t, s, "DROP TRIGGER stop")
+	})
+	t.Run("a copy of a rollup becomes a placeholder", func(t *testing.T) {
+		late := thread(t, s, "none")
+		storetest.Remove(t, above, 2)
+		in := storetest.Load(t, late).Head.Inherited
+		if len(in.Stack) != 1 || in.Stack[0].Messages != 4 || in.Stack[0].Kind != transcript.Placeholder {
+			t.Errorf("it has %+v", in.Stack)
+		}
+	})
+}
+
+func TestARepairReachesThreads(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	above := channelOf(t, s)
+	c := thread(t, s, "m8")
+	storetest.Remove(t, above, 5)
+	before := storetest.Load(t, c).Head.Version
+	repair := func(text string) {
+		t.Helper()
+		j := check.Must(memory.Of(above).Records().Begin(ctx, transcript.Summary{
+			Kind: transcript.Leaf, By: transcript.Worker, State: transcript.Running, Trigger: transcript.OnRepair, Span: transcript.Span{From: 4, To: 6}, Messages: 2,
+		}))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
+		storetest.ApplyRows(t, above, j.ID())
+	}
+	repair("Bicycles were bought again.")
+	head := storetest.Load(t, c).Head
+	if row := head.Inherited.Stack[1]; row.Kind != transcript.Leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != row.InheritedCost() {
+		t.Errorf("the thread has %+v", row)
+	}
+	if head.Version <= before {
+		t.Error("the thread has not noticed")
+	}
+}

@@ -1,0 +1,106 @@
+package store_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+func TestJobLife(t *testing.T) {
+	t.Run("a failed job leaves a row that says why, and no summary", func(t *testing.T) {
+		c := storetest.Imported(t, 4)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 4)
+		check.NoError(t, j.Fail(ctx, "too slow"))
+		check.Error(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "late", Tokens: 1})), store.ErrNotFound)
+		_, rows := storetest.ApplyRows(t, c, j.ID())
+		if rows[0].State != transcript.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
+			t.Errorf("the row is %+v", rows[0])
+		}
+	})
+	t.Run("a row that runs at start becomes failed, a prepared one waits to be applied", func(t *testing.T) {
+		dir := t.TempDir()
+		s := storetest.OpenStore(t, dir)
+		c := storetest.Find(t, s, "terminal:general")
+		storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c"))
+		prepared := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 1)
+		running := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 2, 2).ID()
+
+		shared := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
+		defer shared.Close()
+		before := storetest.Dump(t, s)
+		if state := storetest.Load(t, storetest.Find(t, shared, c.Name())); !slices.Equal(store.Ids(state.Prepared), []int64{prepared}) {
+			t.Errorf("looking on: prepared %v", state.Prepared)
+		}
+		check.Equal(t, "who looked on changed something", storetest.Dump(t, s), before)
+
+		s.Close()
+		c = storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
+		if state := storetest.Load(t, c); !slices.Equal(store.Ids(state.Prepared), []int64{prepared}) || len(state.Messages) != 3 {
+			t.Errorf("loaded %+v", state)
+		}
+		if _, rows := storetest.ApplyRows(t, c, running); rows[0].State != transcript.Failed || !strings.Contains(rows[0].Error, "stopped") {
+			t.Errorf("the running row is %+v", rows[0])
+		}
+	})
+	t.Run("what is known of a row reads back", func(t *testing.T) {
+		c := storetest.Imported(t, 4)
+		row := transcript.Summary{
+			Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnManual, Level: 2, Span: transcript.Span{From: 1, To: 4}, FromTime: storetest.Day, ToTime: storetest.Day.AddDate(0, 0, 1),
+			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
+		}
+		j := check.Must(memory.Of(c).Records().Begin(ctx, row))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)
+		check.NoError(t, c.Compactions().Measured(ctx, j.ID(), 100, 60))
+		row.ID, row.State, row.Text, row.Tokens = j.ID(), transcript.Applied, "text", 3
+		if head, _ := storetest.ApplyRows(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []transcript.Summary{row}) {
+			t.Errorf("got %+v, want %+v", head.Stack, row)
+		}
+		check.Equal(t, "measured", storetest.Number(t, c.Store(), "SELECT before_tokens - after_tokens FROM compactions"), 40)
+		check.Error(t, storetest.Find(t, c.Store(), "terminal:other").Compactions().Measured(ctx, j.ID(), 1, 1), store.ErrNotFound)
+	})
+	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
+		c := storetest.Imported(t, 9)
+		storetest.Remove(t, c, 4)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
+		page, err := j.Messages(ctx, 3, 8, 3)
+		if err != nil || !slices.Equal(storetest.Seqs(page), []int64{3, 5, 6}) {
+			t.Errorf("%v, %v", storetest.Seqs(page), err)
+		}
+	})
+}
+
+// A summary that waits because older messages are verbatim again keeps its result.
+func TestWhatWaitsInOrder(t *testing.T) {
+	t.Run("a fold waits for its children", func(t *testing.T) {
+		c := storetest.Imported(t, 20)
+		a, b, d := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 11, 15)
+		f := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 6, 15, b, d)
+		storetest.Edit(t, c, 2, "something else")
+		if head, _ := storetest.ApplyRows(t, c, a, b, d, f); len(head.Stack) > 0 {
+			t.Errorf("applied: %s", storetest.Shape(head.Stack))
+		}
+		again := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
+		if head, _ := storetest.ApplyRows(t, c, again, b, d, f); storetest.Shape(head.Stack) != "leaf worker 1-5, rollup worker 6-15" {
+			t.Errorf("applied: %s", storetest.Shape(head.Stack))
+		}
+	})
+	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
+		c := storetest.Imported(t, 20)
+		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
+		repair := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 5}, FromTime: storetest.Day, ToTime: storetest.Day, Messages: 5}))(t)
+		check.Must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
+		next := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10)
+		undo(t, c)
+		if head, applied := storetest.ApplyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != transcript.Prepared {
+			t.Errorf("applied: %s", storetest.Shape(head.Stack))
+		}
+	})
+}

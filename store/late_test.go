@@ -1,0 +1,120 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/chat"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
+	c := storetest.NewConversation(t)
+	storetest.Deliver(t, c, storetest.Said(1, "the secret is swordfish"))
+	reply := storetest.Said(2, "really?")
+	reply.ReplyTo, reply.Quote, reply.Incomplete = "m1", `Bob: "the secret is swordfish"`, true
+	check.Must(c.Inbox().Deliver(ctx, reply))(t)
+	was, err := c.Inbox().Incomplete(ctx) // and the connector is asked for the rest
+	if err != nil || len(was) != 1 {
+		t.Fatal(was, err)
+	}
+	storetest.Remove(t, c, 1)
+	full := was[0]
+	full.Author = "Ann Smith"
+	check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
+	storetest.Deliver(t, c)
+	if strings.Contains(storetest.Dump(t, c.Store()), "swordfish") {
+		t.Error("the deleted words are back, as a quote")
+	}
+}
+
+func TestAGapThatBeginsEarlierCounts(t *testing.T) {
+	c := storetest.NewConversation(t)
+	m := storetest.Said(1, "one")
+	m.ID = "10"
+	storetest.Deliver(t, c, m)
+	check.Must(c.Store().Away(ctx, "terminal", nil))(t)
+	// The disk failed to store message 6 earlier; its connector wants it read again.
+	check.NoError(t, c.Past().SetGap(ctx, "5"))
+	if after, _, err := c.Past().Gap(ctx); after != "5" || err != nil {
+		t.Errorf("the gap begins after %s, and message 6 is never read, %v", after, err)
+	}
+}
+
+func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		c := storetest.NewConversation(t)
+		check.Must(c.Inbox().Deliver(ctx, storetest.Said(1, "ab")))(t)
+		if !waits {
+			storetest.Deliver(t, c)
+		}
+		for _, text := range []string{"abc", "abcd"} { // Slack reports the time of an edit only to the second
+			m := storetest.Said(1, text)
+			m.Time = storetest.Day.Add(time.Hour)
+			if _, _, err := c.Transcript().Edit(ctx, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if waits {
+			storetest.Deliver(t, c)
+		}
+		if m, err := c.Transcript().Message(ctx, 1); err != nil || m.Text != "abcd" {
+			t.Errorf("waiting %v: %q, %v", waits, m.Text, err)
+		}
+	}
+}
+
+func TestAGapFoundByTheConnectorIsNotClosedByMistake(t *testing.T) {
+	c := storetest.NewConversation(t)
+	if _, err := c.Store().Away(ctx, "terminal", nil); err != nil { // nothing is known: ""
+		t.Fatal(err)
+	}
+	after, open, err := c.Past().Gap(ctx) // as fillGap
+	if err != nil || !open || after != "" {
+		t.Fatal(after, open, err)
+	}
+	if err := c.Past().SetGap(ctx, "5"); err != nil { // as Hub.CatchUp does in the meantime
+		t.Fatal(err)
+	}
+	if err := c.Past().CloseGap(ctx, ""); err != nil { // as fillGap goes on
+		t.Fatal(err)
+	}
+	if after, open, _ := c.Past().Gap(ctx); !open {
+		t.Errorf("the gap after 5 is lost (%q %v)", after, open)
+	}
+}
+
+func TestARepetitionAddsFiles(t *testing.T) {
+	c := storetest.NewConversation(t)
+	m := storetest.Said(1, "look")
+	check.Must(c.Inbox().Deliver(ctx, m))(t)
+	m.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
+	m.Incomplete = true
+	for range 2 {
+		check.Must(c.Inbox().Deliver(ctx, m))(t)
+	}
+	if waiting, err := c.Inbox().Incomplete(ctx); err != nil || len(waiting) != 1 || len(waiting[0].Attachments) != 1 {
+		t.Errorf("what waits is %+v, %v", waiting, err)
+	}
+}
+
+func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
+	c := storetest.NewConversation(t)
+	for _, n := range []int{3, 1, 2} {
+		check.Must(c.Inbox().Deliver(ctx, storetest.Said(n, "x")))(t)
+	}
+	check.NoError(t, c.Past().SetGap(ctx, "m0"))
+	check.Must(c.Past().FillGap(ctx, []store.Inbound{storetest.Said(1, "x"), storetest.Said(2, "x")}, "m2", true))(t)
+	taken, err := c.Inbox().TakeUp(ctx, store.All, 1000, time.Time{})
+	for i, m := range taken {
+		if want := storetest.Said(i+1, "x").ID; m.ID != want {
+			t.Errorf("message %d is %s", i, m.ID)
+		}
+	}
+	if err != nil || len(taken) != 3 {
+		t.Errorf("%d taken up, %v", len(taken), err)
+	}
+}

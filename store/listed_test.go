@@ -1,0 +1,73 @@
+package store_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+func TestExpand(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 8)
+	storetest.ApplyRows(t, c, a, b)
+	up := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 8, a, b)
+	storetest.ApplyRows(t, c, up)
+	storetest.Remove(t, c, 5) // the rollup is a placeholder, and keeps its children
+	expand := func(id, from int64, limit int, next int64, want ...int64) {
+		t.Helper()
+		e, err := c.Transcript().Expand(ctx, id, from, limit)
+		if err != nil || !reflect.DeepEqual(storetest.Seqs(e.Messages), want) || e.Next != next || e.Row.ID != id {
+			t.Errorf("row %d from %d: %v, next %d, %v; want %v, %d", id, from, storetest.Seqs(e.Messages), e.Next, err, want, next)
+		}
+	}
+	expand(a, 1, 100, 0, 1, 2, 3)
+	expand(b, 1, 100, 0, 4, 6, 7, 8)
+	expand(b, 1, 2, 7, 4, 6)
+	expand(b, 7, 2, 0, 7, 8)
+	expand(a, 4, 2, 0)
+	e, err := c.Transcript().Expand(ctx, up, 1, 100)
+	if err != nil || !reflect.DeepEqual(store.Ids(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
+		t.Errorf("the rollup: %v, %v, %v", store.Ids(e.Children), storetest.Seqs(e.Messages), err)
+	}
+	prepared := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 9, 10) // is not in the window
+	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, prepared, 1, 100)), store.ErrNotFound)
+	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, 999, 1, 100)), store.ErrNotFound)
+	other := storetest.Find(t, c.Store(), "terminal:other")
+	check.Error(t, check.ErrorOf(other.Transcript().Expand(ctx, a, 1, 100)), store.ErrNotFound)
+}
+
+func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
+	c := storetest.NewConversation(t)
+	for i := range 8 {
+		storetest.Deliver(t, c, storetest.Said(i+1, "text"))
+	}
+	a := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
+	storetest.ApplyRows(t, c, a)
+	check.NoError(t, c.Compactions().Measured(ctx, a, 900, 400))
+	storetest.Deliver(t, c, storetest.Said(9, "text"))
+	storetest.Hide(t, c, 4, 6)
+	b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 5, 6) // splits the placeholder
+	up := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 8)
+	storetest.ApplyRows(t, c, b, up)
+	undo(t, c)
+	storetest.Edit(t, c, 2, "other words") // makes a row that is not a compaction
+	all, err := c.Compactions().Applied(ctx)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	var got []string
+	for _, l := range all {
+		got = append(got, storetest.Shape(l.Rows))
+	}
+	if want := "leaf worker 1-3|placeholder emergency 4-6|leaf worker 5-6, leaf worker 7-8"; strings.Join(got, "|") != want {
+		t.Errorf("applied compactions are %q", got)
+	}
+	if all[0].Next != 9 || all[1].Next != 10 || all[0].Before != 900 || all[0].After != 400 || all[2].Rows[0].State != transcript.Undone {
+		t.Errorf("applied compactions are %+v", all)
+	}
+}

@@ -1,0 +1,52 @@
+// Listing: which conversations exist.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Listed is a conversation and how many messages it has.
+type Listed struct {
+	Channel  string    `json:"channel"`
+	Name     string    `json:"name,omitempty"` // what people call it; empty: its platform has not given a name
+	Messages int       `json:"messages"`       // of people and the bot, without deleted ones
+	Last     time.Time `json:"last,omitzero"`  // time of the newest of them; zero: there are none
+}
+
+// Listing returns all conversations, the one with the newest message first.
+func (s *Store) Listing(ctx context.Context) (all []Listed, err error) {
+	err = s.look(ctx, func(rows *sql.Rows) error {
+		var l Listed
+		var last sql.NullInt64
+		err := rows.Scan(&l.Channel, &l.Name, &l.Messages, &last)
+		if last.Valid {
+			l.Last = At(last.Int64)
+		}
+		all = append(all, l)
+		return err
+	}, `SELECT c.name, c.label, count(m.id), max(m.said_at) FROM conversations c
+		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL AND m.role <> 'tool'
+		GROUP BY c.id ORDER BY 4 DESC, c.name`)
+	if err != nil {
+		return nil, fmt.Errorf("list conversations: %w", err)
+	}
+	return all, nil
+}
+
+// maxLabel is the longest name kept for a place, in bytes.
+const maxLabel = 300
+
+// relabel stores what people call the place, if that is known and has changed.
+func (c *Conversation) relabel(tx *Tx, label string) error {
+	label = strings.ToValidUTF8(label[:min(len(label), maxLabel)], "")
+	if label == "" {
+		return nil
+	}
+	_, err := tx.Exec("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, c.id)
+	return err
+}

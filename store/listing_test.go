@@ -1,0 +1,38 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/privacy"
+	"cairn/store"
+)
+
+func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	c := check.Must(s.Conversation(ctx, "discord:9/20"))(t)
+	name := func() string {
+		t.Helper()
+		all, err := s.Listing(ctx)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		return all[0].Name
+	}
+	for _, step := range []struct{ id, label, want string }{
+		{"1", "", ""},
+		{"2", "#general · Cozy Corner", "#general · Cozy Corner"},
+		{"3", "", "#general · Cozy Corner"},
+		{"4", "#plaza · Cozy Corner", "#plaza · Cozy Corner"},
+		{"5", strings.Repeat("é", 200) + "x", strings.Repeat("é", 150)},
+	} {
+		check.Must(c.Inbox().Deliver(ctx, store.Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
+		if got := name(); got != step.want {
+			t.Errorf("after message %s it is called %q, want %q", step.id, got, step.want)
+		}
+	}
+	check.NoError(t, privacy.Of(c).Purge(ctx))
+	check.Equal(t, "a deleted conversation is still called", name(), "")
+}

@@ -1,0 +1,186 @@
+// Migrations: how a database file of an earlier version gets its current schema.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+//go:embed schema.sql
+var schema string
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations lead from each version to the next. A released one never changes.
+var migrations = readMigrations()
+
+func readMigrations() []string {
+	var all []string
+	for {
+		sql, err := migrationFiles.ReadFile(fmt.Sprintf("migrations/%d.sql", len(all)+1))
+		if err != nil {
+			return all
+		}
+		all = append(all, string(sql))
+	}
+}
+
+// fills do what SQL alone cannot, after the migration to a version.
+var fills = map[int]func(tx *Tx) error{4: fillMembers, 5: func(tx *Tx) error { return errors.Join(dropReasoning(tx), reindex(tx)) }, 6: fillQuotes}
+
+// upgrade brings the file up to date. It first copies a non-empty file to cairn.db.before-N
+// beside it, where N is the version it gets: going back to the older cairn requires that copy. A
+// second copy for the same version has the time in its name. If there is no room for the copy,
+// upgrade logs that.
+func (s *Store) upgrade(ctx context.Context) error {
+	var old int
+	err := observe(ctx, s.read, func(tx *Tx) (err error) {
+		old, err = versionOf(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if old > 0 && old < len(migrations) {
+		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
+		s.removeUpgrades()
+		_, err := s.backup(ctx, copied, upgradeFolder)
+		if errors.Is(err, fs.ErrExist) && s.holdsAsMuch(ctx, copied) { // an upgrade was interrupted
+			err = nil
+		} else if errors.Is(err, fs.ErrExist) { // the user went back to the older version, and the conversation went on
+			copied += time.Now().UTC().Format("-20060102T150405.000")
+			_, err = s.backup(ctx, copied, upgradeFolder)
+		}
+		var unread sqlite3.Error
+		switch {
+		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
+			return err // the upgrade could not read those pages either
+		case err == nil:
+			s.log.Info("database_upgraded", "copy", copied)
+		default:
+			s.log.Warn("copy_before_upgrade_failed", "error", err)
+		}
+	}
+	from, to, err := migrate(ctx, s.write)
+	if err == nil && from != to {
+		s.log.Debug("database_migrated", "from", from, "to", to)
+	}
+	return err
+}
+
+// holdsAsMuch reports whether a copy has the same version as the database, and as many messages
+// and memories: failing attempts must not fill the disk with copies.
+func (s *Store) holdsAsMuch(ctx context.Context, copied string) bool {
+	is, err := Inspect(ctx, copied)
+	if err != nil {
+		return false
+	}
+	var now Copied
+	err = observe(ctx, s.read, func(tx *Tx) (err error) {
+		if now.Version, err = versionOf(tx); err != nil {
+			return err
+		}
+		return tx.QueryRow("SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM memories)").Scan(&now.Messages, &now.Memories)
+	})
+	return err == nil && is.Version == now.Version && is.Messages == now.Messages && is.Memories == now.Memories
+}
+
+// upgradeFolder begins the name of the folder in which an upgrade makes its copy.
+const upgradeFolder = "cairn.upgrading-"
+
+// removeUpgrades removes what upgrades left behind that were killed while they copied. Only the
+// holder of the lock upgrades.
+func (s *Store) removeUpgrades() {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), upgradeFolder+"*"))
+	for _, folder := range left {
+		if err := os.RemoveAll(folder); err != nil {
+			s.log.Warn("remove_unfinished_copy_failed", "error", err)
+		}
+	}
+}
+
+// migrate brings the file up to date, or creates the schema in a new one. It reads the version
+// inside the transaction that changes it, so that of several processes one migrates and the
+// others wait.
+func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
+	to = len(migrations)
+	err = transact(ctx, db, func(tx *Tx) error {
+		if from, err = versionOf(tx); err != nil {
+			return err
+		}
+		version := from + 1
+		if from == 0 { // the schema is the result of all migrations
+			if _, err := tx.Exec(schema); err != nil {
+				return fmt.Errorf("create the tables: %w", err)
+			}
+			version = to + 1
+		}
+		for ; version <= to; version++ {
+			if _, err := tx.Exec(migrations[version-1]); err != nil {
+				return fmt.Errorf("migrate to version %d: %w", version, err)
+			}
+			if fill := fills[version]; fill != nil {
+				if err := fill(tx); err != nil {
+					return fmt.Errorf("migrate to version %d: %w", version, err)
+				}
+			}
+		}
+		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", to))
+		return err
+	})
+	return from, to, err
+}
+
+// checkOwner rejects a file that another program or a newer cairn wrote, and leaves it unchanged.
+func checkOwner(ctx context.Context, path string) error {
+	db := open(path, readerPragmas)
+	err := observe(ctx, db, func(tx *Tx) error {
+		_, err := versionOf(tx)
+		return err
+	})
+	return errors.Join(err, db.Close())
+}
+
+// checkVersion rejects a file whose version is not ours, and leaves it unchanged.
+func checkVersion(ctx context.Context, db *sql.DB) error {
+	return observe(ctx, db, func(tx *Tx) error {
+		version, err := versionOf(tx)
+		if err == nil && version == 0 {
+			return fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound)
+		}
+		if err == nil && version < len(migrations) {
+			return errors.New("an older cairn wrote it: start the bot once to bring it up to date")
+		}
+		return err
+	})
+}
+
+// versionOf reads the version of a file that is new or ours; a new one has version 0. Errors:
+// ErrNewer, or that another program wrote the file.
+func versionOf(tx *Tx) (version int, err error) {
+	var empty, ours bool
+	err = tx.QueryRow(`SELECT user_version,
+		NOT EXISTS (SELECT 1 FROM sqlite_schema),
+		EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'conversations')
+		FROM pragma_user_version`).Scan(&version, &empty, &ours)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("read version: %w", err)
+	case version > len(migrations):
+		return 0, fmt.Errorf("%w (version %d, this one knows %d): update cairn", ErrNewer, version, len(migrations))
+	case version == 0 && !empty, version > 0 && !ours:
+		return 0, errors.New(databaseName + " is another program's database: choose another data folder")
+	}
+	return version, nil
+}

@@ -1,0 +1,81 @@
+// What the bot has learned about models by using them, and their token counts.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"cairn/llm"
+	"cairn/transcript"
+)
+
+// believedFor is how long a limit or a refusal is trusted: servers get reconfigured, and one
+// request shows whether it still holds. The factor belongs to the model and does not expire.
+const believedFor = 7 * 24 * time.Hour
+
+// List returns the known facts about each model, by its name and server.
+func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
+	known := make(map[string]llm.Facts)
+	err := ms.store.View(ctx, func(tx *Tx) error {
+		return Each(tx, func(rows *sql.Rows) error {
+			var name string
+			var f llm.Facts
+			var learnt int64
+			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, &learnt); err != nil {
+				return err
+			}
+			// A fact learned in the future was learned while the clock was wrong.
+			if age := time.Since(At(learnt)); age > believedFor || age < -24*time.Hour {
+				f = llm.Facts{Factor: f.Factor, Scale: f.Scale}
+			}
+			known[name] = f
+			return nil
+		}, "SELECT name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at FROM models")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what is known of models: %w", err)
+	}
+	return known, nil
+}
+
+// Keep stores what is now known about a model.
+func (ms Models) Keep(ctx context.Context, model string, f llm.Facts) error {
+	if f.Factor == 0 { // not measured
+		f.Factor, f.Scale = 1, 100
+	}
+	// updated_at is the age of the limit and the refusals, not of the factor.
+	return ms.store.set(ctx, "keep "+model, `
+INSERT INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scale,
+  window = excluded.window, refuses_tools = excluded.refuses_tools, refuses_images = excluded.refuses_images,
+  wire = excluded.wire, wants_reasoning = excluded.wants_reasoning, refuses_forced = excluded.refuses_forced,
+  updated_at = CASE WHEN (window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced)
+    = (excluded.window, excluded.refuses_tools, excluded.refuses_images, excluded.wire, excluded.wants_reasoning, excluded.refuses_forced)
+    AND updated_at > ? THEN updated_at ELSE excluded.updated_at END`,
+		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, f.Wire, f.WantsReasoning, f.RefusesForced,
+		Now(), Now()-believedFor.Milliseconds())
+}
+
+// lastCount lists the columns of the last count: prompt, estimate, model, version.
+const lastCount = "counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ?"
+
+func (c *Conversation) keepCount(tx *Tx, count transcript.Count) error {
+	_, err := tx.Exec("UPDATE conversations SET "+lastCount+" WHERE id = ?",
+		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
+	return err
+}
+
+// count returns the last count, if the head it belongs to is still the current one.
+func (c *Conversation) count(tx *Tx) (count transcript.Count, err error) {
+	err = tx.QueryRow("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).
+		Scan(&count.Prompt, &count.Estimate, &count.Model, &count.Version)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return count, err
+}

@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/llm"
+)
+
+func TestModels(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	models := func() map[string]llm.Facts {
+		t.Helper()
+		known := check.Must(s.Models().List(t.Context()))(t)
+		return known
+	}
+	keep := func(name string, f llm.Facts) {
+		t.Helper()
+		check.NoError(t, s.Models().Keep(t.Context(), name, f))
+	}
+	age := func(by time.Duration) {
+		t.Helper()
+		check.Must(s.Writing().Exec("UPDATE models SET updated_at = updated_at - ?", by.Milliseconds()))(t)
+	}
+	learnt := llm.Facts{Window: 4096, Factor: 1.4, Scale: 150, RefusesTools: true, RefusesImages: true}
+	t.Run("what is kept is known", func(t *testing.T) {
+		keep("m@here", llm.Facts{Window: 8192, Factor: 1.1, Scale: 100})
+		keep("m@here", learnt)
+		keep("m@there", llm.Facts{RefusesTools: true})
+		want := map[string]llm.Facts{"m@here": learnt, "m@there": {Factor: 1, Scale: 100, RefusesTools: true}}
+		if got := models(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+	t.Run("after a week a limit and a refusal are tried again, though the factor was written since", func(t *testing.T) {
+		age(4 * 24 * time.Hour)
+		learnt.Factor = 1.5
+		keep("m@here", learnt)
+		check.Equal(t, "after four days", models()["m@here"], learnt)
+		age(4 * 24 * time.Hour)
+		if got, want := models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}); got != want {
+			t.Errorf("after eight days %+v, want %+v", got, want)
+		}
+	})
+	t.Run("what is learnt once more holds for another week", func(t *testing.T) {
+		keep("m@here", learnt)
+		check.Equal(t, "the result", models()["m@here"], learnt)
+	})
+}

@@ -1,0 +1,133 @@
+// The outbox: replies on their way to people; each piece is sent once.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Post queues the pieces of a reply that answers no turn: a notice. It does not post a reply
+// twice; replies are deduped by ID.
+func (out Outbox) Post(ctx context.Context, o Outcome) error {
+	err := out.c.store.Update(ctx, func(tx *Tx) error {
+		var posted bool
+		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?)", out.c.id, o.Reply).Scan(&posted)
+		if err != nil || posted {
+			return err
+		}
+		_, err = out.c.post(tx, o)
+		return err
+	})
+	if err != nil {
+		return out.c.Fail("post reply "+o.Reply, err)
+	}
+	return nil
+}
+
+// post queues the pieces of a reply.
+func (c *Conversation) post(tx *Tx, o Outcome) (posted []Piece, err error) {
+	if o.Reply == "" {
+		return nil, nil
+	}
+	to, err := toJSON(o.To)
+	if err != nil {
+		return nil, err
+	}
+	for part, text := range o.Pieces {
+		added, err := tx.Exec(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), to, text, o.Failure, Now())
+		if err != nil {
+			return nil, fmt.Errorf("post part %d of reply %s: %w", part, o.Reply, err)
+		}
+		row, err := added.LastInsertId()
+		if err != nil {
+			return nil, err
+		}
+		posted = append(posted, Piece{Row: row, Reply: o.Reply, Part: part, Parts: len(o.Pieces), To: o.To, Text: text, Failure: o.Failure})
+	}
+	return posted, nil
+}
+
+// Unsent returns the pieces that still have to be sent, in sending order.
+func (out Outbox) Unsent(ctx context.Context) (unsent []Piece, err error) {
+	err = out.c.store.look(ctx, func(rows *sql.Rows) error {
+		var p Piece
+		var to string
+		if err := rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure, &p.Sending); err != nil {
+			return err
+		}
+		unsent = append(unsent, p)
+		return FromJSON(to, &unsent[len(unsent)-1].To)
+	}, `SELECT id, reply, part, parts, answers, text, failure, state = 'sending'
+		FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, out.c.id)
+	if err != nil {
+		return nil, out.c.Fail("read outbox", err)
+	}
+	return unsent, nil
+}
+
+// Sending records that a piece is being handed to the connector. ErrNotFound: there is no such
+// piece, or it was sent or dropped.
+func (out Outbox) Sending(ctx context.Context, row int64) error {
+	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')", row, out.c.id)
+}
+
+// Sent records that a piece has arrived, and its platform ID. ErrNotFound: there is no such
+// piece, or it was sent or dropped before.
+func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
+	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sent', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+		platformID, Now(), row, out.c.id)
+}
+
+// SentAs returns the piece that was sent as a message of the platform. ErrNotFound: there is
+// none.
+func (out Outbox) SentAs(ctx context.Context, platformID string) (p Piece, err error) {
+	err = out.c.store.View(ctx, func(tx *Tx) error {
+		var to string
+		err := tx.QueryRow("SELECT id, reply, part, parts, answers, text, failure FROM outbox INDEXED BY outbox_platform WHERE conversation = ? AND platform_id = ? AND platform_id <> ''",
+			out.c.id, platformID).Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return FromJSON(to, &p.To)
+	})
+	return p, err
+}
+
+// Refused counts a refusal of a piece and returns how many there have been, across restarts.
+// ErrNotFound: there is no such piece, or it was sent or dropped.
+func (out Outbox) Refused(ctx context.Context, row int64) (times int, err error) {
+	err = out.c.store.Update(ctx, func(tx *Tx) error {
+		err := tx.QueryRow("UPDATE outbox SET refusals = refusals + 1 WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending') RETURNING refusals",
+			row, out.c.id).Scan(&times)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return 0, out.c.Fail(fmt.Sprintf("count a refusal of piece %d", row), err)
+	}
+	return times, nil
+}
+
+// Drop removes a piece that can never be sent from the outbox, and keeps the reason. ErrNotFound:
+// there is no such piece, or it was sent or dropped before.
+func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
+	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'dropped', error = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+		why, Now(), row, out.c.id)
+}
+
+func (c *Conversation) mark(ctx context.Context, row int64, query string, args ...any) error {
+	err := c.store.Update(ctx, func(tx *Tx) error { return Changed(tx, query, args...) })
+	if err != nil {
+		return c.Fail(fmt.Sprintf("mark piece %d", row), err)
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+func TestPost(t *testing.T) {
+	c := storetest.NewConversation(t)
+	notice := store.Outcome{Reply: "notice-1", To: []string{"m1"}, Pieces: []string{"wait", " a minute"}, Failure: true}
+	for range 2 {
+		check.NoError(t, c.Outbox().Post(ctx, notice))
+		notice.Pieces = append(notice.Pieces, " please")
+	}
+	pieces, err := c.Outbox().Unsent(ctx)
+	if err != nil || len(pieces) != 2 || pieces[1].Text != " a minute" || !pieces[0].Failure || !slices.Equal(pieces[0].To, []string{"m1"}) {
+		t.Errorf("posted twice: %+v, %v", pieces, err)
+	}
+	check.NoError(t, storetest.Find(t, c.Store(), "terminal:other").Outbox().Post(ctx, notice))
+	check.Equal(t, "elsewhere it is another one", len(check.Must(storetest.Find(t, c.Store(), "terminal:other").Outbox().Unsent(ctx))(t)), 4)
+}
+
+func TestDrop(t *testing.T) {
+	c := storetest.NewConversation(t)
+	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}))
+	check.NoError(t, c.Outbox().Sending(ctx, 2))
+	check.Error(t, storetest.Find(t, c.Store(), "terminal:other").Outbox().Drop(ctx, 1, "no"), store.ErrNotFound)
+	for _, row := range []int64{1, 2} {
+		check.NoError(t, c.Outbox().Drop(ctx, row, "the channel is gone"))
+	}
+	if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 1 || pieces[0].Text != "c" {
+		t.Errorf("left are %+v, %v", pieces, err)
+	}
+	check.Equal(t, "the result", len(check.Must(c.Store().Unfinished(ctx))(t)), 1)
+	for name, again := range map[string]func() error{
+		"sending": func() error { return c.Outbox().Sending(ctx, 1) },
+		"sent":    func() error { return c.Outbox().Sent(ctx, 1, "p1") },
+		"dropped": func() error { return c.Outbox().Drop(ctx, 1, "again") },
+	} {
+		if err := again(); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s after it was dropped: %v", name, err)
+		}
+	}
+	if n := storetest.Number(t, c.Store(), "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"); n != 2 {
+		t.Errorf("%d rows keep the reason", n)
+	}
+	check.NoError(t, c.Outbox().Sent(ctx, 3, "p3"))
+	check.Error(t, c.Outbox().Drop(ctx, 3, "late"), store.ErrNotFound)
+	check.Equal(t, "unfinished", len(check.Must(c.Store().Unfinished(ctx))(t)), 0)
+}
+
+func TestPauses(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	want := func(scopes ...string) {
+		t.Helper()
+		if got, err := s.Pauses().List(ctx); err != nil || !slices.Equal(got, scopes) {
+			t.Errorf("%q, %v, want %q", got, err, scopes)
+		}
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want()
+	check(s.Pauses().Pause(ctx, "slack:1/2", "Ann"))
+	check(s.Pauses().Pause(ctx, "", "Bob"))
+	check(s.Pauses().Pause(ctx, "", "Ann")) // again
+	check(s.Close())
+	s = storetest.OpenStore(t, dir)
+	want("", "slack:1/2")
+	check(s.Pauses().Resume(ctx, ""))
+	check(s.Pauses().Resume(ctx, "slack:9/9"))
+	want("slack:1/2")
+	check(s.Pauses().Resume(ctx, "slack:1/2"))
+	want()
+}
+
+func TestRefusalsAreCounted(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	c := storetest.Find(t, s, "terminal:general")
+	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"a", "b"}}))
+	for want := 1; want <= 3; want++ {
+		if want == 3 { // across a restart
+			check.NoError(t, s.Close())
+			s = storetest.OpenStore(t, dir)
+			c = storetest.Find(t, s, "terminal:general")
+		}
+		if times, err := c.Outbox().Refused(ctx, 2); err != nil || times != want {
+			t.Errorf("%d refusals, %v; want %d", times, err, want)
+		}
+	}
+	check.Equal(t, "of another piece", check.Must(c.Outbox().Refused(ctx, 1))(t), 1)
+	check.NoError(t, c.Outbox().Drop(ctx, 2, "no"))
+	check.Error(t, check.ErrorOf(c.Outbox().Refused(ctx, 2)), store.ErrNotFound)
+}

@@ -1,0 +1,96 @@
+// Overrides: what people set for one conversation; it takes precedence over the settings file.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Override is one value that a user set.
+type Override struct {
+	Key, Value string
+	By         string // the name of the user who set it
+	Above      bool   // it is set for the channel of this thread, not for the thread itself
+}
+
+// Set returns the overrides in effect for the conversation, by key: those set for it and, in a
+// thread, those set for its channel and not for the thread.
+func (h Settings) Set(ctx context.Context) (set []Override, err error) {
+	err = h.c.store.View(ctx, func(tx *Tx) error {
+		set, err = h.c.overrides(tx)
+		return err
+	})
+	if err != nil {
+		return nil, h.c.Fail("read the settings", err)
+	}
+	return set, nil
+}
+
+// Override sets a value, or removes it if value is nil. It calls allow inside the transaction
+// with everything that would then be in effect; if allow returns an error, Override returns it
+// unchanged and changes nothing. allow must be quick.
+func (h Settings) Override(ctx context.Context, key string, value *string, by string, allow func(map[string]string) error) error {
+	return h.OverrideAll(ctx, map[string]*string{key: value}, by, allow)
+}
+
+// OverrideAll is Override for several values together: it sets all of them or none.
+func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(map[string]string) error) error {
+	var refused error
+	err := h.c.store.Update(ctx, func(tx *Tx) error {
+		for key, value := range values {
+			var err error
+			if value == nil {
+				_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
+			} else {
+				_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", h.c.id, key, *value, by, Now())
+			}
+			if err != nil {
+				return err
+			}
+		}
+		set, err := h.c.overrides(tx)
+		if err != nil {
+			return err
+		}
+		refused = allow(PatchOf(set)) // an error, which rolls back
+		return refused
+	})
+	switch {
+	case refused != nil:
+		return refused
+	case err != nil:
+		return h.c.Fail("change the settings", err)
+	}
+	return nil
+}
+
+// PatchOf returns overrides as a layer of a policy.
+func PatchOf(set []Override) map[string]string {
+	patch := make(map[string]string, len(set))
+	for _, o := range set {
+		patch[o.Key] = o.Value
+	}
+	return patch
+}
+
+// overrides returns those of the policy; other keys begin with a table's name.
+func (c *Conversation) overrides(tx *Tx) ([]Override, error) {
+	return c.overridesIn(tx, "")
+}
+
+// overridesIn returns those whose key begins with a table's name.
+func (c *Conversation) overridesIn(tx *Tx, table string) (set []Override, err error) {
+	channel, _ := c.HangsOn()
+	err = Each(tx, func(rows *sql.Rows) error {
+		var o Override
+		err := rows.Scan(&o.Key, &o.Value, &o.By, &o.Above)
+		set = append(set, o)
+		return err
+	}, `SELECT key, value, made_by, conversation <> ?1 FROM overrides
+		WHERE (conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
+			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1))
+		AND substr(key, 1, instr(key, '.')) = ?3
+		ORDER BY key`, c.id, channel, table)
+	return set, err
+}

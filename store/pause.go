@@ -1,0 +1,83 @@
+// Switches: where the bot is paused, and which threads it follows.
+
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is
+// the name of the user who asked for it.
+func (ps Pauses) Pause(ctx context.Context, scope, by string) error {
+	return ps.store.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
+}
+
+// Resume ends a pause. Other pauses stay.
+func (ps Pauses) Resume(ctx context.Context, scope string) error {
+	return ps.store.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
+}
+
+func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
+	err := s.Update(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(query, args...)
+		return err
+	})
+	s.pauses.Store(&pauses{}) // even after an error: it is not known then what is on disk
+	if err != nil {
+		return fmt.Errorf("%s: %w", tried, err)
+	}
+	return nil
+}
+
+// List returns the scopes of all pauses. Every turn calls it. Only this process changes pauses,
+// so List rereads them only after a change. The caller must not write to the result.
+func (ps Pauses) List(ctx context.Context) ([]string, error) {
+	read := ps.store.pauses.Load()
+	if read != nil && read.done {
+		return read.scopes, nil
+	}
+	scopes, err := ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+	if err == nil {
+		ps.store.pauses.CompareAndSwap(read, &pauses{scopes: scopes, done: true}) // unless they have changed in the meantime
+	}
+	return scopes, err
+}
+
+// pauses caches the scopes read last; every change replaces it with one that is not done.
+type pauses struct {
+	scopes []string
+	done   bool
+}
+
+// Follow records whether the bot answers in this thread even when no one addresses it. The bot
+// starts to follow a thread when someone addresses it there.
+func (h Settings) Follow(ctx context.Context, on bool) error {
+	err := h.c.store.Update(ctx, func(tx *Tx) error { return h.c.follow(tx, on) })
+	if err != nil {
+		return h.c.Fail("follow", err)
+	}
+	return nil
+}
+
+// Following reports whether the bot follows this thread.
+func (h Settings) Following(ctx context.Context) (on bool, err error) {
+	err = h.c.store.View(ctx, func(tx *Tx) error {
+		on, err = h.c.following(tx)
+		return err
+	})
+	if err != nil {
+		return false, h.c.Fail("look whether it is followed", err)
+	}
+	return on, nil
+}
+
+func (c *Conversation) follow(tx *Tx, on bool) error {
+	_, err := tx.Exec("UPDATE conversations SET following = ? WHERE id = ?", on, c.id)
+	return err
+}
+
+func (c *Conversation) following(tx *Tx) (on bool, err error) {
+	err = tx.QueryRow("SELECT following FROM conversations WHERE id = ?", c.id).Scan(&on)
+	return on, err
+}

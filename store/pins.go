@@ -1,0 +1,90 @@
+// Pins: messages that people want to keep in the context permanently.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"cairn/chat"
+	"cairn/transcript"
+)
+
+// Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such
+// message, or it was deleted.
+func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
+	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) error {
+		if _, err := tr.c.In(tx).Message(seq); err != nil {
+			return err
+		}
+		done, err := tx.Exec("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by, Now())
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		if err != nil || n == 0 {
+			return err
+		}
+		fresh = true
+		_, err = tr.c.In(tx).NextVersion()
+		return err
+	})
+	return fresh, err
+}
+
+// Unpin removes a pin. ErrNotFound: the message is not pinned.
+func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
+	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) error {
+		if err := Changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq); err != nil {
+			return err
+		}
+		_, err := tr.c.In(tx).NextVersion()
+		return err
+	})
+}
+
+// Newest returns the newest message from a person. ErrNotFound: there is none.
+func (tr Transcript) Newest(ctx context.Context) (m chat.Message, err error) {
+	err = tr.c.View(ctx, "read the newest message", func(tx *Tx) error {
+		found, err := tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1")
+		if err == nil && len(found) == 0 {
+			err = ErrNotFound
+		}
+		if err == nil {
+			m = found[0]
+		}
+		return err
+	})
+	return m, err
+}
+
+// pins reads the pinned messages of all sessions, in the order in which they were pinned.
+func (c *Conversation) pins(tx *Tx) ([]transcript.Pin, error) {
+	var pins []transcript.Pin
+	err := Each(tx, func(rows *sql.Rows) error {
+		var p transcript.Pin
+		var madeAt int64
+		err := rows.Scan(&p.Seq, &p.By, &madeAt, &p.Earlier)
+		p.At = At(madeAt)
+		pins = append(pins, p)
+		return err
+	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
+		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
+	if err != nil || len(pins) == 0 {
+		return nil, err
+	}
+	pinned, err := c.In(tx).Messages(1, MaxSeq, ofPins, c.id)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range pinned {
+		i := slices.IndexFunc(pins, func(p transcript.Pin) bool { return p.Seq == m.Seq })
+		pins[i].Message = m
+	}
+	return pins, nil
+}
+
+// ofPins selects the pinned messages. A pin is deleted with its message.
+const ofPins = "AND id IN (SELECT conversation << 32 | seq FROM pins WHERE conversation = ?)"

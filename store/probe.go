@@ -1,0 +1,129 @@
+// Probes: can the database be read and written, is its file in place, and what is waiting in it?
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// identify records which file the store has open.
+func (s *Store) identify() error {
+	file, err := os.Stat(s.path)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	s.file = file
+	return nil
+}
+
+// inPlace returns ErrReplaced if the store's path does not lead to the file it has open: SQLite
+// would go on writing to that file, and no one would find the data again.
+func (s *Store) inPlace() error {
+	now, err := os.Stat(s.path)
+	switch {
+	case s.file == nil: // the store is being opened
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("look at the database: %w", err)
+	case err != nil || !os.SameFile(now, s.file):
+		return fmt.Errorf("%w: put it back, or stop the bot and run `cairn restore FILE`", ErrReplaced)
+	}
+	return nil
+}
+
+// Answers returns nil if the database can be read.
+func (u Upkeep) Answers(ctx context.Context) error {
+	err := u.store.View(ctx, func(tx *Tx) error {
+		_, err := versionOf(tx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the database: %w", err)
+	}
+	return nil
+}
+
+// Takes returns nil if the database can be written: it rewrites the version number, durably on
+// disk.
+func (u Upkeep) Takes(ctx context.Context) error {
+	err := u.store.Update(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write the database: %w", err)
+	}
+	return nil
+}
+
+// Vitals are numbers about a store, for monitoring.
+type Vitals struct {
+	Inbox, Outbox             int            // messages not taken up yet; pieces of replies not sent yet
+	InboxOldest, OutboxOldest time.Time      // since when the oldest of them has waited; zero: none is waiting
+	Memories                  map[string]int // how many, by state: active, superseded, forgotten, replaced
+	Bytes, LogBytes           int64          // of the database file and of its write-ahead log
+	Free                      int64          // bytes free on its disk
+}
+
+// Vitals reads the numbers. It takes milliseconds: nothing it counts grows with the conversations
+// except memories, and for those it reads an index.
+func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
+	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
+	err = u.store.View(ctx, func(tx *Tx) error {
+		var inbox, outbox int64
+		err := tx.QueryRow(`SELECT (SELECT count(*) FROM inbox), (SELECT coalesce(min(received_at), 0) FROM inbox),
+			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
+			(SELECT coalesce(min(created_at), 0) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))`).
+			Scan(&v.Inbox, &inbox, &v.Outbox, &outbox)
+		if err != nil {
+			return err
+		}
+		v.InboxOldest, v.OutboxOldest = since(inbox), since(outbox)
+		rows, err := tx.Query("SELECT state, count(*) FROM memories INDEXED BY memories_newest GROUP BY state")
+		if err != nil {
+			return err
+		}
+		return scanAll(rows, func(rows *sql.Rows) error {
+			var state string
+			var n int
+			err := rows.Scan(&state, &n)
+			v.Memories[state] = n
+			return err
+		})
+	})
+	if err == nil {
+		err = u.store.measureFiles(&v)
+	}
+	if err != nil {
+		return Vitals{}, fmt.Errorf("measure the database: %w", err)
+	}
+	return v, nil
+}
+
+// since returns the time a row holds; zero for 0.
+func since(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return At(millis)
+}
+
+func (s *Store) measureFiles(v *Vitals) error {
+	file, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	v.Bytes = file.Size()
+	if log, err := os.Stat(s.path + "-wal"); err == nil { // the log may be missing
+		v.LogBytes = log.Size()
+	}
+	v.Free, err = freeBytes(filepath.Dir(s.path))
+	return err
+}

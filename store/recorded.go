@@ -1,0 +1,83 @@
+// A conversation as it happened, for looking at its past.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"cairn/chat"
+	"cairn/transcript"
+)
+
+// Recorded is a message and when it was stored.
+type Recorded struct {
+	chat.Message
+	Saved time.Time
+}
+
+// RecordedSummary is a summary with its times; zero: that has not happened.
+type RecordedSummary struct {
+	transcript.Summary
+	Began, Ended, Applied time.Time // Ended: prepared, or failed
+	Version               int64     // the same for rows that were applied together; 0: it was not applied
+	Before, After         int       // tokens used when it was applied
+}
+
+// Recorded returns at most limit messages from seq from on, oldest first, without deleted ones.
+func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) (page []Recorded, err error) {
+	low, high := tr.c.RowRange(from, MaxSeq)
+	err = tr.c.View(ctx, "read recorded messages", func(tx *Tx) error {
+		said, err := tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+		if err != nil {
+			return err
+		}
+		page = make([]Recorded, 0, len(said))
+		return Each(tx, func(rows *sql.Rows) error {
+			var saved int64
+			err := rows.Scan(&saved)
+			page = append(page, Recorded{said[len(page)], At(saved)})
+			return err
+		}, "SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?", low, high, max(limit, 0))
+	})
+	return page, err
+}
+
+// Recorded returns every summary that was started, in that order, with the first seqs of the
+// sessions that users started.
+func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
+	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) error {
+		rows, err := cs.c.In(tx).Compactions("ORDER BY id")
+		if err != nil {
+			return err
+		}
+		all = make([]RecordedSummary, 0, len(rows))
+		err = Each(tx, func(found *sql.Rows) error {
+			r := RecordedSummary{Summary: rows[len(all)]}
+			var began, ended, applied int64
+			err := found.Scan(&began, &ended, &applied, &r.Version, &r.Before, &r.After)
+			r.Began, r.Ended, r.Applied = At(began), atOrZero(ended), atOrZero(applied)
+			all = append(all, r)
+			return err
+		}, `SELECT created_at, coalesce(ended_at, 0), coalesce(applied_at, 0), coalesce(version, 0), before_tokens, after_tokens
+			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
+		if err != nil {
+			return err
+		}
+		return Each(tx, func(found *sql.Rows) error {
+			var to int64
+			err := found.Scan(&to)
+			sessions = append(sessions, to+1)
+			return err
+		}, "SELECT to_seq FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
+	})
+	return all, sessions, err
+}
+
+func atOrZero(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return At(ms)
+}

@@ -1,0 +1,53 @@
+// Reindexing: rebuilding the tables that are derived from others.
+
+package store
+
+// derived lists the tables derived from others: the search index, and who speaks where.
+var derived = []string{"message_terms", "memory_terms", "members"}
+
+// reindex rebuilds the derived tables in a file of an earlier version, which split words
+// differently.
+func reindex(tx *Tx) error {
+	for _, table := range derived {
+		if _, err := tx.Exec("DELETE FROM " + table); err != nil {
+			return err
+		}
+	}
+	return derive(tx)
+}
+
+// derive fills the derived tables.
+func derive(tx *Tx) error {
+	conversations, err := Column[int64](tx, "SELECT id FROM conversations")
+	if err != nil {
+		return err
+	}
+	for _, id := range conversations {
+		p := &appender{tx: tx, c: &Conversation{id: id}}
+		if err := p.indexAll(); err != nil {
+			return err
+		}
+	}
+	err = eachMemory(tx, func(id int64, _, content, about string) error { return IndexMemory(tx, id, content, about) })
+	if err != nil {
+		return err
+	}
+	return fillMembers(tx)
+}
+
+// indexAll indexes every message of a conversation, page by page.
+func (p *appender) indexAll() error {
+	const page = 1000
+	for from := int64(1); ; {
+		messages, err := p.c.In(p.tx).Messages(from, 1<<32-1, "ORDER BY id LIMIT ?", page)
+		if err != nil || len(messages) == 0 {
+			return err
+		}
+		for _, m := range messages {
+			if err := p.index(m); err != nil {
+				return err
+			}
+		}
+		from = messages[len(messages)-1].Seq + 1
+	}
+}

@@ -1,0 +1,271 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/privacy"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+// told returns a conversation of nine messages, the fifth of which holds a secret.
+func told(t *testing.T) *store.Conversation {
+	t.Helper()
+	c := storetest.NewConversation(t)
+	var all []store.Inbound
+	for n := range 9 {
+		text := fmt.Sprintf("I bought %d red bicycles in Turin.", n+1)
+		if n == 4 {
+			text = "I bought a " + storetest.Secret + " in Rome."
+		}
+		all = append(all, storetest.Said(n+1, text))
+	}
+	check.Must(c.Past().Import(ctx, all))(t)
+	return c
+}
+
+// sumUp starts a row and stores a summary with the given text.
+func sumUp(t *testing.T, c *store.Conversation, kind transcript.Kind, by transcript.By, from, to int64, text string, children ...int64) int64 {
+	t.Helper()
+	j := storetest.Begin(t, c, kind, by, from, to, children...)
+	check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
+	return j.ID()
+}
+
+const long = " Much more was said about bicycles, about Turin and about the weather there, which was fine on most of the days, and about lunch."
+
+func rowsOf(t *testing.T, c *store.Conversation, state transcript.Status) (found []transcript.Summary) {
+	t.Helper()
+	check.NoError(t, c.Store().View(ctx, func(tx *store.Tx) (err error) {
+		found, err = c.In(tx).Compactions("AND state = ? ORDER BY to_seq, id", state)
+		return err
+	}))
+	return found
+}
+
+func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
+	changes := map[string]func(c *store.Conversation){
+		"edited":  func(c *store.Conversation) { storetest.Edit(t, c, 5, "I bought nothing.") },
+		"deleted": func(c *store.Conversation) { storetest.Remove(t, c, 5) },
+	}
+	for name, change := range changes {
+		t.Run("what is prepared is stale once it was "+name, func(t *testing.T) {
+			c := told(t)
+			over := sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+storetest.Secret+"."+long)
+			beside := sumUp(t, c, transcript.Leaf, transcript.Worker, 7, 9, "Bicycles.")
+			change(c)
+			check.EqualAll(t, "prepared", store.Ids(storetest.Load(t, c).Prepared), []int64{beside})
+			storetest.WantNoSecret(t, c)
+			if _, applied := storetest.ApplyRows(t, c, over, beside); applied[0].State != transcript.Stale || applied[1].State != transcript.Prepared {
+				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: applied %+v", applied)
+			}
+			if head, applied := storetest.ApplyRows(t, c, beside, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "More.")); storetest.Shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
+				t.Errorf("applied %+v", applied)
+			}
+		})
+		t.Run("what is running when it was "+name+" stores nothing", func(t *testing.T) {
+			c := told(t)
+			j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 6)
+			check.Must(storetest.Call(j.Tools(9), "memory_save", `{"content": "Ann bought a `+storetest.Secret+`.", "kind": "fact", "messages": [5]}`))(t)
+			change(c)
+			saved, err := j.Store(ctx, summarize.Summary{Text: "The " + storetest.Secret + "." + long, Tokens: 30, Sources: []int64{5}})
+			if err != nil || saved != nil {
+				t.Errorf("%+v, %v", saved, err)
+			}
+			storetest.WantNoSecret(t, c)
+			if _, applied := storetest.ApplyRows(t, c, j.ID()); applied[0].State != transcript.Stale {
+				t.Errorf("it is %s", applied[0].State)
+			}
+			// Nothing was saved, so the next worker may save.
+			storetest.Repair(t, c, transcript.Worker, 1, 6, "Ann bought bicycles.", 1)
+			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Ann bought bicycles."})
+		})
+	}
+	t.Run("a job that begins after the change reads what is there, and is applied", func(t *testing.T) {
+		c := told(t)
+		storetest.Remove(t, c, 5)
+		head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 6))
+		if storetest.Shape(head.Stack) != "leaf worker 1-6" || head.Stack[0].Messages != 5 {
+			t.Errorf("%+v", head.Stack)
+		}
+	})
+	t.Run("a fold that was planned before the change reads what is there now", func(t *testing.T) {
+		c := told(t)
+		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 5, "The "+storetest.Secret+"."+long), sumUp(t, c, transcript.Leaf, transcript.Worker, 6, 9, "Bicycles."))
+		planned := store.Ids(storetest.Load(t, c).Head.Stack)
+		storetest.Remove(t, c, 5)
+		job := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, planned...)
+		children, err := job.Children(ctx, job.ID())
+		if err != nil || storetest.Shape(children) != "placeholder emergency 1-5, leaf worker 6-9" {
+			t.Errorf("it reads %s, %v", storetest.Shape(children), err)
+		}
+		storetest.WantNoSecret(t, c)
+		checkCoverage(t, c)
+	})
+}
+
+func TestSummariesOverADeletedMessage(t *testing.T) {
+	for _, by := range []transcript.By{transcript.Worker, transcript.Extractive} {
+		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
+			c := told(t)
+			j := storetest.Begin(t, c, transcript.Leaf, by, 1, 6)
+			check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + storetest.Secret + " in Rome." + long, Sources: []int64{2, 5}}))(t)
+			storetest.ApplyRows(t, c, j.ID(), sumUp(t, c, transcript.Leaf, transcript.Worker, 7, 9, "Bicycles."))
+			before := storetest.Load(t, c).Head
+			storetest.Remove(t, c, 5)
+			head := storetest.Load(t, c).Head
+			if storetest.Shape(head.Stack) != "placeholder emergency 1-6, leaf worker 7-9" || head.Version != before.Version+1 {
+				t.Fatalf("stack %s, version %d after %d", storetest.Shape(head.Stack), head.Version, before.Version)
+			}
+			row := head.Stack[0]
+			if row.AwaitsModel != (by == transcript.Worker) || row.Messages != 5 || row.Tokens != row.Cost() || row.Text != "" || row.Model != "" || row.Sources != nil {
+				t.Errorf("the row is %+v", row)
+			}
+			if !reflect.DeepEqual(head.Stack[1], before.Stack[1]) {
+				t.Error("the one beside it has changed too")
+			}
+			storetest.WantNoSecret(t, c)
+			checkCoverage(t, c)
+			storetest.Repair(t, c, transcript.Worker, 1, 6, "Ann bought bicycles.", 1)
+			check.Equal(t, "repaired", storetest.Shape(storetest.Load(t, c).Head.Stack), "leaf worker 1-6, leaf worker 7-9")
+		})
+	}
+	t.Run("a rollup keeps its children, and those that speak of it lose their text too", func(t *testing.T) {
+		c := told(t)
+		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Ann collects old maps."), sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 5, "Bob bought a "+storetest.Secret+"."), sumUp(t, c, transcript.Leaf, transcript.Worker, 6, 7, "They went home."))
+		stack := storetest.Load(t, c).Head.Stack
+		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Rollup, transcript.Worker, 1, 5, "Maps, and a "+storetest.Secret+".", store.Ids(stack[:2])...))
+		stack = storetest.Load(t, c).Head.Stack
+		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Rollup, transcript.Worker, 1, 7, "Maps, a "+storetest.Secret+", home."+long, store.Ids(stack)...))
+		storetest.Remove(t, c, 5)
+		storetest.WantNoSecret(t, c)
+		checkCoverage(t, c)
+		row := storetest.Load(t, c).Head.Stack[0]
+		if storetest.Shape([]transcript.Summary{row}) != "placeholder emergency 1-7" || row.Messages != 6 || !row.IsRollup() {
+			t.Errorf("the row is %+v", row)
+		}
+		for _, rolledUp := range rowsOf(t, c, transcript.RolledUp) {
+			if over := rolledUp.Covers(5); over != (rolledUp.Kind == transcript.Placeholder) || over != (rolledUp.Text == "") {
+				t.Errorf("the child over %d to %d by %s has the text %q", rolledUp.From, rolledUp.To, rolledUp.By, rolledUp.Text)
+			}
+			if rolledUp.Tokens != rolledUp.Cost() && rolledUp.Covers(5) {
+				t.Errorf("the child over %d to %d costs %d", rolledUp.From, rolledUp.To, rolledUp.Tokens)
+			}
+		}
+		job := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 7)
+		children, err := job.Children(ctx, row.ID)
+		if err != nil || storetest.Shape(children) != "placeholder emergency 1-5, leaf worker 6-7" {
+			t.Errorf("it is repaired from %s, %v", storetest.Shape(children), err)
+		}
+	})
+}
+
+func TestRowsWithoutADeletedMessage(t *testing.T) {
+	t.Run("a placeholder holds one message less", func(t *testing.T) {
+		c := told(t)
+		storetest.Hide(t, c, 1, 9)
+		storetest.Remove(t, c, 5, 9)
+		if row := storetest.Load(t, c).Head.Stack[0]; row.Kind != transcript.Placeholder || row.Messages != 7 || row.Text != "" || row.Tokens != row.Cost() {
+			t.Errorf("the row is %+v", row)
+		}
+	})
+	t.Run("one of which nothing remains ends", func(t *testing.T) {
+		c := told(t)
+		storetest.Hide(t, c, 1, 3)
+		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 5, "The "+storetest.Secret+"."))
+		storetest.Remove(t, c, 4, 5)
+		check.Equal(t, "the stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "placeholder emergency 1-3")
+		storetest.WantNoSecret(t, c)
+		checkCoverage(t, c)
+	})
+	t.Run("whatever has become of a row, its text goes", func(t *testing.T) {
+		c := told(t)
+		for _, state := range []string{"replaced", "undone", "failed", "stale"} {
+			id := sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+storetest.Secret+" "+state)
+			storetest.Run(t, c.Store(), "UPDATE compactions SET state = ? WHERE id = ?", state, id)
+		}
+		storetest.Remove(t, c, 5)
+		storetest.WantNoSecret(t, c)
+	})
+	t.Run("a quote that goes is no longer summarized either", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := storetest.Said(1, "I disagree")
+		m.ReplyTo, m.Quote = "m0", "Bob: the "+storetest.Secret
+		storetest.Deliver(t, c, m, storetest.Said(2, "b"))
+		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 2, "Ann disagrees about the "+storetest.Secret))
+		check.Must(privacy.Of(c).Delete(ctx, []string{"m0"}))(t)
+		storetest.WantNoSecret(t, c)
+		check.Equal(t, "stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "placeholder emergency 1-2")
+	})
+}
+
+func TestSummariesOverAnEditedMessage(t *testing.T) {
+	t.Run("a worker's stays in words, and is to be repaired", func(t *testing.T) {
+		c := told(t)
+		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "Ann bought something in Rome."+long))
+		was := storetest.Load(t, c).Head.Stack[0]
+		storetest.Edit(t, c, 5, "I bought something in Milan.")
+		row, want := storetest.Load(t, c).Head.Stack[0], was
+		want.AwaitsModel = true
+		if !reflect.DeepEqual(row, want) {
+			t.Errorf("the row is %+v, was %+v", row, was)
+		}
+	})
+	t.Run("an extractive one becomes a placeholder", func(t *testing.T) {
+		c := told(t)
+		storetest.Hide(t, c, 1, 4)
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 5, 6)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + storetest.Secret + " in Rome." + long, Sources: []int64{5}}))(t)
+		storetest.ApplyRows(t, c, j.ID())
+		storetest.Edit(t, c, 5, "I bought something in Milan.")
+		if row := storetest.Load(t, c).Head.Stack[1]; row.Kind != transcript.Placeholder || row.Text != "" || row.Messages != 2 {
+			t.Errorf("the row is %+v", row)
+		}
+	})
+	t.Run("behind a rollup it is marked all the way, and nothing beside it", func(t *testing.T) {
+		c := told(t)
+		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 3, "maps"), sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Rome"))
+		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Rollup, transcript.Worker, 1, 6, "maps, Rome", store.Ids(storetest.Load(t, c).Head.Stack)...))
+		storetest.Edit(t, c, 5, "I bought something in Milan.")
+		awaitsModel := func(rows []transcript.Summary) (which []bool) {
+			for _, row := range rows {
+				which = append(which, row.AwaitsModel)
+			}
+			return which
+		}
+		if rows := storetest.Load(t, c).Head.Stack; storetest.Shape(rows) != "rollup worker 1-6" || !rows[0].AwaitsModel {
+			t.Errorf("stack %+v", rows)
+		}
+		if rows := rowsOf(t, c, transcript.RolledUp); storetest.Shape(rows) != "leaf worker 1-3, leaf worker 4-6" || !slices.Equal(awaitsModel(rows), []bool{false, true}) {
+			t.Errorf("folded are %+v", rows)
+		}
+		checkCoverage(t, c)
+	})
+}
+
+func BenchmarkChange(b *testing.B) {
+	b.Run("edit what is verbatim", func(b *testing.B) {
+		c := old(b, b.TempDir(), 100_000)
+		m := storetest.Said(100_000, "")
+		for i := 0; b.Loop(); i++ {
+			m.Text, m.Time = fmt.Sprint("other words ", i), m.Time.Add(1e9)
+			if _, changed, err := c.Transcript().Edit(ctx, m); !changed || err != nil {
+				b.Fatal(changed, err)
+			}
+		}
+	})
+	b.Run("delete behind a summary of 1000 messages", func(b *testing.B) {
+		c := old(b, b.TempDir(), 10_100)
+		for i := 1; b.Loop(); i++ {
+			if len(storetest.Remove(b, c, i)) == 0 {
+				b.Fatal("no more")
+			}
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package store_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+// savings models which memories a conversation must have, given what workers saved: each from
+// messages that no worker has read before, and none before its job is stored.
+type savings struct {
+	drafts int
+	read   map[int64]bool   // messages that a worker has read
+	kept   map[string]int64 // the expected memories, and the messages they come from
+}
+
+func newSavings() *savings {
+	return &savings{read: make(map[int64]bool), kept: make(map[string]int64)}
+}
+
+// draft makes a worker save one memory of a message; the job keeps it until it is stored.
+func (s *savings) draft(t storetest.Tester, j summarize.Job, seq int64) (content string) {
+	t.Helper()
+	s.drafts++
+	content = fmt.Sprint("fact ", s.drafts)
+	if _, err := storetest.Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// store records that the job of a worker over [from, to] was stored, with these drafts by the
+// messages they come from. It returns the memories that are new.
+func (s *savings) store(from, to int64, drafts map[string]int64) (fresh []string) {
+	for _, content := range slices.Sorted(maps.Keys(drafts)) {
+		if seq := drafts[content]; !s.read[seq] {
+			s.kept[content] = seq
+			fresh = append(fresh, content)
+		}
+	}
+	for seq := from; seq <= to; seq++ {
+		s.read[seq] = true
+	}
+	return fresh
+}
+
+// forget records that a message was deleted.
+func (s *savings) forget(seq int64) {
+	maps.DeleteFunc(s.kept, func(_ string, from int64) bool { return from == seq })
+}
+
+// check fails unless the conversation has exactly those memories.
+func (s *savings) check(t storetest.Tester, c *store.Conversation) {
+	t.Helper()
+	found := make(map[string]int64)
+	rows, err := c.Store().Reading().Query("SELECT m.content, s.message & 4294967295 FROM memories m JOIN memory_sources s ON s.memory = m.id WHERE m.conversation = ?", c.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var content string
+		var seq int64
+		if err := rows.Scan(&content, &seq); err != nil {
+			t.Fatal(err)
+		}
+		if _, twice := found[content]; twice {
+			t.Errorf("%q is remembered twice", content)
+		}
+		found[content] = seq
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(found, s.kept) {
+		t.Errorf("remembered are %v, should be %v", found, s.kept)
+	}
+}

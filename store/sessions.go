@@ -1,0 +1,118 @@
+// Sessions: what lies between two /new commands of a conversation.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"cairn/transcript"
+)
+
+const (
+	sessionsShown = 100 // as many as the settings may ask for
+	sessionsHeld  = 20  // older ones that need work, read at the same time
+)
+
+// WantSession records that a user wants a new session, which starts after the turn being answered
+// and what is waiting in the inbox; later is true if there is any of that. wanted is false if
+// nothing would be left behind.
+func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
+	err = cs.c.store.Update(ctx, func(tx *Tx) error {
+		wanted, later, err = cs.c.wantSession(tx)
+		return err
+	})
+	if err != nil {
+		return false, false, cs.c.Fail("request a new session", err)
+	}
+	return wanted, later, nil
+}
+
+func (c *Conversation) wantSession(tx *Tx) (wanted, later bool, err error) {
+	var before, last int64 // the last row of the inbox before the known requests, and before this one
+	var known, said, waiting bool
+	err = tx.QueryRow(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0)
+		FROM wanted_sessions WHERE conversation = ?1`, c.id).Scan(&before, &known, &last)
+	if err != nil {
+		return false, false, err
+	}
+	low, high := c.RowRange(1, MaxSeq)
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?, (SELECT id << 32 | session_start FROM conversations WHERE id = ?)) AND ? AND deleted_at IS NULL),
+		EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE id BETWEEN ? AND ? AND answered = 0)`, low, c.id, high, low, high).Scan(&said, &waiting)
+	if err != nil {
+		return false, false, err
+	}
+	if wanted = last > before || said && !known; wanted {
+		_, err = tx.Exec("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", c.id, last, Now())
+	}
+	return wanted, waiting || last > 0, err
+}
+
+// SessionDue reports whether a requested session should start now: all that waited before it was
+// taken up.
+func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
+	err = cs.c.store.View(ctx, func(tx *Tx) error {
+		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
+			FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, cs.c.id).Scan(&due)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return false, cs.c.Fail("look for a requested session", err)
+	}
+	return due, nil
+}
+
+// DropSession forgets the oldest request for a session: it would leave nothing behind.
+func (cs Compactions) DropSession(ctx context.Context) error {
+	return cs.c.Update(ctx, "forget a request for a session", cs.c.dropSession)
+}
+
+func (c *Conversation) dropSession(tx *Tx) error {
+	_, err := tx.Exec("DELETE FROM wanted_sessions WHERE id = (SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
+	return err
+}
+
+// earlier reads the earlier sessions, oldest first: the newest ones, and of those before them the
+// newest that need work. So the amount read does not grow with the number of sessions.
+func (c *Conversation) earlier(tx *Tx) ([]transcript.Session, error) {
+	sessions, err := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
+	if err == nil && len(sessions) == sessionsShown {
+		var older []transcript.Session
+		older, err = c.sessions(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", sessions[len(sessions)-1].From, sessionsHeld)
+		sessions = append(sessions, older...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(sessions)
+	newest := sessions[max(len(sessions)-sessionsShown, 0):]
+	for i, s := range sessions[:len(sessions)-len(newest)] {
+		if sessions[i].Rows, err = c.activeIn(tx, transcript.Span{From: s.From, To: s.To}); err != nil {
+			return nil, err
+		}
+	}
+	if len(newest) == 0 {
+		return nil, nil
+	}
+	rows, err := c.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To})
+	for _, row := range rows {
+		i := slices.IndexFunc(newest, func(s transcript.Session) bool { return row.From <= s.To })
+		newest[i].Rows = append(newest[i].Rows, row)
+	}
+	return sessions, err
+}
+
+func (c *Conversation) sessions(tx *Tx, rest string, args ...any) (found []transcript.Session, err error) {
+	err = Each(tx, func(rows *sql.Rows) error {
+		var s transcript.Session
+		err := rows.Scan(&s.From, &s.To)
+		found = append(found, s)
+		return err
+	}, "SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
+	return found, err
+}

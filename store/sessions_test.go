@@ -1,0 +1,228 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+// startSession starts a session, as an engine does, unless there is nothing to leave behind.
+func startSession(t storetest.Tester, c *store.Conversation) (head transcript.Head, started bool) {
+	t.Helper()
+	head, err := tryStartSession(t, c)
+	if started = err == nil; errors.Is(err, transcript.ErrEmpty) {
+		err = c.Compactions().DropSession(ctx)
+	}
+	if err != nil {
+		t.Errorf("begin a session: %v", err)
+	}
+	return head, started
+}
+
+func tryStartSession(t storetest.Tester, c *store.Conversation) (transcript.Head, error) {
+	t.Helper()
+	s := storetest.StateOf(t, c)
+	change, err := s.NewSession(len(storetest.Peek(t, c).First) > 0)
+	if err != nil {
+		return storetest.Peek(t, c).Head, err
+	}
+	return c.Compactions().Commit(ctx, s, change)
+}
+
+// sessionsOf formats earlier sessions as "1-9 [leaf worker 1-9] settled".
+func sessionsOf(t *testing.T, c *store.Conversation) string {
+	t.Helper()
+	var parts []string
+	for _, s := range storetest.Load(t, c).Head.Earlier {
+		state := "unsettled"
+		if storetest.Number(t, c.Store(), "SELECT settled FROM sessions WHERE conversation = ? AND from_seq = ?", c.ID(), s.From) == 1 {
+			state = "settled"
+		}
+		parts = append(parts, fmt.Sprintf("%d-%d [%s] %s", s.From, s.To, storetest.Shape(s.Rows), state))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func wantSessions(t *testing.T, c *store.Conversation, want string) {
+	t.Helper()
+	check.Equal(t, "earlier sessions", sessionsOf(t, c), want)
+}
+
+func TestANewSession(t *testing.T) {
+	t.Run("what was verbatim is behind placeholders, and nothing of it in the session", func(t *testing.T) {
+		c := storetest.Imported(t, 9)
+		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
+		before := storetest.Load(t, c).Head.Version
+		head, started := startSession(t, c)
+		state := storetest.Load(t, c)
+		if !started || head.Version <= before || head.Start != 10 || len(head.Stack)+len(state.Messages)+len(state.First) > 0 || state.Next != 10 {
+			t.Errorf("began %v with %+v, %d messages", started, head, len(state.Messages))
+		}
+		wantSessions(t, c, "1-9 [leaf worker 1-3, placeholder emergency 4-9] unsettled")
+		storetest.Deliver(t, c, storetest.Said(10, "anew"))
+		check.EqualAll(t, "verbatim", storetest.Seqs(storetest.Load(t, c).Messages), []int64{10})
+		checkCoverage(t, c)
+	})
+	t.Run("it is merged with the placeholders beside it, never with those of the next session", func(t *testing.T) {
+		c := storetest.Imported(t, 5)
+		storetest.Hide(t, c, 1, 2)
+		startSession(t, c)
+		wantSessions(t, c, "1-5 [placeholder emergency 1-5] unsettled")
+		storetest.Deliver(t, c, storetest.Said(6, "anew"))
+		storetest.Hide(t, c, 6, 6)
+		startSession(t, c)
+		wantSessions(t, c, "1-5 [placeholder emergency 1-5] unsettled; 6-6 [placeholder emergency 6-6] unsettled")
+	})
+	t.Run("without a message there is none, twice or in an empty conversation", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		if _, started := startSession(t, c); started {
+			t.Error("an empty conversation began again")
+		}
+		storetest.Deliver(t, c, storetest.Said(1, "hello"))
+		startSession(t, c)
+		before := storetest.Dump(t, c.Store())
+		if head, started := startSession(t, c); started || head.Start != 2 || storetest.Dump(t, c.Store()) != before {
+			t.Errorf("it began again twice: %+v", head)
+		}
+		storetest.Deliver(t, c, storetest.Said(2, "hello"))
+		storetest.Remove(t, c, 2)
+		if _, started := startSession(t, c); started {
+			t.Error("a session of deleted messages was left behind")
+		}
+		checkCoverage(t, c)
+	})
+	t.Run("not while a turn waits for its answer", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := storetest.Said(1, "what time is it?")
+		m.Addressed = true
+		storetest.Deliver(t, c, m)
+		before := storetest.Dump(t, c.Store())
+		if _, err := tryStartSession(t, c); err == nil || storetest.Dump(t, c.Store()) != before {
+			t.Errorf("it began: %v", err)
+		}
+	})
+	t.Run("whatever statement fails, nothing has changed", func(t *testing.T) {
+		for _, at := range []string{
+			"DELETE ON wanted_sessions", "UPDATE OF version ON conversations", "UPDATE OF session_start ON conversations",
+			"INSERT ON compactions", "UPDATE ON compactions", "INSERT ON sessions",
+		} {
+			c := storetest.Imported(t, 9)
+			storetest.Hide(t, c, 1, 3)
+			if wanted, _, err := c.Compactions().WantSession(ctx); err != nil || !wanted {
+				t.Fatal(wanted, err)
+			}
+			before := storetest.Dump(t, c.Store())
+			storetest.Run(t, c.Store(), "CREATE TEMP TRIGGER stop BEFORE "+at+" BEGIN SELECT raise(ABORT, 'no'); END")
+			if _, err := tryStartSession(t, c); err == nil || storetest.Dump(t, c.Store()) != before {
+				t.Errorf("%s: %v", at, err)
+			}
+			storetest.Run(t, c.Store(), "DROP TRIGGER stop")
+			if _, started := startSession(t, c); !started {
+				t.Errorf("%s: it does not begin afterwards", at)
+			}
+		}
+	})
+}
+
+func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
+	c := storetest.Imported(t, 9)
+	prepared := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
+	running := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 4, 6)
+	startSession(t, c)
+	storetest.Deliver(t, c, storetest.Said(10, "anew"))
+	check.Must(running.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
+	head, applied := storetest.ApplyRows(t, c, prepared, running.ID())
+	if applied[0].State != transcript.Applied || applied[1].State != transcript.Applied || len(head.Stack) != 0 || head.Start != 10 {
+		t.Errorf("applied as %s and %s; the stack is %s", applied[0].State, applied[1].State, storetest.Shape(head.Stack))
+	}
+	wantSessions(t, c, "1-9 [leaf worker 1-3, leaf worker 4-6, placeholder emergency 7-9] unsettled")
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 9))
+	rows := storetest.Load(t, c).Head.Earlier[0].Rows
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, store.Ids(rows)...))
+	wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
+	checkCoverage(t, c)
+	t.Run("an edit makes it work again", func(t *testing.T) {
+		storetest.Edit(t, c, 5, "something else")
+		wantSessions(t, c, "1-9 [rollup worker 1-9] unsettled")
+		checkCoverage(t, c)
+	})
+	t.Run("a deletion too", func(t *testing.T) {
+		storetest.Remove(t, c, 5)
+		wantSessions(t, c, "1-9 [placeholder emergency 1-9] unsettled")
+		check.Equal(t, "it holds messages", storetest.Load(t, c).Head.Earlier[0].Rows[0].Messages, 8)
+		checkCoverage(t, c)
+	})
+}
+
+// leaveSessions writes n sessions of one message each, with a worker's summary.
+func leaveSessions(t testing.TB, c *store.Conversation, n int) {
+	t.Helper()
+	count := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", n)
+	storetest.Run(t, c.Store(), `INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
+		calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) `+count+
+		`SELECT ?1 << 32 | i, i, 'user', 'm' || i, 'u', 'Ann', 'text', '', '', '', '', '', '', i, i, 0, 2, 0, 9 FROM n`, c.ID())
+	storetest.Run(t, c.Store(), "INSERT INTO sessions (conversation, from_seq, to_seq, settled) "+count+"SELECT ?1, i, i, 1 FROM n", c.ID())
+	storetest.Run(t, c.Store(), `INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, children, text, tokens, created_at) `+
+		count+`SELECT ?1, 'leaf', 'worker', 'applied', 'new', 0, i, i, i, i, 1, '', 'sum', 20, i FROM n`, c.ID())
+	storetest.Run(t, c.Store(), "UPDATE conversations SET next_seq = ?1 + 1, session_start = ?1 + 1 WHERE id = ?2", n, c.ID())
+}
+
+func TestAConversationOfThousandsOfSessions(t *testing.T) {
+	c := storetest.NewConversation(t)
+	leaveSessions(t, c, 5000)
+	if earlier := storetest.Load(t, c).Head.Earlier; len(earlier) != store.SessionsShown || earlier[0].From != 4901 || storetest.Shape(earlier[0].Rows) != "leaf worker 4901-4901" {
+		t.Errorf("%d are read, from %d on", len(earlier), earlier[0].From)
+	}
+	storetest.Edit(t, c, 7, "something else")
+	storetest.Edit(t, c, 9, "something else")
+	earlier := storetest.Load(t, c).Head.Earlier
+	if len(earlier) != store.SessionsShown+2 || storetest.Shape(earlier[0].Rows) != "leaf worker 7-7" || earlier[1].From != 9 || earlier[2].From != 4901 {
+		t.Fatalf("what needs work is not read: %d, %+v", len(earlier), earlier[:3])
+	}
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 7))
+	if earlier := storetest.Load(t, c).Head.Earlier; len(earlier) != store.SessionsShown+1 || earlier[0].From != 9 {
+		t.Errorf("what is done is still read: %d from %d on", len(earlier), earlier[0].From)
+	}
+	for _, query := range []string{
+		"SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 AND NOT settled AND from_seq < 4901 ORDER BY from_seq DESC LIMIT 20",
+		"SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 ORDER BY from_seq DESC LIMIT 100",
+	} {
+		var n int
+		var plan string
+		if err := c.Store().Reading().QueryRow("EXPLAIN QUERY PLAN "+query).Scan(&n, &n, &n, &plan); err != nil || !strings.HasPrefix(plan, "SEARCH") {
+			t.Errorf("%s\nis done by %s, %v", query, plan, err)
+		}
+	}
+}
+
+func BenchmarkLoadOfManySessions(b *testing.B) {
+	c := storetest.Find(b, storetest.OpenStore(b, b.TempDir()), "terminal:general")
+	leaveSessions(b, c, 20_000)
+	for b.Loop() {
+		storetest.Load(b, c)
+	}
+}
+
+// The queries of each compaction do not get slower as compactions accumulate.
+func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
+	c := storetest.NewConversation(t)
+	for _, asked := range []struct {
+		query, by string
+		arguments []any
+	}{
+		{"SELECT text FROM compactions WHERE conversation = 1 " + store.ChildrenOf, "compactions_parent", []any{1}},
+		{"SELECT text FROM messages WHERE id BETWEEN 1 AND 1000000 AND deleted_at IS NULL " + store.OfPins, "(rowid=?)", []any{1}},
+		{store.LatestApplied, "compactions_applied (", []any{1, 2}},
+		{"SELECT text FROM compactions WHERE conversation = 1 " + store.MadeWith, "compactions_applied (", []any{1, 2}},
+		{"SELECT text FROM compactions WHERE conversation = 1 " + store.EndedWith, "compactions_ended (", []any{1, 2}},
+	} {
+		storetest.WantPlan(t, c.Store(), asked.query, asked.by, asked.arguments...)
+	}
+}

@@ -1,0 +1,87 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+func TestWantedSessions(t *testing.T) {
+	want := func(t *testing.T, c *store.Conversation, wanted, later bool) {
+		t.Helper()
+		if w, l, err := c.Compactions().WantSession(ctx); err != nil || w != wanted || l != later {
+			t.Errorf("wanted %v, later %v, %v", w, l, err)
+		}
+	}
+	due := func(t *testing.T, c *store.Conversation, want bool) {
+		t.Helper()
+		check.Equal(t, "the result", check.Must(c.Compactions().SessionDue(ctx))(t), want)
+	}
+	takeUp := func(t *testing.T, c *store.Conversation) (ids []string) {
+		t.Helper()
+		taken := check.Must(c.Inbox().TakeUp(ctx, store.All, 1<<30, time.Time{}))(t)
+		for _, m := range taken {
+			ids = append(ids, m.ID)
+		}
+		return ids
+	}
+	t.Run("what waited belongs to the session before, what comes later to the next", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		want(t, c, false, false) // there are no messages
+		storetest.DeliverOnly(t, c, storetest.Said(1, "before"))
+		want(t, c, true, true)
+		want(t, c, false, true) // there are no new messages
+		storetest.DeliverOnly(t, c, storetest.Said(2, "between"))
+		want(t, c, true, true)
+		storetest.DeliverOnly(t, c, storetest.Said(3, "after"))
+		for i, id := range []string{"m1", "m2"} {
+			due(t, c, false)
+			if got := takeUp(t, c); !slices.Equal(got, []string{id}) {
+				t.Fatalf("taken up are %v", got)
+			}
+			if got := takeUp(t, c); len(got) > 0 {
+				t.Fatalf("taken up before the session has ended: %v", got)
+			}
+			due(t, c, true)
+			if head, started := startSession(t, c); !started || head.Start != int64(i+2) {
+				t.Fatalf("the session begins at %d", head.Start)
+			}
+		}
+		due(t, c, false)
+		check.EqualAll(t, "taken up", takeUp(t, c), []string{"m3"})
+		wantSessions(t, c, "1-1 [placeholder emergency 1-1] unsettled; 2-2 [placeholder emergency 2-2] unsettled")
+	})
+	t.Run("a request outlives the process, and the conversation is unfinished until then", func(t *testing.T) {
+		dir := t.TempDir()
+		s := storetest.OpenStore(t, dir)
+		c := storetest.Find(t, s, "terminal:general")
+		storetest.Deliver(t, c, storetest.Said(1, "before"))
+		want(t, c, true, false)
+		s.Close()
+		s = storetest.OpenStore(t, dir)
+		c = storetest.Find(t, s, "terminal:general")
+		if names, err := s.Unfinished(ctx); err != nil || !slices.Equal(names, []string{c.Name()}) {
+			t.Errorf("unfinished are %v, %v", names, err)
+		}
+		due(t, c, true)
+		startSession(t, c)
+		due(t, c, false)
+	})
+	t.Run("what was missed and said before it belongs before it", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Said(1, "known"))
+		check.NoError(t, c.Past().SetGap(ctx, "m1"))
+		storetest.DeliverOnly(t, c, storetest.Said(4, "before"))
+		want(t, c, true, true)
+		late := storetest.Said(5, "after")
+		late.Time = time.Now().Add(time.Hour)
+		storetest.DeliverOnly(t, c, late)
+		check.Must(c.Past().FillGap(ctx, []store.Inbound{storetest.Said(2, "missed"), storetest.Said(3, "missed too")}, "m3", true))(t)
+		check.EqualAll(t, "taken up", takeUp(t, c), []string{"m2", "m3", "m4"})
+		due(t, c, true)
+	})
+}

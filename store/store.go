@@ -1,0 +1,230 @@
+// Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox,
+// compactions, tasks and the rows of memories, and what keeps that file well. A Conversation is a
+// handle that cannot reach any other conversation. The store decides nothing: package transcript
+// says what becomes of summaries, and packages memory and privacy, which know what memories and
+// copies are, write in its transactions, see Tx and Rows.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+const (
+	databaseName = "cairn.db"
+	readers      = 4
+)
+
+// File is the name of the database in a data folder.
+func File(dir string) string { return filepath.Join(dir, databaseName) }
+
+// Options say which store to open, and how.
+type Options struct {
+	Dir string // the data folder
+	// Shared opens the store beside a running bot: it takes no lock, creates and migrates
+	// nothing, and leaves alone what the bot is working on.
+	Shared bool
+	Log    *slog.Logger // nil: silent
+}
+
+// Store is the open database. It is safe for concurrent use.
+type Store struct {
+	path    string      // path of the file
+	file    fs.FileInfo // identifies the file that was opened
+	shared  bool
+	log     *slog.Logger
+	lock    *lock       // nil when shared
+	write   *sql.DB     // one connection: writers wait for each other here, not in SQLite
+	read    *sql.DB     // a pool that cannot write
+	Sharing atomic.Bool // whether conversations recall each other's memories
+	pauses  atomic.Pointer[pauses]
+	held    held
+	came    arrivals
+
+	watch func(conversation string, seqs []int64) // see WatchCopies
+}
+
+// Open opens the store in the folder o.Dir. It creates missing folders and files, readable only
+// by their owner, and brings an older file up to date; a folder that holds something else keeps
+// its permissions, but the files in it are made private. Errors: ErrInUse when another bot runs
+// on the folder, ErrNewer when a newer cairn wrote the file, ErrDamaged when the file is
+// unreadable, ErrNotFound when a Shared store does not exist.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	s := &Store{shared: o.Shared, log: o.Log}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	path, err := filepath.Abs(File(o.Dir))
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
+	}
+	s.path = path
+	if s.shared {
+		err = look(path)
+	} else {
+		s.lock, err = prepare(ctx, o.Dir, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.connect(ctx, path); err != nil {
+		return nil, errors.Join(unopened(o.Dir, err), s.Close())
+	}
+	return s, nil
+}
+
+func unopened(dir string, err error) error {
+	return fmt.Errorf("open data folder %s: %w", dir, explain(err))
+}
+
+func (s *Store) connect(ctx context.Context, path string) error {
+	if !s.shared { // VACUUM's temporary file, where checkRoom looks; SQLite reads this when it is first used
+		if file, err := filepath.EvalSymlinks(path); err == nil {
+			_ = os.Setenv("SQLITE_TMPDIR", filepath.Dir(file))
+		}
+	}
+	pragmas := readerPragmas
+	if s.shared && unchanging(path) {
+		pragmas += "&immutable=1" // else SQLite tries to create files beside it
+	}
+	s.write = open(path, writerPragmas)
+	s.write.SetMaxOpenConns(1)
+	s.read = open(path, pragmas)
+	s.read.SetMaxOpenConns(readers)
+	s.read.SetMaxIdleConns(readers)
+	if s.shared {
+		if err := checkVersion(ctx, s.read); err != nil {
+			return err
+		}
+		return s.identify()
+	}
+	if err := s.upgrade(ctx); err != nil {
+		return err
+	}
+	return errors.Join(s.identify(), s.lock.founded())
+}
+
+// FULL: messages survive a power cut once Deliver has returned. Secure delete: deleted data is
+// overwritten.
+const (
+	writerPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_stmt_cache_size=200"
+	readerPragmas = "_busy_timeout=5000&_query_only=on&_stmt_cache_size=200"
+)
+
+// open never fails: the connection is made on first use.
+func open(path, pragmas string) *sql.DB {
+	db, err := sql.Open("sqlite3", address(path, pragmas+"&mode=rw"))
+	if err != nil { // the driver's name is wrong
+		panic(err)
+	}
+	return db
+}
+
+// remedy says what to do about a damaged database.
+const remedy = "`cairn doctor` tells more, `cairn restore FILE` puts a backup in its place"
+
+// address returns a file as a URI for SQLite.
+func address(path, query string) string {
+	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
+		path = full
+	}
+	name := url.URL{Scheme: "file", Path: path, RawQuery: query}
+	return name.String()
+}
+
+// explain turns SQLite's errors into errors that people can act on and callers can distinguish.
+func explain(err error) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, remedy, err)
+	case sqlite3.ErrFull:
+		return fmt.Errorf("%w: make room for %s: %w", ErrFull, databaseName, err)
+	case sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrPerm:
+		return fmt.Errorf("%s cannot be used: check who may read and write it and its folder: %w", databaseName, err)
+	}
+	return err
+}
+
+// Close closes the store. No method may be called after it.
+func (s *Store) Close() error {
+	var errs []error
+	if s.write != nil {
+		errs = append(errs, s.read.Close(), s.write.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.release())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+// Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
+// error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
+func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
+	var told []copies
+	err := explain(transact(ctx, s.write, func(tx *Tx) error {
+		tx.store = s
+		if err := f(tx); err != nil {
+			return err
+		}
+		told = tx.told
+		return s.inPlace()
+	}))
+	if err != nil || s.watch == nil {
+		return err
+	}
+	for _, c := range told {
+		s.watch(c.conversation, c.seqs)
+	}
+	return nil
+}
+
+// View runs f on one consistent snapshot of the database.
+func (s *Store) View(ctx context.Context, f func(tx *Tx) error) error {
+	return explain(observe(ctx, s.read, func(tx *Tx) error {
+		tx.store = s
+		return f(tx)
+	}))
+}
+
+// look calls scan for every row of one query, which sees one consistent snapshot of the database
+// without a transaction around it, and so costs half as much. ctx limits only the wait for a
+// connection.
+func (s *Store) look(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
+	conn, err := s.read.Conn(ctx)
+	if err != nil {
+		return explain(err)
+	}
+	defer conn.Close() // returns it to the pool
+	rows, err := conn.QueryContext(context.WithoutCancel(ctx), query, args...)
+	if err != nil {
+		return explain(err)
+	}
+	return explain(scanAll(rows, scan))
+}
+
+func Now() int64 { return time.Now().UnixMilli() }
+
+// At returns the time a row holds, in UTC, for programs.
+func At(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
+
+// ShownAt returns the time a row holds, in the bot's time zone: prompts show the zone a time has,
+// and count "yesterday" in it.
+func ShownAt(millis int64) time.Time { return time.UnixMilli(millis).Local() }

@@ -1,0 +1,211 @@
+package store_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+func TestOpen(t *testing.T) {
+	t.Run("folder and files are the owner's alone, whatever the umask", func(t *testing.T) {
+		old := syscall.Umask(0)
+		defer syscall.Umask(old)
+		dir := filepath.Join(t.TempDir(), "a", "data")
+		leaveStore(t, dir)
+		if err := os.Chmod(filepath.Join(dir, store.DatabaseName), 0o644); err != nil { // copied there manually
+			t.Fatal(err)
+		}
+		storetest.Find(t, storetest.OpenStore(t, dir), "terminal:other")
+		check.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := entry.Info()
+			if err != nil {
+				return err
+			}
+			if info.Mode().Perm()&0o077 != 0 {
+				t.Errorf("%s has rights %v", path, info.Mode())
+			}
+			return nil
+		}))
+	})
+	t.Run("a folder name with blanks, question marks and percent signs is a name", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "wh?t #a %41 b'd&_query_only=on \u00e9")
+		storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
+		check.Must(os.Stat(filepath.Join(dir, store.DatabaseName)))(t)
+	})
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	t.Run("what cannot be opened is said plainly", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "file")
+		broken, folder, newer := t.TempDir(), t.TempDir(), t.TempDir()
+		write := func(path, text string) {
+			check.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		}
+		write(file, "")
+		write(filepath.Join(broken, store.DatabaseName), strings.Repeat("no database ", 1000))
+		check.NoError(t, os.Mkdir(filepath.Join(folder, store.DatabaseName), 0o700))
+		s := storetest.OpenStore(t, newer)
+		check.Must(s.Writing().Exec("PRAGMA user_version = 99"))(t)
+		s.Close()
+		for _, test := range []struct {
+			o    store.Options
+			is   error
+			text string
+		}{
+			{store.Options{Dir: file}, nil, "is a file: name a folder"},
+			{store.Options{Dir: filepath.Join(file, "data")}, nil, "not a directory"},
+			{store.Options{Dir: broken}, nil, "is damaged or no database of cairn"},
+			{store.Options{Dir: broken, Shared: true}, nil, "is damaged or no database of cairn"},
+			{store.Options{Dir: folder}, nil, "is a directory"},
+			{store.Options{Dir: newer}, store.ErrNewer, "update cairn"},
+			{store.Options{Dir: newer, Shared: true}, store.ErrNewer, "update cairn"},
+			{store.Options{Dir: t.TempDir(), Shared: true}, store.ErrNotFound, "talk to the bot first"},
+			{store.Options{Dir: folder, Shared: true}, nil, "is a folder"},
+		} {
+			s, err := store.Open(ctx, test.o)
+			if err == nil {
+				s.Close()
+				t.Errorf("%+v: no error", test.o)
+				continue
+			}
+			if test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("%+v: %v, want %q", test.o, err, test.text)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(broken, store.DatabaseName)); err != nil {
+			t.Error("the damaged file is gone")
+		}
+		reopened, err := store.Open(ctx, store.Options{Dir: newer})
+		if !errors.Is(err, store.ErrNewer) {
+			t.Errorf("a refused folder stays locked or opens: %v, %v", reopened, err)
+		}
+	})
+	t.Run("a message cannot stand in a conversation that is none", func(t *testing.T) {
+		s := storetest.OpenStore(t, t.TempDir())
+		_, err := s.Writing().Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
+			calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens)
+			VALUES (1 << 32 | 1, 1, 'user', 'x', '', '', '', '', '', '', '', '', '', 0, 0, 0, 2, 0, 0)`)
+		if err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestMigration(t *testing.T) {
+	t.Run("one that fails leaves the old version whole", func(t *testing.T) {
+		dir := t.TempDir()
+		leaveStore(t, dir)
+		restore := store.AddMigrations("CREATE TABLE more (x INTEGER) STRICT", "CREATE TABLE more (x INTEGER) STRICT")
+		defer restore()
+		if s, err := store.Open(ctx, store.Options{Dir: dir}); err == nil {
+			s.Close()
+			t.Fatal("opened")
+		}
+		restore()
+		s := storetest.OpenStore(t, dir)
+		if _, err := s.Find(ctx, "terminal:general"); err != nil {
+			t.Error(err)
+		}
+		check.Equal(t, "half a migration is left", storetest.Number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"), 0)
+	})
+	t.Run("who only looks on migrates nothing", func(t *testing.T) {
+		dir := t.TempDir()
+		leaveStore(t, dir)
+		defer store.AddMigrations("CREATE TABLE more (x INTEGER) STRICT")()
+		_, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
+		if err == nil || !strings.Contains(err.Error(), "start the bot once") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// leaveStore makes a store with one conversation and closes it.
+func leaveStore(t *testing.T, dir string) {
+	t.Helper()
+	s := check.Must(store.Open(ctx, store.Options{Dir: dir}))(t)
+	storetest.Find(t, s, "terminal:general")
+	check.NoError(t, s.Close())
+}
+
+func TestLock(t *testing.T) {
+	t.Run("a second bot is refused and told who the first is; a looker-on is not", func(t *testing.T) {
+		dir := t.TempDir()
+		first := storetest.OpenStore(t, dir)
+		_, err := store.Open(ctx, store.Options{Dir: dir})
+		if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", os.Getpid())) {
+			t.Errorf("got %v", err)
+		}
+		shared := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
+		shared.Close()
+		check.NoError(t, first.Close())
+		storetest.OpenStore(t, dir)
+	})
+	t.Run("a killed bot leaves no lock and no half turn, and loses nothing it acknowledged", func(t *testing.T) {
+		dir := t.TempDir()
+		acknowledged := 0
+		for range 3 {
+			acknowledged = max(acknowledged, killBusyBot(t, dir))
+		}
+		s := storetest.OpenStore(t, dir)
+		c := storetest.Find(t, s, "terminal:general")
+		for n := 1; n <= acknowledged; n++ {
+			id := fmt.Sprintf("m%d", n)
+			here := storetest.Number(t, s, "SELECT (SELECT count(*) FROM inbox WHERE platform_id = ?1) + (SELECT count(*) FROM messages WHERE platform_id = ?1 AND role = 'user')", id)
+			if here != 1 {
+				t.Fatalf("message %s is %d times here", id, here)
+			}
+		}
+		if n := storetest.Number(t, s, `SELECT count(*) FROM messages q WHERE answered = 1 AND NOT EXISTS (SELECT 1 FROM messages a WHERE a.turn = q.turn AND a.role = 'assistant')`); n != 0 {
+			t.Errorf("%d turns are answered without an answer", n)
+		}
+		if n := storetest.Number(t, s, `SELECT count(*) FROM messages a WHERE role = 'assistant' AND NOT EXISTS (SELECT 1 FROM outbox WHERE reply = 'r' || a.turn)`); n != 0 {
+			t.Errorf("%d answers are not in the outbox", n)
+		}
+		if got, want := storetest.Number(t, s, "SELECT count(*) FROM messages"), int(storetest.Load(t, c).Next-1); got != want {
+			t.Errorf("%d messages, the next seq follows %d", got, want)
+		}
+	})
+}
+
+// killBusyBot runs a bot on dir, kills it in the middle of its work, and returns the last message
+// it acknowledged.
+func killBusyBot(t *testing.T, dir string) (acknowledged int) {
+	t.Helper()
+	bot := exec.Command(os.Args[0])
+	bot.Env = append(os.Environ(), "CAIRN_TEST_BOT="+dir)
+	bot.Stderr = os.Stderr
+	out, err := bot.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.NoError(t, bot.Start())
+	lines := bufio.NewScanner(out)
+	for i := 0; lines.Scan(); i++ {
+		if acknowledged, err = strconv.Atoi(lines.Text()); err != nil {
+			t.Fatalf("the bot says %q", lines.Text())
+		}
+		if i == 0 {
+			check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrInUse)
+		}
+		if i == 40 {
+			check.NoError(t, bot.Process.Kill())
+		}
+	}
+	bot.Wait() // reports that it was killed
+	return acknowledged
+}

@@ -1,0 +1,173 @@
+// Taking up: moving waiting messages from the inbox to the transcript.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"time"
+
+	"cairn/chat"
+	"cairn/llm"
+)
+
+// All stands for the end of the inbox, as a row.
+const All = math.MaxInt64
+
+// Due is what a conversation has to do before it takes up messages.
+type Due struct {
+	Waiting    int   // messages in the inbox
+	Last       int64 // row of the message delivered last: later ones come after it; 0: none is waiting
+	Incomplete bool  // the connector can find out more about a waiting message
+	Gap        bool  // messages may have been missed
+	Session    bool  // a new one is wanted
+}
+
+// Due checks what there is to do, in one statement because every turn calls it.
+func (in Inbox) Due(ctx context.Context) (d Due, err error) {
+	err = in.c.store.look(ctx, func(rows *sql.Rows) error {
+		return rows.Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session)
+	}, `SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
+		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
+		gap IS NOT NULL,
+		EXISTS (SELECT 1 FROM wanted_sessions WHERE conversation = ?1)
+		FROM conversations WHERE id = ?1`, in.c.id)
+	if err != nil {
+		return Due{}, in.c.Fail("look what there is to do", err)
+	}
+	return d, nil
+}
+
+// TakeUp moves the oldest messages of the inbox to the transcript, at least one and no more than
+// cost budget tokens, and returns them with their seqs. It returns none if none is waiting or the
+// oldest is incomplete: it never goes past an incomplete message, past the row upTo, or past the
+// place where a session ends.
+//
+// Each message before the first addressed one is a turn of its own that gets no answer; from
+// there on all are one turn, which now waits for its answer. Messages that arrived before since
+// are too old to answer: TakeUp treats them as not addressed to the bot. Their age is the time
+// that has passed, where this process knows it, not the difference of clock times.
+func (in Inbox) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
+	var rows []int64
+	err = in.c.store.Update(ctx, func(tx *Tx) error {
+		taken, rows, err = in.c.takeUp(tx, upTo, budget, since)
+		return err
+	})
+	if err != nil {
+		return nil, in.c.Fail("take up messages", err)
+	}
+	in.c.store.came.forget(rows)
+	return taken, nil
+}
+
+// takeUp also returns the rows of the inbox.
+func (c *Conversation) takeUp(tx *Tx, upTo int64, budget int, since time.Time) (taken []chat.Message, rows []int64, err error) {
+	p, err := c.newAppender(tx)
+	if err != nil {
+		return nil, nil, err
+	}
+	taken, rows, err = c.oldest(tx, p.next, upTo, budget, since)
+	if err != nil || len(taken) == 0 {
+		return nil, nil, err
+	}
+	if p.next == 1 {
+		if err := c.inherit(tx); err != nil {
+			return nil, nil, err
+		}
+	}
+	turn := int64(0) // the one that will be answered
+	for i := range taken {
+		m := &taken[i]
+		m.Turn = m.Seq
+		var state any = TurnClosed
+		switch {
+		case turn != 0:
+			m.Turn, state = turn, nil
+		case m.Addressed:
+			turn, state = m.Seq, waiting
+		}
+		if err := p.write(*m, state); err != nil {
+			return nil, nil, err
+		}
+	}
+	if _, err := tx.Exec("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, rows[len(rows)-1]); err != nil {
+		return nil, nil, err
+	}
+	return taken, rows, p.finish("origin = 'live'")
+}
+
+// oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on,
+// and returns their rows too.
+func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, rowsTaken []int64, err error) {
+	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, received_at, addressed, optional, incomplete
+		FROM inbox WHERE conversation = ?1 AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2)) ORDER BY id`, c.id, upTo)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	places := make(map[string]int64) // of those found so far
+	for rows.Next() {
+		m := chat.Message{Seq: next, Role: llm.RoleUser}
+		var row, saidAt, receivedAt int64
+		var attachments string
+		var incomplete bool
+		err := rows.Scan(&row, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &receivedAt, &m.Addressed, &m.Optional, &incomplete)
+		if err != nil {
+			return nil, nil, err
+		}
+		if incomplete {
+			break
+		}
+		if err := FromJSON(attachments, &m.Attachments); err != nil {
+			return nil, nil, err
+		}
+		m.Addressed = m.Addressed && c.store.came.since(row, receivedAt, since)
+		m.Time, m.Optional = ShownAt(saidAt), m.Optional && m.Addressed
+		if err := c.resolve(tx, &m, places); err != nil {
+			return nil, nil, err
+		}
+		if budget -= m.Tokens; budget < 0 && len(found) > 0 {
+			break
+		}
+		found, rowsTaken = append(found, m), append(rowsTaken, row)
+		places[m.ID] = m.Seq
+		next++
+	}
+	return found, rowsTaken, rows.Err()
+}
+
+// resolve finds the message of the conversation that m replies to, one already in the transcript
+// or one being taken up now, and counts m's tokens.
+func (c *Conversation) resolve(tx *Tx, m *chat.Message, places map[string]int64) (err error) {
+	if m.ReplyTo != "" {
+		m.ReplySeq = places[m.ReplyTo]
+		if m.ReplySeq == 0 {
+			if m.ReplySeq, err = c.placeOf(tx, m.ReplyTo); err != nil {
+				return err
+			}
+		}
+	}
+	if m.ReplySeq != 0 {
+		m.Quote = ""
+	}
+	m.Tokens = chat.TokensOf(*m)
+	return nil
+}
+
+// placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under
+// it; 0 if there is none, or none any more.
+func (c *Conversation) placeOf(tx *Tx, id string) (seq int64, err error) {
+	err = tx.QueryRow("SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, id).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = tx.QueryRow(`SELECT seq FROM messages INDEXED BY messages_replies
+			WHERE conversation = ?1 AND role = 'assistant' AND platform_id <> ''
+			AND platform_id = (SELECT reply FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = ?2 AND platform_id <> '')`, c.id, id).Scan(&seq)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return seq, err
+}

@@ -1,0 +1,274 @@
+// Tasks of sub-agents. A task is a conversation of its own, with inbox, turns, summaries and
+// search; a row holds which conversation it reports to, and how it ended.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// TaskConnector is the first part of the names of tasks' conversations.
+const TaskConnector = "task"
+
+// TaskID begins the IDs of messages that no platform knows: those between tasks and their
+// parents.
+const TaskID = "cairn:task"
+
+// TaskState is how far a task has come, or how it ended.
+type TaskState string
+
+// The states of a task.
+const (
+	TaskOpen    TaskState = "open"
+	TaskDone    TaskState = "done"
+	TaskFailed  TaskState = "failed"
+	TaskStopped TaskState = "stopped" // by people
+	TaskExpired TaskState = "expired" // it took too long, or made too many calls
+)
+
+// Task is the work of a sub-agent.
+type Task struct {
+	Number       int64             `json:"number"` // counts the tasks of its parent, from 1
+	Parent       string            `json:"parent"` // the conversation that it reports to
+	Conversation string            `json:"conversation"`
+	Agent        string            `json:"agent"`
+	Text         string            `json:"text"`
+	State        TaskState         `json:"state"`
+	Began        int64             `json:"began_seq"`        // the parent's newest message when the task began
+	Author       string            `json:"author,omitempty"` // the platform ID of the person who asked for it; empty: the model did
+	Above        map[string]string `json:"-"`                // what the parent's layers set of the policy
+	Own          map[string]string `json:"-"`                // what the call set
+	Sources      []int64           `json:"-"`                // the parent's messages that it is derived from
+	Created      time.Time         `json:"created"`
+	Ended        time.Time         `json:"ended,omitzero"`
+	Messages     int64             `json:"messages"` // in its conversation
+	Tokens       int64             `json:"tokens"`   // input and output of its models so far, as their servers counted them
+}
+
+// NewTask describes a task to begin.
+type NewTask struct {
+	Agent, Text, Author string
+	Above, Own          map[string]string
+	Began               int64
+	Sources             []int64 // the parent's messages that Text and Message are derived from
+	Message             string  // the first message to the sub-agent
+	Most                int     // the most tasks that may be open below the root conversation
+}
+
+// ErrTooManyTasks is returned by Begin when so many tasks are open that this one must wait.
+var ErrTooManyTasks = errors.New("too many tasks are open")
+
+// RootOf returns the conversation of people above a task's, and how deep the task is below it.
+// For any other conversation it returns the name itself and 0.
+func RootOf(name string) (root string, depth int) {
+	for strings.HasPrefix(name, TaskConnector+":") {
+		name = ParentOf(name)
+		depth++
+	}
+	return name, depth
+}
+
+func (c *Conversation) IsTask() bool { return strings.HasPrefix(c.name, TaskConnector+":") }
+
+// Begin begins a task: when it returns, the task's conversation has its first message.
+func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
+	above, err := json.Marshal(n.Above)
+	if err != nil {
+		return t, ts.c.Fail("begin a task", err)
+	}
+	own, err := json.Marshal(n.Own)
+	if err != nil {
+		return t, ts.c.Fail("begin a task", err)
+	}
+	root, _ := RootOf(ts.c.name)
+	err = ts.c.Update(ctx, "begin a task", func(tx *Tx) error {
+		var rootID, number int64
+		var open int
+		err := tx.QueryRow(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
+			(SELECT coalesce(max(number), 0) + 1 FROM tasks WHERE parent = ?) FROM conversations c WHERE name = ?`, ts.c.id, root).Scan(&rootID, &open, &number)
+		if err != nil {
+			return err
+		}
+		if open >= n.Most {
+			return ErrTooManyTasks
+		}
+		child := &Conversation{store: ts.c.store, name: fmt.Sprintf("%s:%s/%d", TaskConnector, ts.c.name, number)}
+		if len(child.name) > MaxName {
+			return errors.New("the name of the conversation is too long")
+		}
+		if err := tx.QueryRow("INSERT INTO conversations (name, created_at) VALUES (?, ?) RETURNING id", child.name, Now()).Scan(&child.id); err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
+			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, string(above), string(own), Now())
+		if err != nil {
+			return err
+		}
+		for _, seq := range n.Sources {
+			if _, err := tx.Exec("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id); err != nil {
+				return err
+			}
+		}
+		if _, err := child.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name)); err != nil {
+			return err
+		}
+		t, err = child.task(tx)
+		return err
+	})
+	return t, err
+}
+
+// taskMessage returns a message between a task and its parent, which asks for a turn. Its
+// author's ID is a conversation's name, so that it does not count as anyone else's turn.
+func taskMessage(author, text, id, from string) Inbound {
+	m, _ := clean(Inbound{ID: id, Author: author, AuthorID: from, Text: text, Addressed: true})
+	return m
+}
+
+// Continue makes the task that this conversation is go on with a message.
+func (ts Tasks) Continue(ctx context.Context, text string) error {
+	return ts.c.Update(ctx, "continue a task", func(tx *Tx) error {
+		var next int64
+		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", ts.c.id).Scan(&next); err != nil {
+			return err
+		}
+		_, err := ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
+		return err
+	})
+}
+
+// End ends the task that this conversation is, and the tasks below it; report goes to its parent.
+// If the task had already ended, ended is false and nothing changes.
+func (ts Tasks) End(ctx context.Context, state TaskState, author, report string) (ended bool, err error) {
+	err = ts.c.Update(ctx, "end a task", func(tx *Tx) error {
+		t, err := ts.c.task(tx)
+		if err != nil || t.State != TaskOpen {
+			return err
+		}
+		ended = true
+		if err := ts.c.In(tx).EndBelow(state); err != nil {
+			return err
+		}
+		parent, err := tx.Conversation(t.Parent)
+		if err == nil {
+			_, err = parent.deliver(tx, taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name))
+		}
+		return err
+	})
+	return ended && err == nil, err
+}
+
+// EndBelow silently ends the conversation's task and all below it.
+func (rs Rows) EndBelow(state TaskState) error {
+	if _, err := rs.tx.Exec("UPDATE tasks SET state = ?, ended_at = ? WHERE id = ? AND state = 'open'", state, Now(), rs.c.id); err != nil {
+		return err
+	}
+	below, err := rs.Tasks("t.parent = ? AND t.state = 'open'", rs.c.id)
+	for _, t := range below {
+		if err == nil {
+			var child *Conversation
+			if child, err = rs.tx.Conversation(t.Conversation); err == nil {
+				err = child.In(rs.tx).EndBelow(TaskStopped)
+			}
+		}
+	}
+	return err
+}
+
+// Self returns the task that this conversation is, or ErrNotFound.
+func (ts Tasks) Self(ctx context.Context) (t Task, err error) {
+	err = ts.c.View(ctx, "read the task", func(tx *Tx) error {
+		t, err = ts.c.task(tx)
+		return err
+	})
+	return t, err
+}
+
+func (c *Conversation) task(tx *Tx) (t Task, err error) {
+	found, err := c.In(tx).Tasks("t.id = ?", c.id)
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return t, err
+	}
+	return found[0], nil
+}
+
+// Open returns the conversation's open tasks, the oldest first.
+func (ts Tasks) Open(ctx context.Context) (found []Task, err error) {
+	err = ts.c.View(ctx, "read the open tasks", func(tx *Tx) error {
+		found, err = ts.c.In(tx).Tasks("t.parent = ? AND t.state = 'open'", ts.c.id)
+		return err
+	})
+	return found, err
+}
+
+// mostListed is the most tasks in a list: the newest.
+const mostListed = 50
+
+// List returns the newest tasks of the conversation, the oldest of them first.
+func (ts Tasks) List(ctx context.Context) (found []Task, err error) {
+	err = ts.c.View(ctx, "list the tasks", func(tx *Tx) error {
+		found, err = ts.c.In(tx).Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - ?2", ts.c.id, mostListed)
+		return err
+	})
+	return found, err
+}
+
+// OpenTasks returns all open tasks of the store.
+func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
+	err = s.View(ctx, func(tx *Tx) error {
+		found, err = (&Conversation{store: s}).In(tx).Tasks("t.state = 'open'")
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for open tasks: %w", err)
+	}
+	return found, nil
+}
+
+func (rs Rows) Tasks(where string, args ...any) (found []Task, err error) {
+	err = Each(rs.tx, func(rows *sql.Rows) error {
+		var t Task
+		var above, own, sources string
+		var created int64
+		var ended sql.NullInt64
+		err := rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author, &above, &own, &created, &ended, &t.Messages, &t.Tokens, &sources)
+		if err != nil {
+			return err
+		}
+		if t.Created = At(created); ended.Valid {
+			t.Ended = At(ended.Int64)
+		}
+		found = append(found, t)
+		i := len(found) - 1
+		return errors.Join(json.Unmarshal([]byte(above), &found[i].Above), json.Unmarshal([]byte(own), &found[i].Own), json.Unmarshal([]byte(sources), &found[i].Sources))
+	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
+			(SELECT coalesce(sum(input + output), 0) FROM usage WHERE conversation = t.id),
+			(SELECT '[' || coalesce(group_concat(message & 4294967295), '') || ']' FROM task_sources WHERE task = t.id)
+		FROM tasks t JOIN conversations c ON c.id = t.id JOIN conversations p ON p.id = t.parent WHERE `+where+" ORDER BY t.number", args...)
+	return found, err
+}
+
+// Calls counts the model calls stored so far in the task that this conversation is.
+func (ts Tasks) Calls(ctx context.Context) (n int, err error) {
+	err = ts.c.View(ctx, "count the calls of a task", func(tx *Tx) error {
+		low, high := ts.c.RowRange(1, MaxSeq)
+		return tx.QueryRow("SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND role = 'assistant'", low, high).Scan(&n)
+	})
+	return n, err
+}
+
+// ParentOf returns the name of the conversation that a task reports to.
+func ParentOf(name string) string {
+	name = strings.TrimPrefix(name, TaskConnector+":")
+	return name[:max(strings.LastIndexByte(name, '/'), 0)]
+}

@@ -1,0 +1,158 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+func inThread(n int, addressed bool) store.Inbound {
+	m := storetest.Said(n, "hello")
+	m.Thread, m.Addressed = true, addressed
+	return m
+}
+
+func receive(t *testing.T, c *store.Conversation, m store.Inbound) store.Receipt {
+	t.Helper()
+	r := check.Must(c.Inbox().Deliver(ctx, m))(t)
+	return r
+}
+
+func wantFollowing(t *testing.T, c *store.Conversation, want bool) {
+	t.Helper()
+	if on, err := c.Settings().Following(ctx); on != want || err != nil {
+		t.Errorf("following: %v, %v", on, err)
+	}
+}
+
+func TestThreads(t *testing.T) {
+	t.Run("once somebody addressed the bot in a thread, all that is said there is addressed to it", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		if r := receive(t, c, inThread(1, false)); r.Addressed {
+			t.Error("before anybody addressed it")
+		}
+		wantFollowing(t, c, false)
+		receive(t, c, inThread(2, true))
+		wantFollowing(t, c, true)
+		for n, m := range []store.Inbound{inThread(3, false), inThread(4, false)} {
+			m.Addressed, m.Optional = n == 1, n == 1 // also where the bot considers every message
+			if r := receive(t, c, m); !r.Addressed || !r.Fresh {
+				t.Errorf("%+v", r)
+			}
+		}
+		var addressed []string
+		for _, m := range storetest.Deliver(t, c) {
+			if m.Addressed && !m.Optional {
+				addressed = append(addressed, m.ID)
+			}
+		}
+		check.EqualAll(t, "addressed", addressed, []string{"m2", "m3", "m4"})
+	})
+	t.Run("what is optional, or stands in no thread, makes it follow nothing", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		m := inThread(1, true)
+		m.Optional = true
+		receive(t, c, m)
+		m = inThread(2, true)
+		m.Thread = false
+		receive(t, c, m)
+		wantFollowing(t, c, false)
+	})
+	t.Run("outside of threads nothing is addressed by itself", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		check.NoError(t, c.Settings().Follow(ctx, true))
+		if r := receive(t, c, storetest.Said(1, "hello")); r.Addressed {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestFollowingEndsAndBegins(t *testing.T) {
+	t.Run("told to stop, it answers on only when addressed again, and no repetition counts as that", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		receive(t, c, inThread(1, true))
+		check.NoError(t, c.Settings().Follow(ctx, false))
+		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
+			t.Errorf("a repetition while it waits: %+v", r)
+		}
+		storetest.Deliver(t, c)
+		if r := receive(t, c, inThread(1, true)); r.Seq != 1 || !r.Addressed {
+			t.Errorf("a repetition afterwards: %+v", r)
+		}
+		wantFollowing(t, c, false)
+		if r := receive(t, c, inThread(2, false)); r.Addressed {
+			t.Errorf("%+v", r)
+		}
+		receive(t, c, inThread(3, true))
+		wantFollowing(t, c, true)
+	})
+	t.Run("a mention that comes behind the plain message makes it follow", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		receive(t, c, inThread(1, false))
+		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
+			t.Errorf("%+v", r)
+		}
+		wantFollowing(t, c, true)
+	})
+	t.Run("one thread is not another", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		receive(t, c, inThread(1, true))
+		wantFollowing(t, storetest.Find(t, c.Store(), "terminal:other"), false)
+	})
+}
+
+// A message is as much addressed as the strongest of its deliveries: not at all, optionally, or
+// by a person.
+func TestWhoAsksIsRemembered(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		c := storetest.Find(t, s, fmt.Sprintf("terminal:%d", round))
+		strongest := 0
+		for range rapid.IntRange(1, 5).Draw(rt, "deliveries") {
+			strength := rapid.IntRange(0, 2).Draw(rt, "strength")
+			strongest = max(strongest, strength)
+			m := storetest.Said(1, "hello")
+			m.Addressed, m.Optional = strength > 0, strength == 1
+			r, err := c.Inbox().Deliver(ctx, m)
+			if err != nil || r.Addressed != (strongest > 0) {
+				rt.Fatalf("%+v, %v, strongest %d", r, err, strongest)
+			}
+		}
+		taken := storetest.Deliver(t, c)
+		if m := taken[0]; m.Addressed != (strongest > 0) || m.Optional != (strongest == 1) {
+			rt.Fatalf("strongest %d, taken up %+v", strongest, m)
+		}
+		turn, ok, err := c.Turns().Unanswered(ctx)
+		if err != nil || ok != (strongest > 0) || turn.Optional != (strongest == 1) {
+			rt.Fatalf("strongest %d, turn %+v, %v", strongest, turn, err)
+		}
+	})
+}
+
+func TestATurnIsOptionalIfNobodyAsked(t *testing.T) {
+	c := storetest.NewConversation(t)
+	optional := func(n int) store.Inbound {
+		m := storetest.Said(n, "hm")
+		m.Addressed, m.Optional = true, true
+		return m
+	}
+	asked := storetest.Said(3, "you?")
+	asked.Addressed = true
+	storetest.Deliver(t, c, optional(1), storetest.Said(2, "well"))
+	if turn, _, err := c.Turns().Unanswered(ctx); err != nil || !turn.Optional {
+		t.Errorf("%+v, %v", turn, err)
+	}
+	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
+	storetest.Deliver(t, c, optional(4), asked)
+	if turn, _, err := c.Turns().Unanswered(ctx); err != nil || turn.Optional || !slices.Equal(turn.To, []string{"m4", "m3"}) {
+		t.Errorf("%+v, %v", turn, err)
+	}
+}

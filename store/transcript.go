@@ -1,0 +1,265 @@
+// The transcript: a conversation's messages, each in its permanent place.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/words"
+)
+
+// MaxSeq is the largest seq a row id has room for.
+const MaxSeq = math.MaxUint32
+
+// Row returns the row id of a seq.
+func (c *Conversation) Row(seq int64) int64 { return c.id<<32 | seq }
+
+// RowRange returns the row IDs of the seqs from and to, both included. Every query of messages uses
+// it, so that none leaves its conversation, whatever numbers it gets; without any seqs the range
+// is empty.
+func (c *Conversation) RowRange(from, to int64) (low, high int64) {
+	from, to = max(from, 1), min(to, MaxSeq)
+	if from > to {
+		return 1, 0
+	}
+	return c.Row(from), c.Row(to)
+}
+
+const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
+	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
+
+// Messages reads the messages of [from, to] that were not deleted, oldest first. rest continues
+// the WHERE clause.
+func (rs Rows) Messages(from, to int64, rest string, args ...any) ([]chat.Message, error) {
+	return rs.MessagesOf("messages", from, to, rest, args...)
+}
+
+func (rs Rows) MessagesOf(table string, from, to int64, rest string, args ...any) ([]chat.Message, error) {
+	low, high := rs.c.RowRange(from, to)
+	var found []chat.Message
+	err := Each(rs.tx, func(rows *sql.Rows) error {
+		m, err := scanMessage(rows)
+		found = append(found, m)
+		return err
+	}, "SELECT "+messageColumns+" FROM "+table+" WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
+	return found, err
+}
+
+func scanMessage(rows *sql.Rows) (chat.Message, error) {
+	var m chat.Message
+	var attachments, calls, native string
+	var saidAt int64
+	err := rows.Scan(&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.ReplySeq, &m.Quote,
+		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived)
+	if err != nil {
+		return m, err
+	}
+	m.Time = ShownAt(saidAt)
+	if native != "" {
+		m.Native = json.RawMessage(native)
+	}
+	if err := FromJSON(attachments, &m.Attachments); err != nil {
+		return m, fmt.Errorf("attachments of message %d: %w", m.Seq, err)
+	}
+	if err := FromJSON(calls, &m.Calls); err != nil {
+		return m, fmt.Errorf("calls of message %d: %w", m.Seq, err)
+	}
+	return m, nil
+}
+
+// toJSON encodes a list; an empty one becomes empty text.
+func toJSON[T any](list []T) (string, error) {
+	if len(list) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(list)
+	return string(text), err
+}
+
+func FromJSON[T any](text string, list *[]T) error {
+	if text == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), list)
+}
+
+// Page returns at most limit messages from seq from on, oldest first, without deleted ones. The
+// next page begins after the last one's seq.
+func (tr Transcript) Page(ctx context.Context, from int64, limit int) (page []chat.Message, err error) {
+	err = tr.c.store.View(ctx, func(tx *Tx) error {
+		page, err = tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+		return err
+	})
+	if err != nil {
+		return nil, tr.c.Fail("read transcript", err)
+	}
+	return page, nil
+}
+
+// Message returns one message. ErrNotFound: there is no such message, or it was deleted.
+func (tr Transcript) Message(ctx context.Context, seq int64) (m chat.Message, err error) {
+	err = tr.c.store.View(ctx, func(tx *Tx) error {
+		m, err = tr.c.In(tx).Message(seq)
+		return err
+	})
+	if err != nil {
+		return m, tr.c.Fail(fmt.Sprintf("read message %d", seq), err)
+	}
+	return m, nil
+}
+
+func (rs Rows) Message(seq int64) (chat.Message, error) {
+	found, err := rs.Messages(seq, seq, "")
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return chat.Message{}, err
+	}
+	return found[0], nil
+}
+
+// The states of a turn. Its first message holds it; the others have none.
+const (
+	waiting    = 0
+	answered   = 1
+	TurnClosed = 2 // it will not be answered
+)
+
+// appender writes messages and their index rows inside one transaction.
+type appender struct {
+	c       *Conversation
+	tx      *Tx
+	first   int64           // the seq of the first message it may write
+	next    int64           // the seq of the next one
+	members map[string]bool // those recorded so far
+}
+
+func (c *Conversation) newAppender(tx *Tx) (*appender, error) {
+	var next int64
+	err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next)
+	return &appender{c: c, tx: tx, first: next, next: next}, err
+}
+
+// write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if
+// it begins none; for a waiting turn, write counts the first attempt.
+func (p *appender) write(m chat.Message, turn any) error {
+	if m.Seq < p.next || m.Seq > MaxSeq {
+		return fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next)
+	}
+	attachments, err := toJSON(m.Attachments)
+	if err != nil {
+		return err
+	}
+	calls, err := toJSON(m.Calls)
+	if err != nil {
+		return err
+	}
+	attempts := 0
+	if turn == waiting {
+		attempts = 1
+	}
+	_, err = p.tx.Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
+		calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens, deprived)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.ReplySeq, m.Quote,
+		calls, m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, attempts, m.Tokens, m.Deprived)
+	if err != nil {
+		return fmt.Errorf("write message %d: %w", m.Seq, err)
+	}
+	p.next = m.Seq + 1
+	if err := p.addMember(m.Author); err != nil {
+		return err
+	}
+	return p.index(m)
+}
+
+// index adds the words of a message to the search index.
+func (p *appender) index(m chat.Message) error {
+	counts, length := indexed(m)
+	for term, tf := range counts {
+		_, err := p.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)", p.c.id, term, m.Seq, tf, length)
+		if err != nil {
+			return fmt.Errorf("index message %d: %w", m.Seq, err)
+		}
+	}
+	return nil
+}
+
+// finish ends the appender: the conversation's next seq is where it stopped. also sets more of
+// the conversation's columns; "" sets none.
+func (p *appender) finish(also string, args ...any) error {
+	if also != "" {
+		also += ", "
+	}
+	err := Changed(p.tx, "UPDATE conversations SET "+also+"next_seq = ? WHERE id = ? AND next_seq <= ?", append(args, p.next, p.c.id, p.first)...)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("message %d is in the transcript already", p.first)
+	}
+	return err
+}
+
+// indexed returns the words by which a message is found: its text, what came with it, and its
+// author; and the stems of these words in their language.
+func indexed(m chat.Message) (counts map[string]int, length int) {
+	if m.Role == llm.RoleTool && MemoryTools[m.Tool] {
+		return nil, 0 // it repeats what is found elsewhere
+	}
+	var terms, stems []string
+	add := func(text string) {
+		terms = append(terms, words.Content(text)...)
+		stems = append(stems, words.Stems(text)...)
+	}
+	add(m.Text)
+	for _, a := range m.Attachments {
+		add(a.Name + " " + a.Caption)
+		add(a.Text)
+	}
+	if len(terms) == 0 {
+		return nil, 0
+	}
+	return CountTerms(append(terms, words.Content(m.Author)...), stems...)
+}
+
+// MemoryTools lists the tools that return the bot's own memory.
+var MemoryTools = map[string]bool{"memory_search": true, "recall": true, "expand": true, "context": true}
+
+// Counts are a conversation's numbers for a gauge.
+type Counts struct {
+	Messages int // in all, deleted ones left out
+	Waiting  int // in the inbox
+	Memories int // applied ones
+}
+
+// Counts counts the conversation. It reads every message's row once.
+func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
+	low, high := tr.c.RowRange(1, MaxSeq)
+	err = tr.c.store.View(ctx, func(tx *Tx) error {
+		return tx.QueryRow(`SELECT
+			(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
+			(SELECT count(*) FROM inbox WHERE conversation = ?),
+			(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`,
+			low, high, tr.c.id, tr.c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
+	})
+	if err != nil {
+		return n, tr.c.Fail("count", err)
+	}
+	return n, nil
+}
+
+// CountTerms counts the terms of a document, and the stems of the same words.
+func CountTerms(terms []string, stems ...string) (counts map[string]int, length int) {
+	counts = make(map[string]int, len(terms)+len(stems))
+	for _, term := range slices.Concat(terms, stems) {
+		counts[term]++
+	}
+	return counts, len(terms)
+}

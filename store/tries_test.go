@@ -1,0 +1,49 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+func TestTriesSurviveAStart(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	c := storetest.Find(t, s, "terminal:general")
+	storetest.DeliverOnly(t, c, incomplete(1, "a"), incomplete(2, "b"))
+	tries := func(want ...int) []store.Inbound {
+		t.Helper()
+		found, err := c.Inbox().Incomplete(ctx)
+		if err != nil || len(found) != len(want) {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		for i, m := range found {
+			if m.Tries != want[i] {
+				t.Errorf("%s was tried %d times, want %d", m.ID, m.Tries, want[i])
+			}
+		}
+		return found
+	}
+	check.NoError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
+	if n, err := c.Inbox().TryPast(ctx); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	s.Close()
+	s = storetest.OpenStore(t, dir)
+	c = storetest.Find(t, s, "terminal:general")
+	check.NoError(t, c.Inbox().Try(ctx, tries(1, 0)))
+	if n, err := c.Inbox().TryPast(ctx); n != 1 || err != nil {
+		t.Error(n, err)
+	}
+	storetest.DeliverOnly(t, c, incomplete(1, "a")) // a redelivery is nothing new
+	tries(2, 1)
+	edited := incomplete(1, "c")
+	edited.Time = storetest.Day.Add(time.Hour)
+	if _, changed, err := c.Transcript().Edit(ctx, edited); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	tries(0, 1)
+}

@@ -1,0 +1,150 @@
+// Turns: what still has to be answered, and what an answer writes.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/transcript"
+)
+
+// Unanswered returns the oldest turn waiting for its answer, if any.
+func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
+	err = turns.c.store.View(ctx, func(tx *Tx) error {
+		turn.Seq, err = turns.c.open(tx)
+		if err != nil || turn.Seq == 0 {
+			return err
+		}
+		ok = true
+		var since int64
+		if err := tx.QueryRow("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Attempts, &since); err != nil {
+			return err
+		}
+		turn.Since = At(since)
+		said, err := turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq)
+		turn.Optional = true
+		for _, m := range said {
+			if m.Addressed {
+				turn.To = append(turn.To, m.ID)
+				turn.Optional = turn.Optional && m.Optional
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return Turn{}, false, turns.c.Fail("find unanswered turn", err)
+	}
+	return turn, ok, nil
+}
+
+// Said returns people's messages in a turn, in order.
+func (turns Turns) Said(ctx context.Context, turn int64) (said []chat.Message, err error) {
+	err = turns.c.store.View(ctx, func(tx *Tx) error {
+		said, err = turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
+		return err
+	})
+	if err != nil {
+		return nil, turns.c.Fail(fmt.Sprintf("read turn %d", turn), err)
+	}
+	return said, nil
+}
+
+// open returns the seq of the oldest waiting turn, 0 if none is waiting.
+func (c *Conversation) open(tx *Tx) (seq int64, err error) {
+	low, high := c.RowRange(1, MaxSeq)
+	err = tx.QueryRow(`SELECT seq FROM messages INDEXED BY messages_waiting
+		WHERE id BETWEEN ? AND ? AND answered = 0 ORDER BY id LIMIT 1`, low, high).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return seq, err
+}
+
+// Retry records another attempt at a waiting turn and returns the number of attempts, this one
+// included. ErrNotFound: no such turn is waiting.
+func (turns Turns) Retry(ctx context.Context, turn int64) (attempts int, err error) {
+	low, high := turns.c.RowRange(turn, turn)
+	err = turns.c.store.Update(ctx, func(tx *Tx) error {
+		return tx.QueryRow(`UPDATE messages SET attempts = attempts + 1
+			WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts`, low, high).Scan(&attempts)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return 0, turns.c.Fail(fmt.Sprintf("retry turn %d", turn), err)
+	}
+	return attempts, nil
+}
+
+// Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues
+// the reply in the outbox, and marks the turn answered, or closed if it failed or the bot stays
+// silent. The messages' seqs must increase, starting at the conversation's next one. ErrNotFound:
+// no such turn is waiting.
+func (turns Turns) Finish(ctx context.Context, o Outcome) error {
+	_, _, err := turns.Answer(ctx, o)
+	return err
+}
+
+// Answer is Finish, but returns the pieces of the reply as they are in the outbox, and whether
+// the turn's context was stored.
+func (turns Turns) Answer(ctx context.Context, o Outcome) (posted []Piece, contextStored bool, err error) {
+	err = turns.c.store.Update(ctx, func(tx *Tx) error {
+		state := answered
+		if o.Failure || o.Reply == "" {
+			state = TurnClosed
+		}
+		low, high := turns.c.RowRange(o.Turn, o.Turn)
+		if err := Changed(tx, "UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high); err != nil {
+			return err
+		}
+		if err := turns.c.append(tx, o.Turn, o.Messages, o.Count); err != nil {
+			return err
+		}
+		var err error
+		if contextStored, err = turns.c.keepContext(tx, o.Context, o.Version); err != nil {
+			return err
+		}
+		if err := turns.c.keepSent(tx, o); err != nil {
+			return err
+		}
+		if err := turns.c.addUsage(tx, o.Usage); err != nil {
+			return err
+		}
+		posted, err = turns.c.post(tx, o)
+		return err
+	})
+	if err != nil {
+		return nil, false, turns.c.Fail(fmt.Sprintf("finish turn %d", o.Turn), err)
+	}
+	return posted, contextStored, nil
+}
+
+// append writes the messages of a turn, and the provider's last count.
+func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) error {
+	if len(messages) == 0 {
+		return c.keepCount(tx, count)
+	}
+	messages, err := c.uncopied(tx, turn, messages)
+	if err != nil {
+		return err
+	}
+	p := &appender{c: c, tx: tx, first: messages[0].Seq, next: messages[0].Seq}
+	for _, m := range messages {
+		if m.Turn != turn || m.Role == llm.RoleUser {
+			return fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn)
+		}
+		if err := p.write(m, nil); err != nil {
+			return err
+		}
+		if err := c.keepQuotes(tx, m); err != nil {
+			return err
+		}
+	}
+	return p.finish(lastCount, count.Prompt, count.Estimate, count.Model, count.Version)
+}

@@ -1,0 +1,147 @@
+package store_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/chat"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/llm"
+	"cairn/store"
+)
+
+func asked(t *testing.T) (*store.Conversation, int64) {
+	c := storetest.NewConversation(t)
+	m := storetest.Said(1, "what time is it?")
+	m.Addressed = true
+	return c, storetest.Deliver(t, c, m)[0].Turn
+}
+
+func fullAnswer(turn int64) store.Outcome {
+	return store.Outcome{
+		Turn: turn, Reply: "r1", To: []string{"m1"}, Pieces: []string{"half past", " nine"},
+		Messages: []chat.Message{
+			{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c1", Name: "clock", Arguments: "{"}}, Native: []byte(`{"a": 1}`), Time: storetest.Day, Tokens: 9},
+			{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "c1", Tool: "clock", Text: "9:30", Time: storetest.Day, Tokens: 8},
+			{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "half past nine", Time: storetest.Day, Tokens: 7},
+		},
+	}
+}
+
+func TestTurns(t *testing.T) {
+	t.Run("an answer, its tools and its pieces are written together, and read back as they were", func(t *testing.T) {
+		c, turn := asked(t)
+		o := fullAnswer(turn)
+		check.NoError(t, c.Turns().Finish(ctx, o))
+		state := storetest.Load(t, c)
+		if state.Open != 0 || state.Next != 5 || !reflect.DeepEqual(state.Messages[1:], o.Messages) {
+			t.Errorf("loaded %+v", state)
+		}
+		if _, ok, err := c.Turns().Unanswered(ctx); ok || err != nil {
+			t.Errorf("unanswered: %v, %v", ok, err)
+		}
+		pieces, err := c.Outbox().Unsent(ctx)
+		want := []store.Piece{
+			{Row: 1, Reply: "r1", Part: 0, Parts: 2, To: []string{"m1"}, Text: "half past"},
+			{Row: 2, Reply: "r1", Part: 1, Parts: 2, To: []string{"m1"}, Text: " nine"},
+		}
+		if err != nil || !reflect.DeepEqual(pieces, want) {
+			t.Errorf("outbox %+v, %v", pieces, err)
+		}
+	})
+	t.Run("a turn is finished once, and nothing is half written", func(t *testing.T) {
+		c, turn := asked(t)
+		bad := fullAnswer(turn)
+		bad.Messages[2].Seq = turn // taken
+		before := storetest.Dump(t, c.Store())
+		if err := c.Turns().Finish(ctx, bad); err == nil {
+			t.Error("a taken seq: no error")
+		}
+		bad = fullAnswer(turn)
+		bad.Messages[1].Role = llm.RoleUser
+		if err := c.Turns().Finish(ctx, bad); err == nil {
+			t.Error("a person's message: no error")
+		}
+		check.Equal(t, "a refused outcome changed something", storetest.Dump(t, c.Store()), before)
+		check.NoError(t, c.Turns().Finish(ctx, fullAnswer(turn)))
+		check.Error(t, c.Turns().Finish(ctx, fullAnswer(turn)), store.ErrNotFound)
+	})
+}
+
+func TestRetriesAndUnsentPieces(t *testing.T) {
+	t.Run("a retry counts, and a failure closes the turn without words of the assistant", func(t *testing.T) {
+		c, turn := asked(t)
+		if n, err := c.Turns().Retry(ctx, turn); n != 2 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
+		check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, turn)), store.ErrNotFound)
+		check.Equal(t, "answered", storetest.Number(t, c.Store(), "SELECT answered FROM messages"), store.TurnClosed)
+		if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 1 || !pieces[0].Failure {
+			t.Errorf("%+v, %v", pieces, err)
+		}
+	})
+	t.Run("a piece is unsent until it is sent, and no other conversation can mark it", func(t *testing.T) {
+		c, turn := asked(t)
+		check.NoError(t, c.Turns().Finish(ctx, fullAnswer(turn)))
+		other := storetest.Find(t, c.Store(), "terminal:other")
+		check.Error(t, other.Outbox().Sent(ctx, 1, "p"), store.ErrNotFound)
+		check.NoError(t, c.Outbox().Sending(ctx, 1))
+		if pieces, _ := c.Outbox().Unsent(ctx); len(pieces) != 2 || !pieces[0].Sending || pieces[1].Sending {
+			t.Errorf("%+v", pieces)
+		}
+		check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
+		if pieces, _ := c.Outbox().Unsent(ctx); len(pieces) != 1 || pieces[0].Row != 2 {
+			t.Errorf("%+v", pieces)
+		}
+		check.Error(t, c.Outbox().Sending(ctx, 1), store.ErrNotFound)
+	})
+}
+
+func TestUnfinished(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	want := func(names ...string) {
+		t.Helper()
+		if got, err := s.Unfinished(ctx); err != nil || !slices.Equal(got, names) {
+			t.Errorf("got %q, %v, want %q", got, err, names)
+		}
+	}
+	asked, done, inbox := storetest.Find(t, s, "terminal:asked"), storetest.Find(t, s, "terminal:done"), storetest.Find(t, s, "terminal:inbox")
+	storetest.Deliver(t, done, storetest.Said(1, "overheard"))
+	want()
+	m := storetest.Said(1, "hi")
+	m.Addressed = true
+	storetest.Deliver(t, asked, m)
+	storetest.DeliverOnly(t, inbox, m)
+	want("terminal:asked", "terminal:inbox")
+	check.NoError(t, asked.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}))
+	storetest.Deliver(t, inbox)
+	want("terminal:asked", "terminal:inbox")
+	check.NoError(t, asked.Outbox().Sent(ctx, 1, "p"))
+	want("terminal:inbox")
+	storetest.Hide(t, done, 1, 1)
+	want("terminal:done", "terminal:inbox") // a placeholder needs to be filled and repaired
+}
+
+func TestConversations(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", store.MaxName-9)}
+	for _, name := range names {
+		c := storetest.Find(t, s, name)
+		if again := storetest.Find(t, s, name); *again != *c || again.Name() != name {
+			t.Errorf("two handles of %q differ", name)
+		}
+	}
+	if got, err := storetest.AllNames(s); err != nil || !slices.Equal(got, names) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, name := range []string{"", "\xff", strings.Repeat("n", store.MaxName+1)} {
+		if _, err := s.Conversation(ctx, name); err == nil {
+			t.Errorf("%q is a name", name)
+		}
+	}
+	check.Error(t, check.ErrorOf(s.Find(ctx, "terminal:none")), store.ErrNotFound)
+}

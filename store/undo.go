@@ -1,0 +1,115 @@
+// What undo needs: the latest compaction, and what was there before it.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"cairn/transcript"
+)
+
+// beforeTheStart says why an applied compaction cannot be undone, in words for people.
+const beforeTheStart = "what was summarized last lies before the beginning of this conversation"
+
+// The rows of an applied compaction, none of which begins before a seq.
+const (
+	latestApplied = `SELECT version, cleared_before FROM compactions INDEXED BY compactions_applied
+		WHERE conversation = ? AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ? ORDER BY version DESC LIMIT 1`
+	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
+	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
+)
+
+// Latest returns the latest compaction of the session that was not undone yet, with what undoing
+// it needs. What was applied in earlier sessions does not concern the user who undoes something;
+// it stays, even where it was applied together with what they undo.
+func (cs Compactions) Latest(ctx context.Context) (l transcript.Undoable, err error) {
+	err = cs.c.View(ctx, "read the latest compaction", func(tx *Tx) error {
+		l, err = cs.c.latest(tx)
+		return err
+	})
+	return l, err
+}
+
+func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
+	var start int64
+	if err := tx.QueryRow("SELECT version, session_start FROM conversations WHERE id = ?", c.id).Scan(&l.Version, &start); err != nil {
+		return l, err
+	}
+	set := &l.Set
+	err = tx.QueryRow(latestApplied, c.id, start).Scan(&set.Version, &set.ClearedBefore)
+	if errors.Is(err, sql.ErrNoRows) {
+		var before bool
+		err := tx.QueryRow("SELECT EXISTS ("+latestApplied+")", c.id, 1).Scan(&before)
+		if l.Why = transcript.ErrNothingApplied.Error(); before {
+			l.Why = beforeTheStart
+		}
+		return l, err
+	}
+	if err != nil {
+		return l, err
+	}
+	if l.Rows, err = c.In(tx).Compactions(madeWith, set.Version, start); err != nil {
+		return l, err
+	}
+	if l.Ended, err = c.In(tx).Compactions(endedWith, set.Version, start); err != nil {
+		return l, err
+	}
+	set.Made, set.Ended = ids(l.Rows), ids(l.Ended)
+	for _, row := range l.Rows {
+		set.Over = append(set.Over, row.Span)
+	}
+	if set.Changed, err = c.changedSince(tx, set.Version, slices.Concat(l.Rows, l.Ended)); err != nil {
+		return l, err
+	}
+	if set.Hid, set.Messages, err = c.hidden(tx, l.Rows, l.Ended); err != nil {
+		return l, err
+	}
+	for _, sp := range set.Hid {
+		freed, err := c.In(tx).Messages(sp.From, sp.To, "ORDER BY id")
+		if err != nil {
+			return l, err
+		}
+		l.Freed = append(l.Freed, freed...)
+	}
+	return l, nil
+}
+
+// hidden returns where messages were verbatim before an applied compaction that made rows and
+// ended others, and how many messages that is.
+func (c *Conversation) hidden(tx *Tx, made, ended []transcript.Summary) (hid []transcript.Span, messages int, err error) {
+	ends := func(row transcript.Summary) bool {
+		return slices.ContainsFunc(ended, func(old transcript.Summary) bool { return old.ID == row.ID })
+	}
+	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(ids(made), row.ID) })
+	for _, row := range made {
+		if ends(row) {
+			continue // it was folded by another row of the compaction, which covers it
+		}
+		for _, gap := range row.Gaps(before) {
+			n, err := c.between(tx, gap)
+			if err != nil {
+				return nil, 0, err
+			}
+			if n.Messages > 0 {
+				hid, messages = append(hid, gap), messages+n.Messages
+			}
+		}
+	}
+	return hid, messages, nil
+}
+
+// changedSince reports whether a message of one of the rows was edited or deleted since an applied compaction.
+func (c *Conversation) changedSince(tx *Tx, applied int64, rows []transcript.Summary) (touched bool, err error) {
+	for _, row := range rows {
+		low, high := c.RowRange(row.From, row.To)
+		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
+			WHERE id BETWEEN ? AND ? AND changed_with > ?)`, low, high, applied).Scan(&touched)
+		if err != nil || touched {
+			return touched, err
+		}
+	}
+	return false, nil
+}

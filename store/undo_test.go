@@ -1,0 +1,260 @@
+package store_test
+
+import (
+	"reflect"
+	"testing"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+// undo undoes the latest compaction, and fails if that is refused.
+func undo(t storetest.Tester, c *store.Conversation) transcript.Head {
+	t.Helper()
+	l := latest(t, c)
+	head := storetest.Commit(t, c, l.Undo)
+	checkCoverage(t, c)
+	return head
+}
+
+// latest returns the latest compaction; Why says why it cannot be undone.
+func latest(t storetest.Tester, c *store.Conversation) transcript.Undoable {
+	t.Helper()
+	l, err := c.Compactions().Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Why == "" {
+		if _, err := l.Undo(storetest.StateOf(t, c)); err != nil {
+			l.Why = err.Error()
+		}
+	}
+	return l
+}
+
+func TestUndoOfACompaction(t *testing.T) {
+	for _, test := range []struct {
+		claim     string
+		prepare   func(t *testing.T, c *store.Conversation) // what was there before
+		applyRows func(t *testing.T, c *store.Conversation) []int64
+	}{
+		{"a leaf over verbatim messages", func(*testing.T, *store.Conversation) {}, func(t *testing.T, c *store.Conversation) []int64 {
+			return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
+		}},
+		{"several leaves that were applied together", func(*testing.T, *store.Conversation) {}, func(t *testing.T, c *store.Conversation) []int64 {
+			return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 4, 7)}
+		}},
+		{"one that replaced a placeholder", func(t *testing.T, c *store.Conversation) { storetest.Hide(t, c, 1, 5) }, func(t *testing.T, c *store.Conversation) []int64 {
+			return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
+		}},
+		{"one that split a placeholder", func(t *testing.T, c *store.Conversation) { storetest.Hide(t, c, 1, 8) }, func(t *testing.T, c *store.Conversation) []int64 {
+			return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3, 5)}
+		}},
+		{"one that trimmed an extractive summary and hid messages too", func(t *testing.T, c *store.Conversation) {
+			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
+		}, func(t *testing.T, c *store.Conversation) []int64 {
+			return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3, 8)}
+		}},
+		{"a leaf together with the fold that made room for it", func(t *testing.T, c *store.Conversation) {
+			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
+		}, func(t *testing.T, c *store.Conversation) []int64 {
+			b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
+			return []int64{b, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, storetest.Load(t, c).Head.Stack[0].ID, b)}
+		}},
+		{"a rollup that was made anew from its children", func(t *testing.T, c *store.Conversation) {
+			a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
+			storetest.ApplyRows(t, c, a, b)
+			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 6, a, b))
+		}, func(t *testing.T, c *store.Conversation) []int64 {
+			old := storetest.Load(t, c).Head.Stack[0]
+			j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: storetest.Day, ToTime: storetest.Day, Children: old.Children}))(t)
+			check.Must(j.Store(ctx, summarize.Summary{Text: "made anew", Tokens: 3}))(t)
+			return []int64{j.ID()}
+		}},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := storetest.Imported(t, 10)
+			test.prepare(t, c)
+			before := storetest.Load(t, c)
+			rows := test.applyRows(t, c)
+			head, applied := storetest.ApplyAndClear(t, c, 4, rows...)
+			if reflect.DeepEqual(head.Stack, before.Head.Stack) {
+				t.Fatalf("nothing applied: %+v", applied)
+			}
+			version := undo(t, c).Version
+			after := storetest.Load(t, c)
+			if version <= head.Version || !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) ||
+				after.Head.ClearedTo != before.Head.ClearedTo || !reflect.DeepEqual(after.Messages, before.Messages) {
+				t.Errorf("before\n%+v\nafter\n%+v", before, after)
+			}
+			for _, id := range rows {
+				if n := storetest.Number(t, c.Store(), "SELECT count(*) FROM compactions WHERE id = ? AND state = 'undone'", id); n != 1 {
+					t.Errorf("row %d is not undone", id)
+				}
+			}
+		})
+	}
+}
+
+func TestUndoGoesBackOneCompactionAtATime(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	var shapes []string
+	for i := range int64(3) {
+		shapes = append(shapes, storetest.Shape(storetest.Load(t, c).Head.Stack))
+		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3*i+1, 3*i+3))
+	}
+	for i := 2; i >= 0; i-- {
+		check.Equal(t, "the stack", storetest.Shape(undo(t, c).Stack), shapes[i])
+	}
+	check.Equal(t, "then", latest(t, c).Why, transcript.ErrNothingApplied.Error())
+}
+
+func TestUndoIsRefusedInWords(t *testing.T) {
+	land15 := func(t *testing.T, c *store.Conversation) {
+		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
+	}
+	for _, test := range []struct {
+		claim string
+		since func(t *testing.T, c *store.Conversation)
+		want  string
+	}{
+		{"where nothing was applied", func(*testing.T, *store.Conversation) {}, transcript.ErrNothingApplied.Error()},
+		{"an emergency applies nothing that can be undone", func(t *testing.T, c *store.Conversation) { storetest.Hide(t, c, 1, 5) }, transcript.ErrNothingApplied.Error()},
+		{"after an edit", func(t *testing.T, c *store.Conversation) { land15(t, c); storetest.Edit(t, c, 2, "other words") }, transcript.ErrChangedSince.Error()},
+		{"after a deletion", func(t *testing.T, c *store.Conversation) { land15(t, c); storetest.Remove(t, c, 2) }, transcript.ErrChangedSince.Error()},
+		{"after an edit of what a placeholder of it hides", func(t *testing.T, c *store.Conversation) {
+			storetest.Hide(t, c, 1, 8)
+			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
+			storetest.Edit(t, c, 7, "other words")
+		}, transcript.ErrChangedSince.Error()},
+		{"after an emergency that merged a placeholder of it", func(t *testing.T, c *store.Conversation) {
+			storetest.Hide(t, c, 1, 5)
+			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
+			storetest.Hide(t, c, 4, 8)
+		}, transcript.ErrChangedSince.Error()},
+		{"where what follows was hidden since", func(t *testing.T, c *store.Conversation) { land15(t, c); storetest.Hide(t, c, 6, 8) }, transcript.ErrHiddenSince.Error()},
+		{"where a new conversation has begun since", func(t *testing.T, c *store.Conversation) {
+			land15(t, c)
+			storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 6")
+		}, store.BeforeTheStart},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := storetest.Imported(t, 10)
+			test.since(t, c)
+			before := storetest.Dump(t, c.Store())
+			check.Equal(t, "refused with", latest(t, c).Why, test.want)
+			check.Equal(t, "something has changed", storetest.Dump(t, c.Store()), before)
+		})
+	}
+	t.Run("an edit beside it, or before it, does no harm", func(t *testing.T) {
+		c := storetest.Imported(t, 10)
+		storetest.Edit(t, c, 2, "other words")
+		land15(t, c)
+		storetest.Edit(t, c, 6, "other words")
+		if head := undo(t, c); len(head.Stack) != 0 {
+			t.Errorf("the stack is %s", storetest.Shape(head.Stack))
+		}
+	})
+	t.Run("if something was applied meanwhile, nothing is undone", func(t *testing.T) {
+		c := storetest.Imported(t, 10)
+		land15(t, c)
+		s, l := storetest.StateOf(t, c), latest(t, c)
+		change := check.Must(l.Undo(s))(t)
+		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 8))
+		check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
+		check.Equal(t, "stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "leaf worker 1-5, leaf worker 6-8")
+	})
+}
+
+func TestWhatReadAnUndoneCompactionIsNotApplied(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
+	repair := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
+	undo(t, c)
+	if _, applied := storetest.ApplyRows(t, c, repair); applied[0].State != transcript.Stale {
+		t.Errorf("what was to repair it is %s", applied[0].State)
+	}
+	if _, applied := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)); applied[0].State != transcript.Applied {
+		t.Errorf("what was begun later is %s", applied[0].State)
+	}
+}
+
+// A repair may be planned just before an undo and start just after it: then the rollup it was to
+// repair is gone, and it covers nothing.
+func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 3), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 4, 6)
+	storetest.ApplyRows(t, c, a, b)
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 6, a, b))
+	before := storetest.Shape(undo(t, c).Stack)
+	j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: storetest.Day, ToTime: storetest.Day, Messages: 6, Children: []int64{a, b}}))(t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
+	head, applied := storetest.ApplyRows(t, c, j.ID())
+	if applied[0].State != transcript.Stale || storetest.Shape(head.Stack) != before {
+		t.Errorf("it is %s, and holds %d messages; the stack is %s, was %s", applied[0].State, applied[0].Messages, storetest.Shape(head.Stack), before)
+	}
+}
+
+func TestMemoriesSurviveAnUndo(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	save := func() int64 {
+		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
+		if answer, err := storetest.Call(j.Tools(5), "memory_save", `{"content":"Ann counts messages.","kind":"fact","messages":[2]}`); err != nil {
+			t.Fatal(answer, err)
+		}
+		check.Must(j.Store(ctx, summarize.Summary{Text: "They counted.", Tokens: 3}))(t)
+		return j.ID()
+	}
+	storetest.ApplyRows(t, c, save())
+	undo(t, c)
+	found, err := memory.Of(c).Search(ctx, "counts", 10)
+	if err != nil || len(found) != 1 || found[0].State != "active" || found[0].Confirmed != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	storetest.ApplyRows(t, c, save()) // the same messages again
+	if found, err := memory.Of(c).Search(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
+		t.Errorf("saved twice: %+v, %v", found, err)
+	}
+}
+
+func TestWhatIsSparedAfterAnUndo(t *testing.T) {
+	spared := func(t *testing.T, c *store.Conversation, from, to int64) {
+		t.Helper()
+		if head := storetest.Load(t, c).Head; head.SparedFrom != from || head.SparedTo != to {
+			t.Errorf("spared is %d to %d, want %d to %d", head.SparedFrom, head.SparedTo, from, to)
+		}
+	}
+	by := func(t *testing.T, c *store.Conversation, trigger transcript.Trigger, from, to int64) {
+		t.Helper()
+		j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Trigger: trigger, Span: transcript.Span{From: from, To: to}, FromTime: storetest.Day, ToTime: storetest.Day}))(t)
+		check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 1}))(t)
+		storetest.ApplyRows(t, c, j.ID())
+	}
+	c := storetest.Imported(t, 20)
+	spared(t, c, 0, 0)
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 9))
+	undo(t, c)
+	spared(t, c, 4, 9)
+	undo(t, c)
+	spared(t, c, 1, 9)
+	by(t, c, transcript.OnAggressive, 1, 3)
+	spared(t, c, 0, 0)
+	undo(t, c)
+	spared(t, c, 1, 3)
+	storetest.Hide(t, c, 1, 3)
+	spared(t, c, 0, 0)
+	by(t, c, transcript.OnRepair, 1, 3)
+	undo(t, c) // the placeholder is back: it is also left alone
+	spared(t, c, 1, 3)
+	by(t, c, transcript.OnManual, 4, 6)
+	spared(t, c, 0, 0)
+	a := storetest.Load(t, c).Head.Stack
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, store.Ids(a)...))
+	undo(t, c) // what undoing a rollup brings back may be repaired and rolled up again
+	spared(t, c, 0, 0)
+}

@@ -1,0 +1,203 @@
+package store_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/store"
+)
+
+// selected reads the wanted columns of each table, and their rows; nil: all columns.
+func selected(t *testing.T, path string, wanted map[string][]string) (columns, rows map[string][]string) {
+	t.Helper()
+	db := store.OpenFile(path, store.ReaderPragmas)
+	defer db.Close()
+	columns, rows = map[string][]string{}, map[string][]string{}
+	check.NoError(t, store.Observe(ctx, db, func(tx *store.Tx) error {
+		if wanted == nil {
+			wanted = map[string][]string{}
+			err := store.Each(tx, func(r *sql.Rows) error {
+				var table, column string
+				err := r.Scan(&table, &column)
+				wanted[table] = append(wanted[table], column)
+				return err
+			}, "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_stat%' AND c.name <> 'begun_with'")
+			if err != nil {
+				return err
+			}
+		}
+		for table, names := range wanted {
+			columns[table] = names
+			var quoted []string
+			for _, name := range names {
+				quoted = append(quoted, "quote("+name+")")
+			}
+			err := store.Each(tx, func(r *sql.Rows) error {
+				var row string
+				err := r.Scan(&row)
+				rows[table] = append(rows[table], row)
+				return err
+			}, "SELECT "+strings.Join(quoted, "||'|'||")+" FROM "+table)
+			if err != nil {
+				return err
+			}
+			slices.Sort(rows[table])
+		}
+		return nil
+	}))
+	return columns, rows
+}
+
+// wantRows checks that a database has the rows of before: the copy as they were, the upgraded
+// database with the names and values of today.
+func wantRows(t *testing.T, what, dir, path string, columns, before map[string][]string) {
+	t.Helper()
+	if path != store.File(dir) {
+		if _, after := selected(t, path, columns); !reflect.DeepEqual(after, before) {
+			t.Errorf("%s:\nhas  %q\nhad  %q", what, after, before)
+		}
+		return
+	}
+	_, after := selected(t, path, namesNow(columns))
+	for table, rows := range before {
+		if table == "unscrubbed" || slices.Contains(store.Derived, table) {
+			continue // the store erases when it opens, and builds what is derived again
+		}
+		now, rows := after[nameNow(table)], valuesNow(table, rows)
+		switch table {
+		case "sqlite_sequence": // newer tables have rows there too
+			now = slices.DeleteFunc(now, func(row string) bool { return !slices.Contains(rows, row) || strings.Contains(row, "unscrubbed") })
+			rows = slices.DeleteFunc(rows, func(row string) bool { return strings.Contains(row, "unscrubbed") })
+		case "messages": // the reasoning of turns that ended is dropped, and no longer counted
+			for i, row := range rows {
+				rows[i] = strings.Replace(row, `'{"a":1}'|3000|3001|0|NULL|0|8`, "''|3000|3001|0|NULL|0|7", 1)
+			}
+		}
+		if !slices.Equal(now, rows) {
+			t.Errorf("%s: %s\nhas  %q\nhad  %q", what, table, now, rows)
+		}
+	}
+}
+
+func TestUpgradeFromEachVersion(t *testing.T) {
+	for version := 1; version < len(store.Migrations); version++ {
+		t.Run(fmt.Sprintf("from %d nothing is lost and nothing is changed", version), func(t *testing.T) {
+			dir := t.TempDir()
+			leaveVersion(t, dir, version)
+			columns, before := selected(t, store.File(dir), nil)
+			for table, rows := range before {
+				if len(rows) == 0 && table != "sqlite_sequence" {
+					t.Fatalf("%s is empty: the upgrade of it is not tried", table)
+				}
+			}
+			s := storetest.OpenStore(t, dir)
+			if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {
+				t.Errorf("Examine finds %v, %v", found, err)
+			}
+			s.Close()
+			wantRows(t, "upgraded", dir, store.File(dir), columns, before)
+			copied := fmt.Sprintf("%s.before-%d", store.File(dir), len(store.Migrations))
+			if c, err := store.Inspect(ctx, copied); err != nil || c.Version != version {
+				t.Fatalf("the copy is %+v, %v", c, err)
+			}
+			wantRows(t, "the copy", dir, copied, columns, before)
+			if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
+				t.Error(info, err)
+			}
+			t.Run("and the copy leads back", func(t *testing.T) {
+				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
+					t.Fatal(err)
+				}
+				check.Equal(t, "the result", check.Must(store.Inspect(ctx, store.File(dir)))(t).Version, version)
+				write(t, dir, store.UpgradeFolder+"1", "left by one that was killed")
+				storetest.OpenStore(t, dir).Close() // with the copy of the first upgrade still there
+				check.Equal(t, "what is kept already is kept once more", len(check.Must(filepath.Glob(copied+"-*"))(t)), 0)
+				check.Equal(t, "is left", len(check.Must(filepath.Glob(filepath.Join(dir, store.UpgradeFolder+"*")))(t)), 0)
+			})
+			t.Run("and what was said after that is kept too", func(t *testing.T) {
+				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
+					t.Fatal(err)
+				}
+				db, err := sql.Open("sqlite3", "file:"+store.File(dir)+"?_foreign_keys=on")
+				if err == nil && version >= 4 {
+					_, err = db.Exec("DELETE FROM memory_people")
+				}
+				if err == nil {
+					_, err = db.Exec("DELETE FROM memory_sources; DELETE FROM memories") // for example: it is not what it was
+				}
+				check.NoError(t, errors.Join(err, db.Close()))
+				storetest.OpenStore(t, dir)
+				check.Equal(t, "the copies of the next upgrade", len(check.Must(filepath.Glob(copied+"-*"))(t)), 1)
+			})
+		})
+	}
+}
+
+func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
+	for version := range len(store.Migrations) {
+		dir := t.TempDir()
+		if version == 0 {
+			write(t, dir, store.DatabaseName, "")
+			db := store.OpenFile(store.File(dir), store.WriterPragmas) // SQLite has no busy timeout for switching a file to WAL
+			check.NoError(t, errors.Join(db.Ping(), db.Close()))
+		} else {
+			leaveVersion(t, dir, version)
+		}
+		var mu sync.Mutex // guards did
+		did := 0
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				db := store.OpenFile(store.File(dir), store.WriterPragmas)
+				defer db.Close()
+				from, to, err := store.Migrate(ctx, db)
+				if err != nil || to != len(store.Migrations) {
+					t.Errorf("from version %d: %d, %v", version, to, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if from != to {
+					did++
+				}
+			})
+		}
+		all.Wait()
+		if did != 1 {
+			t.Errorf("from version %d: %d of them did it", version, did)
+		}
+		storetest.OpenStore(t, dir).Close()
+	}
+}
+
+func TestADamagedFileIsNotUpgraded(t *testing.T) {
+	dir := t.TempDir()
+	leaveVersion(t, dir, 3)
+	db := store.OpenFile(store.File(dir), store.WriterPragmas)
+	var page, size int64
+	check.NoError(t, db.QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'pins'").Scan(&page, &size))
+	check.NoError(t, db.Close())
+	overwrite(t, store.File(dir), size*(page-1), slices.Repeat([]byte{0xee}, int(size)))
+	was := check.Must(os.ReadFile(store.File(dir)))(t)
+	check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrDamaged)
+	if now, err := os.ReadFile(store.File(dir)); err != nil || !slices.Equal(now, was) {
+		t.Error("the file is another one", err)
+	}
+}
+
+// overwrite puts bytes at a place of a file.
+func overwrite(t testing.TB, path string, at int64, bytes []byte) {
+	t.Helper()
+	file := check.Must(os.OpenFile(path, os.O_WRONLY, 0))(t)
+	defer file.Close()
+	check.Must(file.WriteAt(bytes, at))(t)
+}

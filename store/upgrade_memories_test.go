@@ -1,0 +1,95 @@
+package store_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+)
+
+// thirdVersion holds memories as the third version stored them, in all states.
+const thirdVersion = `
+INSERT INTO conversations (id, name, origin, next_seq, created_at) VALUES (1, 'discord:1/10', 'live', 4, 10);
+INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) VALUES
+  (1 << 32 | 1, 1, 'user', 'm1', 'u1', 'Ann', 'I live in Turin', '', '', '', '', '', '', 1000, 1001, 0, 2, 0, 9),
+  (1 << 32 | 2, 2, 'user', 'm2', 'u2', 'Bob', 'I row', '', '', '', '', '', '', 2000, 2001, 0, 2, 0, 9),
+  (1 << 32 | 3, 3, 'assistant', '', '', '', 'fine', '', '', '', '', '', '', 3000, 3001, 0, NULL, 0, 9);
+INSERT INTO memories (id, conversation, kind, content, folded, importance, speaker, about, made_by, said_at, saved_at, state, superseded_by) VALUES
+  (1, 1, 'fact', 'Ann lives in Turin.', 'ann lives in turin', 0.5, 'Ann', 'Bob', 'worker', 1000, 5001, 'active', NULL),
+  (2, 1, 'fact', 'Ann lives in Oslo.', 'ann lives in oslo', 0.5, 'Ann', 'Ann', 'worker', 1000, 5001, 'superseded', 1),
+  (3, 1, 'fact', 'Bob rows.', 'bob rows', 0.5, 'Bob', 'Bob', 'person', 2000, 5001, 'forgotten', NULL),
+  (4, 1, 'fact', 'Ann rows.', 'ann rows', 0.5, 'Ann', 'Ann', 'built-in', 2000, 5001, 'forgotten', 1),
+  (5, 1, 'fact', 'Bob swims.', 'bob swims', 0.5, '', '', 'assistant', 2000, 5001, 'replaced', NULL);
+INSERT INTO memory_sources (memory, message) VALUES (1, 1 << 32 | 1), (1, 1 << 32 | 2), (2, 1 << 32 | 1), (5, 1 << 32 | 3);
+PRAGMA user_version = 3`
+
+func TestUpgradeOfMemories(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, store.DatabaseName)
+	check.NoError(t, os.WriteFile(path, nil, 0o600))
+	db := store.OpenFile(path, store.WriterPragmas)
+	for _, script := range []string{store.Migrations[0], store.Migrations[1], store.Migrations[2], thirdVersion} {
+		check.Must(db.Exec(script))(t)
+	}
+	check.NoError(t, db.Close())
+	s := storetest.OpenStore(t, dir)
+	t.Run("who they are of is known as far as their messages tell", func(t *testing.T) {
+		for id, want := range map[int64][2]string{1: {"u1", "u2"}, 2: {"u1", "u1"}, 3: {"", ""}, 5: {"", ""}} {
+			if m, _, err := memory.In(s).Get(ctx, id); err != nil || m.SpeakerID != want[0] || m.AboutID != want[1] {
+				t.Errorf("%+v, %v", m, err)
+			}
+		}
+	})
+	t.Run("none ends or is pinned, and what people asked for stays where it is", func(t *testing.T) {
+		for id := int64(1); id <= 5; id++ {
+			m, _, err := memory.In(s).Get(ctx, id)
+			if want := map[bool]string{true: "channel", false: "server"}[id == 3]; err != nil || m.Pinned || !m.Expires.IsZero() || m.Reach != want || m.Importance != 0.5 {
+				t.Errorf("%+v, %v", m, err)
+			}
+		}
+	})
+	t.Run("what was forgotten can be restored to what it was", func(t *testing.T) {
+		for id, want := range map[int64]string{3: "active", 4: "superseded"} {
+			check.NoError(t, memory.In(s).Restore(ctx, id))
+			if m, _, err := memory.In(s).Get(ctx, id); err != nil || m.State != want {
+				t.Errorf("%+v, %v", m, err)
+			}
+		}
+	})
+	t.Run("no place is public before its connector says so", func(t *testing.T) {
+		memory.In(s).Share(true)
+		c := storetest.Find(t, s, "discord:1/10")
+		if _, here, err := memory.Of(c).Shared(ctx); err != nil || here {
+			t.Errorf("%v, %v", here, err)
+		}
+		m := storetest.Said(9, "hello")
+		m.Audience = store.ServerWide
+		m.Time = time.Now()
+		storetest.Deliver(t, c, m)
+		if _, here, err := memory.Of(c).Shared(ctx); err != nil || !here {
+			t.Errorf("%v, %v", here, err)
+		}
+	})
+}
+
+func TestUpgradeScrubsWhatWasPurged(t *testing.T) {
+	dir := t.TempDir()
+	check.NoError(t, os.WriteFile(store.File(dir), nil, 0o600))
+	db := store.OpenFile(store.File(dir), store.WriterPragmas)
+	for _, script := range []string{store.Migrations[0], store.Migrations[1], store.Migrations[2], thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5"} {
+		check.Must(db.Exec(script))(t)
+	}
+	if _, _, err := store.Migrate(ctx, db); err != nil {
+		t.Fatal(err)
+	}
+	var due int
+	if err := db.QueryRow("SELECT count(*) FROM unscrubbed").Scan(&due); err != nil || due != 1 {
+		t.Errorf("%d are due, %v", due, err)
+	}
+	check.NoError(t, db.Close())
+}

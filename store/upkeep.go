@@ -1,0 +1,144 @@
+// Upkeep: a running bot's backups, and the erasure of deleted text.
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Backups say which backups a bot makes on its own.
+type Backups struct {
+	Every time.Duration // 0: none
+	Keep  int           // how many of the newest stay
+	Dir   string
+}
+
+// BackupsName is the folder of backups in the data folder.
+const BackupsName = "backups"
+
+const (
+	backupPrefix = "cairn-"
+	backupTime   = "20060102T150405Z"
+	backupSuffix = ".db"
+)
+
+// Run does what is due: it erases deleted text from the files, and makes a backup. A bot's
+// process calls it every few minutes.
+func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
+	if err := u.store.Held().Deliver(ctx); err != nil {
+		return err
+	}
+	when, due, err := u.EraseAt(ctx, now)
+	if err == nil && due && !when.After(now) {
+		started := time.Now()
+		if err = u.EraseFiles(ctx, b); err == nil {
+			u.store.log.Info("deleted_text_erased", "took", time.Since(started).Round(time.Millisecond).String())
+		}
+	}
+	if b.Every == 0 {
+		return err
+	}
+	made, listErr := b.List()
+	if listErr == nil && (len(made) == 0 || now.Sub(backupMade(made[0])) >= b.Every) {
+		listErr = u.store.backUp(ctx, b, now)
+	}
+	return errors.Join(err, listErr)
+}
+
+// List returns the files of the automatic backups, the newest first.
+func (b Backups) List() (files []string, err error) {
+	entries, err := os.ReadDir(b.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the backups: %w", err)
+	}
+	for _, e := range entries {
+		if !backupMade(e.Name()).IsZero() {
+			files = append(files, filepath.Join(b.Dir, e.Name()))
+		}
+	}
+	slices.Reverse(files) // names are times
+	return files, nil
+}
+
+// backupMade returns the time in a backup's name; zero if the file is something else.
+func backupMade(file string) time.Time {
+	name, isOurs := strings.CutPrefix(filepath.Base(file), backupPrefix)
+	name, isDatabase := strings.CutSuffix(name, backupSuffix)
+	made, err := time.Parse(backupTime, name)
+	if !isOurs || !isDatabase || err != nil {
+		return time.Time{}
+	}
+	return made
+}
+
+// backUp makes a backup and removes the oldest ones.
+func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
+	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder of backups: %w", err)
+	}
+	info, err := os.Stat(s.path)
+	if err == nil {
+		err = checkRoom(b.Dir, info.Size())
+	}
+	if err != nil {
+		return fmt.Errorf("make a backup: %w", err)
+	}
+	b.removeParts()
+	file := filepath.Join(b.Dir, backupPrefix+now.UTC().Format(backupTime)+backupSuffix)
+	if _, err := s.Upkeep().Backup(ctx, file); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	s.log.Debug("backup_made", "file", file)
+	return b.remove(b.Keep)
+}
+
+// removeParts removes what processes left that were killed while making a backup.
+func (b Backups) removeParts() {
+	left, _ := filepath.Glob(filepath.Join(b.Dir, backupFolder+"*"))
+	for _, folder := range left {
+		_ = os.RemoveAll(folder) // if this fails, the next run tries again
+	}
+}
+
+// remove keeps only the newest backups, keep of them.
+func (b Backups) remove(keep int) error {
+	made, err := b.List()
+	for i, file := range made {
+		if i >= keep {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}
+	return err
+}
+
+// renewBackups runs after an erasure: the backups made before it hold deleted text.
+func (s *Store) renewBackups(ctx context.Context, b Backups) error {
+	if b.Every == 0 {
+		return b.remove(0)
+	}
+	before, err := b.List()
+	if err != nil {
+		return err
+	}
+	next := time.Now()
+	if len(before) > 0 { // the new backup needs another name
+		if last := backupMade(before[0]); !next.Truncate(time.Second).After(last) {
+			next = last.Add(time.Second)
+		}
+	}
+	if err := s.backUp(ctx, b, next); err != nil {
+		return err
+	}
+	return b.remove(1)
+}

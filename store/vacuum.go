@@ -1,0 +1,254 @@
+// Erasure: removing deleted text from the files.
+//
+// SQLite overwrites what it deletes, but the write-ahead log keeps old pages, and a page that was
+// split keeps copies of the rows that moved. VACUUM rewrites every page. It locks out writers for
+// 15 ms or more per megabyte, so the bot runs it at most once a day, in the quietest hour, and in
+// the meantime keeps new messages in a file beside the database.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
+)
+
+// EraseWithin is how long deleted text may stay in the files while the bot runs.
+const EraseWithin = 24 * time.Hour
+
+// ErrNoRoom is returned when the disk has no room to rewrite the database.
+var ErrNoRoom = errors.New("not enough room on the disk")
+
+// Erase is Update for functions that delete; if f deleted something, the transaction records
+// that the files still hold it, see EraseAt.
+func (s *Store) Erase(ctx context.Context, f func(tx *Tx) error) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		var before, after int
+		if err := tx.QueryRow("SELECT total_changes()").Scan(&before); err != nil {
+			return err
+		}
+		if err := f(tx); err != nil {
+			return err
+		}
+		if err := tx.QueryRow("SELECT total_changes()").Scan(&after); err != nil || before == after {
+			return err
+		}
+		return noteErasure(tx)
+	})
+}
+
+// noteErasure records a deletion: its number is the time in milliseconds, or the next free one.
+// Files of earlier versions have small numbers there, which are due immediately.
+func noteErasure(tx *Tx) error {
+	_, err := tx.Exec("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", Now())
+	return err
+}
+
+// EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged
+// by the messages of the last seven days, and at most EraseWithin after the oldest deletion. due
+// is false if the files hold nothing deleted.
+func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
+	err = u.store.View(ctx, func(tx *Tx) error {
+		var oldest sql.NullInt64
+		if err := tx.QueryRow("SELECT min(id) FROM unscrubbed").Scan(&oldest); err != nil || !oldest.Valid {
+			return err
+		}
+		due = true
+		hours, err := traffic(tx, now.Add(-7*24*time.Hour))
+		if err != nil {
+			return err
+		}
+		when = nextQuietHour(hours, now)
+		if latest := At(oldest.Int64).Add(EraseWithin); latest.Before(when) {
+			when = latest
+		}
+		return nil
+	})
+	if err != nil {
+		return time.Time{}, false, fmt.Errorf("look for deleted text in the files: %w", err)
+	}
+	return when, due, nil
+}
+
+// traffic counts the messages stored since a time, by hour of the day in UTC.
+func traffic(tx *Tx, since time.Time) (hours [24]int, err error) {
+	var conversations []int64
+	err = Each(tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		conversations = append(conversations, id)
+		return err
+	}, "SELECT id FROM conversations")
+	if err != nil {
+		return hours, err
+	}
+	for _, id := range conversations {
+		c := Conversation{id: id}
+		if err := c.traffic(tx, since, &hours); err != nil {
+			return hours, err
+		}
+	}
+	return hours, nil
+}
+
+// traffic reads the conversation from its end: the times have no index.
+func (c *Conversation) traffic(tx *Tx, since time.Time, hours *[24]int) error {
+	low, high := c.RowRange(1, MaxSeq)
+	rows, err := tx.Query("SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC", low, high)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var saved int64
+		if err := rows.Scan(&saved); err != nil {
+			return err
+		}
+		if saved < since.UnixMilli() {
+			break
+		}
+		hours[At(saved).Hour()]++
+	}
+	return rows.Err()
+}
+
+// nextQuietHour returns when the hour with the least traffic begins, now if it has begun; if
+// several are equal, the one that comes first.
+func nextQuietHour(hours [24]int, now time.Time) time.Time {
+	start := now.UTC().Truncate(time.Hour)
+	best := start
+	for i := 1; i < 24; i++ {
+		if next := start.Add(time.Duration(i) * time.Hour); hours[next.Hour()] < hours[best.Hour()] {
+			best = next
+		}
+	}
+	if best.Before(now) {
+		return now
+	}
+	return best
+}
+
+// EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup
+// and removes the older ones. Writers wait during the rewrite, except deliveries, see Held. If
+// the process is killed, the old state or the new one remains. Errors: ErrNoRoom; ErrInUse when
+// another program reads the database for too long. After an error the deletion stays recorded.
+func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
+	through, err := u.Vacuum(ctx)
+	if err != nil {
+		return err
+	}
+	if err := u.store.renewBackups(ctx, b); err != nil {
+		return fmt.Errorf("remove backups that hold deleted text: %w", err)
+	}
+	_, err = u.store.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", through)
+	return explain(err)
+}
+
+// Vacuum rewrites the database. It returns the number of the newest deletion whose data is no
+// longer in any file of the database.
+func (u Upkeep) Vacuum(ctx context.Context) (through int64, err error) {
+	if err := u.store.checkRoom(); err != nil {
+		return 0, err
+	}
+	u.store.held.only.Lock()
+	defer u.store.held.only.Unlock()
+	if err := u.store.held.open(ctx, u.store.heldPath()); err != nil {
+		return 0, fmt.Errorf("rewrite the database: %w", err)
+	}
+	through, err = u.store.rewrite(ctx)
+	err = errors.Join(err, u.store.deliverHeld(context.WithoutCancel(ctx)))
+	if err == nil {
+		err = u.store.emptyLog(ctx)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("rewrite the database: %w", explain(err))
+	}
+	return through, nil
+}
+
+// rewrite returns the number of the newest deletion before it.
+func (s *Store) rewrite(ctx context.Context) (through int64, err error) {
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close() // returns it to the pool
+	if err := conn.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&through); err != nil {
+		return 0, err
+	}
+	_, err = conn.ExecContext(ctx, "VACUUM")
+	return through, err
+}
+
+// emptyLog moves the write-ahead log into the database and truncates it. A reader of an older
+// state blocks that; emptyLog tries for a minute, without making writers wait.
+func (s *Store) emptyLog(ctx context.Context) error {
+	db := open(s.path, "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL")
+	defer db.Close()
+	for range 60 {
+		blocked, frames, moved := 0, 0, 0
+		err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&blocked, &frames, &moved)
+		if err == nil {
+			err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &frames, &moved)
+		}
+		if busy(err) {
+			blocked, err = 1, nil
+		}
+		if err != nil || blocked == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+	return fmt.Errorf("%w: another program reads it", ErrInUse)
+}
+
+func busy(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
+}
+
+// checkRoom returns ErrNoRoom if the disk has less free space than VACUUM needs: it writes the
+// database to a temporary file and from there to the log, both beside the database.
+func (s *Store) checkRoom() error {
+	file, err := filepath.EvalSymlinks(s.path)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	return checkRoom(filepath.Dir(file), info.Size()*21/10)
+}
+
+// checkRoom returns ErrNoRoom if the disk of a folder has fewer than need bytes free.
+func checkRoom(dir string, need int64) error {
+	free, err := freeBytes(dir)
+	if err != nil {
+		return err
+	}
+	if free < need {
+		return fmt.Errorf("%w: %s needs %d MB and has %d MB", ErrNoRoom, dir, need>>20+1, free>>20)
+	}
+	return nil
+}
+
+// freeBytes returns the free space on the disk of a folder.
+func freeBytes(dir string) (int64, error) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return 0, fmt.Errorf("look for room in %s: %w", dir, err)
+	}
+	return int64(disk.Bavail) * disk.Bsize, nil
+}

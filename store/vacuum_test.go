@@ -1,0 +1,201 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor/summarize"
+	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/memory"
+	"cairn/store"
+)
+
+// scattered alternately fills two conversations with many messages, so that pages are split;
+// every fourth message of the first also has words that contain the secret and its number.
+func scattered(t *testing.T, s *store.Store, seed int64, n int) (c *store.Conversation, marked []int) {
+	t.Helper()
+	r := rand.New(rand.NewSource(seed))
+	c = storetest.Find(t, s, "terminal:general")
+	other := storetest.Find(t, s, "terminal:other")
+	for i := 1; i <= n; {
+		var page []store.Inbound
+		for ; len(page) < 30; i++ {
+			text := ""
+			for range 5 + r.Intn(30) {
+				text += fmt.Sprintf("w%x ", r.Intn(4000))
+			}
+			if i%4 == 0 {
+				for range 20 {
+					text += fmt.Sprintf("w%x%s%d ", r.Intn(4000), storetest.Secret, i)
+				}
+				marked = append(marked, i)
+			}
+			page = append(page, storetest.Said(i, text))
+		}
+		check.Must(c.Past().Import(ctx, page))(t)
+		for j := range page {
+			page[j].Text = fmt.Sprintf("w%x is another one's", r.Intn(4000))
+		}
+		check.Must(other.Past().Import(ctx, page))(t)
+	}
+	return c, marked
+}
+
+// backups returns the backups of a data folder, one a day.
+func backups(dir string) store.Backups {
+	return store.Backups{Every: 24 * time.Hour, Keep: 3, Dir: filepath.Join(dir, store.BackupsName)}
+}
+
+func TestErasureFromTheFiles(t *testing.T) {
+	t.Run("no file holds what was deleted, split pages, WITHOUT ROWID tables and backups included", func(t *testing.T) {
+		dir := t.TempDir()
+		s := storetest.OpenStore(t, dir)
+		c, marked := scattered(t, s, 1, 900)
+		secrets := scatteredMemories(t, c, 2, 400)
+		check.NoError(t, s.Upkeep().Run(ctx, backups(dir), storetest.Day))
+		storetest.Remove(t, c, marked...)
+		for _, id := range secrets {
+			check.NoError(t, memory.In(s).Purge(ctx, id))
+		}
+		check.NoError(t, s.EmptyLog(ctx))
+		if found := storetest.CountBytes(t, dir, "xylophon"); found[store.DatabaseName] == 0 || len(found) != 2 {
+			t.Fatalf("secure_delete and a checkpoint leave the text in %v: nothing is tried", found)
+		}
+		check.NoError(t, s.Upkeep().EraseFiles(ctx, backups(dir)))
+		storetest.WantNoBytes(t, dir, "xylophon")
+		check.Equal(t, "deletions are still noted", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
+		made, err := backups(dir).List()
+		if err != nil || len(made) != 1 {
+			t.Fatal(made, err)
+		}
+		if holds, err := store.Inspect(ctx, made[0]); err != nil || holds.Messages < 900 {
+			t.Errorf("the fresh backup: %+v, %v", holds, err)
+		}
+		storetest.Deliver(t, c, storetest.Said(5000, "kangaroo"))
+		check.Equal(t, "found", len(storetest.Recalled(t, c, "kangaroo")), 1)
+		if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {
+			t.Errorf("found %v, %v", found, err)
+		}
+	})
+	t.Run("a database that is a link to another place is rewritten there", func(t *testing.T) {
+		dir, elsewhere := t.TempDir(), t.TempDir()
+		write(t, elsewhere, "real.db", "")
+		check.NoError(t, os.Symlink(filepath.Join(elsewhere, "real.db"), store.File(dir)))
+		s := storetest.OpenStore(t, dir)
+		c, marked := scattered(t, s, 1, 600)
+		storetest.Remove(t, c, marked...)
+		check.NoError(t, s.Upkeep().EraseFiles(ctx, store.Backups{}))
+		storetest.WantNoBytes(t, elsewhere, "xylophon")
+	})
+	t.Run("a deletion of a shell beside the bot is noted for the bot", func(t *testing.T) {
+		dir := t.TempDir()
+		bot := storetest.OpenStore(t, dir)
+		secrets := scatteredMemories(t, storetest.Find(t, bot, "terminal:general"), 2, 40)
+		shell := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
+		for _, id := range secrets {
+			check.NoError(t, memory.In(shell).Purge(ctx, id))
+		}
+		check.NoError(t, shell.Close())
+		check.NoError(t, bot.Upkeep().Run(ctx, store.Backups{}, time.Now().Add(store.EraseWithin)))
+		storetest.WantNoBytes(t, dir, "xylophon")
+	})
+	t.Run("a disk without room leaves the deletion noted", func(t *testing.T) {
+		if err := store.CheckRoom(t.TempDir(), 1<<60); !errors.Is(err, store.ErrNoRoom) || !strings.Contains(err.Error(), " MB and has ") {
+			t.Errorf("got %v", err)
+		}
+		dir := t.TempDir()
+		s := storetest.OpenStore(t, dir)
+		c := storetest.Find(t, s, "terminal:general")
+		storetest.Deliver(t, c, storetest.Said(1, storetest.Secret))
+		storetest.Remove(t, c, 1)
+		write(t, dir, store.BackupsName, "a file where the folder of backups must be")
+		if err := s.Upkeep().EraseFiles(ctx, backups(dir)); err == nil {
+			t.Fatal("it made a backup")
+		}
+		check.Equal(t, "deletions are noted", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 1)
+	})
+}
+
+// TestAKillInARewrite kills processes at various moments while they rewrite their database.
+func TestAKillInARewrite(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	c, marked := scattered(t, s, 1, 600)
+	storetest.Remove(t, c, marked...)
+	was := storetest.Dump(t, s)
+	s.Close()
+	for i := range 8 {
+		bot := exec.Command(os.Args[0])
+		bot.Env = append(os.Environ(), "CAIRN_TEST_ERASE="+dir)
+		out, err := bot.StdoutPipe()
+		if err == nil {
+			err = bot.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil { // it starts
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i*7) * time.Millisecond)
+		check.NoError(t, bot.Process.Kill())
+		_ = bot.Wait() // it was killed
+		s := storetest.OpenStore(t, dir)
+		if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {
+			t.Fatalf("found %v, %v", found, err)
+		}
+		if now := storetest.Dump(t, s); now != was {
+			t.Fatalf("it holds\n%s\nand held\n%s", now, was)
+		}
+		s.Close()
+	}
+	s = storetest.OpenStore(t, dir)
+	check.NoError(t, s.Upkeep().EraseFiles(ctx, store.Backups{}))
+	storetest.WantNoBytes(t, dir, "xylophon")
+}
+
+// eraseAgainAndAgain rewrites a database until its process is killed.
+func eraseAgainAndAgain(dir string) {
+	s, err := store.Open(ctx, store.Options{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print("x")
+	for {
+		if _, err := s.Upkeep().Vacuum(ctx); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// scatteredMemories saves many memories in a conversation, every fourth one secret, so that pages
+// are split; it returns the numbers of the secret ones.
+func scatteredMemories(t *testing.T, c *store.Conversation, seed int64, n int) (secrets []int64) {
+	t.Helper()
+	r := rand.New(rand.NewSource(seed))
+	for i := range n {
+		text := fmt.Sprintf("w%d", i)
+		for range 10 {
+			text += fmt.Sprintf(" w%x", r.Intn(1<<20))
+			if i%4 == 0 {
+				text += fmt.Sprintf(" w%x%s%d", r.Intn(4000), storetest.Secret, i)
+			}
+		}
+		m, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: text}, "Ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%4 == 0 {
+			secrets = append(secrets, m.ID)
+		}
+	}
+	return secrets
+}
