@@ -99,6 +99,9 @@ func (b *botTurns) personSpoke() {
 	b.messages = nil
 }
 
+// maxHints is how many people the hub remembers to have turned away.
+const maxHints = 10_000
+
 // refuse turns a person away. In a direct message they read why, once: no one else is there to tell
 // them.
 func (h *Hub) refuse(name string, m Inbound) {
@@ -106,14 +109,16 @@ func (h *Hub) refuse(name string, m Inbound) {
 	if !place.Direct() || m.Bot {
 		return
 	}
-	if _, told := h.hints.LoadOrStore(place.Connector+":"+m.AuthorID, true); told {
-		return
-	}
+	who := place.Connector + ":" + m.AuthorID
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.closed || h.hints[who] {
 		return
 	}
+	if len(h.hints) >= maxHints { // strangers must not fill the memory
+		clear(h.hints)
+	}
+	h.hints[who] = true
 	h.owners.Go(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
 		defer cancel()

@@ -79,12 +79,12 @@ type Hub struct {
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics
-	hints      sync.Map // people who were told that they may not talk here
 	unpriced   sync.Map // models without a price that were already logged
 
-	mu     sync.Mutex // guards closed, open, and the users of each conversation
+	mu     sync.Mutex // guards closed, open, the users of each conversation, and hints
 	closed bool
 	open   map[string]*conversation
+	hints  map[string]bool // people who were told that they may not talk here
 }
 
 // ErrClosed is returned when the hub is closing. Nothing was accepted.
@@ -94,7 +94,7 @@ var ErrClosed = errors.New("the bot is shutting down")
 func New(o Options) *Hub {
 	o.CatchUp, o.Workers, o.Idle = cmp.Or(o.CatchUp, DefaultCatchUp), cmp.Or(o.Workers, DefaultWorkers), cmp.Or(o.Idle, DefaultIdle)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	h := &Hub{o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation)}
+	h := &Hub{o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation), hints: make(map[string]bool)}
 	h.budget = newBudgets(o.Used)
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
