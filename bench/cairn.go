@@ -97,7 +97,7 @@ func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]chat.M
 	if _, err := e.conv.Inbox().DeliverAll(ctx, in); err != nil {
 		return nil, err
 	}
-	taken, err := e.conv.Inbox().TakeUp(ctx, store.All, compactor.BurstBudget(e.c.Reading()().Window), time.Time{})
+	taken, err := e.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(e.c.StatusReader()().Window), time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 
 func (e *engine) request(ctx context.Context) (view, error) {
 	p, err := e.c.Request(ctx)
-	g := e.c.Reading()()
+	g := e.c.StatusReader()()
 	return view{llm.Request{Messages: p.Messages, Tools: e.tools, MaxTokens: p.MaxTokens, Head: p.Head}, g.Head, g.Verbatim - g.Contexts}, err
 }
 

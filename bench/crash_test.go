@@ -85,7 +85,7 @@ func answered(t *testing.T, dir string, u *remark, statement string) {
 	if _, err := conv.Inbox().Deliver(t.Context(), store.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conv.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}); err != nil {
+	if _, err := conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	reply := message(2, 1, "reply-2", "Yes.")

@@ -84,7 +84,7 @@ type shown struct {
 }
 
 func look(ctx context.Context, conv *store.Conversation, agent channel.Agent, r recording) (*shown, error) {
-	now, err := channel.Gauge(ctx, conv, agent)
+	now, err := channel.ReadContext(ctx, conv, agent)
 	if err != nil {
 		return nil, err
 	}

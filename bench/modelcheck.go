@@ -104,7 +104,7 @@ func (b *bout) learned(model string) (n int) {
 
 // weigh compares the gauge with what the server counts.
 func (b *bout) weigh(x *llmtest.Exchange) {
-	shown, err := channel.Gauge(context.Background(), b.conv, b.now)
+	shown, err := channel.ReadContext(context.Background(), b.conv, b.now)
 	if err != nil {
 		b.result.fail(fmt.Errorf("read the gauge: %w", err))
 		return
@@ -123,12 +123,12 @@ func (b *bout) weigh(x *llmtest.Exchange) {
 }
 
 // showsStack reports whether a request shows these summaries.
-func showsStack(r llmtest.Request, stack []channel.Stone) bool {
+func showsStack(r llmtest.Request, stack []channel.StackEntry) bool {
 	var head strings.Builder
 	for _, m := range r.Messages[:min(3, len(r.Messages))] { // where the head is
 		head.WriteString(m.Text())
 	}
-	return !slices.ContainsFunc(stack, func(s channel.Stone) bool {
+	return !slices.ContainsFunc(stack, func(s channel.StackEntry) bool {
 		return !strings.Contains(head.String(), fmt.Sprintf("#%d to #%d", s.From, s.To))
 	})
 }

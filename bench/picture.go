@@ -60,7 +60,7 @@ func (d drawing) points(ctx context.Context, s *screen) (all []point, err error)
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
 	sum := tally{till: newTill(c, rule)}
-	g := e.c.Reading()()
+	g := e.c.StatusReader()()
 	all = append(all, point{used: g.Used, head: g.Head})
 	for i, t := range talk(d.turns, 1, false) {
 		s.progress("turn %d of %d", i+1, d.turns)
@@ -70,7 +70,7 @@ func (d drawing) points(ctx context.Context, s *screen) (all []point, err error)
 			return nil, err
 		}
 		_, tokens := measure([]turn{t})
-		g := e.c.Reading()()
+		g := e.c.StatusReader()()
 		all = append(all, point{
 			messages: int(e.c.History().Next() - 1), said: all[len(all)-1].said + tokens,
 			head: g.Head, used: g.Used, applied: e.applied > before,

@@ -63,7 +63,7 @@ func frameOf(t *testing.T) int {
 	defer db.Close()
 	conv, err := db.Conversation(t.Context(), "bench:empty")
 	must(t, err)
-	now, err := channel.Gauge(t.Context(), conv, channel.Agent{Model: llm.NewOffline(100_000), Policy: compactor.DefaultPolicy})
+	now, err := channel.ReadContext(t.Context(), conv, channel.Agent{Model: llm.NewOffline(100_000), Policy: compactor.DefaultPolicy})
 	must(t, err)
 	return now.Parts.Frame
 }

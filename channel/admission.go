@@ -14,8 +14,8 @@ import (
 // person has to write: otherwise two bots that answer each other would never stop.
 const maxBotTurns = 3
 
-// hears reports whether the bot listens to this author in a place.
-func (a Access) hears(p Place, id string, bot bool) bool {
+// listensTo reports whether the bot listens to this author in a place.
+func (a Access) listensTo(p Place, id string, bot bool) bool {
 	if bot && !slices.Contains(a.Bots, id) {
 		return false
 	}
@@ -52,8 +52,8 @@ func (h *Hub) respond(conversation string) Respond {
 	return respond(conversation)
 }
 
-// admit applies the rules to a message that was heard: it decides whether the bot answers it.
-func (h *Hub) admit(c *conversation, m *Inbound) {
+// classify applies the rules to a message that was heard: it decides whether the bot answers it.
+func (h *Hub) classify(c *conversation, m *Inbound) {
 	if ParsePlace(c.name).Direct() {
 		m.Audience = Members // whatever the connector set
 	}

@@ -61,7 +61,7 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 // Engine returns the options of this agent's compactor, without the conversation, so that settings
 // can be tried without a hub. It may ask the model's server for its window.
 func (a Agent) Engine(ctx context.Context) compactor.Options {
-	return a.engine(lookAt(ctx, a.Model), a.weighed(), compactor.Options{})
+	return a.engine(newWindow(ctx, a.Model), a.weighed(), compactor.Options{})
 }
 
 func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compactor.Options {
@@ -95,17 +95,17 @@ type window struct {
 	own    llm.Learnt // for a model that keeps no record itself
 }
 
-// lookAt creates the window of a model and looks it up once.
-func lookAt(ctx context.Context, model llm.Model) *window {
+// newWindow creates the window of a model and looks it up once.
+func newWindow(ctx context.Context, model llm.Model) *window {
 	w := &window{model: model}
-	w.look(ctx)
+	w.lookUp(ctx)
 	return w
 }
 
 // learnt returns what is known about the model.
 func (w *window) learnt() *llm.Learnt { return llm.LearntOf(w.model, &w.own) }
 
-func (w *window) look(ctx context.Context) int {
+func (w *window) lookUp(ctx context.Context) int {
 	n := w.model.Window(ctx).Tokens
 	w.tokens.Store(int64(n))
 	return n
@@ -145,10 +145,10 @@ func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Mean
 	return p.Explain(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
-// Tight describes, with numbers, which levels are reached before anyone has written a message; ""
+// ValidateWindow describes, with numbers, which levels are reached before anyone has written a message; ""
 // if none is. It may ask the model's server for its window.
-func (a Agent) Tight(ctx context.Context) string {
-	return a.Policy().Tight(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
+func (a Agent) ValidateWindow(ctx context.Context) string {
+	return a.Policy().ValidateWindow(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
 // Person is someone who talks to the bot.
@@ -213,15 +213,15 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 		req.Tools = nil
 		resp, err = a.Model.Generate(ctx, req, nil)
 	}
-	if tooShort(err) {
+	if windowTooSmall(err) {
 		err = nil
 	}
 	return Probe{Tools: req.Tools != nil, Usage: resp.Usage}, err
 }
 
-// tooShort reports whether the server's only complaint is that the answer could not be finished
+// windowTooSmall reports whether the server's only complaint is that the answer could not be finished
 // within the limit, as OpenAI's is for models that think.
-func tooShort(err error) bool {
+func windowTooSmall(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && strings.Contains(e.Message, "max_tokens or model output limit was reached")
 }

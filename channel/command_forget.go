@@ -76,7 +76,7 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 		return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.",
 			tracesWords(end.messages+waiting, end.memories), where)
 	}
-	soon, cancel := context.WithTimeout(ctx, awhile)
+	soon, cancel := context.WithTimeout(ctx, commandWait)
 	defer cancel()
 	if c.await(soon, end.done) {
 		return Answer{Text: words()}, ctx.Err()
@@ -92,9 +92,9 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 	}, ctx.Err()
 }
 
-// awhile is how long a command waits for what it started before it tells its author that it takes
+// commandWait is how long a command waits for what it started before it tells its author that it takes
 // longer.
-const awhile = 2 * time.Second
+const commandWait = 2 * time.Second
 
 // await reports whether done closes before the context ends or the hub closes.
 func (c *conversation) await(ctx context.Context, done <-chan struct{}) bool {
@@ -182,8 +182,8 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 	return h.ctx.Err()
 }
 
-// goOnForgetting resumes the erasures that an earlier process left unfinished.
-func (h *Hub) goOnForgetting(ctx context.Context, match func(conversation string) bool) error {
+// resumeErasures resumes the erasures that an earlier process left unfinished.
+func (h *Hub) resumeErasures(ctx context.Context, match func(conversation string) bool) error {
 	due, err := privacy.In(h.o.Store).Erasures(ctx)
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 	if !ok || what != "pin" && what != "unpin" && what != "restore" {
 		return answer, false, nil
 	}
-	if _, err := c.theirs(ctx, who, id); err != nil {
+	if _, err := c.memoriesOf(ctx, who, id); err != nil {
 		return answer, true, err
 	}
 	if what == "restore" {
@@ -114,8 +114,8 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 	return Answer{Text: fmt.Sprintf("Memory %d is pinned no longer.", id)}, true, nil
 }
 
-// theirs returns a memory of this conversation that a person may decide about.
-func (c *conversation) theirs(ctx context.Context, who Person, id int64) (memory.Memory, error) {
+// memoriesOf returns a memory of this conversation that a person may decide about.
+func (c *conversation) memoriesOf(ctx context.Context, who Person, id int64) (memory.Memory, error) {
 	m, err := memory.Of(c.records).Recalled(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -136,8 +136,8 @@ func (c *conversation) mayDecide(who Person, m memory.Memory) bool {
 	return who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
 }
 
-// forServer starts a text to remember for a whole server.
-const forServer = "server:"
+// serverFlag starts a text to remember for a whole server.
+const serverFlag = "server:"
 
 func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
 	w := memory.KeepRequest{Person: who.Name, PersonID: who.ID}
@@ -145,11 +145,11 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	if err != nil {
 		return Answer{}, err
 	}
-	if on && len(text) >= len(forServer) && strings.EqualFold(text[:len(forServer)], forServer) {
+	if on && len(text) >= len(serverFlag) && strings.EqualFold(text[:len(serverFlag)], serverFlag) {
 		if !here {
 			return Answer{}, errPeople("What is said here stays here, for this is no public channel of a server. Leave \"server:\" out to have it remembered here.")
 		}
-		w.Server, text = true, strings.TrimSpace(text[len(forServer):])
+		w.Server, text = true, strings.TrimSpace(text[len(serverFlag):])
 	}
 	if text == "" {
 		return Answer{}, errPeople(c.sayf("Say what to remember: /remember the standup is at 9:30"))
@@ -203,7 +203,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		}
 		id = named[0].ID
 	}
-	m, err := c.theirs(ctx, who, id)
+	m, err := c.memoriesOf(ctx, who, id)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -85,7 +85,7 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Messa
 
 // pinCosts returns what the pins cost, and their budget.
 func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost, budget int) {
-	budget = (*c.gauge.Load())().PinBudget
+	budget = (*c.engineStatus.Load())().PinBudget
 	return compactor.PinCosts(pins, budget), budget
 }
 

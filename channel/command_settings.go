@@ -15,7 +15,7 @@ import (
 
 const (
 	settingsTable = "compaction." // before each key, as in the file
-	takeBack      = "default"     // as a value: restores what applies below this layer
+	resetValue    = "default"     // as a value: restores what applies below this layer
 	maxValue      = 1000          // characters of a value
 )
 
@@ -59,7 +59,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	case key != "":
 		return Answer{Text: shown.line(key)}, nil
 	}
-	answer := Answer{Text: c.sayf("How this conversation is compacted, and where each value is from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` takes that back.", settingsTable, settingsTable, takeBack)}
+	answer := Answer{Text: c.sayf("How this conversation is compacted, and where each value is from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` takes that back.", settingsTable, settingsTable, resetValue)}
 	for _, e := range shown.left {
 		answer.Text += "\nLeft out, for it does not go with the settings file: " + e.Error()
 	}
@@ -73,7 +73,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 // policy; otherwise nothing changes.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
 	to := &value
-	if value == takeBack {
+	if value == resetValue {
 		to = nil
 	}
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {

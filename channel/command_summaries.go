@@ -16,7 +16,7 @@ import (
 )
 
 func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	g := (*c.gauge.Load())()
+	g := (*c.engineStatus.Load())()
 	var answer Answer
 	for _, session := range g.Past.Earlier {
 		for _, row := range session.Rows {

@@ -62,7 +62,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	}
 	place := ParsePlace(name)
 	access := h.access(place)
-	if !access.hears(place, who.ID, false) {
+	if !access.listensTo(place, who.ID, false) {
 		return answer, true, ErrRefused
 	}
 	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {

@@ -193,7 +193,7 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
 	place := ParsePlace(name)
 	access := h.access(place)
-	if !access.hears(place, who.ID, false) {
+	if !access.listensTo(place, who.ID, false) {
 		return nil, ErrRefused
 	}
 	cmd, _, ok := parseCommand("/" + command)
@@ -217,8 +217,8 @@ func IsCommand(line string) bool {
 // ends.
 func Clip(text string, most int) string { return tokens.Clip(text, most) }
 
-// hears reports whether a message's author is heard in a conversation.
-func (h *Hub) hears(name string, m Inbound) bool {
+// listensTo reports whether a message's author is heard in a conversation.
+func (h *Hub) listensTo(name string, m Inbound) bool {
 	place := ParsePlace(name)
-	return h.access(place).hears(place, m.AuthorID, m.Bot)
+	return h.access(place).listensTo(place, m.AuthorID, m.Bot)
 }

@@ -20,8 +20,8 @@ import (
 // The `context` tool lets the model read who it is and how full its window is, ask for a
 // compaction, and find out how Cairn works. It changes no setting.
 
-// wish is a call of the tool.
-type wish struct {
+// contextCall is a call of the tool.
+type contextCall struct {
 	Op         string         `json:"op"`
 	Focus      string         `json:"focus"`
 	Keep       *int           `json:"keep_last_n"`
@@ -34,13 +34,13 @@ const mostSelf = 300
 
 // toolset returns the tools the model may call: the conversation's memory tools, `context`, and
 // others, the tools of other programs. The first request and every gauge count the same tools.
-func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w wish) (any, error), others []llm.Tool) []llm.Tool {
+func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w contextCall) (any, error), others []llm.Tool) []llm.Tool {
 	own := llm.Tool{
 		Name:        "context",
 		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-			var w wish
+			var w contextCall
 			if err := strictly(arguments, &w); err != nil {
 				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
 			}
@@ -59,7 +59,7 @@ func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look f
 }
 
 // lookAtWindow answers a call of the `context` tool.
-func (c *conversation) lookAtWindow(ctx context.Context, w wish) (any, error) {
+func (c *conversation) lookAtWindow(ctx context.Context, w contextCall) (any, error) {
 	switch w.Op {
 	case "self", "status": // "status" is its old name
 		return c.self(ctx)
@@ -101,7 +101,7 @@ type self struct {
 }
 
 func (c *conversation) self(ctx context.Context) (self, error) {
-	g := (*c.gauge.Load())()
+	g := (*c.engineStatus.Load())()
 	s := self{
 		Agent: c.agent.ID, Provider: c.agent.Provider, Model: c.agent.Model.Name(), Reasoning: c.agent.Reasoning, MaxOutput: c.agent.MaxOutput,
 		Fill: fillOf(g), Summaries: len(g.Stack), Policy: []string{},

@@ -32,11 +32,11 @@ type conversation struct {
 	published                             // written by the loop
 
 	// Only the loop uses these fields.
-	service          // who answers; zero until the conversation has been opened
-	runs     runs    // of the child
-	arrivals arrival // messages that wait or came last
-	edits    edits
-	news     *compactor.Event // the last compaction that people have not heard of
+	service             // who answers; zero until the conversation has been opened
+	runs        runs    // of the child
+	arrivals    arrival // messages that wait or came last
+	edits       edits
+	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields.
 	backfill backfill
@@ -45,8 +45,8 @@ type conversation struct {
 
 // published is the loop's state that any goroutine may read.
 type published struct {
-	gauge   atomic.Pointer[func() compactor.Gauge]
-	settled atomic.Pointer[settled] // language; nil until the conversation has been opened
+	engineStatus atomic.Pointer[func() compactor.Status]
+	settled      atomic.Pointer[settled] // language; nil until the conversation has been opened
 }
 
 // service is who answers. It is replaced as a whole, while no turn runs.
@@ -73,10 +73,10 @@ type arrival struct {
 
 // runningTurn is a turn while the model answers it.
 type runningTurn struct {
-	seq  int64
-	stop context.CancelCauseFunc
-	step *observe.Step // nil: no one observes the turn
-	lost bool          // something was deleted since the turn began; only the loop uses it
+	seq         int64
+	stop        context.CancelCauseFunc
+	step        *observe.Step // nil: no one observes the turn
+	sawDeletion bool          // something was deleted since the turn began; only the loop uses it
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {

@@ -32,7 +32,7 @@ func (c *conversation) changed(seqs ...int64) {
 // written, see written.
 func (c *conversation) deleted(seqs []int64) {
 	if turn := c.turn.Load(); turn != nil {
-		turn.lost = true
+		turn.sawDeletion = true
 	}
 	c.changed(seqs...)
 }

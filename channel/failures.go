@@ -21,9 +21,9 @@ type incidents struct {
 }
 
 type incident struct {
-	since time.Time
-	told  bool   // people know
-	cause string // why the conversation is stuck; "": only incoming messages could not be stored
+	since     time.Time
+	announced bool   // people know
+	cause     string // why the conversation is stuck; "": only incoming messages could not be stored
 }
 
 func (all *incidents) ofLocked(conversation string) *incident {
@@ -60,8 +60,8 @@ func (all *incidents) tell(conversation string, err error, atOnce bool) (tell bo
 	defer all.mu.Unlock()
 	i := all.ofLocked(conversation)
 	atOnce = atOnce || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrFull)
-	tell = !i.told && (atOnce || time.Since(i.since) >= graceTime)
-	i.told = i.told || tell
+	tell = !i.announced && (atOnce || time.Since(i.since) >= graceTime)
+	i.announced = i.announced || tell
 	return tell
 }
 
@@ -162,9 +162,9 @@ func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...stri
 
 // failures tracks what the log and people know about failed turns.
 type failures struct {
-	here    llm.Incident // turns fail here, for reasons specific to this conversation
-	covered bool         // turns failed here while the model's server was down
-	told    bool         // people know that the last turn failed
+	here      llm.Incident // turns fail here, for reasons specific to this conversation
+	covered   bool         // turns failed here while the model's server was down
+	announced bool         // people know that the last turn failed
 }
 
 // level returns the log level for a failed turn: a warning once per incident. If the model's server
@@ -183,7 +183,7 @@ func (f *failures) level(err error, server *llm.Learnt) slog.Level {
 
 // end records that a turn was answered, and reports whether that ends an incident.
 func (f *failures) end(server *llm.Learnt) bool {
-	f.covered, f.told = false, false
+	f.covered, f.announced = false, false
 	here, there := f.here.End(), server.Down.End()
 	return here || there
 }

@@ -115,7 +115,7 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 			page = append(page, m)
 		}
 		must(c.Inbox().DeliverAll(t.Context(), page))(t)
-		must(c.Inbox().TakeUp(t.Context(), store.All, 1<<30, time.Time{}))(t)
+		must(c.Inbox().Dequeue(t.Context(), store.All, 1<<30, time.Time{}))(t)
 	}
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
 	if err != nil {

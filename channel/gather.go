@@ -212,10 +212,10 @@ func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 // admitted returns the past messages that are heard, with the rules applied to each.
 func (c *conversation) admitted(said []Inbound) (heard []Inbound) {
 	for _, m := range said {
-		if m.ID == "" || !c.hub.hears(c.name, m) {
+		if m.ID == "" || !c.hub.listensTo(c.name, m) {
 			continue
 		}
-		if c.hub.admit(c, &m); time.Since(m.Time) > c.hub.o.CatchUp {
+		if c.hub.classify(c, &m); time.Since(m.Time) > c.hub.o.CatchUp {
 			m.Addressed, m.Thread = false, false // too old to be answered
 		}
 		heard = append(heard, m)
@@ -228,7 +228,7 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 	budget := compactor.BurstBudget(c.window.last())
 	var fit []Inbound
 	for _, m := range slices.Backward(said) {
-		if m.ID == "" || !c.hub.hears(c.name, m) {
+		if m.ID == "" || !c.hub.listensTo(c.name, m) {
 			continue
 		}
 		budget -= chat.TokensOf(chat.Message{Role: "user", Author: m.Author, Text: m.Text, Attachments: m.Attachments, Quote: m.Quote, Time: m.Time})

@@ -47,13 +47,13 @@ func (c *conversation) policyFor(other Agent) compactor.Policy {
 	return policy
 }
 
-// handedOver returns the other agent that the turn's newest addressed message calls; nil if the
+// calledAgent returns the other agent that the turn's newest addressed message calls; nil if the
 // conversation's own agent answers.
-func (c *conversation) handedOver(ctx context.Context, turn store.Turn) (*handover, error) {
+func (c *conversation) calledAgent(ctx context.Context, turn store.Turn) (*handover, error) {
 	if c.hub.o.Agents == nil {
 		return nil, nil
 	}
-	said, err := c.records.Turns().Said(ctx, turn.Seq)
+	said, err := c.records.Turns().Messages(ctx, turn.Seq)
 	if err != nil {
 		return nil, err
 	}

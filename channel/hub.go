@@ -145,7 +145,7 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receipts []store.Receipt, err error) {
 	var heard []Inbound
 	for _, m := range messages {
-		if h.hears(name, m) {
+		if h.listensTo(name, m) {
 			heard = append(heard, m)
 		} else {
 			h.refuse(name, m)
@@ -164,7 +164,7 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 	}
 	defer h.release(c)
 	for i := range messages {
-		h.admit(c, &messages[i])
+		h.classify(c, &messages[i])
 	}
 	c.noteSettings(messages)
 	receipts, err := c.records.Inbox().DeliverAll(ctx, messages)
@@ -197,7 +197,7 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 	if err := h.watchTasks(ctx, match); err != nil {
 		return err
 	}
-	return h.goOnForgetting(ctx, match)
+	return h.resumeErasures(ctx, match)
 }
 
 // serves reports whether the connector of a conversation (for a task: of the one above it) is open,

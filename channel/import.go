@@ -79,7 +79,7 @@ func newImporter(ctx context.Context, c *conversation, progress func(done int)) 
 	in := &importer{c: c, progress: progress}
 	in.feed = compactor.Feed[Inbound]{
 		Engine: c.engine,
-		Window: func() int { return c.window.look(ctx) },
+		Window: func() int { return c.window.lookUp(ctx) },
 		Most:   c.window.burst,
 		Write: func(batch []Inbound) ([]chat.Message, error) {
 			added, err := c.records.Past().Import(ctx, batch)
@@ -89,7 +89,7 @@ func newImporter(ctx context.Context, c *conversation, progress func(done int)) 
 			}
 			return added, err
 		},
-		Settle: func() error { return in.settle(ctx) },
+		WaitIdle: func() error { return in.waitIdle(ctx) },
 	}
 	return in
 }
@@ -103,15 +103,15 @@ func (in *importer) add(m Inbound) error {
 	return err
 }
 
-// settle waits until nothing is due, including the pauses after a failure: no one is kept waiting
+// waitIdle waits until nothing is due, including the pauses after a failure: no one is kept waiting
 // here, and truncating would hide the past.
-func (in *importer) settle(ctx context.Context) error {
+func (in *importer) waitIdle(ctx context.Context) error {
 	for {
 		in.c.engine.Check(ctx)
 		if err := in.c.summarized(ctx); err != nil {
 			return err
 		}
-		if !in.c.engine.Reading()().BackingOff {
+		if !in.c.engine.StatusReader()().BackingOff {
 			return nil
 		}
 		select {

@@ -129,7 +129,7 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 	}
 	expect(t, "tools are offered again after a restart", refused, 0)
 	conv := must(r.store.Conversation(t.Context(), place))(t)
-	look := must(channel.Gauge(t.Context(), conv, r.agent))(t)
+	look := must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	if look.Used < before*9/10 || look.Used > before*11/10 {
 		t.Errorf("%d tokens used as the database tells, %d before", look.Used, before)
 	}

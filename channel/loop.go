@@ -86,7 +86,7 @@ func (c *conversation) own() {
 		case <-retry:
 			c.runs.again = true
 		case <-silent:
-			if c.quiet() && c.hub.forget(c) {
+			if c.canUnload() && c.hub.forget(c) {
 				return
 			}
 			c.runs.again = true
@@ -155,8 +155,8 @@ func (c *conversation) busy() bool { return c.engine != nil && c.engine.Busy() }
 // done reports whether nothing is left to do, or only what failed.
 func (c *conversation) done() bool { return !c.runs.working && !c.runs.again }
 
-// quiet reports whether the conversation may leave memory.
-func (c *conversation) quiet() bool {
+// canUnload reports whether the conversation may leave memory.
+func (c *conversation) canUnload() bool {
 	return c.done() && c.runs.err == nil && time.Until(c.backfill.gapRest) <= 0 && c.sender.idle() &&
 		!c.busy() && (c.engine == nil || c.engine.Wake().IsZero())
 }
@@ -166,8 +166,8 @@ func (c *conversation) publish() {
 	if c.engine == nil {
 		return // leftover work of a discarded engine
 	}
-	gauge := c.engine.Reading()
-	c.gauge.Store(&gauge)
+	gauge := c.engine.StatusReader()
+	c.engineStatus.Store(&gauge)
 }
 
 // wake has the child check for work again.

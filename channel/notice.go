@@ -34,7 +34,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
 	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
-		c.news = &e
+		c.unannounced = &e
 		c.wake()
 	}
 	c.observeApplied(e)
@@ -167,7 +167,7 @@ func (c *conversation) askedByOwner(ctx context.Context, turn store.Turn) (bool,
 	if !ruled {
 		return true, nil
 	}
-	said, err := c.records.Turns().Said(ctx, turn.Seq)
+	said, err := c.records.Turns().Messages(ctx, turn.Seq)
 	byOwner := func(m chat.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
 	return slices.ContainsFunc(said, byOwner), err
 }

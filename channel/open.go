@@ -45,7 +45,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		s.agent.Fallback = &switched{Model: s.agent.Fallback, c: c}
 	}
 	s.policy = &policy{file: s.agent.Policy, log: c.log}
-	s.window = lookAt(ctx, s.agent.Model)
+	s.window = newWindow(ctx, s.agent.Model)
 	others, err := s.agent.otherTools(ctx, c.records)
 	if err != nil {
 		return nil, err

@@ -20,15 +20,15 @@ type Operator struct{ hub *Hub }
 // Operator returns the operator's side of the hub.
 func (h *Hub) Operator() Operator { return Operator{h} }
 
-// Glance shows what an open conversation is doing, and how full it is.
-type Glance struct {
+// Activity shows what an open conversation is doing, and how full it is.
+type Activity struct {
 	Used, Window int  // tokens; Used includes the reply's reserve
 	Answering    bool // a turn is running
 	Summarizing  bool // a compaction is running
 }
 
-// Glance looks at an open conversation; ok is false if it is not open. It does not block.
-func (o Operator) Glance(name string) (g Glance, ok bool) {
+// Activity looks at an open conversation; ok is false if it is not open. It does not block.
+func (o Operator) Activity(name string) (g Activity, ok bool) {
 	c, err := o.hub.find(name, nil)
 	if c == nil || err != nil {
 		return g, false
@@ -37,13 +37,13 @@ func (o Operator) Glance(name string) (g Glance, ok bool) {
 	return c.glance()
 }
 
-func (c *conversation) glance() (g Glance, ok bool) {
-	gauge := c.gauge.Load()
+func (c *conversation) glance() (g Activity, ok bool) {
+	gauge := c.engineStatus.Load()
 	if gauge == nil { // it is still being opened
 		return g, false
 	}
 	now := (*gauge)()
-	return Glance{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil}, true
+	return Activity{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil}, true
 }
 
 // Fullest returns the fill of the fullest window among the open conversations, as a share: 0 if
@@ -56,9 +56,9 @@ func (o Operator) Fullest() (share float64) {
 	return share
 }
 
-// Gauge returns what /context shows, without model usage: the live state of an open conversation,
+// Context returns what /context shows, without model usage: the live state of an open conversation,
 // or the stored state of another one. ErrNotFound means that there is no such conversation.
-func (o Operator) Gauge(ctx context.Context, name string) (Context, error) {
+func (o Operator) Context(ctx context.Context, name string) (Context, error) {
 	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
 		return Context{}, err
@@ -72,7 +72,7 @@ func (o Operator) Gauge(ctx context.Context, name string) (Context, error) {
 		if err != nil {
 			return Context{}, err
 		}
-		return Gauge(ctx, records, agent)
+		return ReadContext(ctx, records, agent)
 	}
 	defer o.hub.release(c)
 	return c.status(ctx)
@@ -84,7 +84,7 @@ func (c *conversation) status(ctx context.Context) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
-	now := newContext(ctx, (*c.gauge.Load())(), c.records, agent)
+	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent)
 	now.Calls = c.callsWords()
 	return now, nil
 }

@@ -18,18 +18,18 @@ import (
 // empty reports whether an answer has nothing for people who wait for one.
 func (r *reply) empty(resp llm.Response) bool {
 	silent := r.turn.Optional && strings.Contains(resp.Message.Text, noReply)
-	return len(r.said) == 0 && !silent && spoken(resp.Message.Text, false) == ""
+	return len(r.texts) == 0 && !silent && withoutNoReply(resp.Message.Text, false) == ""
 }
 
 // answered returns the outcome of a turn that has its answer; next is the seq of the answer.
 func (r *reply) answered(next int64, resp llm.Response) store.Outcome {
-	text := spoken(resp.Message.Text, false)
+	text := withoutNoReply(resp.Message.Text, false)
 	if text == "" {
-		if len(r.said) == 0 { // nothing to add, and no one asked
+		if len(r.texts) == 0 { // nothing to add, and no one asked
 			return store.Outcome{Turn: r.turn.Seq, Messages: r.messages}
 		}
 	} else {
-		r.said = append(r.said, text)
+		r.texts = append(r.texts, text)
 		resp.Message.Text = text
 		r.last(resp.Message, next)
 	}
@@ -39,7 +39,7 @@ func (r *reply) answered(next int64, resp llm.Response) store.Outcome {
 
 // stopped returns the outcome of a turn that someone stopped: what people saw counts as the answer.
 func (r *reply) stopped(next int64) store.Outcome {
-	partial := spoken(r.current.String(), true)
+	partial := withoutNoReply(r.current.String(), true)
 	r.current.Reset()
 	if partial != "" {
 		r.current.WriteString(partial)
@@ -138,7 +138,7 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome
 		e.Changed(nil, nil)
 	}
 	history.Answered()
-	if turn := c.turn.Load(); turn != nil && turn.lost { // on disk the answer lacks what it repeats of the deleted text
+	if turn := c.turn.Load(); turn != nil && turn.sawDeletion { // on disk the answer lacks what it repeats of the deleted text
 		for _, m := range o.Messages {
 			c.changed(m.Seq)
 		}
@@ -239,9 +239,9 @@ const noReply = "NO_REPLY"
 // explains it.
 const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + noReply
 
-// spoken returns what people may see of a text: it drops NO_REPLY lines and, while the model is
+// withoutNoReply returns what people may see of a text: it drops NO_REPLY lines and, while the model is
 // still writing, a last line that may become one.
-func spoken(text string, writing bool) string {
+func withoutNoReply(text string, writing bool) string {
 	at := strings.LastIndexByte(text, '\n') + 1
 	last := strings.TrimSpace(text[at:])
 	if writing && last != "" && strings.HasPrefix(noReply, strings.Trim(last, "`*\"")) {

@@ -60,7 +60,7 @@ func TestACompactionDuringARenewalIsNotMissed(t *testing.T) {
 	r.idle()
 	<-applied
 	conv := must(r.store.Conversation(t.Context(), place))(t)
-	beside := must(channel.Gauge(t.Context(), conv, r.agent))(t)
+	beside := must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	if shown := r.run("/context"); !strings.Contains(shown, fmt.Sprintf("%d of them as they were said", beside.Verbatim)) {
 		t.Errorf("on disk %d messages stand as they were said; /context says\n%s", beside.Verbatim, shown)
 	}

@@ -22,7 +22,7 @@ func crash(t *testing.T, r *rig) {
 	m := r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
 	must(conv.Inbox().Deliver(t.Context(), m))(t)
-	if taken, err := conv.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
+	if taken, err := conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
 		t.Fatalf("took up %d, %v", len(taken), err)
 	}
 }

@@ -211,7 +211,7 @@ func (e *refusedError) pause() time.Duration {
 // refused, and the piece waits.
 func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) error {
 	if errors.Is(failed, ErrGone) {
-		if err := s.tellUnsent(ctx, piece, "unsent-"+piece.Reply, "this platform refuses it"); err != nil {
+		if err := s.reportUnsent(ctx, piece, "unsent-"+piece.Reply, "this platform refuses it"); err != nil {
 			return err
 		}
 		return s.dropPiece(ctx, piece, failed)
@@ -226,16 +226,16 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 	if times < mostRefusals {
 		return &refusedError{times, failed}
 	}
-	if err := s.tellUnsent(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was refused again and again"); err != nil {
+	if err := s.reportUnsent(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was refused again and again"); err != nil {
 		return err
 	}
 	return s.dropPiece(ctx, piece, failed)
 }
 
-// tellUnsent posts one sentence about a piece that is about to be dropped, unless the piece is
+// reportUnsent posts one sentence about a piece that is about to be dropped, unless the piece is
 // itself a sentence about a failure. It posts before the drop, so that a crash in between changes
 // nothing.
-func (s *sender) tellUnsent(ctx context.Context, piece store.Piece, id, why string) error {
+func (s *sender) reportUnsent(ctx context.Context, piece store.Piece, id, why string) error {
 	if piece.Failure {
 		return nil
 	}

@@ -60,7 +60,7 @@ func TestNew(t *testing.T) {
 		t.Errorf("/context says\n%s", answer)
 	}
 	conv := must(r.store.Conversation(t.Context(), place))(t)
-	gauge := must(channel.Gauge(t.Context(), conv, r.agent))(t)
+	gauge := must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	text, err := json.Marshal(gauge.Past)
 	if want := `"sessions":1`; err != nil || !strings.Contains(string(text), want) || len(gauge.Past.Earlier) != 1 || gauge.Past.Earlier[0].Session != 1 || gauge.Past.Earlier[0].Hidden {
 		t.Errorf("in JSON: %s, %v", text, err)

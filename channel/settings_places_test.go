@@ -139,7 +139,7 @@ func TestATightWindowIsMeasuredWithAllTools(t *testing.T) {
 	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")
 	var frame int
 	must(fmt.Sscan(line, &frame))(t)
-	if problem := r.agent.Tight(t.Context()); !strings.Contains(problem, fmt.Sprintf(" %d are needed for system prompt and tools", frame)) {
+	if problem := r.agent.ValidateWindow(t.Context()); !strings.Contains(problem, fmt.Sprintf(" %d are needed for system prompt and tools", frame)) {
 		t.Errorf("/context counts %d: %s", frame, problem)
 	}
 }

@@ -178,7 +178,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 				t.Errorf("/context says\n%s", shown)
 			}
 			conv := must(r.store.Conversation(t.Context(), place))(t)
-			beside, err := channel.Gauge(t.Context(), conv, r.agent)
+			beside, err := channel.ReadContext(t.Context(), conv, r.agent)
 			if err != nil || beside.Next != "aggressive at 85 % (5100 tokens)" && beside.Next != "background at 30 % (1800 tokens)" {
 				t.Errorf("beside the bot: %s, %v", beside.Next, err)
 			}

@@ -102,7 +102,7 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 	if len(open)+len(all) > maxOpenTasks {
 		return "", fmt.Errorf("%d tasks are open, and at most %d may be: wait for a result, or begin fewer", len(open), maxOpenTasks)
 	}
-	sources, err := c.records.Turns().Said(ctx, c.turnSeq())
+	sources, err := c.records.Turns().Messages(ctx, c.turnSeq())
 	if err != nil {
 		return "", err
 	}

@@ -16,15 +16,15 @@ import (
 // talk is the state that converse keeps between requests.
 type talk struct {
 	*conversation
-	r          *reply
-	most       int // calls it may make: a task has a limit for all its parts
-	overflows  int
-	completion int            // tokens of the last answer, including its reasoning; 0: not counted
-	sent       []llm.Message  // the messages of the last request
-	pictures   map[int64]bool // the pictures it showed
-	reasoned   bool           // a request was refused because earlier reasoning was missing
-	asUsual    bool           // it had the tools that requests usually have
-	tooled     bool           // it had tools
+	r            *reply
+	most         int // calls it may make: a task has a limit for all its parts
+	overflows    int
+	completion   int            // tokens of the last answer, including its reasoning; 0: not counted
+	sent         []llm.Message  // the messages of the last request
+	pictures     map[int64]bool // the pictures it showed
+	reasoned     bool           // a request was refused because earlier reasoning was missing
+	plainRequest bool           // it had the tools that requests usually have
+	tooled       bool           // it had tools
 }
 
 // request builds the next request.
@@ -32,7 +32,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	if t.partDone(left) {
 		return llm.Request{}, errPart
 	}
-	t.window.look(t.hub.ctx)
+	t.window.lookUp(t.hub.ctx)
 	if err := t.applyEdits(t.hub.ctx); err != nil {
 		return llm.Request{}, err
 	}
@@ -40,7 +40,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	var err error
 	t.do(func(e *compactor.Compactor) { prompt, err = e.Request(t.hub.ctx) }) // /stop must not cancel what it writes
 	messages := prompt.Messages
-	t.pictures = t.illustrated(messages)
+	t.pictures = t.loadPictures(messages)
 	facts := t.window.learnt().Facts()
 	switch {
 	case t.inWords:
@@ -56,7 +56,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.lastCall() || t.isTask() && t.callsLeft(left) == 1
-	t.asUsual = (!last || noTools) && !t.inWords // otherwise the count is for a different prompt
+	t.plainRequest = (!last || noTools) && !t.inWords // otherwise the count is for a different prompt
 	if last || noTools {
 		req.Tools = nil
 	}
@@ -84,16 +84,16 @@ func (t *talk) retry(_ context.Context, err error) bool {
 		return true
 	}
 	if refusedAsItStands(err) {
-		return t.tellInWords(t.r, t.sent, err)
+		return t.sendCallsAsText(t.r, t.sent, err)
 	}
 	if llm.KindOf(err) != llm.KindOverflow || t.overflows >= 2 {
 		return false
 	}
 	t.overflows++
 	t.r.current.Reset()
-	t.window.look(t.hub.ctx) // the model has learned from the error
+	t.window.lookUp(t.hub.ctx) // the model has learned from the error
 	return ask(t.conversation, func(e *compactor.Compactor) bool {
-		if t.asUsual {
+		if t.plainRequest {
 			e.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
 		}
 		return e.Overflow(t.hub.ctx)
@@ -106,9 +106,9 @@ func refusedAsItStands(err error) bool {
 	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// tellInWords prepares a refused request to be repeated with its tool calls and results as text
+// sendCallsAsText prepares a refused request to be repeated with its tool calls and results as text
 // from now on, if it contained any; if that was not the cause, they stay as before.
-func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool {
+func (c *conversation) sendCallsAsText(r *reply, sent []llm.Message, err error) bool {
 	_, tooled := llm.InWords(sent)
 	if c.inWords = tooled; tooled {
 		r.current.Reset()
@@ -117,9 +117,9 @@ func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool
 	return tooled
 }
 
-// illustrated loads the pictures that a request shows, and returns which. Pictures that cannot be
+// loadPictures loads the pictures that a request shows, and returns which. Pictures that cannot be
 // loaded, or would be refused, stay described in words.
-func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool) {
+func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]bool) {
 	shown, blind := make(map[int64]bool), c.window.learnt().Facts().RefusesImages
 	for i, m := range messages {
 		if len(m.Images) == 0 {
@@ -159,8 +159,8 @@ func (c *conversation) refused(shown map[int64]bool, err error) {
 	maps.Copy(c.unfit, shown)
 }
 
-// blindfolded returns a message without its picture data if the model accepts no pictures.
-func (c *conversation) blindfolded(m Inbound) Inbound {
+// withoutPictures returns a message without its picture data if the model accepts no pictures.
+func (c *conversation) withoutPictures(m Inbound) Inbound {
 	if !c.window.learnt().Facts().RefusesImages {
 		return m
 	}

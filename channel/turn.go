@@ -31,7 +31,7 @@ type reply struct {
 	first    int64 // seq of the first row that the bot and its tools add
 	writer   Writer
 	messages []chat.Message  // messages of the bot and its tools, in order
-	said     []string        // the texts people see, one per model call
+	texts    []string        // the texts people see, one per model call
 	current  strings.Builder // the text of the running call
 	shown    int             // bytes of the text when it was last shown
 	spend    func() error    // called before each model call; an error stops the call
@@ -40,7 +40,7 @@ type reply struct {
 
 // text returns everything that people see of the reply so far.
 func (r *reply) text() string {
-	said := r.said
+	said := r.texts
 	if current := strings.TrimSpace(r.current.String()); current != "" {
 		said = append(said[:len(said):len(said)], current)
 	}
@@ -61,7 +61,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 	}
 	c.useSettings(turn.To)
 	defer c.useSettings(nil)
-	other, err := c.handedOver(c.hub.ctx, turn)
+	other, err := c.calledAgent(c.hub.ctx, turn)
 	if err != nil {
 		return err
 	}
@@ -120,12 +120,12 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 	step.Fail(failed)
 	c.hub.metrics.failure()
 	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed", append(llm.LogAttrs(failed), "turn", r.turn.Seq)...)
-	if r.turn.Optional && c.failures.told { // no one asked for an answer, and people already know
+	if r.turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
 		c.truncate(r.first)
 		r.writer.Cancel()
 		return c.pass(ctx, r.turn)
 	}
-	c.failures.told = true
+	c.failures.announced = true
 	return c.finish(ctx, r, c.failed(r, failed))
 }
 
@@ -199,8 +199,8 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
 		Count: func(u llm.Usage) { c.count(store.ForTurn, c.agent.Model.Name(), u) },
 		Record: func(calls llm.Message, results []llm.Message) {
-			if text := spoken(calls.Text, false); text != "" {
-				r.said = append(r.said, text)
+			if text := withoutNoReply(calls.Text, false); text != "" {
+				r.texts = append(r.texts, text)
 			}
 			r.current.Reset()
 			c.add(r, calls, t.completion)
@@ -210,7 +210,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		},
 		Report: func(u llm.Usage) {
 			t.overflows, t.completion = 0, u.Completion
-			if t.asUsual {
+			if t.plainRequest {
 				c.do(func(e *compactor.Compactor) { e.Reported(u) })
 			}
 		},
@@ -232,7 +232,7 @@ func (c *conversation) show(r *reply) {
 		return
 	}
 	r.shown = n
-	if text := spoken(r.text(), true); text != "" && c.sender.idle() {
+	if text := withoutNoReply(r.text(), true); text != "" && c.sender.idle() {
 		r.writer.Show(text)
 	}
 }

@@ -75,7 +75,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	c.do(func(*compactor.Compactor) {
 		outdated = c.outdated()
 		if err = c.refresh(ctx); err == nil {
-			made, newest, c.news = c.news, c.arrivals.newest, nil
+			made, newest, c.unannounced = c.unannounced, c.arrivals.newest, nil
 		}
 	})
 	if err == nil && outdated {
@@ -132,8 +132,8 @@ func (c *conversation) dequeue(ctx context.Context, due store.Due) ([]chat.Messa
 	if due.Last == 0 {
 		return nil, nil
 	}
-	c.window.look(ctx)
-	return c.records.Inbox().TakeUp(ctx, due.Last, c.window.burst(), c.stale())
+	c.window.lookUp(ctx)
+	return c.records.Inbox().Dequeue(ctx, due.Last, c.window.burst(), c.stale())
 }
 
 // append shows messages that are on disk. A thread inherits with its first message, so the engine

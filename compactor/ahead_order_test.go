@@ -33,7 +33,7 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 		r.hook = look
 		r.talk(fmt.Sprintf("question %d %s", i, filler(60+i%50)), results...)
 		r.hook = nil
-		r.settle()
+		r.waitIdle()
 	}
 	appliedSets := r.seen(compactor.EventApplied)
 	t.Logf("%d requests, %d changes of the head, %d rows were applied", requests, changes, appliedSets)
@@ -86,7 +86,7 @@ func TestWorkAheadIsAppliedInOrder(t *testing.T) {
 			for len(r.c.Gauge().Stack) == 0 {
 				r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 				r.inOrder()
-				r.settle()
+				r.waitIdle()
 				r.inOrder()
 			}
 			r.verify()
@@ -102,7 +102,7 @@ func TestWhatIsReadyIsAppliedOnARequest(t *testing.T) {
 		r.policy.TailTokens = 500
 		for len(r.c.Gauge().Prepared) < 3 {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(5)))
-			r.settle()
+			r.waitIdle()
 		}
 		prepared := r.c.Gauge().Prepared
 		rest := len(r.said) - int(prepared[len(prepared)-1].To)

@@ -36,7 +36,7 @@ func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
 	fill := func(share float64) {
 		for i := 0; r.share() < share; i++ {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-			r.settle()
+			r.waitIdle()
 			if n := len(r.c.Gauge().Stack); n != 0 {
 				t.Fatalf("%d summaries are shown at %.3f", n, r.share())
 			}
@@ -114,7 +114,7 @@ func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
 	for len(r.c.Gauge().Stack) == 0 {
 		verbatim = r.c.Gauge().Verbatim
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
+		r.waitIdle()
 	}
 	g := r.c.Gauge()
 	prepared := 0
@@ -142,13 +142,13 @@ func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
 		}
 	}
 	r.restart() // which must not make it think that somebody spoke
-	r.settle()
+	r.waitIdle()
 	if n := len(r.worker.Requests()); n != 0 {
 		t.Errorf("after a restart the model was asked %d times", n)
 	}
 	r.talk("and what do you think?")
 	for range 20 {
-		r.settle()
+		r.waitIdle()
 	}
 	stack := r.c.Gauge().Stack
 	for _, row := range stack[max(len(stack)-2, 0):] { // what stands next to the question

@@ -31,7 +31,7 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 			t.Fatalf("there is no memory at %.3f of the window", r.share())
 		}
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
+		r.waitIdle()
 	}
 	g := r.c.Gauge()
 	if len(g.Stack) != 0 || len(g.Prepared) == 0 {

@@ -132,7 +132,7 @@ func TestWhatIsDeletedIsInNoSummaryBesideIt(t *testing.T) {
 	}
 	clean := func(t *testing.T, r *rig) {
 		t.Helper()
-		r.settle()
+		r.waitIdle()
 		db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
 		must(t, err)
 		defer db.Close()

@@ -200,7 +200,7 @@ func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + chat.CallTokens(m.Calls...) + tokens.Estimate(string(m.Native))
 	}
 	prompt := int(float64(estimate) * w.c.learntOf(w.model).Factor())
-	return w.window - prompt - prompt/doubtShare - leastDoubt
+	return w.window - prompt - prompt/uncertaintyShare - leastUncertainty
 }
 
 // summarizeTool takes the summary. One that is refused is sent back with the reason, once

@@ -22,7 +22,7 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 		extractive := func() bool { return len(r.c.Gauge().Stack) > 0 }
 		for i := 0; !extractive() && i < 2000; i++ {
 			r.hear("Ada said something or other today. " + filler(8))
-			r.settle()
+			r.waitIdle()
 			time.Sleep(5 * time.Second)
 		}
 		if !extractive() {
@@ -46,7 +46,7 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 		}
 		before := len(tries)
 		for range 60 { // the model is back: within its pause nobody notices, then all is repaired
-			r.settle()
+			r.waitIdle()
 			time.Sleep(5 * time.Second)
 		}
 		if len(tries) == before {

@@ -36,7 +36,7 @@ func past(b *testing.B, n int) *rig {
 		}
 		r.c.History().Append(added...)
 		r.c.History().Stored()
-		r.settle()
+		r.waitIdle()
 		done += len(batch)
 	}
 	r.compactAndSettle()
@@ -144,7 +144,7 @@ func BenchmarkCheck(b *testing.B) {
 				r.c.History().Append(added...)
 				r.c.History().Stored()
 				r.c.Speak()
-				r.settle()
+				r.waitIdle()
 			}
 		}
 		for _, share := range []int{50, 76} {

@@ -47,7 +47,7 @@ func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
 				r.apply(gone...)
 				r.c.Reread()
 				r.c.Check(t.Context())
-				r.settle()
+				r.waitIdle()
 				if err := r.checkShown(); err != nil {
 					t.Error(err)
 				}

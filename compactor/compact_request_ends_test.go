@@ -21,7 +21,7 @@ func TestAScheduledRequestEndsWithTheProcess(t *testing.T) {
 			t.Errorf("it ended as %+v", told)
 		}
 		r.open()
-		r.settle()
+		r.waitIdle()
 		for _, row := range r.c.Gauge().Stack {
 			if row.Trigger == compactor.OnManual {
 				t.Errorf("a request has outlived the process: %+v", row)
@@ -63,7 +63,7 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 				time.Sleep(time.Duration(i) * time.Millisecond / 3)
 			}
 		}
-		r.settle()
+		r.waitIdle()
 		scheduled := r.seen(compactor.EventScheduled)
 		r.mu.Lock()
 		if ends != started || scheduled < 5 {

@@ -79,7 +79,7 @@ func TestARequestIsScheduledBehindARepair(t *testing.T) {
 		if len(*ended) != 0 {
 			t.Errorf("it has ended before it began: %+v", *ended)
 		}
-		r.settle()
+		r.waitIdle()
 		applied := r.isOne(ended, compactor.EventApplied)
 		if applied.Trigger != compactor.OnManual || applied.AfterTokens >= applied.BeforeTokens {
 			t.Errorf("told was the end of %+v", applied)
@@ -120,9 +120,9 @@ func TestTheEndThatIsReportedIsTheRequestsOwn(t *testing.T) {
 				r.chat(20)
 				synctest.Wait()
 				r.resize(1600) // now a level is due behind it
-				r.settle()
+				r.waitIdle()
 				time.Sleep(2 * time.Minute) // after a failure the next try waits
-				r.settle()
+				r.waitIdle()
 				if told := r.isOne(ended, test.state); told.Trigger != compactor.OnManual || told.From != e.From {
 					t.Errorf("told was the end of %+v, begun was %+v", told, e)
 				}
@@ -149,7 +149,7 @@ func TestARequestOverWhatIsBeingSummarizedIsNotScheduled(t *testing.T) {
 				t.Error("what was not begun has ended")
 			}
 		}
-		r.settle()
+		r.waitIdle()
 		if n := r.seen(compactor.EventApplied); n != 1 {
 			t.Errorf("%d applied compactions", n)
 		}
@@ -169,7 +169,7 @@ func TestARequestBehindALevelsLeafSummarizesTheRest(t *testing.T) {
 		synctest.Wait()
 		r.resize(100_000)
 		ended := r.scheduled()
-		r.settle()
+		r.waitIdle()
 		if told := r.isOne(ended, compactor.EventApplied); told.To != 36 {
 			t.Errorf("it summarized %+v", told)
 		}
@@ -187,7 +187,7 @@ func TestARequestWhileWorkIsDoneAheadShowsIt(t *testing.T) {
 			t.Fatalf("running is %+v", running)
 		}
 		ended := r.scheduled()
-		r.settle()
+		r.waitIdle()
 		r.isOne(ended, compactor.EventApplied)
 		if g := r.c.Gauge(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
 			t.Errorf("%d rows wait, %d are shown", len(g.Prepared), len(g.Stack))
@@ -202,7 +202,7 @@ func TestAScheduledRequestThatHasNothingLeftToDoSaysSo(t *testing.T) {
 		r := repairing(t, good)
 		ended := r.scheduled()
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
-		r.settle()
+		r.waitIdle()
 		if told := r.isOne(ended, compactor.EventNoop); told.Error == "" {
 			t.Errorf("it ended as %+v", told)
 		}
@@ -228,7 +228,7 @@ func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
 		r.c.Check(t.Context())
 		synctest.Wait() // until what was hidden is filled
 		ended := r.scheduled()
-		if r.settle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {
+		if r.waitIdle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {
 			t.Errorf("it ended as %+v", *ended)
 		}
 		if paused := r.c.Gauge().Paused; paused != "" {

@@ -88,11 +88,11 @@ type Compactor struct {
 	ctx                    context.Context // of all background work
 	cancel                 context.CancelFunc
 
-	unwritten bool      // contexts ended in memory are still on disk
-	outdated  bool      // people changed what the head was built from
-	askedAt   time.Time // when the model was asked last, which is the age of the provider's cache
-	rendering rendering // the last request
-	asked     asked     // the last request
+	unwritten   bool        // contexts ended in memory are still on disk
+	outdated    bool        // people changed what the head was built from
+	askedAt     time.Time   // when the model was asked last, which is the age of the provider's cache
+	rendering   rendering   // the last request
+	lastRequest lastRequest // the last request
 
 	systemCost, toolsCost, workerPromptCost int
 
@@ -119,7 +119,7 @@ type Compactor struct {
 	noTools map[string]bool // models that accept no tools, or no forced tool, by name
 	warned  bool
 
-	withModel, without, standingIn llm.Incident // jobs of a model fail; of the extractive summarizer; the fallback does the worker's work
+	modelBackoff, extractiveBackoff, fallbackBackoff llm.Incident // jobs of a model fail; of the extractive summarizer; the fallback does the worker's work
 }
 
 // ErrSpent means that the budget for a model is spent for now.
@@ -202,7 +202,7 @@ func (c *Compactor) Check(ctx context.Context) {
 	c.flush(ctx)
 	c.applyDue(ctx, p, window)
 	if levelOf(c.used(c.h.view), window, p) == emergency {
-		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
+		c.makeRoom(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
 	}
 	c.clearBatch(ctx, p)
 	c.proceed()
@@ -238,7 +238,7 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 			c.askedAt = c.o.Now()
 			c.ask(c.h.view)
 			messages := c.rendering.next(c.o.System, c.h.view)
-			return Prompt{messages, c.rendering.headLen, Reserve(c.o.MaxOutput, window), c.asked.estimate, max(c.asked.spare, 1)}, nil
+			return Prompt{messages, c.rendering.headLen, Reserve(c.o.MaxOutput, window), c.lastRequest.estimate, max(c.lastRequest.spare, 1)}, nil
 		}
 	}
 	return Prompt{}, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.view), window, c.real(c.frame()))
@@ -256,8 +256,8 @@ func (c *Compactor) Overflow(ctx context.Context) bool {
 	s := c.h.view
 	used := c.used(s)
 	goal := int(p.BackgroundThreshold * float64(window))
-	c.relieve(ctx, OnReactive, min(goal, used-used/8))
-	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.asked.reserve
+	c.makeRoom(ctx, OnReactive, min(goal, used-used/8))
+	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.reserve
 }
 
 // Drain has nothing begin any more that may wait for the next start: repairs and work ahead,
@@ -291,7 +291,7 @@ func (c *Compactor) notify(e Event) {
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
 		defer c.complete(e)
 	}
-	defer c.contain("after")
+	defer c.recoverCallback("after")
 	c.o.After(e)
 }
 

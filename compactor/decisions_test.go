@@ -115,7 +115,7 @@ func TestWhoSummarizes(t *testing.T) {
 		t.Run(tt.claim, func(t *testing.T) {
 			c := decider()
 			tt.change(c)
-			if extractive, ready := c.summarizer(c.policy(), view{spoken: tt.spoken}, noon); extractive != tt.extractive || ready != tt.ready {
+			if extractive, ready := c.summarizer(c.policy(), view{addressed: tt.spoken}, noon); extractive != tt.extractive || ready != tt.ready {
 				t.Errorf("extractive %v, ready %v", extractive, ready)
 			}
 		})

@@ -32,9 +32,9 @@ type suspect struct {
 	times    int
 }
 
-// wontSummarize reports whether the model refuses this material: its server works, and other spans
+// modelDeclines reports whether the model refuses this material: its server works, and other spans
 // may succeed.
-func wontSummarize(err error) bool {
+func modelDeclines(err error) bool {
 	kind := llm.KindOf(err)
 	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow
 }
@@ -197,11 +197,11 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	return row, nil
 }
 
-// doesWithout reports whether a part that was declined does not fail the repair of a fold: the
+// skipsDeclined reports whether a part that was declined does not fail the repair of a fold: the
 // second time it may go on without a few of its parts, or they would keep it from ever being
 // repaired.
-func (w worker) doesWithout(err error, parts int) bool {
-	if w.j.repairs == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !wontSummarize(err) {
+func (w worker) skipsDeclined(err error, parts int) bool {
+	if w.j.repairs == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !modelDeclines(err) {
 		return false
 	}
 	if w.c.o.Fallback != nil && w.model != w.c.o.Fallback && llm.KindOf(err) != "" {
@@ -211,13 +211,13 @@ func (w worker) doesWithout(err error, parts int) bool {
 	return *w.absent <= max(parts/4, 1)
 }
 
-// standIn returns the extractive summarizer's text for what a model was to summarize.
-func standIn(items []summarize.Item, target int, focus string) string {
+// extractiveText returns the extractive summarizer's text for what a model was to summarize.
+func extractiveText(items []summarize.Item, target int, focus string) string {
 	return secrets.Mask(summarize.Extract(withoutSecrets(saidIn(items)), target, 0, focus).Text)
 }
 
-// forgive makes everything that was declined be tried again, because a person asked.
-func (c *Compactor) forgive() {
+// retryDeclined makes everything that was declined be tried again, because a person asked.
+func (c *Compactor) retryDeclined() {
 	s := c.h.view
 	if c.suspect.times >= c.policy().FailureLimit { // else its half comes next
 		c.suspect = suspect{}
@@ -225,7 +225,7 @@ func (c *Compactor) forgive() {
 	if !slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
 		return
 	}
-	if err := c.o.Records.Forgive(c.ctx); err != nil && c.ctx.Err() == nil {
+	if err := c.o.Records.ClearDeclined(c.ctx); err != nil && c.ctx.Err() == nil {
 		c.o.Log.Warn("reset_refusals_failed", "error", err)
 		return
 	}

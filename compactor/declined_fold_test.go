@@ -32,7 +32,7 @@ func TestARollupIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
 				text = "in the film they speak of the poison"
 			}
 			r.talk(text)
-			r.settle()
+			r.waitIdle()
 			time.Sleep(time.Minute)
 		}
 		folds := 0

@@ -52,7 +52,7 @@ func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
 					r.talk("in the film they speak of the poison " + filler(20))
 					for i := range 30 {
 						r.talk(fmt.Sprintf("question %d %s", i, filler(300)))
-						r.settle()
+						r.waitIdle()
 						time.Sleep(time.Minute)
 					}
 					if worker.declined == 0 {
@@ -60,7 +60,7 @@ func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
 					}
 					for i := range 28 { // a short word now and then, for a week
 						r.talk(fmt.Sprintf("hm %d", i))
-						r.settle()
+						r.waitIdle()
 						time.Sleep(6 * time.Hour)
 						if i%10 == 5 {
 							r.restart()
@@ -77,7 +77,7 @@ func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
 					r.verify()
 					before := worker.declined
 					r.compactAndSettle()
-					if r.settle(); worker.declined == before {
+					if r.waitIdle(); worker.declined == before {
 						t.Error("/compact does not have it tried again")
 					}
 					r.verify()
@@ -104,7 +104,7 @@ func TestALargePlaceholderIsRepairedInPieces(t *testing.T) {
 		r.c.Speak()
 		r.c.Check(t.Context())
 		r.resize(8000) // so that there is room for each piece
-		r.settle()
+		r.waitIdle()
 		for range 60 { // for a week
 			time.Sleep(3 * time.Hour)
 			synctest.Wait()

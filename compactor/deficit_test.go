@@ -37,7 +37,7 @@ func TestAnEmergencyPaysWhatALevelDemanded(t *testing.T) {
 				t.Fatalf("in vain: %+v", r.c.Gauge())
 			}
 			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
-			r.settle()
+			r.waitIdle()
 		}
 	}
 	talk(func() bool { return len(r.c.Gauge().Stack) > 0 }) // what was ready was applied, and was not enough
@@ -53,7 +53,7 @@ func TestAnEmergencyPaysWhatALevelDemanded(t *testing.T) {
 	}
 	down, now = false, now.Add(time.Hour)
 	r.c.Check(t.Context())
-	r.settle()
+	r.waitIdle()
 	for _, e := range r.events {
 		if e.State == compactor.EventStarted && e.Trigger == compactor.OnPrepare {
 			started--

@@ -19,7 +19,7 @@ var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 // asRestarted fails unless the view and its cost are what a restart makes of the disk.
 func (r *rig) asRestarted() {
 	r.t.Helper()
-	r.settle() // a summary may be about to be told again
+	r.waitIdle() // a summary may be about to be told again
 	view, used := r.render(), r.c.Gauge().Used
 	r.restart()
 	if after := r.render(); after != view {
@@ -129,7 +129,7 @@ func TestASummaryOverADeletedMessageIsRepaired(t *testing.T) {
 	}
 	r.asRestarted()
 	for range 5 {
-		r.settle()
+		r.waitIdle()
 	}
 	r.verify()
 	for _, row := range r.c.Gauge().Stack {
@@ -162,7 +162,7 @@ func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
 	}
 	for i := 0; len(r.c.Gauge().Stack) == 0 && i < 50; i++ { // the message that is gone may have been the one too many
 		r.hear(fmt.Sprintf("more %d %s", i, filler(100)))
-		r.settle()
+		r.waitIdle()
 	}
 	if view := r.render(); strings.Contains(view, "note 1 ") || !strings.Contains(view, "note 2 ") {
 		t.Errorf("the view is\n%s", view)
@@ -185,7 +185,7 @@ func TestChangesWhileSummariesAreApplied(t *testing.T) {
 			r.remove(int64(i))
 		}
 	}
-	r.settle()
+	r.waitIdle()
 	if r.seen(compactor.EventApplied) < 3 {
 		t.Error("hardly anything applied: the test shows nothing")
 	}

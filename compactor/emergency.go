@@ -10,11 +10,11 @@ import (
 // An emergency makes room immediately, without a model. Each step stops as soon as used is below
 // goal. What it hides stays on disk and is summarized later.
 
-// relieve hides what must be hidden until used is below goal: the oldest prepared summaries
+// makeRoom hides what must be hidden until used is below goal: the oldest prepared summaries
 // are applied, then contexts of earlier turns end if that suffices, the span that a worker is reading, then the oldest turns, then old tool results of the running
 // turn, and, only if the request would not fit the window at all, the newest
 // answered turns too.
-func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
+func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.policy(), c.o.Window()
 	before := c.h.cost()
 	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
@@ -114,7 +114,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 		c.h.hide(sp.lines)
 		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
 	}
-	c.told(ctx, hidden, used)
+	c.reportEmergency(ctx, hidden, used)
 }
 
 // placeholderOver returns a placeholder that hides lines.
@@ -136,7 +136,7 @@ func placeholderOver(lines []line) Compaction {
 // placeholder returns the placeholder over a span, merged with adjacent placeholders.
 func (c *Compactor) placeholder(s view, sp span) Compaction {
 	m := placeholderOver(sp.lines)
-	m.From, m.To, m.AwaitsModel = sp.from, sp.to, s.spoken && c.hasModel(c.o.Policy())
+	m.From, m.To, m.AwaitsModel = sp.from, sp.to, s.addressed && c.hasModel(c.o.Policy())
 	m, _ = m.TakeIn(slices.DeleteFunc(slices.Clone(s.head.Stack), func(row Compaction) bool { return row.ID == 0 }))
 	m.Tokens = m.Cost()
 	return m
@@ -175,8 +175,8 @@ func without(lines []line, stack []Compaction) []line {
 	return left
 }
 
-// told emits the event of an emergency that has taken effect.
-func (c *Compactor) told(ctx context.Context, placeholder Compaction, before int) {
+// reportEmergency emits the event of an emergency that has taken effect.
+func (c *Compactor) reportEmergency(ctx context.Context, placeholder Compaction, before int) {
 	s := c.h.view
 	for _, row := range s.head.Stack {
 		if row.Covers(placeholder.From) {
@@ -208,7 +208,7 @@ func (c *Compactor) flush(ctx context.Context) {
 		var placeholders []Compaction
 		for _, m := range s.head.Stack {
 			if m.ID == 0 {
-				m.AwaitsModel = s.spoken && c.hasModel(c.o.Policy())
+				m.AwaitsModel = s.addressed && c.hasModel(c.o.Policy())
 				placeholders = append(placeholders, m)
 			}
 		}

@@ -45,7 +45,7 @@ func arrivesLate(t *testing.T, want, refuses bool) {
 		t.Error(err)
 	}
 	disk.refuses = false
-	r.settle()
+	r.waitIdle()
 	r.repaired()
 	if err := r.checkShown(); err != nil {
 		t.Error(err)

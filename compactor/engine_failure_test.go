@@ -28,7 +28,7 @@ func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
 	r.verify()
 	close(release)
 	for range 5 {
-		r.settle()
+		r.waitIdle()
 	}
 	r.noPlaceholder()
 	r.verify()
@@ -68,7 +68,7 @@ func TestAFailedWorkerChangesNothing(t *testing.T) {
 			}
 			calls := len(r.worker.Requests())
 			r.hear("one more")
-			r.settle()
+			r.waitIdle()
 			if len(r.worker.Requests()) != calls {
 				t.Error("a failed worker is asked again with the next message")
 			}
@@ -102,7 +102,7 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 	r.policy.FailureLimit = 1
 	for i := range 200 {
 		r.hear(fmt.Sprintf("Ada moved to city number %d and likes it. %s", i, filler(15)))
-		r.settle()
+		r.waitIdle()
 	}
 	stack := r.c.Gauge().Stack
 	if len(stack) == 0 || r.c.Gauge().Used > 8000*85/100 {
@@ -118,7 +118,7 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 	r.worker.Func = good // the model is back, and so is a new process
 	r.restart()
 	for range 30 {
-		r.settle()
+		r.waitIdle()
 	}
 	r.repaired()
 	r.verify()
@@ -159,7 +159,7 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 		t.Errorf("while the disk refuses: %v", err)
 	}
 	disk.refuses = false
-	r.settle()
+	r.waitIdle()
 	r.verify()
 	if err := r.checkShown(); err != nil {
 		t.Error(err)

@@ -18,7 +18,7 @@ func TestBackgroundSummarizesTheOldest(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: good})
 	for i := range 200 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(80)))
-		r.settle()
+		r.waitIdle()
 		g := r.c.Gauge()
 		if g.Used > g.Window*80/100+100 {
 			t.Fatalf("after message %d: %d of %d tokens used", i+1, g.Used, g.Window)
@@ -50,7 +50,7 @@ func TestMessagesThatArriveWhileAWorkerRunsAreVerbatimAfterIt(t *testing.T) {
 		r.hear(fmt.Sprintf("late-%d", i))
 	}
 	close(release)
-	r.settle()
+	r.waitIdle()
 	view, at := r.render(), 0
 	for i := range 10 {
 		next := strings.Index(view, fmt.Sprintf("late-%d", i))
@@ -93,7 +93,7 @@ func TestManyAskForACompactionAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	close(release)
-	r.settle()
+	r.waitIdle()
 	if started != 1 || noop != 99 {
 		t.Errorf("%d started and %d were refused, want 1 and 99", started, noop)
 	}
@@ -121,7 +121,7 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 			leaves := 0
 			for i := range 600 {
 				r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d. %s", i, i*7, i, filler(40)))
-				r.settle()
+				r.waitIdle()
 				cost := 0
 				for _, row := range r.c.Gauge().Stack {
 					cost += row.Cost()

@@ -18,7 +18,7 @@ func TestARestartRendersTheSameBytes(t *testing.T) {
 		} else {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(150)))
 		}
-		r.settle()
+		r.waitIdle()
 		r.asRestarted()
 	}
 	if r.seen(compactor.EventApplied) == 0 {
@@ -56,7 +56,7 @@ func TestAGiantTurnStaysInsideTheWindow(t *testing.T) {
 				results[i] = fmt.Sprintf("result %d %s", i, filler(size))
 			}
 			r.talk("look at everything", results...) // each request is held to the window
-			r.settle()
+			r.waitIdle()
 			r.verify()
 		})
 	}
@@ -83,7 +83,7 @@ func TestFirstMessagesAreCopiedOnceTheyAreCovered(t *testing.T) {
 		t.Errorf("the first message stands %d times after it was covered", n)
 	}
 	r.policy.KeepFirst = 0
-	r.settle()
+	r.waitIdle()
 	if strings.Contains(r.render(), "My very first words") {
 		t.Error("keep_first = 0 keeps one")
 	}

@@ -94,7 +94,7 @@ func (c *Compactor) propose(w *work) func() (focus string, veto error) {
 	p := Proposal{Event: w.event(EventStarted), Tokens: w.tokens, Focus: w.row.Focus}
 	p.BeforeTokens = c.used(c.h.view)
 	return func() (focus string, veto error) {
-		defer c.contain("before") // a panic forbids nothing
+		defer c.recoverCallback("before") // a panic forbids nothing
 		return c.o.Before(w.ctx, p)
 	}
 }
@@ -115,8 +115,8 @@ func (c *Compactor) forbidden(j *job, reason error) {
 	}
 }
 
-// rests reports whether jobs of a trigger wait because of a veto.
-func (c *Compactor) rests(t Trigger, now time.Time) bool {
+// pausedByVeto reports whether jobs of a trigger wait because of a veto.
+func (c *Compactor) pausedByVeto(t Trigger, now time.Time) bool {
 	return now.Before(c.vetoes[t].until)
 }
 
@@ -130,8 +130,8 @@ func vetoed(vetoes map[Trigger]veto, now time.Time) string {
 	return ""
 }
 
-// contain recovers a panic of a callback.
-func (c *Compactor) contain(hook string) {
+// recoverCallback recovers a panic of a callback.
+func (c *Compactor) recoverCallback(hook string) {
 	if p := recover(); p != nil {
 		c.o.Log.Error("callback_panicked", "callback", hook, "panic", p, "stack", string(debug.Stack()))
 	}

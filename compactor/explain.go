@@ -83,10 +83,10 @@ func limited(set, is int, by string) string {
 	return fmt.Sprintf(" (%s: the setting says %d)", by, set)
 }
 
-// Tight says, with numbers, which levels a conversation reaches before anybody has
+// ValidateWindow says, with numbers, which levels a conversation reaches before anybody has
 // said anything: those that lie below what system prompt, tools, the reply's reserve
 // and pins take of the window. "" if there are none.
-func (p Policy) Tight(system string, tools []llm.Tool, maxOutput, window int) string {
+func (p Policy) ValidateWindow(system string, tools []llm.Tool, maxOutput, window int) string {
 	given := p
 	p = p.At(window)
 	frame, reserve, pins := frameCost(system, tools), Reserve(maxOutput, window), min(p.PinBudget, window/firstShare)

@@ -11,11 +11,11 @@ import (
 
 // Speak is somebody who speaks to the bot.
 func (c *Compactor) Speak() {
-	c.h.spoken = true
+	c.h.addressed = true
 }
 
 // Spoken reports whether somebody spoke to the bot since a summary was applied.
-func (c *Compactor) Spoken() bool { return c.h.spoken }
+func (c *Compactor) Spoken() bool { return c.h.addressed }
 
 // Sight is the view as it stands. Unlike Request it begins nothing that may change it.
 func (c *Compactor) Sight() []llm.Message {
@@ -66,5 +66,5 @@ func (c *Compactor) Filling() bool { return c.filling != nil }
 
 // HeadLength, Spare and Budget are of the last request.
 func (c *Compactor) HeadLength() int { return c.rendering.headLen }
-func (c *Compactor) Spare() int      { return max(c.asked.spare, 1) }
+func (c *Compactor) Spare() int      { return max(c.lastRequest.spare, 1) }
 func (c *Compactor) Budget() int     { return c.budget() }

@@ -23,7 +23,7 @@ func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
 	said, full, looks := 0, 0, 0
 	for i := range 700 {
 		r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
-		r.settle()
+		r.waitIdle()
 		said++
 		stack := r.c.Gauge().Stack
 		if len(stack) == 0 || stack[len(stack)-1].To < 400 {
@@ -69,7 +69,7 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 	hear := func(rows int, by compactor.By) {
 		for i := 0; i < 600; i++ {
 			r.hear(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
-			r.settle()
+			r.waitIdle()
 			made := 0
 			for _, row := range r.c.Gauge().Stack {
 				if row.By == by {
@@ -86,7 +86,7 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 	r.quiet = true
 	for i := range 300 {
 		r.hear(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
-		r.settle()
+		r.waitIdle()
 	}
 	kept := 0
 	for _, row := range r.c.Gauge().Stack {

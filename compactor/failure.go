@@ -52,28 +52,28 @@ func (c *Compactor) overJob(j *job, e Event) {
 func (c *Compactor) logLevelFor(err error, ofModel bool) slog.Level {
 	switch {
 	case !ofModel:
-		return c.without.Begin()
+		return c.extractiveBackoff.Begin()
 	case errors.Is(err, ErrSpent):
 		return slog.LevelDebug
-	case llm.OfServer(err) && c.apart():
+	case llm.OfServer(err) && c.workerDiffers():
 		return c.learntOf(c.o.Worker).Down.Begin()
 	case llm.OfServer(err) && c.learntOf(c.o.Worker).Down.On():
 		return slog.LevelDebug
 	}
-	return c.withModel.Begin()
+	return c.modelBackoff.Begin()
 }
 
 // worked ends an incident, if there was one.
 func (c *Compactor) worked(j *job) {
-	incident := &c.withModel
+	incident := &c.modelBackoff
 	if j.extractive {
-		incident = &c.without
+		incident = &c.extractiveBackoff
 	}
 	if j.degraded {
 		return
 	}
 	ended := incident.End()
-	if !j.extractive && c.apart() {
+	if !j.extractive && c.workerDiffers() {
 		ended = c.learntOf(c.o.Worker).Down.End() || ended
 	}
 	if ended {
@@ -81,9 +81,9 @@ func (c *Compactor) worked(j *job) {
 	}
 }
 
-// apart reports whether the worker's model is not the one that turns use. Then turns do not notice
+// workerDiffers reports whether the worker's model is not the one that turns use. Then turns do not notice
 // when its server is down, and all conversations that need it share one incident.
-func (c *Compactor) apart() bool { return c.learntOf(c.o.Worker) != c.o.Learnt() }
+func (c *Compactor) workerDiffers() bool { return c.learntOf(c.o.Worker) != c.o.Learnt() }
 
 // failed makes the next try wait. A row that cannot be repaired, because of
 // what it holds, holds up no other work; a model that does not answer does.
@@ -92,7 +92,7 @@ func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error)
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
 	case j.repairs == 0 && j.extractive:
 		c.backoff.stoodIn(now)
-	case !j.extractive && wontSummarize(err):
+	case !j.extractive && modelDeclines(err):
 		return // declined spans have their own backoff
 	case j.repairs == 0 || down:
 		c.backoff.failed(now)

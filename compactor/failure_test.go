@@ -34,7 +34,7 @@ func TestRollupsThatFailDoNotRunInACircle(t *testing.T) {
 		r := newRig(t, 4000, worker)
 		for i := range 60 {
 			r.hear(fmt.Sprint("note ", i, " ", filler(150)))
-			r.settle() // a conversation that goes on asking the model never settles
+			r.waitIdle() // a conversation that goes on asking the model never settles
 		}
 		if n := len(worker.Requests()); n > 60 {
 			t.Errorf("60 messages cost %d model calls", n)
@@ -61,7 +61,7 @@ func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T)
 		}
 		for i := 0; !built() && i < 100; i++ {
 			r.hear(fmt.Sprint("more ", i, " ", filler(150)))
-			r.settle()
+			r.waitIdle()
 			time.Sleep(time.Hour)
 		}
 		if !built() {
@@ -70,7 +70,7 @@ func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T)
 		refuse.Store(false)
 		before := len(worker.Requests())
 		time.Sleep(time.Hour)
-		r.settle()
+		r.waitIdle()
 		read := 0
 		for _, req := range worker.Requests()[before:] {
 			read += tokens.Estimate(req.Messages[1].Text)
@@ -97,11 +97,11 @@ func TestARowThatCannotBeRepairedHoldsUpNothingElse(t *testing.T) {
 		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
 			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
 		}
-		r.settle()
+		r.waitIdle()
 		r.policy.Enabled = true
 		for i := range 100 {
 			r.hear(fmt.Sprint("more ", i, " ", filler(60)))
-			r.settle()
+			r.waitIdle()
 			time.Sleep(10 * time.Second)
 		}
 		byWorker := 0
@@ -124,7 +124,7 @@ func TestAPanicLeavesNoRowRunning(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }})
 	for r.seen(compactor.EventFailed) == 0 {
 		r.hear(filler(60))
-		r.settle()
+		r.waitIdle()
 	}
 	if all, failed := count(t, r.dir, "SELECT count(*) FROM compactions"), count(t, r.dir, "SELECT count(*) FROM compactions WHERE state = 'failed'"); all == 0 || failed != all {
 		t.Errorf("%d of %d rows have failed", failed, all)

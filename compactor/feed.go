@@ -9,11 +9,11 @@ const feedBatch = 200
 // fit below the background level: so nothing has to be truncated. M is a message before it
 // has its place.
 type Feed[M any] struct {
-	Engine *Compactor
-	Window func() int                        // called for each message
-	Most   func() int                        // estimated tokens a message takes at most
-	Write  func([]M) ([]chat.Message, error) // stores a batch, and returns what of it is new
-	Settle func() error                      // checks the window, and waits until nothing is due
+	Engine   *Compactor
+	Window   func() int                        // called for each message
+	Most     func() int                        // estimated tokens a message takes at most
+	Write    func([]M) ([]chat.Message, error) // stores a batch, and returns what of it is new
+	WaitIdle func() error                      // checks the window, and waits until nothing is due
 
 	batch  []M
 	tokens int // of the batch
@@ -34,7 +34,7 @@ func (f *Feed[M]) Add(m M, tokens int) error {
 	// A large message could jump over the background level and the aggressive one.
 	if used, _, _ = f.Engine.Usage(); float64(used+tokens) >= policy.EmergencyThreshold*float64(window) {
 		f.Engine.Compact(Requested{Trigger: OnBackground})
-		if err := f.Settle(); err != nil {
+		if err := f.WaitIdle(); err != nil {
 			return err
 		}
 	}
@@ -53,5 +53,5 @@ func (f *Feed[M]) Flush() error {
 	history := f.Engine.History()
 	history.Append(added...)
 	history.Stored()
-	return f.Settle()
+	return f.WaitIdle()
 }

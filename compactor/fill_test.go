@@ -41,7 +41,7 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 		}
 		r.verify()
 		close(open)
-		r.settle()
+		r.waitIdle()
 		r.repaired()
 		r.verify()
 		r.close()
@@ -72,7 +72,7 @@ func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
 		r.hear(fmt.Sprintf("more %d %s", i, filler(40)))
 	}
 	close(release)
-	r.settle()
+	r.waitIdle()
 	r.noPlaceholder()
 	r.verify()
 }
@@ -106,7 +106,7 @@ func TestRepairGoesOnInSilence(t *testing.T) {
 				}})
 				for i := range 60 {
 					r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
-					r.settle()
+					r.waitIdle()
 					time.Sleep(10 * time.Second)
 				}
 				if !slices.ContainsFunc(r.c.Gauge().Stack, compactor.Compaction.NeedsRepair) {
@@ -134,7 +134,7 @@ func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
 		r.deliver(fmt.Sprintf("talk %d among people: %s", i, filler(80)), false)
 		if i%20 == 19 {
 			r.c.Check(context.Background())
-			r.settle()
+			r.waitIdle()
 		}
 	}
 	if n := len(worker.Requests()); n != 0 {
@@ -142,7 +142,7 @@ func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
 	}
 	r.talk("what did they say?")
 	for range 3 {
-		r.settle()
+		r.waitIdle()
 	}
 	n := len(worker.Requests())
 	t.Logf("%d requests", n)

@@ -149,7 +149,7 @@ func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
 					continue // what a token is must be learnt first
 				}
 				r.deliver("an aside "+filler(30), false)
-				r.settle()
+				r.waitIdle()
 				g := prompt(r)
 				real := int(size * float64(r.estimate(r.request())))
 				if g < real*95/100-150 || g > real*105/100+150 {

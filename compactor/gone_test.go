@@ -81,7 +81,7 @@ func (g *secretRig) thread(name string) {
 		if i > 0 {
 			continue
 		}
-		if _, err := c.Inbox().TakeUp(g.ctx, store.All, 10_000, time.Time{}); err != nil {
+		if _, err := c.Inbox().Dequeue(g.ctx, store.All, 10_000, time.Time{}); err != nil {
 			g.t.Fatal(err)
 		}
 	}
@@ -99,7 +99,7 @@ func (g *secretRig) rollUp() {
 			g.t.Fatal("nothing is rolled up")
 		}
 		g.hear(fmt.Sprintf("note %d %s", i, filler(60)))
-		g.settle()
+		g.waitIdle()
 	}
 	g.thread(g.threads[1])
 }
@@ -114,7 +114,7 @@ func (g *secretRig) prepareAndWait() {
 			g.t.Fatal("nothing is prepared")
 		}
 		g.hear(fmt.Sprintf("more %d %s", i, filler(20)))
-		g.settle()
+		g.waitIdle()
 	}
 	g.three = g.tell(secretly("This is the third one."))
 	for i := 0; ; i++ {
@@ -168,12 +168,12 @@ func (g *secretRig) deleteAll() {
 // word, also after a restart.
 func (g *secretRig) wantRepaired() {
 	close(g.release)
-	g.settle()
+	g.waitIdle()
 	g.verify()
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is repaired is applied at once
 	for i := range 40 {
 		g.hear(fmt.Sprintf("later %d %s", i, filler(20)))
-		g.settle()
+		g.waitIdle()
 	}
 	for _, row := range g.c.Gauge().Stack {
 		if row.By != compactor.ByWorker || strings.Contains(row.Text, oddWord) {

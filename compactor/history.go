@@ -37,7 +37,7 @@ type view struct {
 	stored      int64 // up to this seq messages are on disk
 	clearedTo   int64 // as shown: may run ahead of the head's in the running turn
 	resultTo    int64 // no tool result has a larger seq
-	spoken      bool  // the bot was addressed since a summary was applied
+	addressed   bool  // the bot was addressed since a summary was applied
 	question    int64 // the newest known message addressed to the bot; 0: none
 	shape       shape
 	revision    int          // raised by what changes a part that was there; an append does not
@@ -51,7 +51,7 @@ func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost }
 func newHistory(state transcript.Snapshot, sh shape) *History {
 	h := &History{next: state.Next, first: state.First, view: view{
 		head: state.Head, open: state.Open, stored: state.Next - 1,
-		clearedTo: state.Head.ClearedTo, spoken: state.Spoken || state.Open != 0,
+		clearedTo: state.Head.ClearedTo, addressed: state.Addressed || state.Open != 0,
 	}}
 	for _, m := range state.Messages {
 		h.lines = append(h.lines, line{Message: sh.stored(m)})
@@ -89,7 +89,7 @@ func (h *History) Append(messages ...chat.Message) {
 			h.copies = duplicates(h.head.Pins, h.first, h.shape)
 		}
 		if l.Addressed && l.Role == llm.RoleUser {
-			h.open, h.spoken, h.question = l.Turn, true, l.Seq
+			h.open, h.addressed, h.question = l.Turn, true, l.Seq
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (h *History) Answered() {
 
 // quiet notes that a summary was applied: nothing is paid for again until the bot is addressed.
 func (h *History) quiet() {
-	h.spoken = h.open != 0
+	h.addressed = h.open != 0
 }
 
 // Stored notes that everything appended so far is on disk.

@@ -62,14 +62,14 @@ func TestAVeto(t *testing.T) {
 		}
 		for range 3 {
 			r.hear("a word")
-			r.settle()
+			r.waitIdle()
 		}
 		if asked[compactor.OnBackground] != 1 {
 			t.Errorf("asked %d times at once", asked[compactor.OnBackground])
 		}
 		time.Sleep(time.Duration(r.policy.Cooldown))
 		r.hear("a word")
-		r.settle()
+		r.waitIdle()
 		if asked[compactor.OnBackground] != 2 {
 			t.Errorf("asked %d times after the cooldown", asked[compactor.OnBackground])
 		}
@@ -80,7 +80,7 @@ func TestAVeto(t *testing.T) {
 		// What keeps the next request inside the window is not asked about.
 		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
 			r.hear(fmt.Sprint("more ", i, " ", filler(60)))
-			r.settle()
+			r.waitIdle()
 		}
 		applied := r.last(compactor.EventApplied)
 		r.resize(2000)
@@ -98,7 +98,7 @@ func TestAVeto(t *testing.T) {
 		mu.Unlock()
 		time.Sleep(time.Duration(r.policy.Cooldown))
 		r.hear("a word")
-		r.settle()
+		r.waitIdle()
 		if e := r.last(compactor.EventApplied); e.Trigger != compactor.OnRepair {
 			t.Errorf("afterwards the last compaction is %+v", e)
 		}
@@ -178,7 +178,7 @@ func TestTheGaugeTellsWhereTheEngineFires(t *testing.T) {
 				g := r.c.Gauge()
 				r.hear(fmt.Sprint("note ", i))
 				used := g.Used + chat.TokensOf(r.said[len(r.said)-1])
-				r.settle()
+				r.waitIdle()
 				if fired = r.seen(compactor.EventStarted) > 0; fired != (used >= g.NextAt) || g.Next != compactor.OnBackground {
 					t.Errorf("window %d: at %d tokens it fired: %v; the gauge said %s at %d", window, used, fired, g.Next, g.NextAt)
 				}

@@ -204,8 +204,8 @@ func (r *InMemory) Declined(_ context.Context, id int64, d Declined) error {
 	return nil
 }
 
-// Forgive has every row asked for again that was declined.
-func (r *InMemory) Forgive(context.Context) error {
+// ClearDeclined has every row asked for again that was declined.
+func (r *InMemory) ClearDeclined(context.Context) error {
 	r.setDeclined(Declined{}, func(s Compaction) bool { return s.Declined.Times > 0 })
 	return nil
 }

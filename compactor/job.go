@@ -44,7 +44,7 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Poli
 	j := &job{tokens: tokens, extractive: extractive, policy: p, window: window, budget: c.budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
 	if extractive {
-		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.spoken || trigger == OnManual)
+		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.addressed || trigger == OnManual)
 	} else {
 		j.row.Model = c.o.Worker.Name()
 	}
@@ -77,7 +77,7 @@ func (c *Compactor) next() *job {
 	}
 	c.undoLifted = c.undoLifted || levelOf(used, window, p) >= aggressive
 	automatic := p.Enabled && !now.Before(c.backoff.pausedUntil)
-	if l := levelOf(used, window, p); l != levelNone && automatic && !c.rests(l.trigger(), now) {
+	if l := levelOf(used, window, p); l != levelNone && automatic && !c.pausedByVeto(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
 		if j := c.planLevel(s, p, window, l.trigger(), need, extractive); j != nil {
 			c.tokenDeficit = 0
@@ -87,7 +87,7 @@ func (c *Compactor) next() *job {
 	if j := c.planOld(s, p, window, used, now, extractive); j != nil {
 		return j
 	}
-	if c.draining || !automatic || c.rests(OnPrepare, now) {
+	if c.draining || !automatic || c.pausedByVeto(OnPrepare, now) {
 		return nil
 	}
 	if extractive {
@@ -99,7 +99,7 @@ func (c *Compactor) next() *job {
 // planOld plans what concerns summaries: a fold if the stack is too large, a repair, a
 // fold of an earlier session.
 func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, extractive bool) *job {
-	if s.stackCost() > p.stackBudget(c.budget()) && !c.rests(OnRollup, now) {
+	if s.stackCost() > p.stackBudget(c.budget()) && !c.pausedByVeto(OnRollup, now) {
 		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
 			return c.planRollup(children, OnRollup, p, window, byExtractive)
 		}
@@ -108,7 +108,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 		return nil
 	}
 	waits := c.modelWaits(now)
-	if !waits && !c.rests(OnRepair, now) {
+	if !waits && !c.pausedByVeto(OnRepair, now) {
 		if j := c.planRepair(s, p, window, used, now); j != nil {
 			return j
 		}
@@ -116,7 +116,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 	unready := func(row Compaction) bool { // it would be summarized twice, or hold up the others
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
-	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.rests(OnRollup, now) {
+	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.pausedByVeto(OnRollup, now) {
 		return c.planRollup(children, OnRollup, p, window, extractive || !c.worthModel(children))
 	}
 	return nil
@@ -174,7 +174,7 @@ func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, rea
 	case waiting:
 		return false, false
 	}
-	return !s.spoken, true
+	return !s.addressed, true
 }
 
 func (c *Compactor) planLevel(s view, p Policy, window int, trigger Trigger, need int, extractive bool) *job {

@@ -51,17 +51,17 @@ func summedUp(l *life) {
 func compact(l *life) {
 	l.free.Store(true)
 	l.c.Compact(compactor.OnManual, "")
-	l.settle()
+	l.waitIdle()
 	l.free.Store(false)
 }
 
-func settles(l *life) { l.settle() }
+func settles(l *life) { l.waitIdle() }
 
 // repairs does all that is due.
 func repairs(l *life) {
 	l.free.Store(true)
 	l.restart() // what was refused is asked about again
-	l.settle()
+	l.waitIdle()
 	l.free.Store(false)
 }
 
@@ -108,7 +108,7 @@ var acts = map[string]act{
 	"an emergency": {window: 1500, before: notes(12, 120), steps: []func(*life){settles}, changes: 1, kind: compactor.Placeholder},
 	"a new segment": {
 		before:  func(l *life) { summedUp(l); notes(3, 20)(l) },
-		steps:   []func(*life){func(l *life) { l.startSession(); l.settle() }},
+		steps:   []func(*life){func(l *life) { l.startSession(); l.waitIdle() }},
 		changes: 1,
 	},
 	"an undo": {

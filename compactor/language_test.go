@@ -74,7 +74,7 @@ func TestSmallWindowsFoldsAndServersWithoutToolsHaveTheLanguage(t *testing.T) {
 			for range 12 {
 				r.chat(12)
 				r.c.Compact(compactor.OnManual, "")
-				r.settle()
+				r.waitIdle()
 			}
 			asked := textsOf(worker)
 			for what, want := range map[string]string{"the brief prompt": texts.WorkerBrief + "\n\n" + texts.Plain, "a fold": texts.WorkerBrief + "\n" + texts.Fold} {

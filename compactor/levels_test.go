@@ -85,7 +85,7 @@ func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
 			if len(g.Prepared) == 0 || g.Prepared[0].From != g.Stack[len(g.Stack)-1].To+1 {
 				t.Errorf("the rest does not stay prepared: %d of %d are", len(g.Prepared), len(before))
 			}
-			r.settle()
+			r.waitIdle()
 			r.verify()
 		})
 	}
@@ -117,7 +117,7 @@ func TestAColdCacheAppliesWhatTheBackgroundLevelWould(t *testing.T) {
 					t.Errorf("%.0f %% left, the last span of which is %.1f %%", 100*share, 100*span)
 				}
 				for range 3 {
-					r.settle()
+					r.waitIdle()
 					time.Sleep(time.Hour)
 					r.render()
 				}
@@ -144,7 +144,7 @@ func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
 				time.Sleep(time.Hour)
 				for range 5 {
 					r.talk("and now? " + filler(30))
-					r.settle()
+					r.waitIdle()
 				}
 				if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Prepared) != before {
 					t.Errorf("%d summaries are shown, %d of %d are prepared", len(g.Stack), len(g.Prepared), before)
@@ -158,7 +158,7 @@ func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
 				if len(r.c.Gauge().Stack) == 0 {
 					t.Errorf("nothing is shown at %.2f", r.share())
 				}
-				r.settle()
+				r.waitIdle()
 				r.verify()
 				r.close()
 			})
@@ -185,7 +185,7 @@ func TestACheckCopiesNoViewForWhatIsPrepared(t *testing.T) {
 	for range 100 { // many short messages: the copy of them would be large
 		r.deliver("ok", false)
 	}
-	r.settle()
+	r.waitIdle()
 	least := uint64(math.MaxUint64) // others may allocate meanwhile, once
 	for range 20 {
 		var before, after runtime.MemStats

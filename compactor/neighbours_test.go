@@ -34,7 +34,7 @@ func TestWhatWasDeletedBetweenTwoRowsKeepsNoRollupAway(t *testing.T) {
 				}
 				for range 3 {
 					time.Sleep(31 * time.Minute)
-					r.settle()
+					r.waitIdle()
 				}
 				cost := 0
 				for _, row := range r.c.Gauge().Stack {

@@ -25,7 +25,7 @@ func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 				t.Fatal("nothing is summarized")
 			}
 			r.hear(fmt.Sprintf("I decided to buy %d parrots, my name is Ada. %s", i, filler(60)))
-			r.settle()
+			r.waitIdle()
 		}
 	}
 	t.Run("the worker is told", func(t *testing.T) {

@@ -142,8 +142,8 @@ func get[T any](w *owner, f func() T) (v T) {
 }
 
 func (w *owner) Busy() bool { return get(w, w.Compactor.Busy) }
-func (w *owner) Gauge() compactor.Gauge {
-	return get(w, func() compactor.Gauge { return w.Compactor.Reading()() })
+func (w *owner) Gauge() compactor.Status {
+	return get(w, func() compactor.Status { return w.Compactor.StatusReader()() })
 }
 func (w *owner) Count() compactor.Count { return get(w, w.Compactor.Count) }
 func (w *owner) Sight() []llm.Message   { return get(w, w.Compactor.Sight) }

@@ -23,7 +23,7 @@ func (r *rig) show(text string, data []byte) chat.Message {
 		Attachments: []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
 	})
 	must(r.t, err)
-	taken, err := r.conv.Inbox().TakeUp(r.t.Context(), store.All, compactor.BurstBudget(r.window), time.Time{})
+	taken, err := r.conv.Inbox().Dequeue(r.t.Context(), store.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}

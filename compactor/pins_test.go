@@ -117,7 +117,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	r.applied()
 	budget := func(most int) {
 		t.Helper()
-		r.settle()
+		r.waitIdle()
 		g := r.c.Gauge()
 		stack := 0
 		for _, row := range g.Stack {
@@ -166,7 +166,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	t.Run("a tenth of a small window wins over the setting", func(t *testing.T) {
 		r.policy.PinBudget = 20_000
 		r.resize(4000)
-		r.settle()
+		r.waitIdle()
 		if most := r.c.Gauge().PinBudget; most != 400 {
 			t.Errorf("the budget is %d", most)
 		}

@@ -21,7 +21,7 @@ func TestSwitchedOffIsNoDeadEnd(t *testing.T) {
 		if g.Next != compactor.OnEmergency || g.NextAt != 3800 || !strings.Contains(g.Paused, "switched off") {
 			t.Fatalf("the gauge says %s at %d, %q", g.Next, g.NextAt, g.Paused)
 		}
-		r.settle()
+		r.waitIdle()
 		r.request()
 	}
 	if e := r.last(compactor.EventApplied); e.State == "" {
@@ -59,7 +59,7 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	now := r.policy
 	r.c.Check(t.Context())
 	close(goOn)
-	r.settle()
+	r.waitIdle()
 	hear()
 	r.compactAndSettle()
 	stack := r.c.Gauge().Stack
@@ -80,16 +80,16 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 func TestTightPolicies(t *testing.T) {
 	p := compactor.DefaultPolicy()
 	tools := []llm.Tool{{Name: "look", Description: filler(1000)}}
-	if words := p.Tight("You are a test.", tools, 4096, 128_000); words != "" {
+	if words := p.ValidateWindow("You are a test.", tools, 4096, 128_000); words != "" {
 		t.Errorf("it is roomy, and yet: %s", words)
 	}
 	p.BackgroundThreshold = 0.3
-	words := p.Tight("You are a test.", tools, 4096, 4000)
+	words := p.ValidateWindow("You are a test.", tools, 4096, 4000)
 	if !strings.HasPrefix(words, "background_threshold = 0.3 (1200 tokens): reached before anything is said. Of a window of 4000 tokens, 8") || !strings.Contains(words, "500 for the reply, 400 for pins") {
 		t.Errorf("got %q", words)
 	}
 	p.Enabled = false
-	if words := p.Tight("You are a test.", tools, 4096, 4000); words != "" {
+	if words := p.ValidateWindow("You are a test.", tools, 4096, 4000); words != "" {
 		t.Errorf("switched off it still says: %s", words)
 	}
 }

@@ -207,7 +207,7 @@ func (d *disk) Span(ctx context.Context, from, to int64) (all []chat.Message, er
 }
 
 func (d *disk) Forgive(ctx context.Context) error {
-	return d.call(func() error { return d.Records.Forgive(ctx) })
+	return d.call(func() error { return d.Records.ClearDeclined(ctx) })
 }
 
 func (d *disk) Measured(ctx context.Context, row int64, before, after int) error {

@@ -207,7 +207,7 @@ func (m *machine) glance(rt *rapid.T) {
 }
 
 // accounts holds each message of the session to be in exactly one place.
-func (m *machine) accounts(rt *rapid.T, g compactor.Gauge) {
+func (m *machine) accounts(rt *rapid.T, g compactor.Status) {
 	lines, covered := 0, make([]int, len(g.Stack))
 	for seq := m.r.start(); seq <= int64(len(m.r.said)); seq++ {
 		if m.r.gone[seq] {
@@ -246,7 +246,7 @@ func (m *machine) recovers(rt *rapid.T) {
 		}
 		before := m.disk.newest()
 		m.pass(31 * time.Minute)
-		r.settle()
+		r.waitIdle()
 		if m.disk.newest() != before {
 			still = -1
 		}
@@ -285,12 +285,12 @@ func (m *machine) recovers(rt *rapid.T) {
 	if e := r.c.Compact(compactor.OnManual, ""); e.State == compactor.EventStarted && float64(g.Used) >= g.Policy.BackgroundThreshold*float64(g.Window) {
 		rt.Fatalf("%d of %d tokens are used, background is at %.2f, and %d to %d could have left", g.Used, g.Window, g.Policy.BackgroundThreshold, e.From, e.To)
 	}
-	r.settle()
+	r.waitIdle()
 	if r.worker == nil {
 		return
 	}
 	calls := len(r.worker.Requests())
-	r.settle()
+	r.waitIdle()
 	if len(r.worker.Requests()) != calls {
 		rt.Fatal("a quiet conversation goes on asking the model")
 	}

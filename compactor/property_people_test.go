@@ -125,7 +125,7 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 	}
 	m.sound(rt)
 	r := m.r
-	r.settle()
+	r.waitIdle()
 	before, used, applied := r.render(), r.c.Gauge().Used, m.appliedSets(rt)
 	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
 		return

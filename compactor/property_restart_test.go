@@ -66,7 +66,7 @@ func (m *machine) restartSame(rt *rapid.T) {
 	r := m.r
 	ttl := r.policy.CacheTTL
 	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.TTL(100 * 365 * 24 * time.Hour) }) // or what is prepared may be applied
-	r.settle()
+	r.waitIdle()
 	before, last := inLines(r.c.Sight()), m.last
 	m.restart(rt)
 	if after := inLines(r.c.Sight()); after != before {

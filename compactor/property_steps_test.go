@@ -179,7 +179,7 @@ func (m *machine) burst(rt *rapid.T) {
 	}
 	m.repeat(rt)
 	for len(r.said) < first+n {
-		taken, err := r.conv.Inbox().TakeUp(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
+		taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
 		if err != nil || len(taken) == 0 {
 			rt.Fatalf("%d of %d messages were taken up, %v", len(r.said)-first, n, err)
 		}
@@ -197,7 +197,7 @@ func (m *machine) burst(rt *rapid.T) {
 // again delivers messages that are known, in any order; nothing comes of it.
 func (m *machine) again(rt *rapid.T) {
 	m.repeat(rt)
-	taken, err := m.r.conv.Inbox().TakeUp(context.Background(), store.All, 1<<30, time.Time{})
+	taken, err := m.r.conv.Inbox().Dequeue(context.Background(), store.All, 1<<30, time.Time{})
 	if err != nil || len(taken) != 0 {
 		rt.Fatalf("%d messages were taken up twice, %v", len(taken), err)
 	}
@@ -221,7 +221,7 @@ func (m *machine) repeat(rt *rapid.T) {
 
 func (m *machine) settle(rt *rapid.T) {
 	m.letGo(rt)
-	m.r.settle()
+	m.r.waitIdle()
 }
 
 func (m *machine) compact(rt *rapid.T) {

@@ -198,7 +198,7 @@ func (m *machine) slow(e compactor.Event, slow func() func()) (finish func()) {
 // new count gives.
 func (m *machine) told(e compactor.Event) {
 	m.events[eventName(e)].Add(1)
-	used := m.r.c.Compactor.Reading()().Used
+	used := m.r.c.Compactor.StatusReader()().Used
 	switch e.State {
 	case compactor.EventPrepared:
 		m.preparedIn, m.preparedBy, m.before, m.lastly = m.r.c.steps, m.r.c, used, used

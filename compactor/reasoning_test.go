@@ -74,7 +74,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			r := newRig(t, 32_000, &llmtest.Model{Func: good})
 			for range 150 {
 				r.thinks(reasoning)
-				r.settle()
+				r.waitIdle()
 			}
 			return r.seen(compactor.EventApplied)
 		}

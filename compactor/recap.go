@@ -52,7 +52,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		text, err := c.recapByModel(ctx, s, w)
 		if err == nil {
 			r.Text, r.By = text, ByWorker
-			if c.withModel.End() {
+			if c.modelBackoff.End() {
 				c.o.Log.Info("compactions_recovered", "by", r.By)
 			}
 			return r, nil
@@ -63,7 +63,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
 	}
-	r.Text = standIn(itemsOfView(s, summarize.MostOfMessage), mostOfRecap, focus)
+	r.Text = extractiveText(itemsOfView(s, summarize.MostOfMessage), mostOfRecap, focus)
 	return r, nil
 }
 

@@ -46,7 +46,7 @@ type Records interface {
 	// Declined notes that a model declined to summarize what a row stands for, and Forgive
 	// forgets all of that: somebody wants it to be tried again.
 	Declined(ctx context.Context, row int64, d Declined) error
-	Forgive(ctx context.Context) error
+	ClearDeclined(ctx context.Context) error
 
 	// Measured notes what an applied compaction did to the tokens used.
 	Measured(ctx context.Context, row int64, before, after int) error

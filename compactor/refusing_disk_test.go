@@ -82,18 +82,18 @@ func TestADiskThatRefusesIsNotTriedWithoutEnd(t *testing.T) {
 				mend := r.refuseCompactions(t)
 				for r.seen(compactor.EventFailed) == 0 {
 					r.hear(filler(60))
-					r.settle()
+					r.waitIdle()
 				}
 				for i := range 60 {
 					r.hear(fmt.Sprint("note ", i))
-					if r.settle(); r.seen(compactor.EventFailed) > 20 {
+					if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
 						t.Fatalf("after %d minutes the disk was tried %d times", i, r.seen(compactor.EventFailed))
 					}
 					time.Sleep(time.Minute)
 				}
 				mend()
 				time.Sleep(time.Hour)
-				r.settle()
+				r.waitIdle()
 				if r.seen(compactor.EventApplied) == 0 {
 					t.Error("nothing is applied when the disk takes it again")
 				}

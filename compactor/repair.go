@@ -119,7 +119,7 @@ func (c *Compactor) sleep() (at time.Time) {
 // planFill plans to fill the oldest placeholder.
 // What somebody undid is left alone, and so is one for whose summary there is no room.
 func (c *Compactor) planFill(now time.Time) *job {
-	if c.rests(OnRepair, now) {
+	if c.pausedByVeto(OnRepair, now) {
 		return nil
 	}
 	s, p, window := c.h.view, c.policy(), c.o.Window()

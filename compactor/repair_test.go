@@ -27,7 +27,7 @@ func TestARepairIsAsLongAsItsSpanDeserves(t *testing.T) {
 				span += m.Tokens
 			}
 			r.startSession() // all of it stands behind a placeholder, which is repaired
-			r.settle()
+			r.waitIdle()
 			rows := r.c.Gauge().Past.Earlier[0].Rows
 			if len(rows) != 1 || rows[0].Kind != compactor.Leaf {
 				t.Fatalf("the earlier session is %+v", rows)

@@ -59,7 +59,7 @@ func (c *Compactor) policyFor(w Requested) Policy {
 // when that has ended, and is forgotten if the process ends before.
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
-		c.forgive()
+		c.retryDeclined()
 		c.undoLifted = true // also if there is nothing to do, or not now
 	}
 	if c.busy == nil {
@@ -121,7 +121,7 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 		return nil, reasonEnd
 	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.head.Spares(sp.from, sp.to):
 		return nil, reasonSpared
-	case c.rests(w.Trigger, now):
+	case c.pausedByVeto(w.Trigger, now):
 		return nil, c.vetoes[w.Trigger].of(w.Trigger)
 	}
 	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.appliedAt), sp.tokens, now); reason != "" {

@@ -43,7 +43,7 @@ func TestARequestThatDoesNothingSaysWhy(t *testing.T) {
 		}
 	}
 	close(release)
-	r.settle()
+	r.waitIdle()
 	asked := len(worker.Requests())
 	for range 3 { // a summary of a summary would tell less and cost more
 		for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
@@ -84,7 +84,7 @@ func TestAManualCompactionWhileALevelIsReachedIsTheOnlyOne(t *testing.T) {
 			t.Fatalf("it is %+v", e)
 		}
 		r.c.Check(t.Context())
-		r.settle()
+		r.waitIdle()
 		if n := r.seen(compactor.EventApplied); n != 1 || len(worker.Requests()) > 3 {
 			t.Errorf("%d applied compactions, %d requests", n, len(worker.Requests()))
 		}
@@ -118,7 +118,7 @@ func TestAModelMayCompactOnceATurn(t *testing.T) {
 	if len(events) != 1 || events[0].State != compactor.EventStarted {
 		t.Errorf("in the next turn: %+v", events)
 	}
-	r.settle()
+	r.waitIdle()
 	r.verify()
 }
 
@@ -136,7 +136,7 @@ func TestAModelLearnsThatItsCompactionFailedAndMayTryOnceMore(t *testing.T) {
 			if e := r.c.Compact(compactor.OnSelf, ""); e.State != compactor.EventStarted {
 				t.Fatalf("it is %+v", e)
 			}
-			r.settle()
+			r.waitIdle()
 			if f := r.c.Gauge().Failed; f.State != compactor.EventFailed || f.Trigger != compactor.OnSelf || !strings.Contains(f.Error, "overloaded") {
 				t.Errorf("the gauge tells of %+v", f)
 			}
@@ -165,7 +165,7 @@ func TestNothingToCutIsNoCompaction(t *testing.T) {
 	r.policy.KeepLastN, r.policy.BackgroundThreshold, r.policy.AggressiveThreshold = 500, 0.10, 0.80
 	r.policy.TailTokens = 200_000
 	r.chat(12) // above the background level, and all of it spared
-	r.settle()
+	r.waitIdle()
 	if g := r.c.Gauge(); g.Used < g.Window/10 {
 		t.Fatalf("%d of %d are used", g.Used, g.Window)
 	}

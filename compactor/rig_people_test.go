@@ -40,7 +40,7 @@ func (r *rig) hearAndSettle(n, words int) {
 	r.t.Helper()
 	for i := range n {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(words)))
-		r.settle()
+		r.waitIdle()
 	}
 }
 
@@ -49,7 +49,7 @@ func (r *rig) talkUntil(done func() bool) {
 	r.t.Helper()
 	for !done() {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
+		r.waitIdle()
 	}
 }
 
@@ -63,7 +63,7 @@ func (r *rig) talkTo(share float64) {
 func (r *rig) compactAndSettle() compactor.Event {
 	r.t.Helper()
 	e := r.c.Compact(compactor.OnManual, "")
-	r.settle()
+	r.waitIdle()
 	return e
 }
 
@@ -85,7 +85,7 @@ func (r *rig) tell(in store.Inbound) chat.Message {
 	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
 		r.t.Fatal(err)
 	}
-	taken, err := r.conv.Inbox().TakeUp(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
+	taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}

@@ -244,8 +244,8 @@ func (r *rig) resize(window int) {
 	r.window = window
 }
 
-// settle waits until nothing is at work and nothing is due.
-func (r *rig) settle() {
+// waitIdle waits until nothing is at work and nothing is due.
+func (r *rig) waitIdle() {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

@@ -30,12 +30,12 @@ func good(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	return summary(fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))), nil
 }
 
-var asked = regexp.MustCompile(`messages #\d+ to #\d+`)
+var lastRequest = regexp.MustCompile(`messages #\d+ to #\d+`)
 
 // spanOf is which messages a worker's request asks to summarize.
 func spanOf(req llm.Request) string {
 	text := req.Messages[1].Text
-	return asked.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
+	return lastRequest.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
 }
 
 // wordsOf is enough of what is to be summarized for a summary of it.

@@ -30,7 +30,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 				r.tune = func(o *compactor.Options) {
 					o.After = func(compactor.Event) {
 						stack := 0
-						for _, row := range r.c.Compactor.Reading()().Stack {
+						for _, row := range r.c.Compactor.StatusReader()().Stack {
 							stack += row.Tokens
 						}
 						most.Store(max(most.Load(), int64(stack)))
@@ -57,7 +57,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 				if ask {
 					r.c.Compact(compactor.OnManual, "")
 				}
-				r.settle()
+				r.waitIdle()
 				if g := r.c.Gauge(); len(g.Prepared) > 0 || g.Lines != 4 {
 					t.Errorf("%d rows are prepared, and %d messages verbatim", len(g.Prepared), g.Lines)
 				}

@@ -115,7 +115,7 @@ func (c *Compactor) made(w *work, row Compaction, err error) {
 		c.make(w, j)
 	}
 	if failed := w.making; err != nil && failed != w.job && !failed.extractive && w.ctx.Err() == nil {
-		w.degraded = !wontSummarize(err) // what was folded so is repaired later, but not at once
+		w.degraded = !modelDeclines(err) // what was folded so is repaired later, but not at once
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, true), "rollup_failed", "effect", "the extractive summarizer makes it", "error", err)
 		fold(failed.children, true)
 		return
@@ -151,7 +151,7 @@ func (c *Compactor) finish(w *work, err error) {
 	c.applyDue(c.ctx, c.policy(), c.o.Window())
 	now := c.o.Now()
 	if err != nil {
-		declined := !j.extractive && wontSummarize(err) && w.ctx.Err() == nil
+		declined := !j.extractive && modelDeclines(err) && w.ctx.Err() == nil
 		c.fail(j, w.before, now, err)
 		if declined {
 			c.end(w, c.declined(j))

@@ -16,7 +16,7 @@ func TestWhatIsShownOfEarlierSessions(t *testing.T) {
 		r.hearNotes(3)
 		last = append(last, int64(len(r.said)))
 		r.startSession()
-		r.settle()
+		r.waitIdle()
 	}
 	shows := func(seq int64) bool { return strings.Contains(r.render(), fmt.Sprintf("note-%d-", seq)) }
 	if shows(last[0]) || shows(last[1]) || !shows(last[2]) || !shows(last[3]) {
@@ -45,7 +45,7 @@ func TestWhatIsShownOfEarlierSessions(t *testing.T) {
 	t.Run("the same are summarized though they are not shown", func(t *testing.T) {
 		r.hearNotes(3)
 		r.startSession()
-		r.settle()
+		r.waitIdle()
 		for _, s := range r.c.Gauge().Past.Earlier {
 			if len(s.Rows) != 1 || s.Rows[0].NeedsRepair() {
 				t.Errorf("of messages %d to %d stands %+v", s.From, s.To, s.Rows)
@@ -59,7 +59,7 @@ func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
 	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
 	for range 4 {
 		r.hearNotes(150)
-		r.settle()
+		r.waitIdle()
 		g := r.c.Gauge()
 		stack := g.Past.Tokens
 		for _, row := range g.Stack {
@@ -70,7 +70,7 @@ func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
 		}
 		r.startSession()
 	}
-	if r.settle(); r.c.Gauge().Past.Tokens == 0 {
+	if r.waitIdle(); r.c.Gauge().Past.Tokens == 0 {
 		t.Error("nothing is shown of earlier sessions")
 	}
 	r.verify()
@@ -87,14 +87,14 @@ func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
 	}
 	r.policy.EarlierSessions = 0
 	r.hearNotes(150)
-	r.settle()
+	r.waitIdle()
 	r.startSession()
 	for stack, budget := cost(); stack*4 < budget*3; stack, budget = cost() {
 		r.hearNotes(10)
-		r.settle()
+		r.waitIdle()
 	}
 	r.policy.EarlierSessions = 3
-	r.settle()
+	r.waitIdle()
 	if stack, budget := cost(); stack > budget || r.c.Gauge().Past.Tokens == 0 {
 		t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, r.c.Gauge().Past.Tokens)
 	}

@@ -21,7 +21,7 @@ func TestANewSessionOwesNothing(t *testing.T) {
 	r.startSession()
 	r.hearNotes(8)
 	r.talk("do you hear?")
-	r.settle()
+	r.waitIdle()
 	g := r.c.Gauge()
 	for _, row := range append(g.Prepared, g.Stack...) {
 		if row.From >= r.start() {
@@ -43,7 +43,7 @@ func TestARollupMakesNobodyQuiet(t *testing.T) {
 	r.talk("do you hear?")
 	time.Sleep(5 * time.Millisecond)
 	r.set(func(p *compactor.Policy) { p.StackBudget = 0.02 })
-	r.settle()
+	r.waitIdle()
 	if rows := r.c.Gauge().Stack; rows[0].Kind != compactor.Rollup {
 		t.Fatalf("nothing was folded: %+v", rows)
 	}
@@ -71,7 +71,7 @@ func TestASummaryOfAnEarlierSessionMakesNobodyQuiet(t *testing.T) {
 	r.talk("do you hear?")
 	time.Sleep(5 * time.Millisecond)
 	close(release)
-	r.settle()
+	r.waitIdle()
 	r.spoken()
 }
 

@@ -52,7 +52,7 @@ func TestANewSessionBeginsAtOnce(t *testing.T) {
 		t.Errorf("nothing stands for the session before:\n%s", earlier)
 	}
 	close(release)
-	r.settle()
+	r.waitIdle()
 	if view := r.render(); !strings.Contains(view, "Told of note-3- note-4- note-5- note-6- note-7-") || strings.Contains(view, "truncated") {
 		t.Errorf("the placeholder is not repaired:\n%s", view)
 	}
@@ -92,7 +92,7 @@ func TestASummaryThatIsLateIsAppliedInItsSession(t *testing.T) {
 		t.Fatalf("the new session has %+v and %d messages", g.Stack, g.Lines)
 	}
 	close(release)
-	r.settle()
+	r.waitIdle()
 	g := r.c.Gauge()
 	if len(g.Stack) != 0 || g.Lines != 3 {
 		t.Errorf("something applied in the new session: %+v, %d messages", g.Stack, g.Lines)
@@ -117,7 +117,7 @@ func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
 	}
 	tail := r.said[len(r.said)-1].Seq
 	r.startSession()
-	r.settle()
+	r.waitIdle()
 	view := r.render()
 	for _, seq := range []int64{1, 3, tail} {
 		if !strings.Contains(view, fmt.Sprintf("note-%d-", seq)) {
@@ -134,12 +134,12 @@ func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
 func TestWithoutAModelAnOldSessionIsRolledUpToo(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.hearNotes(250)
-	r.settle()
+	r.waitIdle()
 	if len(r.c.Gauge().Stack) == 0 {
 		t.Fatal("nothing was summarized")
 	}
 	r.startSession()
-	r.settle()
+	r.waitIdle()
 	rows := r.c.Gauge().Past.Earlier[0].Rows
 	if len(rows) != 1 || rows[0].Kind == compactor.Placeholder || rows[0].To != 250 {
 		t.Errorf("of the old session stands %+v", rows)
@@ -164,10 +164,10 @@ func TestANewSessionExtractsNothingTwice(t *testing.T) {
 	r.hearNotes(20)
 	r.compactAndSettle()
 	r.startSession()
-	r.settle()
+	r.waitIdle()
 	r.restart()
 	r.hearNotes(2)
-	r.settle()
+	r.waitIdle()
 	found, err := memory.Of(r.conv).Search(t.Context(), "", 100)
 	must(t, err)
 	seen := map[int64]int{}
@@ -188,14 +188,14 @@ func TestNothingNewIsNotSummarizedAgain(t *testing.T) {
 	r.hearNotes(20)
 	r.compactAndSettle()
 	r.startSession()
-	r.settle()
+	r.waitIdle()
 	asked := len(worker.Requests())
 	for range 2 {
 		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || e.Error == "" {
 			t.Errorf("an idle conversation is compacted: %+v", e)
 		}
 		r.startSession()
-		r.settle()
+		r.waitIdle()
 	}
 	if len(worker.Requests()) != asked || len(r.ends) != 1 {
 		t.Errorf("%d more requests, sessions end at %v", len(worker.Requests())-asked, r.ends)
@@ -206,7 +206,7 @@ func TestTheNewSessionGoesOnAfterCompactions(t *testing.T) {
 	r := newRig(t, 20_000, &llmtest.Model{Func: told})
 	r.hearNotes(20)
 	r.startSession()
-	r.settle()
+	r.waitIdle()
 	r.hearNotes(20)
 	r.compactAndSettle()
 	r.talk("one more question")
@@ -237,7 +237,7 @@ func TestASessionEndsThoughTheDiskHadRefusedAPlaceholder(t *testing.T) {
 	disk.refuses = false
 	r.startSession()
 	r.hear("anew")
-	r.settle()
+	r.waitIdle()
 	if g := r.c.Gauge(); len(g.Stack) != 0 || g.Lines != 1 {
 		t.Errorf("in the new session stand %+v and %d messages", g.Stack, g.Lines)
 	}
@@ -262,7 +262,7 @@ func TestWhatWasUndoneIsSummarizedWithItsSession(t *testing.T) {
 	r.applied()
 	r.undo()
 	r.startSession()
-	r.settle()
+	r.waitIdle()
 	if view := r.render(); strings.Contains(view, "truncated") || !strings.Contains(view, "note-3-") {
 		t.Errorf("the placeholder is not repaired:\n%s", view)
 	}

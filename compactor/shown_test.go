@@ -106,7 +106,7 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 				r.noteOf(rt)
 			}
 			reads.Unlock()
-			r.settle()
+			r.waitIdle()
 		}
 		line := int(r.policy.EmergencyThreshold * float64(r.window))
 		i := slices.IndexFunc(r.events, func(e compactor.Event) bool {
@@ -140,7 +140,7 @@ func TestNothingIsBoughtTwice(t *testing.T) {
 		defer r.close()
 		for range rapid.IntRange(8, 16).Draw(rt, "messages") {
 			r.noteOf(rt)
-			r.settle()
+			r.waitIdle()
 			if err := r.check(); err != nil {
 				rt.Fatal(err)
 			}

@@ -74,7 +74,7 @@ func TestTheCeilingHoldsWhateverATurnBrings(t *testing.T) {
 				r.hear(fmt.Sprint("note ", i))
 			}
 			r.work("begin "+filler(20_000)+"end", steps...)
-			r.settle()
+			r.waitIdle()
 			r.verify() // the transcript has all of it
 			r.asRestarted()
 			r.talk("and now?")

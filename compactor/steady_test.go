@@ -49,7 +49,7 @@ func TestALevelReachedWhileAWorkerRunsStartsNoOther(t *testing.T) {
 		t.Errorf("%d jobs began, the model was asked %d times", n, len(r.worker.Requests()))
 	}
 	close(release)
-	r.settle()
+	r.waitIdle()
 	r.verify()
 }
 
@@ -58,7 +58,7 @@ func TestManyShortMessagesAreNoReason(t *testing.T) {
 	r.policy.PrepareThreshold = -1
 	for range 100 {
 		r.hear("ok")
-		r.settle()
+		r.waitIdle()
 	}
 	if g := r.c.Gauge(); len(r.worker.Requests()) != 0 || len(r.events) != 0 || g.Lines != 100 {
 		t.Errorf("%d requests, %+v, %d messages are verbatim", len(r.worker.Requests()), r.events, g.Lines)
@@ -122,7 +122,7 @@ func TestAClockThatGoesBackMovesNothing(t *testing.T) {
 				if m.Seq != int64(n) {
 					t.Fatalf("it stands at %d, not at %d", m.Seq, n)
 				}
-				r.settle()
+				r.waitIdle()
 			}
 			for range 100 {
 				hear()
@@ -220,7 +220,7 @@ func TestWorkersShareTheirPlacesAndNothingElse(t *testing.T) {
 		}
 	}
 	for i, r := range rigs {
-		r.settle()
+		r.waitIdle()
 		if applied := r.seen(compactor.EventApplied); applied != min(i, 1) {
 			t.Errorf("room %d: %d applied compactions", i, applied)
 		}
@@ -249,7 +249,7 @@ func TestAPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	}
 	r.remove(hidden...)
 	r.resize(100_000)
-	r.settle()
+	r.waitIdle()
 	if stack := r.c.Gauge().Stack; len(stack) != 0 || len(r.worker.Requests()) != 0 {
 		t.Errorf("the stack is %+v, the model was asked %d times", stack, len(r.worker.Requests()))
 	}
@@ -268,7 +268,7 @@ func TestHealthyWorkLogsOneLinePerAppliedCompaction(t *testing.T) {
 			r.talk(fmt.Sprint("question ", i), "result "+filler(50))
 		}
 		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
-		r.settle()
+		r.waitIdle()
 	}
 	applied, lines := r.seen(compactor.EventApplied), strings.Count(log.String(), "\n")
 	if applied < 3 || lines != applied || strings.Count(log.String(), "level=INFO msg=compaction_applied ") != applied {

@@ -26,7 +26,7 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 			if said := strings.Contains(head, "have left the window here, without a summary"); said != (name == compactor.StrategyWindow) {
 				t.Errorf("the head says that messages left the window: %v\n%s", said, head)
 			}
-			r.settle()
+			r.waitIdle()
 			for _, row := range r.c.Gauge().Stack {
 				if row.NeedsRepair() && name == compactor.StrategyWorker || row.AwaitsModel && name != compactor.StrategyWorker {
 					t.Errorf("a row awaits a model: %+v", row)
@@ -48,7 +48,7 @@ func TestAnotherStrategyTakesOver(t *testing.T) {
 	}
 	r.set(func(p *compactor.Policy) { p.Strategy = compactor.StrategyWorker })
 	r.talk("And now?")
-	r.settle()
+	r.waitIdle()
 	if strings.Contains(r.head(), "without a summary") {
 		t.Errorf("the worker has not summarized what had left the window:\n%s", r.head())
 	}

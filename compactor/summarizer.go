@@ -32,7 +32,7 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
-	beside := c.toldBeside(j.row)
+	beside := c.textsBeside(j.row)
 	m := Material{
 		Row: j.row, Target: target,
 		Messages: func(ctx context.Context) ([]chat.Message, error) { return messagesFor(ctx, j, record) },
@@ -100,7 +100,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	s, err := work(c.o.Worker)
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
 	if c.o.Fallback == nil || !failed || ctx.Err() != nil {
-		if err == nil && c.standingIn.End() {
+		if err == nil && c.fallbackBackoff.End() {
 			c.o.Log.Info("worker_model_recovered", "model", c.o.Worker.Name())
 		}
 		return s, err
@@ -111,7 +111,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		return s, err // which is told, as a compaction that failed
 	}
 	s.Model = c.o.Fallback.Name()
-	c.o.Log.Log(ctx, c.standingIn.Begin(), "worker_model_failed",
+	c.o.Log.Log(ctx, c.fallbackBackoff.Begin(), "worker_model_failed",
 		append([]any{"worker", c.o.Worker.Name(), "instead", s.Model}, llm.LogAttrs(why)...)...)
 	return s, nil
 }
@@ -214,8 +214,8 @@ func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 // about as many folds deep as the conversation doubled since.
 const mostReads = 64
 
-// toldBeside returns the texts that will stand in the stack beside row's.
-func (c *Compactor) toldBeside(row Compaction) (texts []string) {
+// textsBeside returns the texts that will stand in the stack beside row's.
+func (c *Compactor) textsBeside(row Compaction) (texts []string) {
 	for _, other := range c.ahead().head.Stack {
 		if other.To < row.From || other.From > row.To {
 			texts = append(texts, other.Text)

@@ -29,7 +29,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 		r := start(t)
 		for range 2 {
 			fill(r, 0.82)
-			r.settle()
+			r.waitIdle()
 			if n := len(r.c.Gauge().Stack); n != 0 {
 				t.Fatalf("%d rows stand in the view at %d tokens", n, r.c.Gauge().Used)
 			}
@@ -39,7 +39,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 			r.restart()
 		}
 		fill(r, 0.851)
-		r.settle()
+		r.waitIdle()
 		g := r.c.Gauge()
 		if len(g.Stack) == 0 || g.Used >= 8000*80/100 || g.Paused != "" {
 			t.Errorf("aggressive left %d rows and %d tokens, paused %q", len(g.Stack), g.Used, g.Paused)
@@ -49,7 +49,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 	t.Run("compact_at_tokens does not either", func(t *testing.T) {
 		r := start(t)
 		r.policy.CompactAtTokens = 2000
-		r.settle()
+		r.waitIdle()
 		if n := len(r.c.Gauge().Stack); n != 0 {
 			t.Errorf("%d rows stand in the view", n)
 		}
@@ -74,12 +74,12 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 		for r.seen(compactor.EventApplied) == 0 {
 			r.hear(filler(20))
 		}
-		r.settle() // the extractive summarizer repairs it
+		r.waitIdle() // the extractive summarizer repairs it
 		if g := r.c.Gauge(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
 			t.Fatalf("the stack is %+v", g.Stack)
 		}
 		r.undo()
-		r.settle()
+		r.waitIdle()
 		if kind := r.c.Gauge().Stack[0].Kind; kind != compactor.Placeholder {
 			t.Errorf("it is a %s at once", kind)
 		}
@@ -118,7 +118,7 @@ func TestNothingIsAppliedBehindWhatWasUndone(t *testing.T) {
 	}
 	r.undo()
 	close(release)
-	r.settle()
+	r.waitIdle()
 	view, at := r.render(), 0
 	for i := range 20 {
 		name := fmt.Sprintf("old-%d ", i)
@@ -133,7 +133,7 @@ func TestNothingIsAppliedBehindWhatWasUndone(t *testing.T) {
 	}
 	r.verify()
 	r.applied()
-	r.settle()
+	r.waitIdle()
 	if view := r.render(); strings.Contains(view, "old-0 ") || strings.Contains(view, "new-0 ") {
 		t.Errorf("after somebody's wish the view is\n%s", view)
 	}
@@ -163,7 +163,7 @@ func TestWhatWasMadeAheadDoesNotOvertakeWhatWasUndone(t *testing.T) {
 	for len(r.c.Gauge().Prepared) == 0 {
 		r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.3 })
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.settle()
+		r.waitIdle()
 	}
 	r.undo()
 	mu.Lock()
@@ -184,10 +184,10 @@ func TestWhatIsReadyForWhatWasUndoneIsGone(t *testing.T) {
 	r.quiet = true
 	for len(r.c.Gauge().Stack) == 0 {
 		r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
-		r.settle()
+		r.waitIdle()
 	}
 	r.talk("do you hear?")
-	r.settle()
+	r.waitIdle()
 	if rows := r.c.Gauge().Prepared; len(rows) == 0 || rows[0].Trigger != compactor.OnRepair {
 		t.Fatalf("ready is %+v", rows)
 	}

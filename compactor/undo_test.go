@@ -134,7 +134,7 @@ func TestUndoIsRefused(t *testing.T) {
 		}
 		r.applied()
 		r.undo()
-		r.settle()
+		r.waitIdle()
 	})
 	t.Run("in words, where it was changed since", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: good})
@@ -168,10 +168,10 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 			r.c.Compact(compactor.OnManual, "")
 		}
 		if i%20 == 0 { // on a busy machine each would be undone before it is applied
-			r.settle()
+			r.waitIdle()
 		}
 	}
-	r.settle()
+	r.waitIdle()
 	if undone < 3 {
 		t.Errorf("%d applied compactions were undone: the test shows little", undone)
 	}
@@ -208,7 +208,7 @@ func TestUndoTakesBackWhatWasAppliedTogetherWithAnEarlierSessionsSummary(t *test
 			r.policy.PrepareThreshold = 0.6
 			r.startSession()
 			r.hearNotes(20)
-			r.settle() // what the extractive summarizer made of the session's end is made better, which waits
+			r.waitIdle() // what the extractive summarizer made of the session's end is made better, which waits
 			lines := r.c.Gauge().Lines
 			r.applied()
 			all, err := r.conv.Compactions().Applied(t.Context())

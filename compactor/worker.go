@@ -92,7 +92,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 		return summarize.Summary{Text: "Nothing was said in words."}, nil
 	}
 	w.absent = new(int)
-	text, err := w.sumUp(ctx, items, most)
+	text, err := w.summarizeItems(ctx, items, most)
 	if err != nil {
 		return summarize.Summary{}, err
 	}
@@ -110,10 +110,10 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	return s, nil
 }
 
-// sumUp summarizes items in requests of at most most tokens of material. Each chunk
+// summarizeItems summarizes items in requests of at most most tokens of material. Each chunk
 // is summarized to its share, as much as one answer can hold; if the parts together are
 // too long, they are summarized once more.
-func (w worker) sumUp(ctx context.Context, items []summarize.Item, most int) (text string, err error) {
+func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most int) (text string, err error) {
 	all, answers := summarize.CostOfItems(items), (w.target+mostAsked-1)/mostAsked
 	parts := summarize.Chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
@@ -130,12 +130,12 @@ func (w worker) sumUp(ctx context.Context, items []summarize.Item, most int) (te
 		t, err := share.chunk(ctx, part)
 		if llm.KindOf(err) == llm.KindOverflow && len(part) > 1 && most > minChunk {
 			takeBack()
-			t, err = share.sumUp(ctx, part, max(summarize.CostOfItems(part)/2, minChunk))
+			t, err = share.summarizeItems(ctx, part, max(summarize.CostOfItems(part)/2, minChunk))
 		}
-		if made = t; err != nil && w.doesWithout(err, len(parts)) && ctx.Err() == nil {
+		if made = t; err != nil && w.skipsDeclined(err, len(parts)) && ctx.Err() == nil {
 			w.c.o.Log.Info("rollup_part_declined", "effect", "the extractive summarizer summarizes it", "from", part[0].From, "to", part[len(part)-1].To)
 			takeBack()
-			t, made = standIn(part, share.target, ""), "" // what is declined is not shown again
+			t, made = extractiveText(part, share.target, ""), "" // what is declined is not shown again
 			absent[i], err = true, nil
 		}
 		if err != nil {
@@ -160,7 +160,7 @@ func (w worker) sumUp(ctx context.Context, items []summarize.Item, most int) (te
 	if summarize.CostOfItems(joined) >= summarize.CostOfItems(items) { // no progress: what is there must do
 		return summarize.ShortenSummary(text, w.limit), nil
 	}
-	return w.sumUp(ctx, joined, most)
+	return w.summarizeItems(ctx, joined, most)
 }
 
 // evenly is the size of chunks that are all about as large, at most most tokens: a

@@ -25,28 +25,28 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 			r.resize(8000)
 			for range 30 {
 				r.chat(6)
-				r.settle()
+				r.waitIdle()
 			}
 		}, compactor.OnBackground},
 		"manual": {func(r *rig) { r.chat(30); r.compact("the prices") }, compactor.OnManual},
 		"self": {func(r *rig) {
 			r.chat(30)
 			r.c.Compact(compactor.OnSelf, "the prices")
-			r.settle()
+			r.waitIdle()
 		}, compactor.OnSelf},
 		"heal": {func(r *rig) {
 			r.policy.Focus = "the prices"
 			r.policy.Enabled = false
 			r.resize(4000)
 			r.chat(100)
-			r.settle()
+			r.waitIdle()
 		}, compactor.OnRepair},
 		"rollup": {func(r *rig) {
 			r.resize(4000)
 			for range 12 {
 				r.chat(12)
 				r.c.Compact(compactor.OnManual, "the prices")
-				r.settle()
+				r.waitIdle()
 			}
 		}, compactor.OnRollup},
 	} {
@@ -206,7 +206,7 @@ func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
 	applied := 0
 	for i := 0; applied < 6 && i < 2000; i++ {
 		r.hear(fmt.Sprint("note ", i, " ", filler(40)))
-		r.settle()
+		r.waitIdle()
 		applied = r.seen(compactor.EventApplied)
 	}
 	if applied < 6 {
@@ -259,7 +259,7 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 		t.Fatal("there was no emergency")
 	}
 	r.resize(8000) // room for what was hidden last
-	r.settle()
+	r.waitIdle()
 	found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
 	if err != nil || len(found) < 4 {
 		t.Errorf("%d memories, %v", len(found), err)

@@ -100,7 +100,7 @@ func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
 				r.policy.PrepareThreshold = -1
 				for i := range window * 2 / 80 {
 					r.hear(fmt.Sprintf("note %d %s", i, filler(80)))
-					r.settle()
+					r.waitIdle()
 				}
 				if over > 0 || r.seen(compactor.EventFailed) > 0 || r.seen(compactor.EventApplied) == 0 {
 					t.Errorf("%d requests of %d were too large, the largest %d %% of the window; %d applied, %d failed: %s",

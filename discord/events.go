@@ -117,7 +117,7 @@ func read[T any](data json.RawMessage) (v T) {
 func (d *Discord) created(m message) {
 	d.state.setLastMessage(m.ChannelID, m.ID)
 	me, _ := d.state.self()
-	if m.Author == nil || !m.said() {
+	if m.Author == nil || !m.isChat() {
 		return
 	}
 	if m.Author.ID == me.ID {

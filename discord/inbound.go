@@ -17,7 +17,7 @@ const maxQuote = 100
 // read.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	me, _ := d.state.self()
-	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.said() {
+	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.isChat() {
 		return in, false
 	}
 	in = channel.Inbound{

@@ -122,8 +122,8 @@ func (m message) at() time.Time {
 	return timeOf(m.ID)
 }
 
-// said reports whether a person or an app wrote the message; other types are system messages.
-func (m message) said() bool {
+// isChat reports whether a person or an app wrote the message; other types are system messages.
+func (m message) isChat() bool {
 	return m.Type == int(discordgo.MessageTypeDefault) || m.Type == int(discordgo.MessageTypeReply)
 }
 

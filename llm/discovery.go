@@ -24,11 +24,11 @@ type Discovery struct {
 	log       *slog.Logger
 	asking    chan struct{} // holds a token while one caller asks
 
-	mu     sync.Mutex // guards the fields below
-	model  string     // empty: not known yet
-	window Window     // Tokens 0: not asked yet
-	told   bool       // the server gave its window
-	looks  int        // how often it was asked
+	mu          sync.Mutex // guards the fields below
+	model       string     // empty: not known yet
+	window      Window     // Tokens 0: not asked yet
+	windowKnown bool       // the server gave its window
+	looks       int        // how often it was asked
 }
 
 // NewDiscovery returns a Discovery that has asked nothing yet. model and window are the
@@ -104,7 +104,7 @@ func (d *Discovery) Window(ctx context.Context, limit int, ask func(context.Cont
 func (d *Discovery) Answered() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.looks == 1 && !d.told {
+	if d.looks == 1 && !d.windowKnown {
 		d.window = Window{}
 	}
 }
@@ -126,7 +126,7 @@ func (d *Discovery) keep(told Window) {
 	d.mu.Lock()
 	d.window = window
 	d.looks++
-	d.told = told.Tokens > 0
+	d.windowKnown = told.Tokens > 0
 	first, model := d.looks == 1, d.model
 	d.mu.Unlock()
 	switch {

@@ -88,10 +88,10 @@ const (
 
 // lastLine is what a person said last, as the request shows it.
 type lastLine struct {
-	seq, who string   // empty when the request does not tell
-	text     string   // without what came with it
-	content  []string // see words.Content
-	came     []string // the files and pictures that came with it, in words
+	seq, who    string   // empty when the request does not tell
+	text        string   // without what came with it
+	content     []string // see words.Content
+	attachments []string // the files and pictures that came with it, in words
 }
 
 // header begins a line in a request: number, day, hour, speaker, what it replies to.
@@ -125,10 +125,10 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 		text = text[h[1]:]
 	}
 	for _, found := range attached.FindAllStringSubmatch(text, -1) {
-		asked.came = append(asked.came, found[1]+found[2])
+		asked.attachments = append(asked.attachments, found[1]+found[2])
 	}
-	if images := messages[last].Images; len(asked.came) == 0 && len(images) > 0 {
-		asked.came = []string{images[len(images)-1].Name()} // the request did not tell
+	if images := messages[last].Images; len(asked.attachments) == 0 && len(images) > 0 {
+		asked.attachments = []string{images[len(images)-1].Name()} // the request did not tell
 	}
 	asked.text = strings.TrimSpace(attached.ReplaceAllString(text, ""))
 	asked.content = words.Content(asked.text)

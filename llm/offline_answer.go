@@ -57,8 +57,8 @@ func reply(asked lastLine, results []Message, hinted bool) string {
 	default:
 		said = kept(asked)
 	}
-	if len(asked.came) > 0 {
-		said += "\nI cannot look into what came with it: " + shorten(strings.Join(asked.came, "; "), maxQuote) + "."
+	if len(asked.attachments) > 0 {
+		said += "\nI cannot look into what came with it: " + shorten(strings.Join(asked.attachments, "; "), maxQuote) + "."
 	}
 	switch {
 	case !hinted || question && len(quotes) == 0:

@@ -64,7 +64,7 @@ func (c *connection) keep(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		c.lost(err)
+		c.noteDisconnected(err)
 		if time.Since(connected) > delay.MaxInterval {
 			delay.Reset()
 		}
@@ -76,8 +76,8 @@ func (c *connection) keep(ctx context.Context) {
 	}
 }
 
-// lost notes that there is no session, with one warning per incident.
-func (c *connection) lost(err error) {
+// noteDisconnected notes that there is no session, with one warning per incident.
+func (c *connection) noteDisconnected(err error) {
 	c.mu.Lock()
 	c.session, c.err = nil, err
 	c.mu.Unlock()

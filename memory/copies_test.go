@@ -27,7 +27,7 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		got := storetest.Remove(t, c, 1)
 		check.EqualAll(t, "changed", got, []int64{1, 5, 6, 7})
 		storetest.WantNoSecret(t, c)
-		if m, err := c.Transcript().Message(ctx, 5); err != nil || m.Text != store.CopyGone || m.Tokens != chat.TokensOf(m) {
+		if m, err := c.Transcript().Message(ctx, 5); err != nil || m.Text != store.DeletedCopyText || m.Tokens != chat.TokensOf(m) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

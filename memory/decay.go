@@ -13,12 +13,12 @@ import (
 // something not mentioned for years.
 const lasting = 0.25
 
-// Worth is what the memory is worth at a time, from 0 to its importance. It fades with
+// Decayed is what the memory is worth at a time, from 0 to its importance. It fades with
 // the time since it was said, by half of what can fade in the half-life of its kind,
 // which grows with each doubling of how often it was said. Who people are and what is
 // pinned does not fade. Of two memories that are alike but for their importance the
 // more important one is always worth more. Nothing is written: to read is not to use up.
-func (m Memory) Worth(now time.Time) float64 {
+func (m Memory) Decayed(now time.Time) float64 {
 	i, err := kindIndex(m.Kind)
 	if err != nil || m.Pinned {
 		return m.Importance

@@ -25,11 +25,11 @@ func TestWorth(t *testing.T) {
 	t.Run("age never makes worth more, saying it again never less, and something stays", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			m, now := draw(t), after(t)
-			worth, later := m.Worth(now), m.Worth(now.Add(24*time.Hour))
+			worth, later := m.Decayed(now), m.Decayed(now.Add(24*time.Hour))
 			more := m
 			more.Confirmed++
-			if later > worth || worth > m.Importance || later < memory.Lasting*m.Importance || more.Worth(now) < worth {
-				t.Fatalf("%+v: %v, a day later %v, once more said %v", m, worth, later, more.Worth(now))
+			if later > worth || worth > m.Importance || later < memory.Lasting*m.Importance || more.Decayed(now) < worth {
+				t.Fatalf("%+v: %v, a day later %v, once more said %v", m, worth, later, more.Decayed(now))
 			}
 		})
 	})
@@ -38,8 +38,8 @@ func TestWorth(t *testing.T) {
 			a, now := draw(t), after(t)
 			b := a
 			b.Importance = rapid.Float64Range(0, 1).Draw(t, "other")
-			if (a.Importance > b.Importance) != (a.Worth(now) > b.Worth(now)) && a.Importance-b.Importance > 1e-9 {
-				t.Fatalf("%v and %v are worth %v and %v", a.Importance, b.Importance, a.Worth(now), b.Worth(now))
+			if (a.Importance > b.Importance) != (a.Decayed(now) > b.Decayed(now)) && a.Importance-b.Importance > 1e-9 {
+				t.Fatalf("%v and %v are worth %v and %v", a.Importance, b.Importance, a.Decayed(now), b.Decayed(now))
 			}
 		})
 	})
@@ -48,7 +48,7 @@ func TestWorth(t *testing.T) {
 			last := 2.0
 			for i, kind := range summarize.MemoryKinds {
 				m := memory.Memory{Kind: kind.Name, Importance: kind.Importance, SaidAt: storetest.Day}
-				worth := m.Worth(storetest.Day.AddDate(0, 0, days))
+				worth := m.Decayed(storetest.Day.AddDate(0, 0, days))
 				if worth > last || worth == last && kind.Importance != summarize.MemoryKinds[max(i-1, 0)].Importance {
 					t.Fatalf("after %d days %s is worth %v, the kind before %v", days, kind.Name, worth, last)
 				}
@@ -58,7 +58,7 @@ func TestWorth(t *testing.T) {
 	})
 	t.Run("who people are and what is pinned does not fade", func(t *testing.T) {
 		for _, m := range []memory.Memory{{Kind: "identity", Importance: 0.7, SaidAt: storetest.Day}, {Kind: "observation", Importance: 0.7, Pinned: true, SaidAt: storetest.Day}} {
-			if got := m.Worth(storetest.Day.AddDate(50, 0, 0)); got != 0.7 {
+			if got := m.Decayed(storetest.Day.AddDate(50, 0, 0)); got != 0.7 {
 				t.Errorf("%+v is worth %v", m, got)
 			}
 		}
@@ -68,10 +68,10 @@ func TestWorth(t *testing.T) {
 		storetest.Keep(t, c, "Ann", "Ann has a dog")
 		before := storetest.Dump(t, c.Store())
 		first := check.Must(memory.Of(c).Search(ctx, "dog", 9))(t)
-		worth := first[0].Worth(storetest.Day)
+		worth := first[0].Decayed(storetest.Day)
 		for range 1000 {
 			found, err := memory.Of(c).Search(ctx, "dog", 9)
-			if err != nil || found[0].Worth(storetest.Day) != worth {
+			if err != nil || found[0].Decayed(storetest.Day) != worth {
 				t.Fatalf("%+v, %v", found, err)
 			}
 		}
@@ -84,7 +84,7 @@ func TestWorthStaysSaneWhateverTheClockSays(t *testing.T) {
 	for _, kind := range summarize.MemoryKinds {
 		m := memory.Memory{Kind: kind.Name, Importance: 0.5, SaidAt: now}
 		for name, jump := range map[string]time.Duration{"a year ahead": 365 * 24 * time.Hour, "a year back": -365 * 24 * time.Hour, "to 1970": -time.Since(time.Unix(0, 0))} {
-			if w := m.Worth(now.Add(jump)); !(w >= 0.5*memory.Lasting && w <= 0.5) {
+			if w := m.Decayed(now.Add(jump)); !(w >= 0.5*memory.Lasting && w <= 0.5) {
 				t.Errorf("%s, %s: %v", kind.Name, name, w)
 			}
 		}

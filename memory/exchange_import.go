@@ -13,8 +13,8 @@ import (
 	"cairn/words"
 )
 
-// Brought counts what became of imported memories.
-type Brought struct {
+// ImportResult counts what became of imported memories.
+type ImportResult struct {
 	Fresh int // were not there
 	Known int // existed already, with this or the same content
 	Lost  int // messages they came from that are not here
@@ -35,12 +35,12 @@ func (e *ImportError) Unwrap() error { return e.Err }
 // error that may be an *ImportError, none. Those that are there already are left as they
 // are, so it can be done again. They get numbers of their own; what superseded what is
 // kept as far as it is among them.
-func (am AllMemories) Import(ctx context.Context, all []Exported) (n Brought, err error) {
+func (am AllMemories) Import(ctx context.Context, all []Exported) (n ImportResult, err error) {
 	if err := CheckExported(all); err != nil {
 		return n, err
 	}
 	err = am.store.Update(ctx, func(tx *store.Tx) error {
-		n = Brought{}
+		n = ImportResult{}
 		rows := make(map[int64]int64) // by the number in the file
 		taken := make(map[int64]bool) // rows: each is one of the file's
 		var fresh []int
@@ -66,14 +66,14 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n Brought, er
 		return nil
 	})
 	if err != nil {
-		return Brought{}, fmt.Errorf("import memories: %w", err)
+		return ImportResult{}, fmt.Errorf("import memories: %w", err)
 	}
 	return n, nil
 }
 
-// bringBack writes one memory, unless it exists, and returns its number. taken are the rows that
+// importMemory writes one memory, unless it exists, and returns its number. taken are the rows that
 // other memories of the file were matched to.
-func bringBack(s *store.Store, tx *store.Tx, e Exported, taken map[int64]bool, n *Brought) (id int64, fresh bool, err error) {
+func bringBack(s *store.Store, tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResult) (id int64, fresh bool, err error) {
 	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now()); err != nil {
 		return 0, false, err
 	}

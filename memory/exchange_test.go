@@ -68,14 +68,14 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	}
 	before := storetest.Dump(t, s)
 	t.Run("where they are, nothing changes", func(t *testing.T) {
-		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.Brought{Known: 7}))
+		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Known: 7}))
 		check.Equal(t, "something is written", storetest.Dump(t, s), before)
 	})
 	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
 		other := storetest.Imported(t, 9)
 		storetest.Find(t, other.Store(), "terminal:before") // so that numbers differ
 		n, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
-		if err != nil || n != (memory.Brought{Fresh: 7}) {
+		if err != nil || n != (memory.ImportResult{Fresh: 7}) {
 			t.Fatalf("%+v, %v", n, err)
 		}
 		if got, want := remembered(export(t, other.Store())), remembered(all); !slices.Equal(got, want) {
@@ -92,7 +92,7 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 		again, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
-		if err != nil || again != (memory.Brought{Known: 7}) {
+		if err != nil || again != (memory.ImportResult{Known: 7}) {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 	})
@@ -119,7 +119,7 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
 		check.NoError(t, memory.In(s).Purge(ctx, 4))
 		check.NoError(t, memory.In(s).Forget(ctx, 3))
-		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.Brought{Fresh: 1, Known: 6}))
+		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Fresh: 1, Known: 6}))
 		if m, _, err := memory.In(s).Get(ctx, 3); err != nil || m.State != "forgotten" {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -154,7 +154,7 @@ func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
 			spoil(&bad)
 			n, err := memory.In(c.Store()).Import(ctx, []memory.Exported{good, bad})
 			var at *memory.ImportError
-			if !errors.As(err, &at) || at.Index != 1 || !strings.Contains(err.Error(), claim) || n != (memory.Brought{}) {
+			if !errors.As(err, &at) || at.Index != 1 || !strings.Contains(err.Error(), claim) || n != (memory.ImportResult{}) {
 				t.Errorf("%+v, %v", n, err)
 			}
 			check.Equal(t, "something is written", storetest.Dump(t, c.Store()), before)

@@ -28,7 +28,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 		if stale, err := c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages); err != nil || stale {
 			return err
 		}
-		extractive := j.ofExtractive(tx, summary.Memories)
+		extractive := j.checkExtractive(tx, summary.Memories)
 		extracted := ""
 		switch {
 		case j.row.By == transcript.Worker && j.offered && (len(j.drafts) > 0 || len(extractive) == 0):
@@ -40,7 +40,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 			return err
 		}
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
-			if err := j.relieve(tx); err != nil {
+			if err := j.retireReplaced(tx); err != nil {
 				return err
 			}
 		}
@@ -63,8 +63,8 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 	return fresh, nil
 }
 
-// ofExtractive checks the drafts of the extractive summarizer and skips invalid ones.
-func (j *job) ofExtractive(tx *store.Tx, memories []summarize.MemoryDraft) []draft {
+// checkExtractive checks the drafts of the extractive summarizer and skips invalid ones.
+func (j *job) checkExtractive(tx *store.Tx, memories []summarize.MemoryDraft) []draft {
 	var kept []draft
 	for _, m := range memories {
 		d := draft{MemoryDraft: m, by: byExtractive}
@@ -115,9 +115,9 @@ func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
 	return s.ID, err
 }
 
-// relieve retires the extractive summarizer's memories of messages that a worker has now read, if
+// retireReplaced retires the extractive summarizer's memories of messages that a worker has now read, if
 // workers have read all of their messages.
-func (j *job) relieve(tx *store.Tx) error {
+func (j *job) retireReplaced(tx *store.Tx) error {
 	read, err := j.read(tx)
 	if err != nil {
 		return err

@@ -156,8 +156,8 @@ func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool)
 	return err
 }
 
-// mend links the memory that memory id superseded to the one that superseded id.
-func mend(tx *store.Tx, id int64) error {
+// relinkChain links the memory that memory id superseded to the one that superseded id.
+func relinkChain(tx *store.Tx, id int64) error {
 	_, err := tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
 	return err
 }
@@ -215,7 +215,7 @@ func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) error {
 	if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ?", m.ID); err != nil {
 		return err
 	}
-	if err := mend(tx, m.ID); err != nil {
+	if err := relinkChain(tx, m.ID); err != nil {
 		return err
 	}
 	return store.Changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.ID())

@@ -66,7 +66,7 @@ func ranked(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
 		}
 		is.SaidAt = store.At(m.saidAt)
 		m.Add("importance", m.Total*byImportance*is.Importance)
-		m.Add("age", m.Total*byImportance*(is.Worth(now)-is.Importance)/(1+byImportance*is.Importance))
+		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
 		chosen = append(chosen, m)
 		return err
 	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting,

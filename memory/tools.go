@@ -223,7 +223,7 @@ func runSave(c *store.Conversation, ctx context.Context, d draft, o ToolOptions)
 
 // askedIn returns the seqs of people's messages in a turn.
 func askedIn(c *store.Conversation, ctx context.Context, turn int64) (seqs []int64, err error) {
-	said, err := c.Turns().Said(ctx, turn)
+	said, err := c.Turns().Messages(ctx, turn)
 	for _, m := range said {
 		seqs = append(seqs, m.Seq)
 	}
@@ -261,7 +261,7 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 
 func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }
 
-// stillAsked returns errUnsaid if all messages that a turn answers were deleted while it ran.
+// checkStillAsked returns errUnsaid if all messages that a turn answers were deleted while it ran.
 func stillAsked(c *store.Conversation, ctx context.Context, turn int64) error {
 	return c.Store().View(ctx, func(tx *store.Tx) error {
 		var left, gone int

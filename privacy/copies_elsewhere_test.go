@@ -56,7 +56,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 			if want := test.to + "[3]"; told != want || storetest.Version(t, b) == before {
 				t.Errorf("told %q", told)
 			}
-			check.Equal(t, "the result", check.Must(b.Transcript().Message(ctx, 3))(t).Text, store.CopyGone)
+			check.Equal(t, "the result", check.Must(b.Transcript().Message(ctx, 3))(t).Text, store.DeletedCopyText)
 		})
 	}
 	t.Run("of another memory nothing changes", func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		s.WatchCopies(func(name string, seqs []int64) { t.Error(name, seqs) })
 		a, b := searched(t, s, "discord:1/10", "discord:1/11")
 		storetest.Remove(t, a, 2)
-		if m, err := b.Transcript().Message(ctx, 3); err != nil || m.Text == store.CopyGone {
+		if m, err := b.Transcript().Message(ctx, 3); err != nil || m.Text == store.DeletedCopyText {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

@@ -63,7 +63,7 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 	}
 	var memories []int64 // that are gone
 	for _, m := range bare {
-		lost, err := bury(c, tx, m, version)
+		lost, err := makeTombstone(c, tx, m, version)
 		if err != nil {
 			return nil, err
 		}
@@ -133,8 +133,8 @@ func affected(c *store.Conversation, tx *store.Tx, ids []string) (bare, quoting 
 	return bare, quoting, nil
 }
 
-// bury makes a message a tombstone, and returns the memories that are gone with it.
-func bury(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64, err error) {
+// makeTombstone makes a message a tombstone, and returns the memories that are gone with it.
+func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64, err error) {
 	if err := c.In(tx).Unindex(m); err != nil {
 		return nil, err
 	}

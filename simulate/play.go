@@ -65,7 +65,7 @@ func (p *player) imports(ctx context.Context, past []Message) error {
 			p.progress(done)
 			return list, nil
 		},
-		Settle: func() error {
+		WaitIdle: func() error {
 			err := p.settle(ctx)
 			p.look()
 			return err

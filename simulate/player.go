@@ -221,7 +221,7 @@ func (p *player) settle(ctx context.Context) error {
 		for len(p.tasks) > 0 {
 			p.finish()
 		}
-		if !p.engine.Reading()().BackingOff || p.now.After(end) {
+		if !p.engine.StatusReader()().BackingOff || p.now.After(end) {
 			return nil
 		}
 		p.pass(p.now.Add(time.Second))

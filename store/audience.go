@@ -14,8 +14,8 @@ const (
 	unknownPlace Audience = ""
 )
 
-// notice stores what a connector reports about a conversation's audience.
-func (c *Conversation) notice(tx *Tx, who Audience) error {
+// saveAudience stores what a connector reports about a conversation's audience.
+func (c *Conversation) saveAudience(tx *Tx, who Audience) error {
 	if who == unknownPlace {
 		return nil
 	}

@@ -92,7 +92,7 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 		if c.Version == 0 {
 			return fmt.Errorf("%w: it is empty", ErrDamaged)
 		}
-		if err := sound(tx); err != nil {
+		if err := verify(tx); err != nil {
 			return err
 		}
 		return tx.QueryRow(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages), (SELECT count(*) FROM memories),
@@ -104,8 +104,8 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 	return c, nil
 }
 
-// sound reads every page and every reference.
-func sound(tx *Tx) error {
+// verify reads every page and every reference.
+func verify(tx *Tx) error {
 	var said string
 	if err := tx.QueryRow("PRAGMA integrity_check(1)").Scan(&said); err != nil {
 		return err
@@ -152,7 +152,7 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	if err := copyFile(backup, part); err != nil {
 		return c, "", errors.Join(fmt.Errorf("restore: %w", err), os.Remove(part))
 	}
-	if aside, err = putAside(ctx, path); err != nil {
+	if aside, err = moveAside(ctx, path); err != nil {
 		return c, "", errors.Join(fmt.Errorf("restore: %w", err), os.Remove(part))
 	}
 	if err := errors.Join(os.Rename(part, path), flush(dir)); err != nil {
@@ -179,11 +179,11 @@ func (b badBackup) Error() string {
 
 func (b badBackup) Unwrap() []error { return []error{ErrBadBackup, b.err} }
 
-// putAside gives a database another name, and removes its log and shared memory. The log goes
+// moveAside gives a database another name, and removes its log and shared memory. The log goes
 // first: SQLite would replay it into the database that replaces this one. The file keeps its old
 // name too, until the new one replaces it: at no moment could a start find no database and create
 // an empty one.
-func putAside(ctx context.Context, path string) (aside string, err error) {
+func moveAside(ctx context.Context, path string) (aside string, err error) {
 	gone := orphanedLog(path) != nil // and SQLite would throw the log away
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
 		return "", nil

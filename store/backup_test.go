@@ -141,7 +141,7 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 				return
 			}
 			accepted.Store(int64(n))
-			if _, err := c.Inbox().TakeUp(ctx, store.All, 1<<30, time.Time{}); err != nil {
+			if _, err := c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}); err != nil {
 				done <- err
 				return
 			}
@@ -157,7 +157,7 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 		}
 		restored := storetest.OpenStore(t, dir)
 		taken := storetest.Find(t, restored, "terminal:general")
-		check.Must(taken.Inbox().TakeUp(ctx, store.All, 1<<30, time.Time{}))(t)
+		check.Must(taken.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}))(t)
 		all, err := taken.Transcript().Page(ctx, 1, 1<<20)
 		if n := int64(len(all)); err != nil || n < least || n > most {
 			t.Fatalf("%d messages, and %d to %d were accepted, %v", n, least, most, err)

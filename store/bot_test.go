@@ -33,7 +33,7 @@ func busyBot(dir string) {
 		if receipt.Seq > 0 {
 			continue // from an earlier life
 		}
-		taken, err := c.Inbox().TakeUp(ctx, store.All, 100, time.Time{})
+		taken, err := c.Inbox().Dequeue(ctx, store.All, 100, time.Time{})
 		check(err)
 		if turn, ok, err := c.Turns().Unanswered(ctx); err != nil || ok && len(taken) > 0 {
 			check(err)

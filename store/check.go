@@ -21,7 +21,7 @@ func (f Finding) String() string { return f.Conversation + ": " + f.What }
 // ErrDamaged: a page or a reference is wrong.
 func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 	err = u.store.View(ctx, func(tx *Tx) error {
-		if err := sound(tx); err != nil {
+		if err := verify(tx); err != nil {
 			return err
 		}
 		for _, query := range invariants {

@@ -33,7 +33,7 @@ func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
 			m.Addressed = true
 			check.Must(c.Inbox().Deliver(ctx, m))(t)
 			set(t, c.Store(), jump)
-			taken, err := c.Inbox().TakeUp(ctx, store.All, 1000, time.Now().Add(-time.Hour))
+			taken, err := c.Inbox().Dequeue(ctx, store.All, 1000, time.Now().Add(-time.Hour))
 			if err != nil || len(taken) != 1 || !taken[0].Addressed {
 				t.Errorf("one that came just now is not answered: %+v, %v", taken, err)
 			}
@@ -41,7 +41,7 @@ func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
 			m.Addressed = true
 			check.Must(c.Inbox().Deliver(ctx, m))(t)
 			set(t, c.Store(), jump)
-			taken, err = c.Inbox().TakeUp(ctx, store.All, 1000, time.Now().Add(time.Second)) // which is as if more time had passed
+			taken, err = c.Inbox().Dequeue(ctx, store.All, 1000, time.Now().Add(time.Second)) // which is as if more time had passed
 			if err != nil || len(taken) != 1 || taken[0].Addressed {
 				t.Errorf("one that came too long ago is answered: %+v, %v", taken, err)
 			}

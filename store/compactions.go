@@ -218,13 +218,13 @@ func (rs Rows) Load() (state transcript.Snapshot, err error) {
 	if state.Open, err = rs.c.open(rs.tx); err != nil {
 		return state, err
 	}
-	state.Spoken, err = rs.c.spoken(rs.tx)
+	state.Addressed, err = rs.c.addressedSince(rs.tx)
 	return state, err
 }
 
-// spoken reports whether the bot was addressed since the newest summary of its session was applied.
+// addressedSince reports whether the bot was addressed since the newest summary of its session was applied.
 // Folds and repairs do not count: they cover what was summarized before.
-func (c *Conversation) spoken(tx *Tx) (spoken bool, err error) {
+func (c *Conversation) addressedSince(tx *Tx) (spoken bool, err error) {
 	low, high := c.RowRange(1, MaxSeq)
 	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
 			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)

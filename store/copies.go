@@ -9,19 +9,19 @@ import (
 	"cairn/llm"
 )
 
-// CopyGone replaces the result of a tool that found a deleted message.
-const CopyGone = "What was found here has been deleted."
+// DeletedCopyText replaces the result of a tool that found a deleted message.
+const DeletedCopyText = "What was found here has been deleted."
 
-// copying are the tools that return messages, or text derived from them.
-var copying = []string{"memory_search", "recall", "expand"}
+// copyingTools are the tools that return messages, or text derived from them.
+var copyingTools = []string{"memory_search", "recall", "expand"}
 
-// noting reports whether a tool's arguments may repeat the messages of its turn. Those of other
+// argumentsMayRepeat reports whether a tool's arguments may repeat the messages of its turn. Those of other
 // programs' tools may contain anything.
-func noting(tool string) bool { return tool != "context" }
+func argumentsMayRepeat(tool string) bool { return tool != "context" }
 
-// mayRepeat reports whether a tool's result may repeat the messages of its turn: what it found or,
+// resultMayRepeat reports whether a tool's result may repeat the messages of its turn: what it found or,
 // for another program's tool, what it was given.
-func mayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
+func resultMayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
 
 // LastOf returns the seq of a turn's last message. Its messages are neighbours.
 func (rs Rows) LastOf(turn int64) (seq int64, err error) {
@@ -33,12 +33,12 @@ func (rs Rows) LastOf(turn int64) (seq int64, err error) {
 // WithoutCopies returns a message of a model or tool without what it copied from elsewhere.
 func WithoutCopies(m chat.Message) chat.Message {
 	if m.Role == llm.RoleTool {
-		m.Text = CopyGone
+		m.Text = DeletedCopyText
 	} else {
 		m.Native = nil
 		m.Calls = slices.Clone(m.Calls)
 		for i := range m.Calls {
-			if noting(m.Calls[i].Name) {
+			if argumentsMayRepeat(m.Calls[i].Name) {
 				m.Calls[i].Arguments = "{}"
 			}
 		}
@@ -72,8 +72,8 @@ func mayCopy(m chat.Message) bool {
 	return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0
 }
 
-// uncopied returns an answer that is about to be stored, without what was deleted during its turn.
-func (c *Conversation) uncopied(tx *Tx, turn int64, answer []chat.Message) ([]chat.Message, error) {
+// withoutDeletedCopies returns an answer that is about to be stored, without what was deleted during its turn.
+func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Message) ([]chat.Message, error) {
 	if !slices.ContainsFunc(answer, mayCopy) { // as most are
 		return answer, nil
 	}
@@ -90,7 +90,7 @@ func (c *Conversation) uncopied(tx *Tx, turn int64, answer []chat.Message) ([]ch
 	}
 	answer = slices.Clone(answer)
 	for i, m := range answer {
-		blank := near && (m.Role == llm.RoleAssistant || mayRepeat(m.Tool))
+		blank := near && (m.Role == llm.RoleAssistant || resultMayRepeat(m.Tool))
 		if !blank {
 			blank, err = c.quotesGone(tx, m)
 		}

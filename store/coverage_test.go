@@ -113,7 +113,7 @@ func (m *coverage) deliverAgain(rt *rapid.T) {
 }
 
 func (m *coverage) takeUp(rt *rapid.T) {
-	some, err := m.c.Inbox().TakeUp(ctx, store.All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
+	some, err := m.c.Inbox().Dequeue(ctx, store.All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
 	if err != nil {
 		rt.Fatal(err)
 	}

@@ -17,8 +17,8 @@ func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Decl
 	})
 }
 
-// Forgive forgets what models declined, so that it is tried again.
-func (cs Compactions) Forgive(ctx context.Context) error {
+// ClearDeclined forgets what models declined, so that it is tried again.
+func (cs Compactions) ClearDeclined(ctx context.Context) error {
 	return cs.c.Update(ctx, "forget what was declined", func(tx *Tx) error {
 		_, err := tx.Exec("UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", cs.c.id)
 		return err

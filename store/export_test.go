@@ -15,7 +15,7 @@ const (
 	DatabaseName   = databaseName
 	EndedWith      = endedWith
 	HeldName       = heldName
-	HeldNote       = heldNote
+	HeldNote       = createdNote
 	LatestApplied  = latestApplied
 	LockName       = lockName
 	MadeWith       = madeWith
@@ -38,7 +38,7 @@ var (
 	Observe       = observe
 	OpenFile      = open
 	Prepare       = prepare
-	PutAside      = putAside
+	PutAside      = moveAside
 	Schema        = schema
 	Transact      = transact
 )
@@ -61,7 +61,7 @@ func (s *Store) EmptyLog(ctx context.Context) error { return s.emptyLog(ctx) }
 func (l *lock) Release() error { return l.release() }
 
 // Arrivals is how many waiting messages have the time of their arrival in memory.
-func (s *Store) Arrivals() int { return len(s.came.at) }
+func (s *Store) Arrivals() int { return len(s.arrivals.at) }
 
 // AddMigrations adds migrations until restore is called.
 func AddMigrations(more ...string) (restore func()) {

@@ -33,7 +33,7 @@ func use(t *testing.T, dir string) (err error) {
 		errs = append(errs, err)
 		_, err = c.Inbox().Deliver(ctx, storetest.Said(5000, "are you there?"))
 		errs = append(errs, err)
-		_, err = c.Inbox().TakeUp(ctx, store.All, 1000, time.Time{})
+		_, err = c.Inbox().Dequeue(ctx, store.All, 1000, time.Time{})
 		errs = append(errs, err)
 		_, err = memory.Of(c).Recall(ctx, memory.Question{Text: "the garden"})
 		errs = append(errs, err)

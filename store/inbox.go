@@ -50,7 +50,7 @@ func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error
 
 // deliver stores a message that clean has returned.
 func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
-	if err := c.notice(tx, m.Audience); err != nil {
+	if err := c.saveAudience(tx, m.Audience); err != nil {
 		return r, err
 	}
 	if err := c.relabel(tx, m.Label); err != nil {
@@ -153,7 +153,7 @@ func (c *Conversation) insertInbox(tx *Tx, m Inbound) error {
 		return err
 	}
 	row, err := added.LastInsertId()
-	c.store.came.note(row)
+	c.store.arrivals.note(row)
 	return err
 }
 
@@ -215,7 +215,7 @@ func (rs Rows) DeleteWaiting(id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	rs.c.store.came.forget([]int64{row}) // if all is taken back, its stamp tells when it came
+	rs.c.store.arrivals.forget([]int64{row}) // if all is taken back, its stamp tells when it came
 	if err == nil {
 		_, err = rs.tx.Exec("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
 	}

@@ -179,7 +179,7 @@ func TestTakeUp(t *testing.T) {
 	t.Run("what waited for too long is taken up unaddressed", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, addressed(1))
-		taken, err := c.Inbox().TakeUp(ctx, store.All, 1<<30, time.Now().Add(time.Minute))
+		taken, err := c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Now().Add(time.Minute))
 		if err != nil || len(taken) != 1 || taken[0].Addressed {
 			t.Fatalf("%+v, %v", taken, err)
 		}
@@ -192,16 +192,16 @@ func TestTakeUp(t *testing.T) {
 		long := addressed(1)
 		long.Text = strings.Repeat("word ", 1000)
 		storetest.DeliverOnly(t, c, long, addressed(2), addressed(3), addressed(4))
-		first, err := c.Inbox().TakeUp(ctx, store.All, 10, time.Time{})
+		first, err := c.Inbox().Dequeue(ctx, store.All, 10, time.Time{})
 		if err != nil || len(first) != 1 || first[0].Tokens <= 10 {
 			t.Fatalf("%+v, %v", first, err)
 		}
-		second, err := c.Inbox().TakeUp(ctx, store.All, 2*chat.TokensOf(first[0]), time.Time{}) // room for all
+		second, err := c.Inbox().Dequeue(ctx, store.All, 2*chat.TokensOf(first[0]), time.Time{}) // room for all
 		if err != nil || len(second) != 3 {
 			t.Fatalf("%d taken, %v", len(second), err)
 		}
 		storetest.DeliverOnly(t, c, addressed(5), addressed(6), addressed(7))
-		third, err := c.Inbox().TakeUp(ctx, store.All, 2*second[0].Tokens, time.Time{})
+		third, err := c.Inbox().Dequeue(ctx, store.All, 2*second[0].Tokens, time.Time{})
 		if err != nil || len(third) != 2 || third[0].Seq != 5 {
 			t.Fatalf("%+v, %v", third, err)
 		}

@@ -181,7 +181,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 			m.ReplyTo, m.Quote = "m11", `Bob: "a `+storetest.Secret+`"`
 			storetest.DeliverOnly(t, c, m)
 			if n == 1 {
-				check.Must(c.Inbox().TakeUp(ctx, store.All, 1<<30, time.Time{}))(t)
+				check.Must(c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}))(t)
 			}
 		}
 		storetest.Remove(t, above, 11)

@@ -108,7 +108,7 @@ func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
 	}
 	check.NoError(t, c.Past().SetGap(ctx, "m0"))
 	check.Must(c.Past().FillGap(ctx, []store.Inbound{storetest.Said(1, "x"), storetest.Said(2, "x")}, "m2", true))(t)
-	taken, err := c.Inbox().TakeUp(ctx, store.All, 1000, time.Time{})
+	taken, err := c.Inbox().Dequeue(ctx, store.All, 1000, time.Time{})
 	for i, m := range taken {
 		if want := storetest.Said(i+1, "x").ID; m.ID != want {
 			t.Errorf("message %d is %s", i, m.ID)

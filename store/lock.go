@@ -19,8 +19,8 @@ type lock struct {
 	held bool // a database existed when the lock was acquired
 }
 
-// heldNote is the line that says a database was created.
-const heldNote = "holds a database"
+// createdNote is the line that says a database was created.
+const createdNote = "holds a database"
 
 func takeLock(path string) (*lock, error) {
 	file, err := openPrivate(path)
@@ -35,7 +35,7 @@ func takeLock(path string) (*lock, error) {
 		holder, _, _ := strings.Cut(note(file), "\n") // naming the holder is a courtesy
 		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, holder, path)
 	}
-	l := &lock{file: file, held: strings.Contains(note(file), heldNote)}
+	l := &lock{file: file, held: strings.Contains(note(file), createdNote)}
 	if err := l.write(); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
@@ -52,7 +52,7 @@ func note(file *os.File) string {
 func (l *lock) write() error {
 	text := fmt.Sprintln(os.Getpid())
 	if l.held {
-		text += heldNote + "\n"
+		text += createdNote + "\n"
 	}
 	_, err := l.file.WriteAt([]byte(text), 0)
 	if err == nil {
@@ -64,9 +64,9 @@ func (l *lock) write() error {
 	return nil
 }
 
-// founded notes that a database exists from now on: if the file is empty later, someone emptied
+// noteCreated notes that a database exists from now on: if the file is empty later, someone emptied
 // it.
-func (l *lock) founded() error {
+func (l *lock) noteCreated() error {
 	if l.held {
 		return nil
 	}

@@ -38,8 +38,8 @@ func (s *Store) inPlace() error {
 	return nil
 }
 
-// Answers returns nil if the database can be read.
-func (u Upkeep) Answers(ctx context.Context) error {
+// Readable returns nil if the database can be read.
+func (u Upkeep) Readable(ctx context.Context) error {
 	err := u.store.View(ctx, func(tx *Tx) error {
 		_, err := versionOf(tx)
 		return err
@@ -50,9 +50,9 @@ func (u Upkeep) Answers(ctx context.Context) error {
 	return nil
 }
 
-// Takes returns nil if the database can be written: it rewrites the version number, durably on
+// Writable returns nil if the database can be written: it rewrites the version number, durably on
 // disk.
-func (u Upkeep) Takes(ctx context.Context) error {
+func (u Upkeep) Writable(ctx context.Context) error {
 	err := u.store.Update(ctx, func(tx *Tx) error {
 		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 		return err

@@ -20,14 +20,14 @@ const unknown = 0
 // of a tool quotes.
 func quotedBy(m chat.Message) (messages, memories []int64) {
 	switch {
-	case m.Role != llm.RoleTool || m.Text == CopyGone:
+	case m.Role != llm.RoleTool || m.Text == DeletedCopyText:
 	case m.Tool == "memory_save":
 		for _, found := range quoted.FindAllStringSubmatch(m.Text, -1) {
 			if id, err := strconv.ParseInt(found[1], 10, 64); err == nil { // else it stands in a quote
 				memories = append(memories, id)
 			}
 		}
-	case slices.Contains(copying, m.Tool) && strings.HasPrefix(m.Text, "{"): // else it is an error in words
+	case slices.Contains(copyingTools, m.Tool) && strings.HasPrefix(m.Text, "{"): // else it is an error in words
 		var found struct {
 			Messages []struct {
 				Seq int64 `json:"seq"`

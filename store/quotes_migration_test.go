@@ -25,7 +25,7 @@ func TestQuotesAreFilledOnce(t *testing.T) {
 	if seqs, err := privacy.Of(c).Delete(ctx, []string{"m1"}); err != nil || !slices.Contains(seqs, 105) || !slices.Contains(seqs, 106) || slices.Contains(seqs, 107) {
 		t.Errorf("changed are %v, %v", seqs, err)
 	}
-	for seq, want := range map[int64]string{105: store.CopyGone, 106: store.CopyGone, 107: `{"messages":[{"seq":2,"text":"here"}]}`} {
+	for seq, want := range map[int64]string{105: store.DeletedCopyText, 106: store.DeletedCopyText, 107: `{"messages":[{"seq":2,"text":"here"}]}`} {
 		if m, err := c.Transcript().Message(ctx, seq); err != nil || m.Text != want {
 			t.Errorf("#%d is %q, %v", seq, m.Text, err)
 		}

@@ -24,9 +24,9 @@ func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
 			s := storetest.OpenStore(t, t.TempDir())
 			c := storetest.Find(t, s, "terminal:general")
 			storetest.DeliverOnly(t, c, storetest.Said(1, "before"))
-			check.NoError(t, s.Upkeep().Takes(ctx))
+			check.NoError(t, s.Upkeep().Writable(ctx))
 			check.NoError(t, replace(s.Path()))
-			check.Error(t, s.Upkeep().Takes(ctx), store.ErrReplaced)
+			check.Error(t, s.Upkeep().Writable(ctx), store.ErrReplaced)
 			if r, err := c.Inbox().Deliver(ctx, storetest.Said(2, "after")); !errors.Is(err, store.ErrReplaced) {
 				t.Errorf("a message was accepted: %+v, %v", r, err)
 			}

@@ -23,7 +23,7 @@ func TestWantedSessions(t *testing.T) {
 	}
 	takeUp := func(t *testing.T, c *store.Conversation) (ids []string) {
 		t.Helper()
-		taken := check.Must(c.Inbox().TakeUp(ctx, store.All, 1<<30, time.Time{}))(t)
+		taken := check.Must(c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}))(t)
 		for _, m := range taken {
 			ids = append(ids, m.ID)
 		}

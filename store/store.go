@@ -40,17 +40,17 @@ type Options struct {
 
 // Store is the open database. It is safe for concurrent use.
 type Store struct {
-	path    string      // path of the file
-	file    fs.FileInfo // identifies the file that was opened
-	shared  bool
-	log     *slog.Logger
-	lock    *lock       // nil when shared
-	write   *sql.DB     // one connection: writers wait for each other here, not in SQLite
-	read    *sql.DB     // a pool that cannot write
-	Sharing atomic.Bool // whether conversations recall each other's memories
-	pauses  atomic.Pointer[pauses]
-	held    held
-	came    arrivals
+	path     string      // path of the file
+	file     fs.FileInfo // identifies the file that was opened
+	shared   bool
+	log      *slog.Logger
+	lock     *lock       // nil when shared
+	write    *sql.DB     // one connection: writers wait for each other here, not in SQLite
+	read     *sql.DB     // a pool that cannot write
+	Sharing  atomic.Bool // whether conversations recall each other's memories
+	pauses   atomic.Pointer[pauses]
+	held     held
+	arrivals arrivals
 
 	watch func(conversation string, seqs []int64) // see WatchCopies
 }
@@ -112,7 +112,7 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	if err := s.upgrade(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.identify(), s.lock.founded())
+	return errors.Join(s.identify(), s.lock.noteCreated())
 }
 
 // FULL: messages survive a power cut once Deliver has returned. Secure delete: deleted data is

@@ -41,30 +41,30 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 	return d, nil
 }
 
-// TakeUp moves the oldest messages of the inbox to the transcript, at least one and no more than
+// Dequeue moves the oldest messages of the inbox to the transcript, at least one and no more than
 // cost budget tokens, and returns them with their seqs. It returns none if none is waiting or the
 // oldest is incomplete: it never goes past an incomplete message, past the row upTo, or past the
 // place where a session ends.
 //
 // Each message before the first addressed one is a turn of its own that gets no answer; from
 // there on all are one turn, which now waits for its answer. Messages that arrived before since
-// are too old to answer: TakeUp treats them as not addressed to the bot. Their age is the time
+// are too old to answer: Dequeue treats them as not addressed to the bot. Their age is the time
 // that has passed, where this process knows it, not the difference of clock times.
-func (in Inbox) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
+func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
 	var rows []int64
 	err = in.c.store.Update(ctx, func(tx *Tx) error {
-		taken, rows, err = in.c.takeUp(tx, upTo, budget, since)
+		taken, rows, err = in.c.dequeue(tx, upTo, budget, since)
 		return err
 	})
 	if err != nil {
 		return nil, in.c.Fail("take up messages", err)
 	}
-	in.c.store.came.forget(rows)
+	in.c.store.arrivals.forget(rows)
 	return taken, nil
 }
 
-// takeUp also returns the rows of the inbox.
-func (c *Conversation) takeUp(tx *Tx, upTo int64, budget int, since time.Time) (taken []chat.Message, rows []int64, err error) {
+// dequeue also returns the rows of the inbox.
+func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) (taken []chat.Message, rows []int64, err error) {
 	p, err := c.newAppender(tx)
 	if err != nil {
 		return nil, nil, err
@@ -124,7 +124,7 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 		if err := FromJSON(attachments, &m.Attachments); err != nil {
 			return nil, nil, err
 		}
-		m.Addressed = m.Addressed && c.store.came.since(row, receivedAt, since)
+		m.Addressed = m.Addressed && c.store.arrivals.since(row, receivedAt, since)
 		m.Time, m.Optional = ShownAt(saidAt), m.Optional && m.Addressed
 		if err := c.resolve(tx, &m, places); err != nil {
 			return nil, nil, err

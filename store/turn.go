@@ -42,8 +42,8 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 	return turn, ok, nil
 }
 
-// Said returns people's messages in a turn, in order.
-func (turns Turns) Said(ctx context.Context, turn int64) (said []chat.Message, err error) {
+// Messages returns people's messages in a turn, in order.
+func (turns Turns) Messages(ctx context.Context, turn int64) (said []chat.Message, err error) {
 	err = turns.c.store.View(ctx, func(tx *Tx) error {
 		said, err = turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 		return err
@@ -130,7 +130,7 @@ func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count
 	if len(messages) == 0 {
 		return c.keepCount(tx, count)
 	}
-	messages, err := c.uncopied(tx, turn, messages)
+	messages, err := c.withoutDeletedCopies(tx, turn, messages)
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ func TestUpgradeKeepsWhatWasPending(t *testing.T) {
 		if done || first != "m1" || err != nil {
 			t.Errorf("full: %v, %q, %v", done, first, err)
 		}
-		taken, err := full.Inbox().TakeUp(ctx, store.All, 100, time.Time{})
+		taken, err := full.Inbox().Dequeue(ctx, store.All, 100, time.Time{})
 		if err != nil || len(taken) != 1 || taken[0].Text != "are you there?" || taken[0].Attachments[0].URL != "https://x.test/cat" || taken[0].Optional {
 			t.Errorf("took up %+v, %v", taken, err)
 		}

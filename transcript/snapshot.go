@@ -12,15 +12,15 @@ const MaxFirst = 20
 
 // Snapshot is what a store has of a conversation, to rebuild its prompt from.
 type Snapshot struct {
-	Head     Head
-	Messages []chat.Message // of the session, behind no applied compaction, by seq: what is verbatim
-	First    []chat.Message // the first MaxFirst messages of the session addressed to the bot, and the replies of their turns
-	Prepared []Summary      // rows that were stored but were not applied, oldest first
-	Next     int64          // the seq the next message will get
-	Open     int64          // the turn still to be answered; 0: none
-	Spoken   bool           // the bot was addressed since a summary was applied
-	Count    Count          // the last one, if the head is still the one it was made of
-	Contexts []Context      // turn contexts that are still shown, by seq
+	Head      Head
+	Messages  []chat.Message // of the session, behind no applied compaction, by seq: what is verbatim
+	First     []chat.Message // the first MaxFirst messages of the session addressed to the bot, and the replies of their turns
+	Prepared  []Summary      // rows that were stored but were not applied, oldest first
+	Next      int64          // the seq the next message will get
+	Open      int64          // the turn still to be answered; 0: none
+	Addressed bool           // the bot was addressed since a summary was applied
+	Count     Count          // the last one, if the head is still the one it was made of
+	Contexts  []Context      // turn contexts that are still shown, by seq
 }
 
 // State returns the State of what is stored.

@@ -97,7 +97,7 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request, c *store.Conver
 	case b.Keep != nil && (*b.Keep < 0 || *b.Keep > maxKeep):
 		return problem(http.StatusUnprocessableEntity, "keep_last_n = %d: must be from 0 to %d.", *b.Keep, maxKeep)
 	}
-	if now, _ := s.operator.Glance(c.Name()); now.Summarizing {
+	if now, _ := s.operator.Activity(c.Name()); now.Summarizing {
 		return problem(http.StatusConflict, "A compaction is running already. Wait for its event, or for summarizing to end.")
 	}
 	with, err := b.settings()

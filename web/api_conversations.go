@@ -139,7 +139,7 @@ type conversationAnswer struct {
 func (s *Server) showConversation(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	var a conversationAnswer
 	var err error
-	if a.Context, err = s.operator.Gauge(r.Context(), c.Name()); err != nil {
+	if a.Context, err = s.operator.Context(r.Context(), c.Name()); err != nil {
 		return err
 	}
 	if a.Settings, _, err = s.operator.Settings(r.Context(), c.Name()); err != nil {
@@ -149,7 +149,7 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request, c *sto
 	if err != nil {
 		return err
 	}
-	now, _ := s.operator.Glance(c.Name())
+	now, _ := s.operator.Activity(c.Name())
 	a.Silent, a.Answering = here || all, now.Answering
 	a.Approvals = s.operator.Approvals(c.Name())
 	return answer(w, http.StatusOK, a)
@@ -210,13 +210,13 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conve
 
 // summaryList are the summaries in the prompt.
 type summaryList struct {
-	Stack []channel.Stone `json:"stack" doc:"of this session, oldest first"`
-	Total int             `json:"total" doc:"how many the stack has"`
-	Past  channel.Past    `json:"past" doc:"of the time before it"`
+	Stack []channel.StackEntry `json:"stack" doc:"of this session, oldest first"`
+	Total int                  `json:"total" doc:"how many the stack has"`
+	Past  channel.Past         `json:"past" doc:"of the time before it"`
 }
 
 func (s *Server) summaries(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
-	now, err := s.operator.Gauge(r.Context(), c.Name())
+	now, err := s.operator.Context(r.Context(), c.Name())
 	if err != nil {
 		return err
 	}
@@ -235,10 +235,10 @@ func (s *Server) tasks(w http.ResponseWriter, r *http.Request, c *store.Conversa
 
 // summaryAnswer is a summary and what it covers.
 type summaryAnswer struct {
-	Summary  channel.Stone   `json:"summary"`
-	Children []channel.Stone `json:"children" doc:"of a rollup, oldest first"`
-	Messages []chat.Record   `json:"messages" doc:"of any other, oldest first"`
-	From     int64           `json:"from,omitempty" doc:"for the next page; absent: there is none"`
+	Summary  channel.StackEntry   `json:"summary"`
+	Children []channel.StackEntry `json:"children" doc:"of a rollup, oldest first"`
+	Messages []chat.Record        `json:"messages" doc:"of any other, oldest first"`
+	From     int64                `json:"from,omitempty" doc:"for the next page; absent: there is none"`
 }
 
 func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
@@ -258,17 +258,17 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conver
 	if err != nil {
 		return err
 	}
-	a := summaryAnswer{Summary: channel.StoneOf(e.Row), Children: stones(e.Children), Messages: []chat.Record{}, From: e.Next}
+	a := summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: stones(e.Children), Messages: []chat.Record{}, From: e.Next}
 	for _, m := range e.Messages {
 		a.Messages = append(a.Messages, chat.RecordOf(m))
 	}
 	return answer(w, http.StatusOK, a)
 }
 
-func stones(rows []compactor.Compaction) []channel.Stone {
-	all := []channel.Stone{}
+func stones(rows []compactor.Compaction) []channel.StackEntry {
+	all := []channel.StackEntry{}
 	for _, row := range rows {
-		all = append(all, channel.StoneOf(row))
+		all = append(all, channel.StackEntryOf(row))
 	}
 	return all
 }

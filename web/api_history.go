@@ -50,7 +50,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, c *store.Conver
 
 // historyOf reads the history of a conversation since a time, before a seq (0: all).
 func (s *Server) historyOf(ctx context.Context, c *store.Conversation, since time.Time, before int64) (h historyAnswer, err error) {
-	now, err := s.operator.Gauge(ctx, c.Name())
+	now, err := s.operator.Context(ctx, c.Name())
 	if err != nil {
 		return h, err
 	}
@@ -184,14 +184,14 @@ type fills struct {
 
 type fill struct {
 	next, version int64
-	glance        channel.Glance
+	glance        channel.Activity
 }
 
 const maxFills = 10_000
 
 // of returns how full a conversation's window is, and what is running.
-func (f *fills) of(ctx context.Context, operator channel.Operator, p store.Place) (channel.Glance, error) {
-	if now, open := operator.Glance(p.Channel); open {
+func (f *fills) of(ctx context.Context, operator channel.Operator, p store.Place) (channel.Activity, error) {
+	if now, open := operator.Activity(p.Channel); open {
 		return now, nil
 	}
 	f.mu.Lock()
@@ -200,11 +200,11 @@ func (f *fills) of(ctx context.Context, operator channel.Operator, p store.Place
 	if found && known.next == p.Next && known.version == p.Version {
 		return known.glance, nil
 	}
-	now, err := operator.Gauge(ctx, p.Channel)
+	now, err := operator.Context(ctx, p.Channel)
 	if err != nil {
-		return channel.Glance{}, err
+		return channel.Activity{}, err
 	}
-	known = fill{p.Next, p.Version, channel.Glance{Used: now.Used, Window: now.Max}}
+	known = fill{p.Next, p.Version, channel.Activity{Used: now.Used, Window: now.Max}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known == nil || len(f.known) >= maxFills {

@@ -49,7 +49,7 @@ func settled(r *rig) conversationAnswer {
 		before := d.Stack
 		d = conversationAnswer{}
 		r.do(200, &d, "GET", at(here, ""), "")
-		if d.Running == "" && len(d.Stack) > 0 && slices.EqualFunc(d.Stack, before, func(a, b channel.Stone) bool { return a.ID == b.ID }) {
+		if d.Running == "" && len(d.Stack) > 0 && slices.EqualFunc(d.Stack, before, func(a, b channel.StackEntry) bool { return a.ID == b.ID }) {
 			same++
 		} else {
 			same = 0

@@ -23,7 +23,7 @@ const usagePause = 250 * time.Millisecond
 
 // usageEvents are the conversations whose usage may have changed.
 type usageEvents struct {
-	read func(conversation string) (channel.Glance, bool) // nil: nobody knows yet; set once, before the first change
+	read func(conversation string) (channel.Activity, bool) // nil: nobody knows yet; set once, before the first change
 
 	mu      sync.Mutex // guards everything below
 	changed map[string]bool
@@ -34,7 +34,7 @@ type usageEvents struct {
 
 // Read has usage events read how full an open conversation is. It must not block, and must be
 // set before anything happens.
-func (e *Events) Read(read func(conversation string) (channel.Glance, bool)) { e.usage.read = read }
+func (e *Events) Read(read func(conversation string) (channel.Activity, bool)) { e.usage.read = read }
 
 // changed notes that a conversation's usage may have changed. It does not look by itself: it
 // may be called by the loop of the conversation.

@@ -48,11 +48,11 @@ func (v *visit) about(tab string) about {
 
 // stone is a summary in a list, and where it opens.
 type stone struct {
-	channel.Stone
+	channel.StackEntry
 	Href string
 }
 
-func stonesOf(name string, all []channel.Stone) (made []stone) {
+func stonesOf(name string, all []channel.StackEntry) (made []stone) {
 	for _, s := range all {
 		made = append(made, stone{s, fmt.Sprintf("%s/summaries/%d", pageOf(name), s.ID)})
 	}
@@ -173,7 +173,7 @@ func summaryPage(v *visit) error {
 	}
 	return v.show("summary", struct {
 		about
-		Summary  channel.Stone
+		Summary  channel.StackEntry
 		Children []stone
 		Messages []shown
 		Later    string

@@ -51,7 +51,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		gauge, err := channel.Gauge(cmd.Context(), conversation, agent)
+		gauge, err := channel.ReadContext(cmd.Context(), conversation, agent)
 		if err != nil {
 			return err
 		}

@@ -148,7 +148,7 @@ func (h *health) answer(w http.ResponseWriter, name string, look func(context.Co
 // alive checks the process and its database; if it fails, a restart may help.
 func (h *health) alive(ctx context.Context) state {
 	s := state{OK: true}
-	s.add("database", h.refusal(ctx, &h.unread, h.bot.store.Upkeep().Answers(ctx), "cannot be read"))
+	s.add("database", h.refusal(ctx, &h.unread, h.bot.store.Upkeep().Readable(ctx), "cannot be read"))
 	return s
 }
 
@@ -171,7 +171,7 @@ func (h *health) ready(ctx context.Context) state {
 		}
 		s.add(connector.Name(), why)
 	}
-	s.add("database", h.refusal(ctx, &h.unwritten, h.bot.store.Upkeep().Takes(ctx), "cannot be written"))
+	s.add("database", h.refusal(ctx, &h.unwritten, h.bot.store.Upkeep().Writable(ctx), "cannot be written"))
 	stuck, failing := "", ""
 	if stats.Stuck > 0 {
 		stuck = counted(stats.Stuck, "conversation", "conversations") + " cannot go on; the log says why"

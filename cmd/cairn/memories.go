@@ -18,7 +18,7 @@ func newMemories(a *app) *cobra.Command {
 	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories",
 		newMemoriesList(a), newMemoriesSearch(a), newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
 	for _, f := range fates {
-		cmd.AddCommand(newFate(a, f))
+		cmd.AddCommand(newStateChange(a, f))
 	}
 	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. Each leads to
 the messages it came from. All of these commands except import work while the bot runs.

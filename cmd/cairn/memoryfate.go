@@ -14,8 +14,8 @@ import (
 	"cairn/store"
 )
 
-// fate is something that can be done to a memory.
-type fate struct {
+// stateChange is something that can be done to a memory.
+type stateChange struct {
 	use, short, long, done string
 	state                  string // its state afterwards; empty: the store decides
 	forGood                bool   // it asks before, or wants --yes
@@ -23,7 +23,7 @@ type fate struct {
 	not                    func(memory.Memory) error // why the store found nothing to do; may be nil
 }
 
-var fates = []fate{
+var fates = []stateChange{
 	{
 		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
 		done: "Forgotten (restore undoes it, the messages it came from stay)", state: "forgotten",
@@ -67,7 +67,7 @@ func (a *app) sure(question string) error {
 	return nil
 }
 
-func newFate(a *app, f fate) *cobra.Command {
+func newStateChange(a *app, f stateChange) *cobra.Command {
 	var s selection
 	var yes bool
 	cmd := &cobra.Command{

@@ -55,7 +55,7 @@ func (m memoryDetails) String() string {
 	line("saved by", by)
 	line("saved at", moment(m.SavedAt))
 	worth := strconv.FormatFloat(m.Importance, 'g', -1, 64)
-	if now := m.Worth(time.Now()); now < m.Importance {
+	if now := m.Decayed(time.Now()); now < m.Importance {
 		worth += fmt.Sprintf(", worth %.2f by now", now)
 	}
 	line("importance", worth)

@@ -36,7 +36,7 @@ func (p folder) community() {
 			said[0].AuthorID = "ada"
 		}
 		must(c.Inbox().DeliverAll(ctx, said))(p.t)
-		must(c.Inbox().TakeUp(ctx, store.All, 10_000, time.Time{}))(p.t)
+		must(c.Inbox().Dequeue(ctx, store.All, 10_000, time.Time{}))(p.t)
 		must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(p.t)
 	}
 	noError(p.t, db.Close())
@@ -134,7 +134,7 @@ func TestPurgeOfChannels(t *testing.T) {
 		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}); err != nil || !r.Fresh {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if taken, err := c.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
+		if taken, err := c.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
 			t.Errorf("%+v, %v", taken, err)
 		}
 		expect(t, "the result", len(must(c.Compactions().Load(t.Context()))(t).Messages), 1)

@@ -75,7 +75,7 @@ func (b *bot) warnSmallWindows() {
 	now := b.current.Load()
 	b.tasks.Go(func() { // the server may have to be asked for its window
 		for _, id := range slices.Sorted(maps.Keys(now.agents)) {
-			if problem := now.agents[id].Tight(b.ctx); problem != "" && b.ctx.Err() == nil {
+			if problem := now.agents[id].ValidateWindow(b.ctx); problem != "" && b.ctx.Err() == nil {
 				b.log.Warn("window_too_small", "agent", id, "problem", problem)
 			}
 		}

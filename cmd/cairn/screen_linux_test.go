@@ -46,7 +46,7 @@ func TestScreen(t *testing.T) {
 	must(conversation.Past().Import(t.Context(), []channel.Inbound{{ID: "1", AuthorID: "Bo", Author: "Bo", Text: said}}))(t)
 	must(memory.Of(conversation).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
 	must(conversation.Inbox().Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
-	must(conversation.Inbox().TakeUp(t.Context(), store.All, 1000, time.Time{}))(t)
+	must(conversation.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
 	noError(t, conversation.Turns().Finish(t.Context(), store.Outcome{Turn: 2, Messages: []chat.Message{
 		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
 		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},

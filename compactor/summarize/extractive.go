@@ -52,10 +52,10 @@ const runnersUp = 2
 // up. The information of a sentence is the sum of its terms' weights: rarer terms weigh more, and
 // terms that were already chosen weigh little.
 func choose(sentences []*sentence, target int, told []string) *chooser {
-	c := &chooser{rarity: rarities(sentences), told: map[string]bool{}, days: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
+	c := &chooser{rarity: rarities(sentences), covered: map[string]bool{}, days: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
 	for _, text := range told {
 		for _, term := range words.Content(text) {
-			c.told[term] = true
+			c.covered[term] = true
 		}
 	}
 	// What a sentence costs is known only with its neighbours, so that some room is
@@ -86,7 +86,7 @@ func (c *chooser) fill(sentences []*sentence) {
 // chooser is the state of a choice.
 type chooser struct {
 	rarity   map[string]float64
-	told     map[string]bool
+	covered  map[string]bool
 	days     map[string]bool
 	speech   map[speech]bool
 	messages map[int]bool
@@ -122,7 +122,7 @@ func (c *chooser) take(room int) (took bool) {
 		c.chosen = append(c.chosen, s)
 		c.days[s.day], c.speech[s.speech()], c.messages[s.message] = true, true, true
 		for _, term := range s.terms {
-			c.told[term] = true
+			c.covered[term] = true
 		}
 	}
 	return took
@@ -139,7 +139,7 @@ const dayTokens = 4
 func (c *chooser) scoreOf(s *sentence) float64 {
 	sum := 0.0
 	for _, term := range s.terms {
-		if c.told[term] {
+		if c.covered[term] {
 			sum += toldFactor * c.rarity[term]
 		} else {
 			sum += c.rarity[term]

@@ -62,7 +62,7 @@ type note struct {
 	messages  []int64
 	sentences []*sentence // in order
 	tokens    int
-	worth     float64
+	value     float64
 	kind      string
 }
 
@@ -102,7 +102,7 @@ func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []
 		}
 		notes, newest[key] = append(notes, n), n
 	}
-	slices.SortStableFunc(notes, func(a, b *note) int { return cmp.Compare(b.worth, a.worth) })
+	slices.SortStableFunc(notes, func(a, b *note) int { return cmp.Compare(b.value, a.value) })
 	notes = notes[:min(len(notes), limit, (people+1)/2)]
 	memories := make([]MemoryDraft, 0, len(notes))
 	for _, n := range notes {
@@ -141,14 +141,14 @@ func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, na
 			continue
 		}
 		for _, term := range s.terms {
-			n.worth += s.weight * rarity[term]
+			n.value += s.weight * rarity[term]
 		}
 		if k := kindOfMemory(s); s.score > 0 && importance[k] > importance[n.kind] {
 			n.kind = k
 		}
 	}
 	slices.SortFunc(n.sentences, func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
-	n.worth *= 1 + importance[n.kind]
+	n.value *= 1 + importance[n.kind]
 	return n
 }
 
@@ -157,7 +157,7 @@ func (n *note) add(later *note) {
 	n.messages = append(n.messages, later.messages...)
 	n.sentences = append(n.sentences, later.sentences...)
 	n.tokens += later.tokens
-	n.worth += later.worth
+	n.value += later.value
 	if importance[later.kind] > importance[n.kind] {
 		n.kind = later.kind
 	}

@@ -77,7 +77,7 @@ func Deliver(t testing.TB, c *store.Conversation, messages ...store.Inbound) []c
 	for _, m := range messages {
 		check.Must(c.Inbox().Deliver(Ctx, m))(t)
 	}
-	taken := check.Must(c.Inbox().TakeUp(Ctx, store.All, 1<<30, time.Time{}))(t)
+	taken := check.Must(c.Inbox().Dequeue(Ctx, store.All, 1<<30, time.Time{}))(t)
 	return taken
 }
 

@@ -16,16 +16,16 @@ type Context struct {
 	Agent   string `json:"agent"`
 	Model   string `json:"model"`
 	Fill
-	Source   string  `json:"window_source"`
-	Parts    Parts   `json:"parts"`
-	Messages int     `json:"messages"`        // in the transcript
-	Verbatim int     `json:"verbatim"`        // how many of them are shown verbatim
-	InPart   int     `json:"in_part"`         // how many of them are too long for the window: the model sees the beginning and end
-	Ready    string  `json:"ready"`           // summaries made ahead, not shown yet; empty: none
-	Stack    []Stone `json:"stack"`           // oldest first
-	Past     Past    `json:"past"`            // from before the session
-	Tasks    []Task  `json:"tasks,omitempty"` // open tasks
-	Calls    string  `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
+	Source   string       `json:"window_source"`
+	Parts    Parts        `json:"parts"`
+	Messages int          `json:"messages"`        // in the transcript
+	Verbatim int          `json:"verbatim"`        // how many of them are shown verbatim
+	InPart   int          `json:"in_part"`         // how many of them are too long for the window: the model sees the beginning and end
+	Ready    string       `json:"ready"`           // summaries made ahead, not shown yet; empty: none
+	Stack    []StackEntry `json:"stack"`           // oldest first
+	Past     Past         `json:"past"`            // from before the session
+	Tasks    []Task       `json:"tasks,omitempty"` // open tasks
+	Calls    string       `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
 
 	Usage *Spending `json:"usage,omitempty"` // of models
 }
@@ -41,7 +41,7 @@ type Fill struct {
 	Paused  string  `json:"paused,omitempty"`
 }
 
-func fillOf(g compactor.Gauge) Fill {
+func fillOf(g compactor.Status) Fill {
 	return Fill{
 		Used: g.Used, Max: g.Window, UsedPct: float64(g.Used*1000/max(g.Window, 1)) / 10,
 		Next: nextLevel(g), Running: runningWords(g), Last: lastWords(g.Last), Paused: g.Paused,
@@ -58,15 +58,15 @@ type Parts struct {
 
 // Past is what a conversation keeps from before its session.
 type Past struct {
-	Tokens   int     `json:"tokens"`         // of the part that is shown
-	Earlier  []Stone `json:"earlier"`        // rows of earlier sessions, oldest first
-	Channel  []Stone `json:"channel"`        // in a thread: copies of its channel's stack, oldest first
-	Root     string  `json:"root,omitempty"` // in a thread: the message it hangs on
-	Sessions int     `json:"sessions"`       // how many earlier sessions Earlier covers
+	Tokens   int          `json:"tokens"`         // of the part that is shown
+	Earlier  []StackEntry `json:"earlier"`        // rows of earlier sessions, oldest first
+	Channel  []StackEntry `json:"channel"`        // in a thread: copies of its channel's stack, oldest first
+	Root     string       `json:"root,omitempty"` // in a thread: the message it hangs on
+	Sessions int          `json:"sessions"`       // how many earlier sessions Earlier covers
 }
 
-// Stone is one entry of the stack.
-type Stone struct {
+// StackEntry is one entry of the stack.
+type StackEntry struct {
 	ID       int64          `json:"id"`
 	Level    int            `json:"level"`
 	Kind     compactor.Kind `json:"kind"`
@@ -81,8 +81,8 @@ type Stone struct {
 	Hidden   bool           `json:"hidden,omitempty"`  // not shown: there are newer ones, or there is no room
 }
 
-// Gauge reads a conversation's gauge from the database alone.
-func Gauge(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
+// ReadContext reads a conversation's gauge from the database alone.
+func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
 	others, err := agent.otherTools(ctx, records)
 	if err != nil {
 		return Context{}, err
@@ -92,12 +92,12 @@ func Gauge(ctx context.Context, records *store.Conversation, agent Agent) (Conte
 	if err != nil {
 		return Context{}, err
 	}
-	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), memory.Of(records).Records(), tools, compactor.Options{Policy: func() compactor.Policy { return policy }})
+	engine, err := agent.open(ctx, newWindow(ctx, agent.Model), memory.Of(records).Records(), tools, compactor.Options{Policy: func() compactor.Policy { return policy }})
 	if err != nil {
 		return Context{}, err
 	}
 	defer engine.Close()
-	return newContext(ctx, engine.Reading()(), records, agent), nil
+	return newContext(ctx, engine.StatusReader()(), records, agent), nil
 }
 
 // Fill returns which model answers in a conversation, and how full its window is, in percent. It
@@ -112,20 +112,20 @@ func (o Operator) Fill(ctx context.Context, name string) (model string, percent 
 	if err != nil {
 		return "", 0, err
 	}
-	return agent.Model.Name(), fillOf((*c.gauge.Load())()).UsedPct, nil
+	return agent.Model.Name(), fillOf((*c.engineStatus.Load())()).UsedPct, nil
 }
 
-func newContext(ctx context.Context, g compactor.Gauge, records *store.Conversation, agent Agent) Context {
+func newContext(ctx context.Context, g compactor.Status, records *store.Conversation, agent Agent) Context {
 	window := agent.Model.Window(ctx)
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
-		Fill: fillOf(g), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve}, Verbatim: g.Lines - g.InPart, InPart: g.InPart, Stack: []Stone{},
+		Fill: fillOf(g), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve}, Verbatim: g.Lines - g.InPart, InPart: g.InPart, Stack: []StackEntry{},
 	}
 	if counts, err := records.Transcript().Counts(ctx); err == nil {
 		c.Messages = counts.Messages
 	}
 	for _, s := range g.Stack {
-		c.Stack = append(c.Stack, StoneOf(s))
+		c.Stack = append(c.Stack, StackEntryOf(s))
 	}
 	if n := len(g.Prepared); n > 0 {
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",
@@ -138,7 +138,7 @@ func newContext(ctx context.Context, g compactor.Gauge, records *store.Conversat
 	return c
 }
 
-func runningWords(g compactor.Gauge) string {
+func runningWords(g compactor.Status) string {
 	if g.Running == nil {
 		return ""
 	}
@@ -149,29 +149,29 @@ func runningWords(g compactor.Gauge) string {
 	return fmt.Sprintf("summarizing %d messages, #%d to #%d (%s)%s", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger, next)
 }
 
-// StoneOf converts a summary to an entry of the stack.
-func StoneOf(s compactor.Compaction) Stone {
+// StackEntryOf converts a summary to an entry of the stack.
+func StackEntryOf(s compactor.Compaction) StackEntry {
 	text := s.Text
 	if s.Kind == compactor.Placeholder {
 		text = s.Render()
 	}
-	return Stone{
+	return StackEntry{
 		ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,
 		FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: s.Tokens, Text: text,
 	}
 }
 
 func pastOf(g compactor.Past) Past {
-	p := Past{Tokens: g.Tokens, Sessions: len(g.Earlier), Earlier: []Stone{}, Channel: []Stone{}}
+	p := Past{Tokens: g.Tokens, Sessions: len(g.Earlier), Earlier: []StackEntry{}, Channel: []StackEntry{}}
 	for _, session := range g.Earlier {
 		for _, row := range session.Rows {
-			s := StoneOf(row)
+			s := StackEntryOf(row)
 			s.Session, s.Hidden = session.From, !g.Shown[row.ID]
 			p.Earlier = append(p.Earlier, s)
 		}
 	}
 	for _, row := range g.Inherited.Stack {
-		p.Channel = append(p.Channel, StoneOf(row))
+		p.Channel = append(p.Channel, StackEntryOf(row))
 	}
 	if g.Inherited.Root != nil {
 		p.Root = g.Inherited.Root.Text
@@ -180,7 +180,7 @@ func pastOf(g compactor.Past) Past {
 }
 
 // nextLevel describes which level comes next, and at how many tokens, according to the engine.
-func nextLevel(g compactor.Gauge) string {
+func nextLevel(g compactor.Status) string {
 	if g.NextAt == 0 {
 		return "emergency is reached"
 	}

@@ -17,8 +17,8 @@ import (
 // that was counted is another one now, used is an estimate of the whole. Both are
 // corrected by the model's factor.
 
-// asked describes what a request showed.
-type asked struct {
+// lastRequest describes what a request showed.
+type lastRequest struct {
 	revision int
 	estimate int // tokens
 	counted  int // tokens, as the provider counted; 0: it did not report any
@@ -47,15 +47,15 @@ func (c *Compactor) prompt(s view) int {
 	return c.real(estimate)
 }
 
-// doubt returns by how many tokens the prompt may exceed the estimate: an eighth of what no
+// uncertainty returns by how many tokens the prompt may exceed the estimate: an eighth of what no
 // provider has counted.
-func (c *Compactor) doubt(s view) int {
-	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/doubtShare + leastDoubt
+func (c *Compactor) uncertainty(s view) int {
+	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/uncertaintyShare + leastUncertainty
 }
 
 const (
-	doubtShare = 8  // an estimate is at most an eighth too low
-	leastDoubt = 64 // tokens, for short texts
+	uncertaintyShare = 8  // an estimate is at most an eighth too low
+	leastUncertainty = 64 // tokens, for short texts
 )
 
 // excess returns how many estimated tokens must leave to bring used down to goal. Removing anything
@@ -94,12 +94,12 @@ func (c *Compactor) budget() int { return c.o.Window() * 100 / c.o.Learnt().Scal
 
 // ask notes what the request rendered from s shows.
 func (c *Compactor) ask(s view) {
-	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.doubt(s)}
+	c.lastRequest = lastRequest{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.uncertainty(s)}
 	if c.h.contextRuns {
-		c.asked.context = c.h.contexts[len(c.h.contexts)-1].tokens
+		c.lastRequest.context = c.h.contexts[len(c.h.contexts)-1].tokens
 	}
 	for _, l := range s.lines {
-		c.asked.pictures += l.pictures * chat.PictureTokens
+		c.lastRequest.pictures += l.pictures * chat.PictureTokens
 	}
 }
 
@@ -108,7 +108,7 @@ func (c *Compactor) ask(s view) {
 // longer what the view shows, and teaches the model's factor. A count of 0, or one
 // that cannot be of the whole prompt, changes nothing.
 func (c *Compactor) Reported(u llm.Usage) {
-	words := c.asked.estimate - c.asked.pictures
+	words := c.lastRequest.estimate - c.lastRequest.pictures
 	prompt := u.Prompt
 	if prompt*leastPart < words {
 		prompt += u.Cached + u.Written // few providers report it separately
@@ -116,11 +116,11 @@ func (c *Compactor) Reported(u llm.Usage) {
 	if prompt <= 0 || prompt*leastPart < words {
 		return
 	}
-	if c.asked.pictures == 0 && words >= leastLesson {
+	if c.lastRequest.pictures == 0 && words >= leastLesson {
 		c.o.Learnt().Counted(words, prompt)
 	}
-	c.asked.counted = prompt
-	c.h.counted(c.asked.revision, Count{Prompt: prompt, Estimate: c.asked.estimate, Model: c.o.Model})
+	c.lastRequest.counted = prompt
+	c.h.counted(c.lastRequest.revision, Count{Prompt: prompt, Estimate: c.lastRequest.estimate, Model: c.o.Model})
 }
 
 const (
@@ -139,12 +139,12 @@ func (c *Compactor) Count() Count { return c.h.anchor }
 
 // Sent returns the last Request since it was called last.
 func (c *Compactor) Sent() (s Sent) {
-	if c.asked.estimate == 0 {
+	if c.lastRequest.estimate == 0 {
 		return s
 	}
-	s = Sent{Window: c.o.Window(), Counted: c.asked.counted, Estimated: c.asked.estimate, Context: c.asked.context, Factor: c.o.Learnt().Factor()}
-	s.Used = cmp.Or(s.Counted, c.real(s.Estimated)) + c.asked.reserve
-	c.asked = asked{}
+	s = Sent{Window: c.o.Window(), Counted: c.lastRequest.counted, Estimated: c.lastRequest.estimate, Context: c.lastRequest.context, Factor: c.o.Learnt().Factor()}
+	s.Used = cmp.Or(s.Counted, c.real(s.Estimated)) + c.lastRequest.reserve
+	c.lastRequest = lastRequest{}
 	return s
 }
 
@@ -162,8 +162,8 @@ func (h *History) changed() {
 	h.anchor = Count{}
 }
 
-// Gauge says how full a conversation's window is, and of what.
-type Gauge struct {
+// Status says how full a conversation's window is, and of what.
+type Status struct {
 	Used, Window int // tokens; used counts the prompt of the next request and the reply's reserve
 	Frame        int // of Used: system prompt and tools
 	Head         int // of Used: first messages and the stack
@@ -187,18 +187,18 @@ type Gauge struct {
 	Policy       Policy
 }
 
-// Reading returns a function that returns the current gauge. It may be called in any goroutine, at
+// StatusReader returns a function that returns the current gauge. It may be called in any goroutine, at
 // any time.
-func (c *Compactor) Reading() func() Gauge {
+func (c *Compactor) StatusReader() func() Status {
 	s, backoff, vetoes, undoLifted := c.h.view, c.backoff, maps.Clone(c.vetoes), c.undoLifted
 	_, ready := c.summarizer(c.policy(), s, c.o.Now())
 	waits := c.busy == nil && !ready
-	known := Gauge{Last: c.last, Failed: c.lastFailed, Prepared: c.prepared, Scheduled: c.queued != nil}
+	known := Status{Last: c.last, Failed: c.lastFailed, Prepared: c.prepared, Scheduled: c.queued != nil}
 	if c.busy != nil {
 		event := c.busy.event(EventStarted)
 		known.Running = &event
 	}
-	return func() Gauge {
+	return func() Status {
 		g, now := c.measure(s, known), c.o.Now()
 		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != levelNone
 		switch paused := backoff.why(now); {
@@ -227,7 +227,7 @@ func (c *Compactor) Usage() (used, head, verbatim int) {
 }
 
 // measure adds the costs of a view to a gauge.
-func (c *Compactor) measure(s view, g Gauge) Gauge {
+func (c *Compactor) measure(s view, g Status) Status {
 	window := c.o.Window()
 	prompt, frame := c.prompt(s), c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }

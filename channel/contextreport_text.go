@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// gaugeWidth is the width of the bar in characters.
-const gaugeWidth = 40
+// contextWidth is the width of the bar in characters.
+const contextWidth = 40
 
 // String draws the gauge for people.
 func (c Context) String() string {
 	var b strings.Builder
-	filled := min(c.Used*gaugeWidth/max(c.Max, 1), gaugeWidth)
-	fmt.Fprintf(&b, "[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", gaugeWidth-filled), c.UsedPct)
+	filled := min(c.Used*contextWidth/max(c.Max, 1), contextWidth)
+	fmt.Fprintf(&b, "[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", contextWidth-filled), c.UsedPct)
 	if c.Used > c.Max {
 		b.WriteString(" (over)")
 	}
@@ -65,7 +65,7 @@ func (c Context) inPart() string {
 	return ", " + counted(c.InPart, "message", "messages") + " shown in part"
 }
 
-func (s Stone) line() string {
+func (s StackEntry) line() string {
 	return fmt.Sprintf("  %4d  %-6s level %d  #%d to #%d  %s  %d tokens, by %s", s.ID, s.Kind, s.Level, s.From, s.To,
 		days(s.FromTime, s.ToTime), s.Tokens, s.By)
 }
