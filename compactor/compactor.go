@@ -269,36 +269,3 @@ func (c *Compactor) Drain() {
 		c.busy.cancel()
 	}
 }
-
-func (c *Compactor) notify(e Event) {
-	if e.State != EventStarted && e.State != EventPrepared && e.State != EventScheduled {
-		c.last = e
-	}
-	switch {
-	case e.State == EventFailed:
-		c.lastFailed = e
-	case e.State == EventApplied && e.Kind != Placeholder:
-		c.lastFailed = Event{}
-		if e.Kind == Leaf && e.Trigger != OnRepair {
-			c.appliedAt = c.h.next
-		}
-	}
-	if e.State == EventApplied {
-		c.o.Log.Info("compaction_applied", "event", e)
-	} else {
-		c.o.Log.Debug("compaction", "event", e)
-	}
-	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
-		defer c.complete(e)
-	}
-	defer c.recoverCallback("after")
-	c.o.After(e)
-}
-
-// complete notifies those who wait for a row to end.
-func (c *Compactor) complete(e Event) {
-	if told := c.awaited[e.ID]; told != nil {
-		delete(c.awaited, e.ID)
-		told(e)
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -275,25 +274,6 @@ func (r *rig) render() string {
 	messages, _, err := r.c.Request(context.Background())
 	must(r.t, err)
 	return inLines(messages)
-}
-
-// withoutContexts is a rendered request without its turn contexts, which end with the
-// head, and what these cost.
-func withoutContexts(text string) (rest string, n int) {
-	return aContext.ReplaceAllStringFunc(text, func(one string) string {
-		n += 4 + tokens.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[]|"), "\n"))
-		return ""
-	}), n
-}
-
-var aContext = regexp.MustCompile(`user\|\|\[\]\|<now>\n[^<]*\n</now>\n`)
-
-func inLines(messages []llm.Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.CallID, m.Calls, m.Text)
-	}
-	return b.String()
 }
 
 func must(t testing.TB, err error) {

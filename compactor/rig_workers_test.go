@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -65,3 +66,22 @@ var errWorker = errors.New("the test's worker fails")
 
 // filler is a text of about so many tokens.
 func filler(tokens int) string { return strings.Repeat("word ", tokens) }
+
+var aContext = regexp.MustCompile(`user\|\|\[\]\|<now>\n[^<]*\n</now>\n`)
+
+// withoutContexts is a rendered request without its turn contexts, which end with the
+// head, and what these cost.
+func withoutContexts(text string) (rest string, n int) {
+	return aContext.ReplaceAllStringFunc(text, func(one string) string {
+		n += 4 + tokens.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[]|"), "\n"))
+		return ""
+	}), n
+}
+
+func inLines(messages []llm.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.CallID, m.Calls, m.Text)
+	}
+	return b.String()
+}
