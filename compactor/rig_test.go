@@ -2,7 +2,6 @@ package compactor_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
