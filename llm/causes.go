@@ -59,15 +59,15 @@ func refine(e *Error, codes []string, text string) Kind {
 	switch {
 	case e.Kind == KindUnreachable, e.Kind == KindOverflow, e.Status >= 500:
 		return e.Kind
-	case e.Status == http.StatusPaymentRequired, has(quotaCodes), e.Kind != KindOverloaded && matchesAny(quotaTexts, said):
+	case e.Status == http.StatusPaymentRequired, has(quotaCodes), e.Kind != KindOverloaded && matchesAny(quotaTexts(), said):
 		return KindQuota
 	case e.Kind == KindRateLimited, e.Kind == KindAuth:
 		return e.Kind
-	case has(unknownModelCodes), matchesAny(unknownModelTexts, said):
+	case has(unknownModelCodes), matchesAny(unknownModelTexts(), said):
 		return KindUnknownModel
 	case slices.Contains(codes, "html") && (lost || e.Status < 400),
-		lost && (strings.TrimSpace(text) == "" || matchesAny(wrongAddressTexts, said)),
-		e.Status < 400 && matchesAny(wrongAddressTexts, said):
+		lost && (strings.TrimSpace(text) == "" || matchesAny(wrongAddressTexts(), said)),
+		e.Status < 400 && matchesAny(wrongAddressTexts(), said):
 		return KindWrongAddress
 	}
 	return e.Kind

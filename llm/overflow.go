@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // overflowCodes are the codes and types of errors that mean it.
@@ -40,12 +41,16 @@ var overflowTexts = compileAll(
 	`input is too long`,               // Bedrock
 )
 
-func compileAll(patterns ...string) []*regexp.Regexp {
-	compiled := make([]*regexp.Regexp, len(patterns))
-	for i, pattern := range patterns {
-		compiled[i] = regexp.MustCompile(`(?i)` + pattern)
-	}
-	return compiled
+// compileAll compiles patterns when they are first asked for: most programs never are refused
+// anything, and all of them start.
+func compileAll(patterns ...string) func() []*regexp.Regexp {
+	return sync.OnceValue(func() []*regexp.Regexp {
+		compiled := make([]*regexp.Regexp, len(patterns))
+		for i, pattern := range patterns {
+			compiled[i] = regexp.MustCompile(`(?i)` + pattern)
+		}
+		return compiled
+	})
 }
 
 // overflow reports whether an error of these codes and words says that the prompt
@@ -53,7 +58,7 @@ func compileAll(patterns ...string) []*regexp.Regexp {
 // error's status allows it is the caller's to judge.
 func overflow(codes []string, text string) (limit int, ok bool) {
 	ok = slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(overflowCodes, code) })
-	for _, pattern := range overflowTexts {
+	for _, pattern := range overflowTexts() {
 		found := pattern.FindStringSubmatch(text)
 		if found == nil {
 			continue
@@ -86,7 +91,7 @@ var promptTexts = compileAll(
 // promptOf is how many tokens the prompt had, as the words of an overflow or a number
 // beside them tell; 0: they do not.
 func promptOf(text string, said complaint) int {
-	for _, pattern := range promptTexts {
+	for _, pattern := range promptTexts() {
 		if found := pattern.FindStringSubmatch(text); found != nil {
 			if n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", "")); err == nil {
 				return n

@@ -82,13 +82,13 @@ func RefusesTools(err error) bool {
 // RefusesForced reports whether err, of a request that forced a tool, is a provider's
 // refusal because of that: the request may succeed with a free choice.
 func RefusesForced(err error) bool {
-	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(noForcedTexts, e.Message) })
+	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(noForcedTexts(), e.Message) })
 }
 
 // WantsReasoning reports whether err is a provider's refusal because the reasoning of
 // earlier messages with tool calls was not sent back: the request may succeed with it.
 func WantsReasoning(err error) bool {
-	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(wantsReasoningTexts, e.Message) })
+	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(wantsReasoningTexts(), e.Message) })
 }
 
 // RefusesImages reports whether err, of a request that held pictures, is a
@@ -96,7 +96,7 @@ func WantsReasoning(err error) bool {
 // these, or not so many. The request may succeed when they are described in words.
 func RefusesImages(err error) bool {
 	return refuses(err, func(e *Error) bool {
-		return e.Status == http.StatusRequestEntityTooLarge || takesNoImages(e.Message) || matchesAny(badImagesTexts, withoutQuotations(e.Message))
+		return e.Status == http.StatusRequestEntityTooLarge || takesNoImages(e.Message) || matchesAny(badImagesTexts(), withoutQuotations(e.Message))
 	})
 }
 
@@ -110,9 +110,9 @@ func refuses(err error, says func(*Error) bool) bool {
 	return errors.As(err, &e) && says(e)
 }
 
-func takesNoTools(text string) bool { return matchesAny(noToolsTexts, text) }
+func takesNoTools(text string) bool { return matchesAny(noToolsTexts(), text) }
 
-func takesNoImages(text string) bool { return matchesAny(noImagesTexts, withoutQuotations(text)) }
+func takesNoImages(text string) bool { return matchesAny(noImagesTexts(), withoutQuotations(text)) }
 
 func matchesAny(patterns []*regexp.Regexp, text string) bool {
 	return slices.ContainsFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) })

@@ -37,7 +37,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	if !ours {
 		return problem(http.StatusConflict, "Messages can be sent to conversations of this address only: %s:general. In others, people write where they are.", config.WebName)
 	}
-	if !chatName.MatchString(chat) {
+	if !isChatName(chat) {
 		return errName
 	}
 	var b messageNew

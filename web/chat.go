@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"cairn/channel"
 	"cairn/config"
@@ -85,8 +87,16 @@ func (w *chatWriter) Cancel() {
 	w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "canceled"})
 }
 
-// chatName matches the part of a name after "web:".
-var chatName = regexp.MustCompile(`^[\pL\pN][\pL\pN ._-]{0,63}$`)
+// maxChatName bounds the part of a name after "web:", in characters.
+const maxChatName = 64
+
+// isChatName reports whether name may stand after "web:".
+func isChatName(name string) bool {
+	if name == "" || utf8.RuneCountInString(name) > maxChatName || strings.ContainsRune(" ._-", rune(name[0])) {
+		return false
+	}
+	return !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(" ._-", r) })
+}
 
 // unknownCommand is a line that begins as a command does.
 var unknownCommand = regexp.MustCompile(`^/([a-zA-Z]+)(?:\s|$)`)
@@ -96,7 +106,7 @@ const maxSaid = 100_000
 
 func (v *visit) chatName() (string, error) {
 	name := v.PathValue("name")
-	if !chatName.MatchString(name) {
+	if !isChatName(name) {
 		return "", errName
 	}
 	return name, nil

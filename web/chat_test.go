@@ -74,3 +74,14 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 	}
 	e.leave(w)
 }
+
+func TestChatNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"general": true, "Zürich 2": true, "一": true, "a.b_c-d": true, strings.Repeat("é", 64): true,
+		"": false, " a": false, ".a": false, "-a": false, "a/b": false, "a\nb": false, "a\xff": false, strings.Repeat("é", 65): false,
+	} {
+		if isChatName(name) != want {
+			t.Errorf("isChatName(%q) is %v", name, !want)
+		}
+	}
+}
