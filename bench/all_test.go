@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // ranAs runs bench, and returns what it wrote as JSON; a target that is missed on a busy
@@ -25,6 +27,7 @@ func ranAs[T any](t *testing.T, args ...string) (result T) {
 }
 
 func TestTurnMeasuresTheProgram(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -43,6 +46,7 @@ func TestIdle(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	r := ranAs[started](t, "start", "--messages", "300")
 	if len(r.Shapes) != 3 || r.Shapes[0].Median <= 0 || r.Shapes[1].Median <= 0 || r.Shapes[2].CPU <= 0 {

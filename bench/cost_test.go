@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/promptcache"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -31,6 +32,7 @@ func (o observed) request(ctx context.Context) (view, error) {
 }
 
 func TestStrategies(t *testing.T) {
+	check.SkipUnderRace(t)
 	const window = 20_000
 	tools, err := toolsOf(t.Context())
 	must(t, err)
@@ -103,6 +105,7 @@ func costsTheSame(a, b row) bool {
 
 // The engine goes by the conversation's clock: what is ready is shown behind a pause.
 func TestCairnUsesPauses(t *testing.T) {
+	check.SkipUnderRace(t)
 	const window = 20_000
 	cold := func(pauses bool, change func(p *compactor.Policy)) (changes int) {
 		policy := compactor.DefaultPolicy()

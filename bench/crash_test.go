@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/store"
 )
 
 // TestCrash kills the program a few times at random.
 func TestCrash(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it builds the program and kills it")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -20,6 +21,7 @@ var atEach = []string{
 
 // TestFaults holds the promises of `bench faults` for each fault.
 func TestFaults(t *testing.T) {
+	check.SkipUnderRace(t)
 	faults := llmtest.Faults()
 	for _, name := range atEach {
 		if !slices.ContainsFunc(faults, func(f llmtest.Fault) bool { return f.Name == name }) {

@@ -1,10 +1,15 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"cairn/internal/check"
+)
 
 // Sentences of a conversation, each behind its speaker's name, are close to an echo: two
 // more of them may be refused than the goal allows.
 func TestJudgeOfOurOwnConversations(t *testing.T) {
+	check.SkipUnderRace(t)
 	got := ranAs[verdicts](t, "judge", "testdata") // the goals are for more texts
 	texts := 0
 	for _, k := range got.Kinds {

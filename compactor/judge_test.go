@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -61,7 +62,7 @@ func badTexts(t *testing.T) map[string][]string {
 }
 
 func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
-	skipUnderRace(t)
+	check.SkipUnderRace(t)
 	samples, bad := goodSamples(t), badTexts(t)
 	spans := map[string][][]chat.Message{}
 	refused := 0
@@ -96,7 +97,7 @@ func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
 }
 
 func TestJudgeRefusesASummaryOfSomethingElse(t *testing.T) {
-	skipUnderRace(t)
+	check.SkipUnderRace(t)
 	samples := goodSamples(t)
 	accepted, pairs := 0, 0
 	for _, s := range samples {

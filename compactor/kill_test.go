@@ -20,6 +20,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -114,7 +115,7 @@ func TestKillAtEveryStatement(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it kills some hundred processes")
 	}
-	skipUnderRace(t)
+	check.SkipUnderRace(t)
 	t.Parallel()
 	var kills atomic.Int64
 	started := time.Now()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // mutant is a bug: in file, old is replaced by broken. caught is the property test
@@ -94,7 +96,7 @@ func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the tests once for each bug")
 	}
-	skipUnderRace(t)
+	check.SkipUnderRace(t)
 	t.Parallel()
 	root, err := filepath.Abs("..")
 	must(t, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 
@@ -124,6 +125,7 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 // TestNothingIsBoughtTwice works ahead, with a worker whose summaries wait to be
 // shown: no message is summarized again meanwhile.
 func TestNothingIsBoughtTwice(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {

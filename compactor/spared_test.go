@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -45,6 +46,7 @@ func (r *rig) work(question string, steps ...step) {
 }
 
 func TestTheCeilingHoldsWhateverATurnBrings(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	arguments := func(size int) string {
 		text, err := json.Marshal(map[string]string{"text": filler(size), "path": `C:\tea "pot"`})

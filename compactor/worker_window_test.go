@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -43,6 +44,7 @@ var firstOfSpan = regexp.MustCompile(`messages #(\d+) to`)
 // TestEveryRequestOfAWorkerFitsItsWindow: rounds of memory_save, summaries that are sent
 // back, reminders and second attempts included.
 func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	eager := func(n int, req llm.Request) llm.Response {
 		var seq int

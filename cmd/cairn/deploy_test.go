@@ -51,7 +51,7 @@ func (p folder) crashed() result {
 
 func TestTheUnitOfSystemd(t *testing.T) {
 	t.Parallel()
-	unit := read(t, "../../deploy/cairn.service")
+	unit := read(t, checkout+"/deploy/cairn.service")
 	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
 	understood(t, command[1:])
 	t.Run("it waits longer for the end than answers may take", func(t *testing.T) {
@@ -104,8 +104,8 @@ func TestTheUnitOfSystemd(t *testing.T) {
 }
 
 func TestTheContainerFile(t *testing.T) {
-	file := read(t, "../../deploy/Containerfile")
-	if image, module := first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, "../../go.mod")); image != module {
+	file := read(t, checkout+"/deploy/Containerfile")
+	if image, module := first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")); image != module {
 		t.Errorf("it builds with Go %s, go.mod says %s", image, module)
 	}
 	var entry, command, probe []string
@@ -122,7 +122,7 @@ func TestTheContainerFile(t *testing.T) {
 	if user := first(t, `^USER (\d+)`, file); user == "0" {
 		t.Error("it runs as root")
 	}
-	ignored := strings.Fields(read(t, "../../.dockerignore"))
+	ignored := strings.Fields(read(t, checkout+"/.dockerignore"))
 	for _, name := range []string{".git", "data", "config.toml", "*.env"} {
 		if !slices.Contains(ignored, name) {
 			t.Errorf("%s gets into the image", name)
@@ -133,11 +133,11 @@ func TestTheContainerFile(t *testing.T) {
 // TestTheComposeFile compares the file with the container file and the program. There need be
 // no Docker.
 func TestTheComposeFile(t *testing.T) {
-	file, container := read(t, "../../deploy/compose.yml"), read(t, "../../deploy/Containerfile")
-	if dir := first(t, `^ +context: (.*)$`, file); filepath.Clean(filepath.Join("../../deploy", dir)) != filepath.Clean("../..") {
+	file, container := read(t, checkout+"/deploy/compose.yml"), read(t, checkout+"/deploy/Containerfile")
+	if dir := first(t, `^ +context: (.*)$`, file); filepath.Clean(filepath.Join(checkout+"/deploy", dir)) != filepath.Clean(checkout) {
 		t.Errorf("it builds from %s", dir)
 	}
-	if _, err := os.Stat(filepath.Join("../..", first(t, `^ +dockerfile: (.*)$`, file))); err != nil {
+	if _, err := os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file))); err != nil {
 		t.Error(err)
 	}
 	if wait, err := time.ParseDuration(first(t, `^ +stop_grace_period: (.*)$`, file)); err != nil || wait < grace+10*time.Second {

@@ -14,7 +14,7 @@ import (
 
 // TestMemoriesPage compares docs/memories.md with the importance of each kind.
 func TestMemoriesPage(t *testing.T) {
-	page := read(t, "../../docs/memories.md")
+	page := read(t, checkout+"/docs/memories.md")
 	for _, k := range summarize.MemoryKinds {
 		if !strings.Contains(page, fmt.Sprintf("| %s | %.1f", k.Name, k.Importance)) {
 			t.Errorf("it does not say that the importance of %s is %.1f", k.Name, k.Importance)
@@ -26,7 +26,7 @@ func TestMemoriesPage(t *testing.T) {
 // conversation that has an answer to each.
 func TestQueriesPage(t *testing.T) {
 	t.Parallel()
-	page := read(t, "../../docs/queries.md")
+	page := read(t, checkout+"/docs/queries.md")
 	p := allotment(t)
 	p.must("/remember we meet at nine\n", "chat")
 	db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)

@@ -25,10 +25,10 @@ import (
 // pages are all pages for people, by their path from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	files := must(filepath.Glob("../../docs/*.md"))(t)
+	files := must(filepath.Glob(checkout + "/docs/*.md"))(t)
 	all := map[string]string{}
 	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} {
-		all[name] = read(t, "../../"+name)
+		all[name] = read(t, checkout+"/"+name)
 	}
 	for _, file := range files {
 		all["docs/"+filepath.Base(file)] = read(t, file)
@@ -41,7 +41,7 @@ var lengths = map[string]int{"README.md": 160, "ARCHITECTURE.md": 200}
 
 func TestPagesStayShort(t *testing.T) {
 	for name, most := range lengths {
-		if n := strings.Count(read(t, "../../"+name), "\n"); n > most {
+		if n := strings.Count(read(t, checkout+"/"+name), "\n"); n > most {
 			t.Errorf("%s has %d lines, at most %d are allowed", name, n, most)
 		}
 	}
@@ -60,7 +60,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if target != "" {
 				file = filepath.Join(filepath.Dir(name), target)
 			}
-			if _, err := os.Stat("../../" + file); err != nil {
+			if _, err := os.Stat(checkout + "/" + file); err != nil {
 				t.Errorf("%s links to %s: %v", name, found[1], err)
 			} else if anchor != "" && !slices.Contains(anchors(all[file]), anchor) {
 				t.Errorf("%s links to %s, %s has %q", name, found[1], file, anchors(all[file]))
@@ -97,7 +97,7 @@ func TestCommandsPage(t *testing.T) {
 		}
 		want = append(want, fmt.Sprintf("| `/%s` | %s | %s | %s |", c.Usage(), c.Help, who, seen))
 	}
-	table, _, _ := strings.Cut(read(t, "../../docs/commands.md"), "\n## ")
+	table, _, _ := strings.Cut(read(t, checkout+"/docs/commands.md"), "\n## ")
 	var got []string
 	for line := range strings.Lines(table) {
 		if strings.HasPrefix(line, "| `/") {
@@ -110,7 +110,7 @@ func TestCommandsPage(t *testing.T) {
 }
 
 func TestShellCommandsPage(t *testing.T) {
-	page := read(t, "../../docs/cli.md")
+	page := read(t, checkout+"/docs/cli.md")
 	for _, cmd := range newRoot(&app{}).Commands() {
 		if name := cmd.Name(); !cmd.Hidden && name != "help" && name != "completion" && !strings.Contains(page, "`cairn "+name) {
 			t.Errorf("docs/cli.md does not show cairn %s", name)
@@ -156,7 +156,7 @@ func TestPagesNameRealCommands(t *testing.T) {
 }
 
 func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
-	text := read(t, "../../docs/discord.md")
+	text := read(t, checkout+"/docs/discord.md")
 	named := map[string]int64{
 		"View Channels": discordgo.PermissionViewChannel, "Send Messages": discordgo.PermissionSendMessages,
 		"Send Messages in Threads": discordgo.PermissionSendMessagesInThreads, "Read Message History": discordgo.PermissionReadMessageHistory,
@@ -174,11 +174,11 @@ func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
 }
 
 func TestTheSlackLinkHasTheManifest(t *testing.T) {
-	manifest := read(t, "../../deploy/slack-manifest.json")
+	manifest := read(t, checkout+"/deploy/slack-manifest.json")
 	var want, got any
 	noError(t, json.Unmarshal([]byte(manifest), &want))
 	compact := must(json.Marshal(want))(t)
-	page := read(t, "../../docs/slack.md")
+	page := read(t, checkout+"/docs/slack.md")
 	link := regexp.MustCompile(`https://api\.slack\.com/apps\?\S+`).FindString(page)
 	address := must(url.Parse(link))(t)
 	query := address.Query()
@@ -192,7 +192,7 @@ func TestTheSlackLinkHasTheManifest(t *testing.T) {
 // TestTroubleshootingQuotesTheProgram looks for each quoted message in the sources.
 func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	source := productSource(t)
-	text, _, _ := strings.Cut(read(t, "../../docs/troubleshooting.md"), "\n## What you notice")
+	text, _, _ := strings.Cut(read(t, checkout+"/docs/troubleshooting.md"), "\n## What you notice")
 	quoted := 0
 	for line := range strings.Lines(text) {
 		cell, _, row := strings.Cut(strings.TrimPrefix(line, "| "), " |")
@@ -214,9 +214,9 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 func productSource(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, _ fs.DirEntry, err error) error {
+	noError(t, fs.WalkDir(os.DirFS(checkout), ".", func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			all.WriteString(read(t, "../../"+name))
+			all.WriteString(read(t, checkout+"/"+name))
 		}
 		return err
 	}))
@@ -224,7 +224,7 @@ func productSource(t *testing.T) string {
 }
 
 func TestStatesAreDocumented(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, "../../ARCHITECTURE.md"), "## States of a summary")
+	_, section, _ := strings.Cut(read(t, checkout+"/ARCHITECTURE.md"), "## States of a summary")
 	for _, state := range []compactor.RowState{
 		compactor.Running, compactor.Prepared, compactor.Applied, compactor.RolledUp, compactor.Replaced, compactor.Undone, compactor.Failed, compactor.Stale,
 	} {
@@ -232,7 +232,7 @@ func TestStatesAreDocumented(t *testing.T) {
 			t.Errorf("ARCHITECTURE.md does not show the state %s of a summary", state)
 		}
 	}
-	page := read(t, "../../docs/json-lines.md")
+	page := read(t, checkout+"/docs/json-lines.md")
 	for _, state := range []compactor.EventState{
 		compactor.EventScheduled, compactor.EventStarted, compactor.EventPrepared, compactor.EventApplied, compactor.EventFailed, compactor.EventNoop, compactor.EventUndone,
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/lmittmann/tint"
 
 	"cairn/chat"
+	checks "cairn/internal/check"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/words/wordstest"
@@ -80,6 +81,7 @@ func TestNobodyWritesAnothersLine(t *testing.T) {
 // TestHardTextsAreImportedAndExported: a recorded conversation of nothing but tricks and
 // forgeries, a megabyte in one line among them, is taken in whole, and comes out again.
 func TestHardTextsAreImportedAndExported(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
 	corpus := append(wordstest.Tricks(), wordstest.Forgeries()...)

@@ -17,7 +17,7 @@ import (
 // eachFile parses the Go files of the module, by their path from its root, but for folders that skip names.
 func eachFile(t *testing.T, mode parser.Mode, skip func(folder string) bool, do func(name string, file *ast.File, at *token.FileSet)) {
 	t.Helper()
-	noError(t, fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
+	noError(t, fs.WalkDir(os.DirFS(checkout), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -27,7 +27,7 @@ func eachFile(t *testing.T, mode parser.Mode, skip func(folder string) bool, do 
 			return nil
 		}
 		at := token.NewFileSet()
-		file, err := parser.ParseFile(at, filepath.Join("../..", name), nil, mode)
+		file, err := parser.ParseFile(at, filepath.Join(checkout, name), nil, mode)
 		if err == nil {
 			do(name, file, at)
 		}
@@ -40,7 +40,7 @@ func isTestFile(name string) bool { return strings.HasSuffix(name, "_test.go") }
 // allowedImports reads ARCHITECTURE.md's table: which packages of this module each package
 // may import. All imports run down.
 func allowedImports(t *testing.T) map[string][]string {
-	text := must(os.ReadFile("../../ARCHITECTURE.md"))(t)
+	text := must(os.ReadFile(checkout + "/ARCHITECTURE.md"))(t)
 	_, table, found := strings.Cut(string(text), "| package | imports |\n|---|---|\n")
 	if !found {
 		t.Fatal("ARCHITECTURE.md has no table of imports")
@@ -130,7 +130,7 @@ func TestHandlesAreSmall(t *testing.T) {
 
 // TestAConversationIsSmall bounds what one goroutine has to keep in mind.
 func TestAConversationIsSmall(t *testing.T) {
-	file := must(parser.ParseFile(token.NewFileSet(), "../../channel/conversation.go", nil, parser.SkipObjectResolution))(t)
+	file := must(parser.ParseFile(token.NewFileSet(), checkout+"/channel/conversation.go", nil, parser.SkipObjectResolution))(t)
 	fields := 0
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.Name == "conversation" {

@@ -18,10 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write docs/log-events.md anew")
 
-const (
-	logEventsPage = "../../docs/log-events.md"
-	logEventsMark = "<!-- Generated from the source. Renew it: go test ./cmd/cairn -run TestLogEventsPage -update -->\n"
-)
+var logEventsPage = checkout + "/docs/log-events.md"
+
+const logEventsMark = "<!-- Generated from the source. Renew it: go test ./cmd/cairn -run TestLogEventsPage -update -->\n"
 
 func TestLogEventsPage(t *testing.T) {
 	intro, table, _ := strings.Cut(read(t, logEventsPage), logEventsMark)

@@ -22,16 +22,22 @@ func main() {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	err := newRoot(a).ExecuteContext(ctx)
+	os.Exit(execute(ctx, &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
+}
+
+// execute runs the command that args name, and returns the exit code.
+func execute(ctx context.Context, a *app, args []string) int {
+	root := newRoot(a)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
 	if errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
 	var stopped signalled
 	if err != nil && !errors.As(err, &stopped) {
-		fmt.Fprintln(os.Stderr, "cairn:", a.secrets.mask(err.Error()))
+		fmt.Fprintln(a.err, "cairn:", a.secrets.mask(err.Error()))
 	}
-	os.Exit(exitCode(err))
+	return exitCode(err)
 }
 
 // signalled is the cause of a context that a signal ended.

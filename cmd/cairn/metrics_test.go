@@ -103,7 +103,7 @@ func familiesOf(t *testing.T, text string) map[string]family {
 }
 
 func TestOperationsPageListsEveryMetric(t *testing.T) {
-	page := read(t, "../../docs/operations.md")
+	page := read(t, checkout+"/docs/operations.md")
 	s := startBot(t, "")
 	want := map[string]family{}
 	for name, f := range familiesOf(t, scrape(t, s.bot)) {
@@ -123,7 +123,7 @@ func TestOperationsPageListsEveryMetric(t *testing.T) {
 }
 
 func TestOperationsPageListsEveryClassOfErrors(t *testing.T) {
-	page := read(t, "../../docs/operations.md")
+	page := read(t, checkout+"/docs/operations.md")
 	for _, class := range channel.FailureClasses() {
 		contains(t, "the page", page, "`"+class+"`")
 	}

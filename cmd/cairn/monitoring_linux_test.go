@@ -35,7 +35,7 @@ func TestAlertsPassPromtool(t *testing.T) {
 	promtool := tool(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", "--lint=all", "--lint-fatal", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}} {
 		cmd := exec.CommandContext(t.Context(), promtool, args...)
-		cmd.Dir = "../../deploy"
+		cmd.Dir = checkout + "/deploy"
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("promtool %q: %v\n%s", args, err, out)
 		}
@@ -44,7 +44,7 @@ func TestAlertsPassPromtool(t *testing.T) {
 
 // TestEachAlertIsTested wants each alert to fire in alerts_test.yml, and to say what to do.
 func TestEachAlertIsTested(t *testing.T) {
-	rules, tests := read(t, "../../deploy/alerts.yml"), read(t, "../../deploy/alerts_test.yml")
+	rules, tests := read(t, checkout+"/deploy/alerts.yml"), read(t, checkout+"/deploy/alerts_test.yml")
 	alerts := strings.Split(rules, "- alert: ")[1:]
 	if len(alerts) < 10 {
 		t.Fatalf("only %d alerts were found", len(alerts))
@@ -66,7 +66,7 @@ func queries(t *testing.T) (all map[string][]string) {
 		}
 		Annotations struct{ List []struct{ Name, Expr string } }
 	}
-	noError(t, json.Unmarshal([]byte(read(t, "../../deploy/grafana.json")), &dashboard))
+	noError(t, json.Unmarshal([]byte(read(t, checkout+"/deploy/grafana.json")), &dashboard))
 	all = map[string][]string{}
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
@@ -91,11 +91,11 @@ var (
 // TestAlertsAndDashboardAskForWhatThereIs looks for each metric, label and value of a label
 // in what a bot says that was just started.
 func TestAlertsAndDashboardAskForWhatThereIs(t *testing.T) {
-	text := read(t, "../../deploy/alerts.yml")
+	text := read(t, checkout+"/deploy/alerts.yml")
 	for _, list := range queries(t) {
 		text += "\n" + strings.Join(list, "\n")
 	}
-	docs := read(t, "../../docs/operations.md")
+	docs := read(t, checkout+"/docs/operations.md")
 	s := startBot(t, "")
 	answer := scrape(t, s.bot)
 	there := familiesOf(t, answer)
@@ -146,7 +146,7 @@ func TestAlertsAndDashboardAskForWhatThereIs(t *testing.T) {
 func TestPrometheusAnswersEachQueryOfTheDashboard(t *testing.T) {
 	prometheus := tool(t, "prometheus")
 	all := queries(t)
-	rules := must(filepath.Abs("../../deploy/alerts.yml"))(t)
+	rules := must(filepath.Abs(checkout + "/deploy/alerts.yml"))(t)
 	s := startBot(t, "")
 	server := httptest.NewServer(metricsOf(t, s.bot))
 	defer server.Close()

@@ -28,7 +28,7 @@ var clocks = map[string][]string{
 // variables of the package where summaries are decided on. A time is shown in the zone it has. Options.Now may have time.Now as its default.
 func TestPurePackages(t *testing.T) {
 	for _, dir := range pure {
-		for _, name := range must(filepath.Glob(filepath.Join("../..", dir, "*.go")))(t) {
+		for _, name := range must(filepath.Glob(filepath.Join(checkout, dir, "*.go")))(t) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}

@@ -27,7 +27,7 @@ func TestTheBillOfMaterials(t *testing.T) {
 	if b.Format != "CycloneDX" || b.Metadata.Component.Name != "cairn" || b.Metadata.Component.Type != "application" || found["std"] != strings.TrimPrefix(runtime.Version(), "go") || !strings.HasPrefix(found["sqlite"], "3.") {
 		t.Errorf("%s", out)
 	}
-	for line := range strings.Lines(read(t, "../../go.mod")) {
+	for line := range strings.Lines(read(t, checkout+"/go.mod")) {
 		name, version, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if name == "github.com/mattn/go-sqlite3" && found[name] != version {
 			t.Errorf("%s is %q, go.mod wants %q", name, found[name], version)

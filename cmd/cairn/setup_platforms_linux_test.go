@@ -58,7 +58,7 @@ func TestSetupForDiscord(t *testing.T) {
 	code, text := s.stop(syscall.SIGINT)
 	expect(t, "the exit code", code, 130)
 	p.written(text, map[string]string{"model-key": keyOfModel, "discord-token": token})
-	contains(t, "docs/discord.md", read(t, "../../docs/discord.md"), discord.InviteURL("APPLICATION_ID")+"\n")
+	contains(t, "docs/discord.md", read(t, checkout+"/docs/discord.md"), discord.InviteURL("APPLICATION_ID")+"\n")
 }
 
 // discordOf is the connector with a token.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	checks "cairn/internal/check"
 )
 
 // step is where the program dies in a scene, and what is to be found then.
@@ -71,6 +73,7 @@ var steps = []step{
 // found is what was before or what was to be, and the next process goes on from there.
 // Nothing accepted is lost, and nobody is answered twice.
 func TestKillAtEveryStep(t *testing.T) {
+	checks.SkipUnderRace(t)
 	if testing.Short() {
 		t.Skip("it kills some dozens of processes")
 	}

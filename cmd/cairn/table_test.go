@@ -89,7 +89,7 @@ func TestMemoriesAsATable(t *testing.T) {
 func allotment(t *testing.T) folder {
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\ncontext_window = 3000\nmax_output_tokens = 200\n")
-	p.write("talk.jsonl", read(t, "../../bench/testdata/allotment.jsonl"))
+	p.write("talk.jsonl", read(t, checkout+"/bench/testdata/allotment.jsonl"))
 	p.must("", "import", "--channel", "garden", "talk.jsonl")
 	return p
 }
