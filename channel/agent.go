@@ -37,7 +37,7 @@ type Agent struct {
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 
 	task   bool    // it works on a task and talks to no one
-	speaks settled // the language in use in a conversation; the zero value: as Language says
+	speaks detected // the language in use in a conversation; the zero value: as Language says
 }
 
 func (a Agent) system() string {

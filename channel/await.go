@@ -17,16 +17,16 @@ const taskPoll = 100 * time.Millisecond
 // does not wait for tasks that a pause holds up.
 func (o Operator) DrainTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) error {
 	var before []string // unfinished since no task has been open
-	for told := false; ; {
+	for announced := false; ; {
 		open, err := o.openTasks(ctx, match)
 		if err != nil {
 			return err
 		}
 		if len(open) > 0 {
-			if !told {
+			if !announced {
 				waits(len(open))
 			}
-			told, before = true, nil
+			announced, before = true, nil
 			select {
 			case <-time.After(taskPoll):
 			case <-ctx.Done():

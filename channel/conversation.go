@@ -46,7 +46,7 @@ type conversation struct {
 // published is the loop's state that any goroutine may read.
 type published struct {
 	engineStatus atomic.Pointer[func() compactor.Status]
-	settled      atomic.Pointer[settled] // language; nil until the conversation has been opened
+	detected     atomic.Pointer[detected] // language; nil until the conversation has been opened
 }
 
 // service is who answers. It is replaced as a whole, while no turn runs.
@@ -60,7 +60,7 @@ type service struct {
 	unfit   map[int64]bool // pictures the model refused, by file
 	inWords bool           // the model refused the form of tool calls, so they are sent as text
 
-	headChanged bool // summaries replaced messages since the language was settled
+	headChanged bool // summaries replaced messages since the language was detected
 }
 
 // arrival is what the loop knows about incoming messages.

@@ -17,7 +17,7 @@ type edits struct {
 	seqs []int64 // of messages that could not be read again from disk yet
 
 	reading bool             // the connector reads history, which may still have the old messages
-	during  []store.Delivery // edits and deletions made meanwhile
+	during  []store.Delivery // edits and deletions made since
 }
 
 // changed refreshes messages that people edited or deleted.

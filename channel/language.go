@@ -33,16 +33,16 @@ const (
 	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
 
-// settled is the language of a conversation.
-type settled struct {
-	code string // one of prompts.Languages
-	told bool   // the language stays until summaries replace messages; otherwise the next messages may determine it
+// detected is the language of a conversation, by the settings or by what people write.
+type detected struct {
+	code  string // one of prompts.Languages
+	fixed bool   // the language stays until summaries replace messages; otherwise the next messages may determine it
 }
 
 // language returns the code of the language in which the bot speaks here, one of prompts.Languages.
 // Any goroutine may call it.
 func (c *conversation) language() string {
-	if s := c.settled.Load(); s != nil {
+	if s := c.detected.Load(); s != nil {
 		return s.code
 	}
 	agent := c.hub.o.Agent(c.account())
@@ -62,13 +62,13 @@ func supported(code string) string {
 // summaries cover, or, before any summary, the first messages, as soon as their language is clear.
 // So the language can only change when summaries replace messages, and then the provider's prompt
 // cache is invalid anyway.
-func languageIn(ctx context.Context, records *store.Conversation, setting string) (settled, error) {
+func languageIn(ctx context.Context, records *store.Conversation, setting string) (detected, error) {
 	if setting != autoLanguage {
-		return settled{supported(setting), true}, nil
+		return detected{supported(setting), true}, nil
 	}
 	head, _, err := records.Compactions().Head(ctx)
 	if err != nil {
-		return settled{}, err
+		return detected{}, err
 	}
 	covered := head.Start - 1
 	for _, row := range head.Stack {
@@ -77,20 +77,20 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 	if covered > 0 {
 		said, _, err := records.Transcript().Earlier(ctx, covered+1, sampleMessages)
 		code, _ := words.Language(strings.Join(textsOf(said), "\n"))
-		return settled{supported(code), true}, err
+		return detected{supported(code), true}, err
 	}
 	said, err := records.Transcript().Page(ctx, 1, sampleMessages)
 	if err != nil {
-		return settled{}, err
+		return detected{}, err
 	}
 	sample := ""
 	for _, text := range slices.Concat(inheritedTexts(head.Inherited), textsOf(said)) {
 		sample += text + "\n"
 		if code, sure := words.Language(sample); sure {
-			return settled{supported(code), true}, nil
+			return detected{supported(code), true}, nil
 		}
 	}
-	return settled{DefaultLanguage, len(said) == sampleMessages}, nil
+	return detected{DefaultLanguage, len(said) == sampleMessages}, nil
 }
 
 // spokenIn returns the agent with the language it uses in a conversation.
@@ -126,13 +126,13 @@ func inheritedTexts(in compactor.Inheritance) (texts []string) {
 	return texts
 }
 
-// settleLanguage reopens the conversation if its messages now show that it is in another language:
+// redetectLanguage reopens the conversation if its messages now show that it is in another language:
 // before its first answers, and after summaries have replaced messages. Only the child calls it,
 // between turns.
-func (c *conversation) settleLanguage(ctx context.Context) error {
-	was, due := c.settled.Load(), false
+func (c *conversation) redetectLanguage(ctx context.Context) error {
+	was, due := c.detected.Load(), false
 	c.do(func(*compactor.Compactor) { due = c.headChanged })
-	if was.told && !due {
+	if was.fixed && !due {
 		return nil
 	}
 	now, err := languageIn(ctx, c.records, c.agent.Language)
@@ -143,7 +143,7 @@ func (c *conversation) settleLanguage(ctx context.Context) error {
 		_, err = c.load(ctx)
 		return err
 	}
-	c.settled.Store(&now)
+	c.detected.Store(&now)
 	c.do(func(*compactor.Compactor) { c.headChanged = false })
 	return nil
 }

@@ -110,7 +110,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		}
 		c.arrivals.newest = burst[len(burst)-1].ID
 	})
-	if err := c.settleLanguage(ctx); err != nil {
+	if err := c.redetectLanguage(ctx); err != nil {
 		return false, err
 	}
 	turn, authors := turnOf(burst)

@@ -36,7 +36,7 @@ var InFile = append([]string{FileEnd}, Reserved...)
 func Escape(text string) string { return BreakRoles(EscapeLines(text, Reserved)) }
 
 // EscapeLines puts a backslash before each line that a reader may take for one that
-// begins with one of marks: whatever stands there unseen, in whatever case, with blanks
+// begins with one of marks: whatever invisible characters are there, in whatever case, with blanks
 // or in letters that look the same. A line ends at whatever may end one for some reader.
 func EscapeLines(text string, marks []string) string {
 	if !strings.ContainsFunc(text, opens) {
@@ -105,7 +105,7 @@ var roles = []string{
 	"TOOL_CALLS]", "TOOL_RESULTS]", "/TOOL_RESULTS]", "TOOL_CONTENT]",
 }
 
-// roleAt reports whether such a mark begins at i, where a < or [ stands.
+// roleAt reports whether such a mark begins at i, where a < or [ is.
 func roleAt(text string, i int) bool {
 	rest := text[i+1:]
 	if bar, wide := strings.HasPrefix(rest, "|"), strings.HasPrefix(rest, "｜"); text[i] == '<' && (bar || wide) {
@@ -167,7 +167,7 @@ func BrokenCalls(calls []llm.Call) []llm.Call {
 			shown = slices.Clone(calls)
 		}
 		separator := `\`
-		if json.Valid([]byte(call.Arguments)) { // then a mark stands in a string
+		if json.Valid([]byte(call.Arguments)) { // then a mark is inside a string
 			separator = `\\`
 		}
 		shown[i].Arguments = breakWith(call.Arguments, separator)
@@ -178,7 +178,7 @@ func BrokenCalls(calls []llm.Call) []llm.Call {
 // Blocks are the tags of the blocks that hold what is recalled.
 var Blocks = []string{"now", "kept"}
 
-// insideLine is a text that stands inside a line of Cairn's.
+// insideLine is a text within a line of Cairn's.
 func insideLine(text string) string { return EscapeTags(BreakRoles(text), Blocks) }
 
 // EscapeTags puts a backslash into whatever reads as the tag of one of names, behind its
@@ -222,7 +222,7 @@ func isTag(text string, names []string) bool {
 }
 
 // Quoted is a text in one line, between quotes, that cannot pass for anything of
-// Cairn's: what is recalled stands so behind the last message.
+// Cairn's: so it is for what is recalled, behind the last message.
 func Quoted(text string) string {
 	return strconv.Quote(insideLine(text))
 }

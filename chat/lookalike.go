@@ -34,7 +34,7 @@ var asciiOf = func() map[rune]rune {
 }()
 
 // LooksLike is the ASCII character that r reads as, in small letters; r itself where it
-// reads as none. i stands for l, 1 and | too, and o for 0.
+// reads as none. i replaces l, 1 and | too, and o replaces 0.
 func LooksLike(r rune) rune {
 	if r >= utf8.RuneSelf {
 		var buf [utf8.UTFMax]byte

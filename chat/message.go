@@ -23,8 +23,8 @@ type Message struct {
 	Text        string
 	Attachments []Attachment
 	ReplyTo     string    // the platform's id of the message it replies to
-	ReplySeq    int64     // the place of that message, if it stands in this conversation; 0: it does not
-	Quote       string    // how that message begins and who said it, where it stands elsewhere
+	ReplySeq    int64     // the place of that message, if it is in this conversation; 0: it is not
+	Quote       string    // how that message begins and who said it, if it is elsewhere
 	Time        time.Time // when it was said, in the time zone it is shown in
 	Addressed   bool      // somebody wants an answer to it
 	Optional    bool      // nobody asked for the answer: the bot may stay silent

@@ -116,7 +116,7 @@ func CleanName(name string) string {
 	return insideLine(clean)
 }
 
-// Named is a display name as a view shows it: nothing in it can end what it stands in.
+// Named is a display name as a view shows it: nothing in it can end what contains it.
 func Named(name string) string { return CleanName(name) }
 
 // CleanLine does the same for any text, blank for line end, and marks what it cuts.
@@ -140,7 +140,7 @@ func CleanLine(text string, most int) string {
 	return insideLine(strings.TrimSpace(string(runes[:min(most-1, len(runes))]))) + "…"
 }
 
-// label is what stands before a picture in a request: "image of #12: cat.png".
+// label is what precedes a picture in a request: "image of #12: cat.png".
 func (a Attachment) Label(seq int64) string {
 	label := fmt.Sprintf("image of #%d", seq)
 	if name := CleanLine(a.Name, 100); name != "" {

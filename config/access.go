@@ -128,7 +128,7 @@ type idForm struct {
 
 var idForms = map[string]idForm{
 	"discord": {regexp.MustCompile(`^[0-9]+$`), `an id of Discord, digits as "81384788862181376" (switch on Developer Mode, then Copy ID)`},
-	"slack":   {regexp.MustCompile(`^[A-Z][A-Z0-9]+$`), `an id of Slack, as "U0123ABCD" (it stands in a profile's or a channel's details)`},
+	"slack":   {regexp.MustCompile(`^[A-Z][A-Z0-9]+$`), `an id of Slack, as "U0123ABCD" (look in the details of a profile or a channel)`},
 }
 
 // checkID reports an id that is none of the connector's platform.

@@ -83,9 +83,9 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 
 func TestSlackTokensOfTheWrongKind(t *testing.T) {
 	for _, test := range []struct{ key, token, want string }{
-		{"bot_token", "xapp-hush", `bot_token: this is the app-level token, which stands under "Basic Information"; the one that begins with xoxb- is wanted`},
+		{"bot_token", "xapp-hush", `bot_token: this is the app-level token, which is under "Basic Information"; the one that begins with xoxb- is wanted`},
 		{"bot_token", "xoxp-hush", `bot_token: must begin with xoxb-: it is the Bot User OAuth Token`},
-		{"app_token", "xoxb-hush", `app_token: this is the Bot User OAuth Token, which stands under "OAuth & Permissions"; the one that begins with xapp- is wanted`},
+		{"app_token", "xoxb-hush", `app_token: this is the Bot User OAuth Token, which is under "OAuth & Permissions"; the one that begins with xapp- is wanted`},
 		{"app_token", "", `app_token: the file it names is empty`},
 	} {
 		file := filepath.Join(t.TempDir(), "token")

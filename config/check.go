@@ -109,7 +109,7 @@ func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 }
 
 // checkPolicy reports what is wrong with a policy and returns it. What an agent
-// merely inherited was noted where it stands.
+// merely inherited was noted where it is set.
 func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inherited map[string]bool) map[string]bool {
 	wrong := map[string]bool{}
 	note := func(key, text string) {

@@ -24,7 +24,7 @@ const DefaultFile = "config.toml"
 type Settings struct {
 	DataDir          string             `toml:"data_dir"`  // in the file: relative to it
 	CatchUp          compactor.Duration `toml:"catch_up"`  // unanswered messages older than this become context
-	TimeZone         string             `toml:"time_zone"` // in which times are told to models and people
+	TimeZone         string             `toml:"time_zone"` // in which models and people read times
 	Workers          int                `toml:"workers"`   // compactions that may ask a model at the same time
 	Respond          channel.Respond    `toml:"respond"`   // where no binding says otherwise
 	TurnsPerMinute   int                `toml:"turns_per_minute"`

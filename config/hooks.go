@@ -1,4 +1,4 @@
-// [hooks]: programs and addresses that are told what happens.
+// [hooks]: programs and addresses that are notified of what happens.
 package config
 
 import (

@@ -96,7 +96,7 @@ func (d *decoder) tableName(path string) string {
 	return fmt.Sprintf("[%s] %s", strings.Join(slices.Delete(parts, 1, 2), "."), name)
 }
 
-// parent is the path of the table that path stands in.
+// parent is the path of the table that contains path.
 func parent(path string) string { return path[:max(strings.LastIndex(path, "."), 0)] }
 
 // base is the key that path ends in.

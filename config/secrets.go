@@ -154,8 +154,8 @@ const (
 )
 
 var slackPlaces = map[string]string{
-	slackBotPrefix: `the Bot User OAuth Token, which stands under "OAuth & Permissions"`,
-	slackAppPrefix: `the app-level token, which stands under "Basic Information"`,
+	slackBotPrefix: `the Bot User OAuth Token, which is under "OAuth & Permissions"`,
+	slackAppPrefix: `the app-level token, which is under "Basic Information"`,
 }
 
 // checkSlackToken tells of a token that is none of those that begin with prefix,

@@ -83,7 +83,7 @@ type Hooks struct {
 	ended    *sync.Cond // one of them works no more
 }
 
-// New returns hooks that call nothing yet. count is told the fate of each call.
+// New returns hooks that call nothing yet. count receives the result of each call.
 func New(log *slog.Logger, count func(hook, outcome string)) *Hooks {
 	h := &Hooks{log: log, count: count, waiting: map[string][][]byte{}, working: map[string]bool{}}
 	h.ended = sync.NewCond(&h.mu)

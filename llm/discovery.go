@@ -80,9 +80,9 @@ func (d *Discovery) Window(ctx context.Context, limit int, ask func(context.Cont
 	patient, cancel := context.WithTimeout(ctx, patienceForFacts)
 	defer cancel()
 	err := d.once(patient, func() bool { return d.knownWindow().Tokens > 0 }, func() error {
-		told := ask(patient)
+		stated := ask(patient)
 		if ctx.Err() == nil { // else the caller has left, and the next one asks
-			d.keep(told)
+			d.keep(stated)
 		}
 		return ctx.Err()
 	})
@@ -118,21 +118,21 @@ func (d *Discovery) unasked() Window {
 }
 
 // keep stores the window by what the server said, Tokens 0 for nothing.
-func (d *Discovery) keep(told Window) {
-	window := told
-	if told.Tokens == 0 || d.setting > 0 {
+func (d *Discovery) keep(stated Window) {
+	window := stated
+	if stated.Tokens == 0 || d.setting > 0 {
 		window = d.unasked()
 	}
 	d.mu.Lock()
 	d.window = window
 	d.looks++
-	d.windowKnown = told.Tokens > 0
+	d.windowKnown = stated.Tokens > 0
 	first, model := d.looks == 1, d.model
 	d.mu.Unlock()
 	switch {
-	case told.Tokens > 0 && window.Tokens > told.Tokens:
+	case stated.Tokens > 0 && window.Tokens > stated.Tokens:
 		d.log.Warn("window_too_large", "effect", "the server may cut prompts silently",
-			"model", model, "window", window.Tokens, "server", told.Tokens, "source", told.Source)
+			"model", model, "window", window.Tokens, "server", stated.Tokens, "source", stated.Source)
 	case window.Source == sourceDefault && first:
 		d.log.Warn("window_guessed", "hint", "set context_window", "model", model, "window", window.Tokens)
 	}

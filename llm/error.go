@@ -36,7 +36,7 @@ type Error struct {
 	Status     int           // HTTP status; 0 when there was none
 	Message    string        // the provider's words, for the log; never shown in a chat
 	RetryAfter time.Duration // as the provider asked; 0 when it did not
-	Limit      int           // the window in tokens an overflow told; 0 when it did not
+	Limit      int           // the window in tokens that an overflow named; 0: it named none
 	Prompt     int           // the prompt's tokens as an overflow counted them; 0 when it did not
 	Err        error         // what lies below, if anything
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Incident is work that fails, from its first failure to the next success, however
-// often it is tried in between. The log is told of both, once. The zero value is calm.
+// often it is tried in between. The log has both, once. The zero value has no incident.
 // It is safe for concurrent use.
 type Incident struct {
 	mu sync.Mutex // guards on

@@ -9,19 +9,19 @@ import (
 )
 
 // InWords returns messages in which calls of tools, their results and what a provider
-// added in fields of its own are no more: a result stands as a labelled text in user
-// role, which no text in it can close, a call is not told. It reports whether that is
+// added in fields of its own are no more: a result becomes a labelled text in user
+// role, which no text in it can close, a call is left out. It reports whether that is
 // another request. Ids that another model gave, arguments it wrote and signatures it
 // wants back are what a server refuses for good in a conversation that was going well.
-func InWords(messages []Message) (told []Message, changed bool) {
+func InWords(messages []Message) (converted []Message, changed bool) {
 	return inWords(messages, func(m Message) bool { return len(m.Calls) > 0 || len(m.Native) > 0 }, true)
 }
 
 // UnreasonedInWords is InWords for the calls alone of which the reasoning is not at hand:
 // a provider that demands it refuses them.
 func UnreasonedInWords(messages []Message) []Message {
-	told, _ := inWords(messages, func(m Message) bool { return len(m.Calls) > 0 && len(m.Native) == 0 }, false)
-	return told
+	converted, _ := inWords(messages, func(m Message) bool { return len(m.Calls) > 0 && len(m.Native) == 0 }, false)
+	return converted
 }
 
 // DeprivedInWords is InWords for the calls alone whose reasoning was dropped while their
@@ -31,13 +31,13 @@ func DeprivedInWords(messages []Message) []Message {
 	if !slices.ContainsFunc(messages, deprived) {
 		return messages
 	}
-	told, _ := inWords(messages, deprived, false)
-	return told
+	converted, _ := inWords(messages, deprived, false)
+	return converted
 }
 
 // inWords puts the messages for which tell reports true into words, and the results of
 // their calls, or, with all, every result.
-func inWords(messages []Message, tell func(Message) bool, all bool) (told []Message, changed bool) {
+func inWords(messages []Message, tell func(Message) bool, all bool) (converted []Message, changed bool) {
 	calls := make(map[string]bool) // that were put into words, of the last message with calls
 	for _, m := range messages {
 		switch {
@@ -58,9 +58,9 @@ func inWords(messages []Message, tell func(Message) bool, all bool) (told []Mess
 			text := strings.ReplaceAll(m.Text, "</tool_result", "< /tool_result")
 			m = Message{Role: RoleUser, Text: fmt.Sprintf("<tool_result tool=%q>\n%s\n</tool_result>", m.Tool, text)}
 		}
-		told = append(told, m)
+		converted = append(converted, m)
 	}
-	return told, changed
+	return converted, changed
 }
 
 // Joined returns messages with neighbours in user role made one, their texts parted by

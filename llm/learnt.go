@@ -11,7 +11,7 @@ import (
 
 // Facts are what was learnt about one model on one server.
 type Facts struct {
-	Window        int     // the smallest limit an overflow told, in tokens; 0: none told any
+	Window        int     // the smallest limit an overflow named, in tokens; 0: none did
 	Factor        float64 // real tokens for one estimated, 0.5 to 2.5; 0: not measured, read it as 1
 	Scale         int     // the factor in percent and coarse steps, see scaleOf; 0: read it as 100
 	RefusesTools  bool
@@ -32,7 +32,7 @@ type Learnt struct {
 
 	mu    sync.Mutex // guards the fields below
 	facts Facts
-	kept  Facts // as keep was last told
+	kept  Facts // as last given to keep
 }
 
 // Learner is a Model that remembers what is learnt about it.
@@ -55,7 +55,7 @@ func (l *Learnt) Facts() Facts {
 	return l.facts
 }
 
-// Factor is how many real tokens one estimated token stands for, 0.5 to 2.5.
+// Factor is how many real tokens one estimated token is worth, 0.5 to 2.5.
 func (l *Learnt) Factor() float64 {
 	if f := l.Facts().Factor; f > 0 {
 		return min(max(f, leastFactor), mostFactor)
@@ -101,7 +101,7 @@ func scaleOf(scale int, factor float64) int {
 	return scale
 }
 
-// Limit learns a window that an overflow told, in tokens. It only ever shrinks.
+// Limit learns a window that an overflow named, in tokens. It only ever shrinks.
 func (l *Learnt) Limit(tokens int) {
 	if tokens <= 0 {
 		return
@@ -135,7 +135,7 @@ func (l *Learnt) learn(f func(*Facts)) {
 	f(&l.facts)
 }
 
-// worthKeeping is by how much the factor must have moved to be written anew.
+// worthKeeping is by how much the factor must have moved to be written again.
 const worthKeeping = 0.03
 
 // Keep writes what was learnt since it was last written, if it matters.

@@ -1,4 +1,4 @@
-// Requests and tools as steps that observers are told about.
+// Requests and tools as steps that observers see.
 
 package llm
 
@@ -22,10 +22,10 @@ func Ask(ctx context.Context, model Model, req Request, show func(delta string))
 	defer step.End()
 	step.Add(slog.String("model", model.Name()))
 	step.Fail(errPanicked) // unless it returns
-	if told := show; told != nil {
+	if shown := show; shown != nil {
 		show = func(delta string) {
 			step.Text()
-			told(delta)
+			shown(delta)
 		}
 	}
 	resp, err := model.Generate(ctx, req, show)

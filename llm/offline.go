@@ -35,7 +35,7 @@ func NewOffline(window int) *Offline {
 // Name is "offline".
 func (o *Offline) Name() string { return "offline" }
 
-// Window is what NewOffline was told.
+// Window is the window given to NewOffline.
 func (o *Offline) Window(context.Context) Window { return o.window }
 
 // lookups are the tools it knows how to use.

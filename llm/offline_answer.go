@@ -21,7 +21,7 @@ const (
 	goesWith  = " It goes with this:"
 )
 
-// hinted reports whether people were told before how to set a model.
+// hinted reports whether people have already read how to set a model.
 func hinted(messages []Message) bool {
 	return slices.ContainsFunc(messages, func(m Message) bool {
 		return m.Role == RoleAssistant && strings.Contains(m.Text, howToSet)
@@ -128,7 +128,7 @@ func readResults(results []Message) (found []finding, failed string) {
 
 // related returns the findings that share words with what was said, best first and
 // none twice: a rarer word weighs more, and a question answers no question. Where it
-// has no words to share ("who am I?") the tools' own order stands.
+// has no words to share ("who am I?") the tools' own order stays.
 func related(asked lastLine, found []finding) []finding {
 	terms := make([]map[string]float64, len(found))
 	common := map[string]float64{}

@@ -54,7 +54,7 @@ func compileAll(patterns ...string) func() []*regexp.Regexp {
 }
 
 // overflow reports whether an error of these codes and words says that the prompt
-// is too long; limit is the window in tokens, 0 when it was not told. Whether the
+// is too long; limit is the window in tokens, 0 if the text does not name it. Whether the
 // error's status allows it is the caller's to judge.
 func overflow(codes []string, text string) (limit int, ok bool) {
 	ok = slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(overflowCodes, code) })

@@ -119,7 +119,7 @@ func matchesAny(patterns []*regexp.Regexp, text string) bool {
 }
 
 // quotation is a run of words in quotes, as servers repeat what they were sent; its
-// group holds what stands before the quotes. A quoted name has no blank in it.
+// group holds what precedes the quotes. A quoted name has no blank in it.
 var quotation = regexp.MustCompile(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\x60)`)
 
 // ownKey is a name behind which the server's own words stand in quotes.

@@ -151,7 +151,7 @@ func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool)
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
-	tx.Tell(c.Name(), seqs...) // the memory's own conversation is not reported otherwise
+	tx.CopiesChanged(c.Name(), seqs...) // the memory's own conversation is not reported otherwise
 	_, err = c.In(tx).NextVersion()
 	return err
 }

@@ -97,7 +97,7 @@ func deleteEverything(c *store.Conversation, tx *store.Tx) error {
 	if _, err := tx.Exec("UPDATE messages SET calls = '', context = '' WHERE id BETWEEN ? AND ?", low, high); err != nil {
 		return err
 	}
-	tx.Tell(c.Name(), seqs...)
+	tx.CopiesChanged(c.Name(), seqs...)
 	return nil
 }
 

@@ -120,7 +120,7 @@ var invariants = []string{
 	// turns
 	`SELECT ` + name + `m.conversation), printf('#%d is of a turn that begins at #%d, where there is none', m.seq, m.turn) FROM messages m
 			WHERE NOT EXISTS (SELECT 1 FROM messages t WHERE t.id = m.conversation << 32 | m.turn AND t.turn = m.turn)`,
-	`SELECT ` + name + `m.conversation), printf('#%d stands among the messages of the turn of #%d', m.seq, p.turn) FROM messages m
+	`SELECT ` + name + `m.conversation), printf('#%d is among the messages of the turn of #%d', m.seq, p.turn) FROM messages m
 			JOIN messages p ON p.id = m.id - 1 WHERE m.turn < p.turn`,
 	`SELECT ` + name + `m.conversation), printf('the result #%d belongs to no call', m.seq) FROM messages m
 			WHERE m.role = 'tool' AND m.deleted_at IS NULL AND NOT EXISTS (

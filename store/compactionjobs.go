@@ -12,13 +12,13 @@ import (
 )
 
 // Begin writes row in state running, and returns it.
-func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (begun transcript.Summary, err error) {
+func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (inserted transcript.Summary, err error) {
 	row.State = transcript.Running
 	err = cs.c.Update(ctx, "begin compaction", func(tx *Tx) error {
-		begun, err = cs.c.insert(tx, row, 0)
+		inserted, err = cs.c.insert(tx, row, 0)
 		return err
 	})
-	return begun, err
+	return inserted, err
 }
 
 // Fail makes a row failed that is not finished, or stale; cause is in words for people.
@@ -49,7 +49,7 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) (found []transcript
 
 // Prepare writes the text of a running row, with its tokens, sources and, if it is known, its model,
 // and makes it prepared. What the text was made of is the row's span and children, and beside them
-// other rows and messages. stale: some of that was edited, deleted or undone since the row was begun;
+// other rows and messages. stale: some of that was edited, deleted or undone since the row was inserted;
 // the row is stale then, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool, err error) {
 	if stale, err = rs.c.outdated(rs.tx, row, rows, messages); err != nil || stale {

@@ -160,7 +160,7 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64, err e
 		elsewhere[q.at.name] = append(elsewhere[q.at.name], q.seq)
 	}
 	for name, seqs := range elsewhere {
-		rs.tx.Tell(name, seqs...)
+		rs.tx.CopiesChanged(name, seqs...)
 	}
 	return seqs, nil
 }

@@ -20,9 +20,9 @@ type Expansion struct {
 	Next     int64                // the seq of the next message, if there are more; 0: there are none
 }
 
-// Expand returns what a compaction of this conversation stands for: the children
+// Expand returns what a compaction of this conversation covers: the children
 // of a rollup, or the messages from seq from on, at most limit, deleted ones left
-// out. ErrNotFound: none with that id stands in the view, itself or through others.
+// out. ErrNotFound: none with that id is in the view, itself or through others.
 func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
 	err = tr.c.View(ctx, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) error {
 		if e.Row, err = tr.c.In(tx).Compaction(id); err != nil {

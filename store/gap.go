@@ -120,7 +120,7 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 // FillGap delivers a page of what was missed, and puts the inbox into the order in
 // which it was said: what was delivered since may stand before it. last is the
 // platform id from which to read on, and empty if the gap stays as it is; with done the gap is closed, unless the bot
-// was away once more meanwhile: then it is still to be read from last on. It
+// was away again since: then it is still to be read from last on. It
 // returns how many messages were new. A crash between two pages costs nothing.
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (fresh int, err error) {
 	err = h.c.store.Update(ctx, func(tx *Tx) error {

@@ -83,7 +83,7 @@ func (hd Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), er
 	return true, func() {}, nil
 }
 
-// check refuses what the inbox would refuse later, when the sender can no longer be told.
+// check refuses what the inbox would refuse later, when the sender can no longer be notified.
 func (d *Delivery) check() error {
 	for _, m := range d.Messages {
 		if _, err := clean(m); err != nil {

@@ -13,7 +13,7 @@ import (
 	"cairn/llm"
 )
 
-// unknown stands among what a tool quotes if its answer cannot be read: it may quote anything.
+// unknown is among what a tool quotes if its answer cannot be read: it may quote anything.
 const unknown = 0
 
 // quotedBy returns the messages of its conversation, and the memories of any, that the answer
@@ -23,7 +23,7 @@ func quotedBy(m chat.Message) (messages, memories []int64) {
 	case m.Role != llm.RoleTool || m.Text == DeletedCopyText:
 	case m.Tool == "memory_save":
 		for _, found := range quoted.FindAllStringSubmatch(m.Text, -1) {
-			if id, err := strconv.ParseInt(found[1], 10, 64); err == nil { // else it stands in a quote
+			if id, err := strconv.ParseInt(found[1], 10, 64); err == nil { // else it is part of a quote
 				memories = append(memories, id)
 			}
 		}
@@ -82,7 +82,7 @@ func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) error {
 	return c.addQuotes(tx, c.Row(m.Seq), messages, memories)
 }
 
-// quotesGone reports whether something that a tool's answer quotes is gone. What cannot be
+// quotesGone reports whether something that a tool's answer quotes was deleted. What cannot be
 // read may quote that.
 func (c *Conversation) quotesGone(tx *Tx, m chat.Message) (gone bool, err error) {
 	messages, memories := quotedBy(m)

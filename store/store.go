@@ -178,19 +178,19 @@ func (s *Store) Close() error {
 // Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
-	var told []copies
+	var changed []copies
 	err := explain(transact(ctx, s.write, func(tx *Tx) error {
 		tx.store = s
 		if err := f(tx); err != nil {
 			return err
 		}
-		told = tx.told
+		changed = tx.changed
 		return s.inPlace()
 	}))
 	if err != nil || s.watch == nil {
 		return err
 	}
-	for _, c := range told {
+	for _, c := range changed {
 		s.watch(c.conversation, c.seqs)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"cairn/llm"
 )
 
-// All stands for the end of the inbox, as a row.
+// All is the end of the inbox, as a row.
 const All = math.MaxInt64
 
 // Due is what a conversation has to do before it takes up messages.

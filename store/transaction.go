@@ -12,10 +12,10 @@ import (
 // without a goroutine for each transaction and each query, which took a third of a turn's CPU
 // time besides its writes.
 type Tx struct {
-	ctx   context.Context
-	conn  *sql.Conn
-	store *Store
-	told  []copies // see Tell
+	ctx     context.Context
+	conn    *sql.Conn
+	store   *Store
+	changed []copies // see CopiesChanged
 }
 
 // transact runs f in a transaction that may write, and so takes its lock at the start: it never
@@ -150,9 +150,9 @@ type copies struct {
 // must not block.
 func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch = f }
 
-// Tell reports messages of a conversation that have changed to the function of WatchCopies, after the commit.
-func (t *Tx) Tell(conversation string, seqs ...int64) {
-	t.told = append(t.told, copies{conversation, seqs})
+// CopiesChanged reports messages of a conversation that have changed to the function of WatchCopies, after the commit.
+func (t *Tx) CopiesChanged(conversation string, seqs ...int64) {
+	t.changed = append(t.changed, copies{conversation, seqs})
 }
 
 // Conversation returns the conversation with that name. sql.ErrNoRows: there is none.

@@ -119,7 +119,7 @@ func (c *Conversation) traffic(tx *Tx, since time.Time, hours *[24]int) error {
 	return rows.Err()
 }
 
-// nextQuietHour returns when the hour with the least traffic begins, now if it has begun; if
+// nextQuietHour returns when the hour with the least traffic begins, now if it already has; if
 // several are equal, the one that comes first.
 func nextQuietHour(hours [24]int, now time.Time) time.Time {
 	start := now.UTC().Truncate(time.Hour)

@@ -59,7 +59,7 @@ func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 	if err := e.talk(ctx, hub); err != nil {
 		return err
 	}
-	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.quiet("finishing what still runs; Ctrl-C leaves at once")) })
+	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.quiet("finishing what still runs; Ctrl-C leaves immediately")) })
 	defer patience.Stop()
 	return hub.Drain(ctx)
 }
@@ -101,7 +101,7 @@ func (e *editor) talk(ctx context.Context, hub *channel.Hub) error {
 }
 
 // start puts up the screen. The channel gets why it ended. What is written above the
-// screen before it stands there would take the whole terminal for it.
+// screen before it is drawn would take the whole terminal for it.
 func (e *editor) start(s *screen) chan error {
 	e.mu.Lock()
 	e.changing = true
@@ -158,7 +158,7 @@ func (e *editor) settle(program *tea.Program) {
 	e.late = nil
 }
 
-// decided returns the command that "y" or "n" stands for after a question; else the text itself.
+// decided returns the command that "y" or "n" means after a question; else the text itself.
 func (e *editor) decided(text string) string {
 	answer := strings.ToLower(strings.TrimSpace(text))
 	asked := e.asked.Load()

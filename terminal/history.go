@@ -47,7 +47,7 @@ func openHistory(path string) (*history, error) {
 	return h, nil
 }
 
-// lineEnd stands in the file for the end of a line within what was typed at once.
+// lineEnd replaces, in the file, the end of a line within one entry.
 const lineEnd = "\u2028"
 
 func (h *history) text() string {

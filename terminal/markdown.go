@@ -120,7 +120,7 @@ func (p page) lines(n ast.Node) string {
 	return b.String()
 }
 
-// inline renders what stands within a block, in one row but for the text's own ends of lines.
+// inline renders the contents of a block, in one row but for the text's own ends of lines.
 func (p page) inline(parent ast.Node) string {
 	var b strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {

@@ -14,7 +14,7 @@ const menuSize = 8
 
 func (s *screen) menuSize() int { return max(min(menuSize, s.height/3), 1) }
 
-// menu is where the menu stands.
+// menu is the state of the menu.
 type menu struct {
 	selected int
 	moved    bool // the person chooses in it

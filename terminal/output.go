@@ -54,7 +54,7 @@ func (o *output) write(text string) error {
 }
 
 // send writes a reply. If it cannot, it waits for the end of the bot, which is near:
-// an error would be tried again until then, and be told of each time.
+// an error would be tried again until then, and reported each time.
 func (o *output) send(ctx context.Context, text string) error {
 	if err := o.write(text); err != nil {
 		<-ctx.Done()

@@ -1,4 +1,4 @@
-// Rows above the screen: what is said stands there for good.
+// Rows above the screen: what is said stays there for good.
 package terminal
 
 import (
@@ -45,7 +45,7 @@ func (e *editor) quiet(text string) string {
 var dim = [2]string{"\x1b[2m", "\x1b[22m"}
 
 // write shows whole rows above the screen. They wait on it while a reply is being
-// written: what stands in the middle of it would read as a part of it.
+// written: text in the middle of it would read as a part of it.
 func (e *editor) write(rows string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -32,7 +32,7 @@ type (
 	statusMsg string
 )
 
-// entry is what was typed, and how it stands on the terminal.
+// entry is what was typed, and how the terminal shows it.
 type entry struct{ text, shown string }
 
 // screen is the model of bubbletea: only its goroutine uses it.
@@ -197,7 +197,7 @@ func (s *screen) enter() {
 	}
 }
 
-// command hands on a command that a key stands for.
+// command passes on the command of a key.
 func (s *screen) command(line string) { s.hand(entry{line, line}) }
 
 // hand hands on a line, and tells whether it was taken: what cannot be stays typed.

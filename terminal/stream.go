@@ -15,7 +15,7 @@ import (
 type stream struct {
 	editor  *editor
 	answers int64
-	shown   string // the beginning of the text that stands on the terminal for good
+	shown   string // the beginning of the text, which stays on the terminal
 }
 
 // Show shows the text so far. One that does not go on from what was shown is a new

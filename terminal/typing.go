@@ -17,7 +17,7 @@ type recent struct {
 	typed   string // what stood there
 }
 
-// step goes so many lines back; current is what stands in the input.
+// step goes so many lines back; current is the text of the input.
 func (r *recent) step(n int, current string) (text string, ok bool) {
 	next := r.at + n
 	if next < 0 || next > r.history.Len() {
@@ -110,7 +110,7 @@ const (
 	pasteRunes = 2000
 )
 
-// fold returns what stands in the input for text.
+// fold returns how the input shows text.
 func (p *pastes) fold(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	rows := strings.Count(text, "\n") + 1

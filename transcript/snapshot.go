@@ -89,7 +89,7 @@ func (s *State) Head() Head {
 
 // Undoable is the latest applied compaction, with what undoing it needs.
 type Undoable struct {
-	Version int64          // of the head as it stands
+	Version int64          // of the current head
 	Why     string         // why there is none, in words for people; empty: there is one
 	Set     Set            // what was applied
 	Rows    []Summary      // what it made, by From

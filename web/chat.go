@@ -95,7 +95,9 @@ func isChatName(name string) bool {
 	if name == "" || utf8.RuneCountInString(name) > maxChatName || strings.ContainsRune(" ._-", rune(name[0])) {
 		return false
 	}
-	return !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(" ._-", r) })
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(" ._-", r)
+	})
 }
 
 // unknownCommand is a line that begins as a command does.

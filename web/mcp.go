@@ -63,7 +63,7 @@ type call struct {
 	missing      string // what is missing if the API answers 404
 }
 
-// What clients are told of a tool: none reaches beyond the bot.
+// What clients learn about a tool: none reaches beyond the bot.
 var (
 	no        = false
 	readsOnly = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}

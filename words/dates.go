@@ -14,7 +14,7 @@ import (
 type Span struct{ From, To time.Time }
 
 // Dates returns the times that text names, in its order: days ("7 May 2023",
-// "May 7th", "2023-05-07", "7.5.2023", "2023年5月7日"), months, years, and those told
+// "May 7th", "2023-05-07", "7.5.2023", "2023年5月7日"), months, years, and those given
 // from now, as "yesterday", "last week", "two months ago". A month or day without a
 // year is the last one that is not after now. All are in now's time zone; of
 // languages, English and German.
@@ -42,7 +42,7 @@ type dateToken struct {
 	number  int    // of a number, -1 for a word
 	digits  int    // how many it has
 	capital bool   // the word begins with a capital
-	next    rune   // what stands right behind it
+	next    rune   // what is right behind it
 }
 
 // dateTokens cuts text into words and numbers; "7th" and "7日" are a number.
@@ -84,7 +84,7 @@ func dateTokens(text string) []dateToken {
 	return tokens
 }
 
-// isOrdinal reports whether the end of an ordinal number stands here: 1st, 22nd.
+// isOrdinal reports whether the end of an ordinal number is here: 1st, 22nd.
 func isOrdinal(rest []rune) bool {
 	switch strings.ToLower(string(rest[:2])) {
 	case "st", "nd", "rd", "th":
@@ -100,7 +100,7 @@ func (d *dater) token(i int) dateToken {
 	return dateToken{number: -1}
 }
 
-// read reads what stands next, and reports whether it is a time.
+// read reads what comes next, and reports whether it is a time.
 func (d *dater) read() bool {
 	return d.readNumeric() || d.readNamed() || d.readYear() || d.readRelative()
 }
@@ -139,7 +139,7 @@ func (d *dater) readNumeric() bool {
 	return true
 }
 
-// readNamed reads a month by its name, with what stands around it: "7 May 2023",
+// readNamed reads a month by its name, with what surrounds it: "7 May 2023",
 // "the 7th of May", "May 7, 2023", "May 2023", "in May".
 func (d *dater) readNamed() bool {
 	t := d.token(d.at)
@@ -175,7 +175,7 @@ func (d *dater) readNamed() bool {
 	return true
 }
 
-// readYear reads a year that stands alone.
+// readYear reads a year on its own.
 func (d *dater) readYear() bool {
 	t := d.token(d.at)
 	if !isYear(t) {

@@ -33,7 +33,7 @@ func Languages() []string {
 	return codes
 }
 
-// language is a language in Latin letters. Its words are told by their script in all others.
+// language is a language in Latin letters. In all others the script identifies the language.
 type language struct {
 	code    string
 	stem    func(*snowballstem.Env) bool

@@ -218,12 +218,12 @@ func (b *bot) agents(s *config.Settings) (map[string]channel.Agent, error) {
 	return made, nil
 }
 
-// promptFile returns what reads the agent's own prompt for the worker, each time anew
+// promptFile returns what reads the agent's own prompt for the worker, again each time
 // so that an edit counts from the next job on. Settings said it can be read; should
 // that have changed, it returns "", and the built-in prompt does the work. The log is
-// told once, until the file can be read again.
+// warned once, until the file can be read again.
 func promptFile(path func() string, log *slog.Logger) func() string {
-	var told atomic.Bool
+	var warned atomic.Bool
 	return func() string {
 		file := path()
 		if file == "" {
@@ -232,8 +232,8 @@ func promptFile(path func() string, log *slog.Logger) func() string {
 		text, err := config.ReadPrompt(file)
 		switch {
 		case err == nil:
-			told.Store(false)
-		case !told.Swap(true):
+			warned.Store(false)
+		case !warned.Swap(true):
 			log.Warn("read_prompt_file_failed", "error", err, "effect", "the built-in prompt is used")
 		}
 		return text

@@ -27,7 +27,7 @@ which it began), what triggered it, its kind and state, the messages it replaces
 that were used before and after, the seconds that the summary took, and who made it. --json
 has more. It works while the bot runs.
 
-Kinds: a leaf summarizes messages, a rollup summarizes summaries, a placeholder stands for
+Kinds: a leaf summarizes messages, a rollup summarizes summaries, a placeholder replaces
 messages that nobody has summarized yet. States: ` + strings.Join(store.CompactionStates[:4], ", ") + `,
 ` + strings.Join(store.CompactionStates[4:], ", ") + `.`,
 		Example: `  cairn compactions --since 7d

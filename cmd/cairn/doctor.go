@@ -23,7 +23,7 @@ func newDoctor(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [--json]",
 		Short: "Check the settings, the data folder, the model and tool servers, and the tokens",
-		Long: `Check everything a running bot stands on: the settings; the data folder, whose
+		Long: `Check everything a running bot depends on: the settings; the data folder, whose
 database is read from end to end; the model of each agent, which is asked a turn with
 tools, the same once more, which shows the provider's cache, a picture, and a summary as a
 worker asks it; the MCP servers and their tools; and what the tokens of Discord and Slack may

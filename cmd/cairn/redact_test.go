@@ -34,7 +34,7 @@ func TestALogMasksSecrets(t *testing.T) {
 func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {
 	var r redactor
 	for _, text := range []string{
-		`the app-level token, which stands under "Basic Information", "App-Level Tokens"`, "basic authentication", "a bearer certificate",
+		`the app-level token, which is under "Basic Information", "App-Level Tokens"`, "basic authentication", "a bearer certificate",
 		"the bearer tokens of this server", "Basic understanding of Go", "use basic questions.",
 	} {
 		expect(t, "masked", r.mask(text), text)

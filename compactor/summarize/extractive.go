@@ -16,24 +16,24 @@ import (
 )
 
 // Extract sums messages up in a text of at most target tokens: under each day and the
-// name of who said them the sentences that tell most, in their order. What is told once
+// name of who said them the sentences that tell most, in their order. What is said once
 // does not count again, and sentences with words of focus come first. The memories
 // are the best maxMemories things people said of themselves, decided, planned or
 // prefer, best first, and at most one for two messages of people.
 //
 // Sources are the messages whose sentences were chosen, and those that would have
 // been next: a fold chooses again among them, so that its cost does not grow with the
-// past. A message without a seq is what a worker wrote; 0 stands for all such. Equal arguments give equal results. The text is empty only if there is
+// past. A message without a seq is what a worker wrote; 0 marks all of those. Equal arguments give equal results. The text is empty only if there is
 // nothing to take it from or target is below 1; Tokens is left to the caller.
 func Extract(messages []chat.Message, target, maxMemories int, focus string) Summary {
 	return ExtractBeside(messages, target, maxMemories, focus, nil)
 }
 
-// ExtractBeside does the same beside other summaries, told: their words count as little as words
+// ExtractBeside does the same beside other summaries: their words count as little as words
 // that the summary already has.
-func ExtractBeside(messages []chat.Message, target, maxMemories int, focus string, told []string) Summary {
+func ExtractBeside(messages []chat.Message, target, maxMemories int, focus string, others []string) Summary {
 	sentences := sentencesOf(messages, focus)
-	c := choose(sentences, target, told)
+	c := choose(sentences, target, others)
 	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}
 	c.fill(sentences)
 	c.take(runnersUp * target)
@@ -51,9 +51,9 @@ const runnersUp = 2
 // choose takes the sentences with the most information per token, best first, until target is used
 // up. The information of a sentence is the sum of its terms' weights: rarer terms weigh more, and
 // terms that were already chosen weigh little.
-func choose(sentences []*sentence, target int, told []string) *chooser {
+func choose(sentences []*sentence, target int, others []string) *chooser {
 	c := &chooser{rarity: rarities(sentences), covered: map[string]bool{}, days: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
-	for _, text := range told {
+	for _, text := range others {
 		for _, term := range words.Content(text) {
 			c.covered[term] = true
 		}
@@ -129,7 +129,7 @@ func (c *chooser) take(room int) (took bool) {
 }
 
 const (
-	toldFactor   = 0.3  // of a term that was already chosen
+	repeatFactor = 0.3  // of a term that was already chosen
 	secondFactor = 0.35 // of a sentence whose message has another chosen one
 )
 
@@ -140,7 +140,7 @@ func (c *chooser) scoreOf(s *sentence) float64 {
 	sum := 0.0
 	for _, term := range s.terms {
 		if c.covered[term] {
-			sum += toldFactor * c.rarity[term]
+			sum += repeatFactor * c.rarity[term]
 		} else {
 			sum += c.rarity[term]
 		}

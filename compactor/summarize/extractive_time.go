@@ -22,7 +22,7 @@ var likened = regexp.MustCompile(`(?i)\blike (?:just |only |it was )*$`)
 
 // withDates adds to a text, said at a given time, what its relative times mean: "We
 // met yesterday (7 May 2023)". It adds what is certain and nothing else. In a text
-// that stands under its day it leaves out what the day tells: "yesterday (7 May)",
+// under the heading of its day it leaves out what the day tells: "yesterday (7 May)",
 // and for "last week" nothing.
 func withDates(text string, said time.Time, underDay bool) string {
 	if said.IsZero() {

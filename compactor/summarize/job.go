@@ -22,7 +22,7 @@ type Job interface {
 	// most draftLimit drafts, which Store writes.
 	Tools(draftLimit int) []llm.Tool
 	// Mark returns a function that takes back the memories that were kept since, for
-	// work that is begun again.
+	// work that starts again.
 	Mark() (takeBack func())
 	// Kept counts the drafts that Store would write.
 	Kept() int

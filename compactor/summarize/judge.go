@@ -31,15 +31,15 @@ func Judge(text string, messages []chat.Message) error {
 // nothing.
 func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSummary) }
 
-// JudgeItems returns why a text cannot be the summary of items; "" if it can. told is the writer's
+// JudgeItems returns why a text cannot be the summary of items; "" if it can. instructions is the writer's
 // prompt, most the most tokens.
-func JudgeItems(text string, items []Item, told string, most int) Refusal {
+func JudgeItems(text string, items []Item, instructions string, most int) Refusal {
 	switch {
 	case text == "":
 		return RefusedEmpty
 	case toolSyntax.MatchString(text):
 		return refusedTools
-	case echoes(text, told), repeats(text, items):
+	case echoes(text, instructions), repeats(text, items):
 		return refusedEcho
 	}
 	sentences := words.Sentences(text)
@@ -214,7 +214,7 @@ var (
 	speaker = regexp.MustCompile(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
-// leastRepeated is of how many messages a span must be for one that stands in the
+// leastRepeated is of how many messages a span must be for one that is in the
 // summary word for word to be an echo.
 const leastRepeated = 4
 
@@ -257,13 +257,13 @@ func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 const leastEcho = 20
 
 // echoes reports whether a text mostly repeats its writer's prompt.
-func echoes(text, told string) bool {
-	told = flat(told)
+func echoes(text, instructions string) bool {
+	instructions = flat(instructions)
 	all, echoed := 0, 0
 	for _, sentence := range words.Sentences(text) {
 		sentence = flat(sentence)
 		all += len(sentence)
-		if len(sentence) >= leastEcho && strings.Contains(told, sentence) {
+		if len(sentence) >= leastEcho && strings.Contains(instructions, sentence) {
 			echoed += len(sentence)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // shortened marks where sentences were left out of a summary.
 const shortened = "[shortened]"
 
-// dropOrder are the headings as their sections are shortened: what stands under none goes
+// dropOrder are the headings as their sections are shortened: what is under none goes
 // with the facts.
 var dropOrder = []string{"facts", "preferences", "people", "goals", "decisions", "open questions"}
 

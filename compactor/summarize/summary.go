@@ -8,13 +8,13 @@ package summarize
 type Summary struct {
 	Text     string
 	Tokens   int           // see TokensOfCompaction
-	Model    string        // that wrote it, if not the one the row was begun with; else empty
+	Model    string        // that wrote it, if not the one the row names; else empty
 	Sources  []int64       // of the extractive summarizer, see Compaction
 	Memories []MemoryDraft // of the extractive summarizer; a worker saves through its job's tool
 	Beside   Beside        // what a worker read beside the span, for reference
 }
 
-// Beside is what stands beside a span and was read with it.
+// Beside is what surrounds a span and was read with it.
 type Beside struct {
 	Rows     []int64 // ids of compactions
 	Messages []int64 // seqs

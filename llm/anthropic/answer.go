@@ -24,7 +24,7 @@ type answer struct {
 
 	identity string // of the model that answers: host and name
 
-	begun, stopped bool
+	started, stopped bool
 	thought        bool // it has a block of thinking
 	calls          int
 	blocks         []*growing
@@ -87,7 +87,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 	}
 	switch e.Type {
 	case "message_start":
-		a.begun = true
+		a.started = true
 		a.usage.add(e.Message.Usage)
 	case "content_block_start":
 		return false, a.start(e.Index, e.Block)
@@ -141,7 +141,7 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 	}
 	b := &growing{index: index, kind: c.Type, at: thought{Text: len(a.Text()), Calls: a.calls}, unfinished: true}
 	a.blocks = append(a.blocks, b)
-	a.begun = true
+	a.started = true
 	switch c.Type {
 	case "tool_use":
 		return a.addCall(b, c)
@@ -203,7 +203,7 @@ func (a *answer) Whole(data []byte) (bool, error) {
 		a.blocks[i].unfinished = false
 	}
 	a.usage.add(m.Usage)
-	a.begun, a.stopped, a.reason = true, true, m.StopReason
+	a.started, a.stopped, a.reason = true, true, m.StopReason
 	return true, nil
 }
 
@@ -218,7 +218,7 @@ func (a *answer) Response() (llm.Response, error) {
 	if !a.stopped { // the end of another wire's stream came
 		return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
 	}
-	if !a.begun {
+	if !a.started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
 	if a.reason == string(sdk.StopReasonModelContextWindowExceeded) {

@@ -19,11 +19,11 @@ type chatAnswer struct {
 	provider.Said
 	provider string
 
-	begun  bool
-	calls  []*growingCall
-	native gathered
-	finish string
-	usage  llm.Usage
+	started bool
+	calls   []*growingCall
+	native  gathered
+	finish  string
+	usage   llm.Usage
 }
 
 // growingCall is a tool call whose arguments arrive in pieces.
@@ -110,7 +110,7 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		if choice.Index != 0 {
 			continue
 		}
-		a.begun = true
+		a.started = true
 		for _, d := range []delta{choice.Delta, choice.Message} {
 			if err := a.addDelta(d); err != nil {
 				return false, err
@@ -214,7 +214,7 @@ func (a *chatAnswer) call(piece callPiece) *growingCall {
 // response returns the whole answer. A server that ends regularly without a finish_reason
 // is believed to have finished.
 func (a *chatAnswer) Response() (llm.Response, error) {
-	if !a.begun {
+	if !a.started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
 	message := llm.Message{Role: llm.RoleAssistant, Text: a.Text()}

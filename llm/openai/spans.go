@@ -25,11 +25,11 @@ func spans(messages []llm.Message) []span {
 		messages = slices.DeleteFunc(slices.Clone(messages), blank)
 	}
 	all := make([]span, 0, len(messages)+1)
-	begun := false // a message that is not the system's was seen
+	started := false // a message that is not the system's was seen
 	for i := 0; i < len(messages); {
 		m := messages[i]
-		if !begun && m.Role != llm.RoleSystem {
-			begun = true
+		if !started && m.Role != llm.RoleSystem {
+			started = true
 			if m.Role != llm.RoleUser {
 				all = append(all, placeholder)
 			}
@@ -66,7 +66,7 @@ type part struct {
 }
 
 // parts are the pieces of a span: of each message its pictures, each behind its label,
-// and its text. A picture that cannot be sent is told at the end of the text. An empty
+// and its text. A picture that cannot be sent is mentioned at the end of the text. An empty
 // span still has one part: servers refuse a message of nothing.
 func (s span) parts() iter.Seq[part] {
 	return func(yield func(part) bool) {
