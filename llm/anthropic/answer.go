@@ -25,11 +25,11 @@ type answer struct {
 	identity string // of the model that answers: host and name
 
 	started, stopped bool
-	thought        bool // it has a block of thinking
-	calls          int
-	blocks         []*growing
-	reason         string // stop_reason
-	usage          usage
+	thought          bool // it has a block of thinking
+	calls            int
+	blocks           []*growing
+	reason           string // stop_reason
+	usage            usage
 }
 
 // growing is a block whose content arrives in pieces.
