@@ -51,13 +51,13 @@ func (s *Slack) repliesInThreads(p channel.Place) bool {
 	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
 
-// start starts a goroutine of the writer, if Run is active.
+// start starts a goroutine of the writer, once the connector knows who the bot is.
 func (w *writer) start(do func(ctx context.Context)) {
-	select {
-	case <-w.s.ready:
-		w.Start(w.s.tasks, do)
-	default:
-	}
+	w.Start(w.s.tasks, func(ctx context.Context) {
+		if w.s.await(w.Live) == nil {
+			do(ctx)
+		}
+	})
 }
 
 // Show sets the newest text; a goroutine shows it.
