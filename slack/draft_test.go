@@ -111,6 +111,19 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 	})
 }
 
+func TestAFailureForNowDoesNotEndTheShow(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		r, q := asked(t, inThread)
+		w := r.replying(q)
+		more := map[bool]string{false: "chat.update", true: "chat.appendStream"}[inThread]
+		r.w.Fail(slacktest.Fault{Method: more, Error: "team_added_to_org", Times: 2})
+		w.Show("One two ")
+		r.shows(q.channel, "One two")
+		w.Cancel()
+	})
+}
+
 func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {

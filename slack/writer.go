@@ -98,10 +98,13 @@ func (w *writer) showDraft(ctx context.Context, text string) (again time.Duratio
 	if wait, limited := rateLimit(err); limited {
 		return wait, true // to show it later, or what is newer by then
 	}
-	if !refusedForGood(err) && w.Live.Err() == nil {
+	if refusedForGood(err) {
+		return 0, false
+	}
+	if w.Live.Err() == nil {
 		w.s.log.Debug("show_draft_failed", "error", err)
 	}
-	return 0, false
+	return w.s.times.retry, !w.draft.lost // else a second draft might stand beside it
 }
 
 // wholeWords cuts off the end of a text that may still become a mention of everybody: the ASCII
