@@ -32,9 +32,10 @@ func (d *Discord) ready(r readyData) error {
 	for _, gap := range all {
 		d.gaps.Store(gap.Conversation, gap.After)
 	}
-	if len(all) > 0 {
+	if len(all) > 0 || d.begun {
 		d.hereBefore.Store(true)
 	}
+	d.begun = true
 	d.linkIncident.End()
 	d.connected.Store(true)
 	d.log.Info("connected", "as", r.User.Username)

@@ -30,6 +30,15 @@ func TestAFreshBotReadsNoOldMessages(t *testing.T) {
 	}
 }
 
+func TestTheVeryFirstMessageMayFallBetweenTwoSessions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.Forget()
+	r.Cut()
+	r.ask(r.square, "hello")
+	check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: hello")
+}
+
 func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})

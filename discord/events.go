@@ -183,7 +183,7 @@ func (d *Discord) updated(m message) {
 		return
 	}
 	d.work.Start(func(ctx context.Context) { // new messages must not wait for this
-		whole, err := d.messageBy(ctx, m.ChannelID, m.ID)
+		whole, err := d.messageBy(ctx, m.ChannelID, m.ID, false)
 		if err != nil || whole.Author == nil {
 			d.log.Debug("read_edit_failed", "message", m.ID, "error", err)
 			return

@@ -87,8 +87,8 @@ func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 		"op 9":                     func(r *rig) { r.Invalidate(false) },
 		"a RESUME that gets op 9":  func(r *rig) { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() },
 		"a RESUME that gets 4007":  func(r *rig) { r.Handshakes(discordtest.Handshake{Close: discordtest.CloseInvalidSeq}); r.Cut() },
-		"a RESUME without answer":  func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}); r.Cut(); r.Forget() },
-		"a server that forgot all": func(r *rig) { r.Cut(); r.Forget() },
+		"a RESUME without answer":  func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}); r.Forget(); r.Cut() },
+		"a server that forgot all": func(r *rig) { r.Forget(); r.Cut() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

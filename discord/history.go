@@ -21,12 +21,13 @@ const maxPage = 100
 func (d *Discord) History(ctx context.Context, conversation string, look channel.Look) (page channel.Page, err error) {
 	id := channelID(conversation)
 	limit := min(max(look.Limit, 1), maxPage)
-	found, err := d.messages(ctx, id, look.After, look.Before, limit, look.After != "") // nobody waits for what was missed
+	missed := look.After != "" // nobody waits for it
+	found, err := d.messages(ctx, id, look.After, look.Before, limit, missed)
 	if err != nil {
 		return page, fmt.Errorf("read the history: %w", err)
 	}
 	p := placeOf(conversation)
-	whole := len(found) > 0 || look.After == look.Missed || d.readable(ctx, id)
+	whole := len(found) > 0 || look.After == look.Missed || d.readable(ctx, id, missed)
 	page.There = []string{}
 	for _, m := range found {
 		if in, ok := d.inbound(m, p); ok && !platform.IsCommand(in) {
@@ -52,12 +53,12 @@ func (d *Discord) History(ctx context.Context, conversation string, look channel
 // readable reports whether the history of a channel, which is empty, can be read at all. Without
 // the permission Discord returns an empty list (Message: Get Channel Messages), but another error
 // for a single message than if it did not exist.
-func (d *Discord) readable(ctx context.Context, id string) bool {
+func (d *Discord) readable(ctx context.Context, id string, last bool) bool {
 	p, _ := d.state.place(id)
 	if above, _ := d.state.place(p.Parent); p.Hidden || above.Hidden {
 		return false
 	}
-	_, err := d.messageBy(ctx, id, idAt(time.Now()))
+	_, err := d.messageBy(ctx, id, idAt(time.Now()), last)
 	return err == nil || refusedWith(err, codeUnknownMessage)
 }
 
@@ -85,8 +86,8 @@ func (d *Discord) messages(ctx context.Context, id, after, before string, limit 
 	return found, err
 }
 
-func (d *Discord) messageBy(ctx context.Context, channel, id string) (m message, err error) {
-	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + channel + "/messages/" + id, into: &m})
+func (d *Discord) messageBy(ctx context.Context, channel, id string, last bool) (m message, err error) {
+	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + channel + "/messages/" + id, into: &m, background: last})
 	return m, err
 }
 

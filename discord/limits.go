@@ -36,9 +36,10 @@ type bucket struct {
 
 func newLimits() *limits { return &limits{perSecond: perSecond, buckets: make(map[string]bucket)} }
 
-// take returns how long a request has to wait; 0: it was counted and may be sent. A free request is
-// not subject to the global limit, such as one about an interaction.
-func (l *limits) take(route string, free bool, now time.Time) time.Duration {
+// take returns how long a request has to wait; 0: it was counted and may be sent. A request with a
+// token of its own, such as one about an interaction, is not subject to the global limit; a background
+// request leaves room for the others.
+func (l *limits) take(route string, c call, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, known := l.buckets[route]
@@ -49,35 +50,32 @@ func (l *limits) take(route string, free bool, now time.Time) time.Duration {
 	if known && b.left <= 0 {
 		return b.reset.Sub(now)
 	}
-	if wait := l.globalLocked(now, l.perSecond); wait > 0 && !free {
+	if wait := l.globalLocked(now, c.background); wait > 0 && !c.ownToken {
 		return wait
 	}
 	if known {
 		b.left--
 		l.buckets[route] = b
 	}
-	if !free {
+	if !c.ownToken {
 		l.recent = append(l.recent, now)
 	}
 	return 0
 }
 
-// room returns how long a background request has to wait, so that there is room for the others.
-func (l *limits) room(now time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.globalLocked(now, l.perSecond*2/3)
-}
-
-func (l *limits) globalLocked(now time.Time, allowed int) time.Duration {
+func (l *limits) globalLocked(now time.Time, background bool) time.Duration {
 	if now.Before(l.until) {
 		return l.until.Sub(now)
 	}
 	for len(l.recent) > 0 && now.Sub(l.recent[0]) >= time.Second {
 		l.recent = l.recent[1:]
 	}
+	allowed := l.perSecond
 	if l.invalidLocked(now) >= slowAfter {
 		allowed = min(allowed, slowSecond)
+	}
+	if background {
+		allowed = allowed * 2 / 3
 	}
 	if len(l.recent) < allowed {
 		return 0

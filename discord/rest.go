@@ -90,14 +90,7 @@ func (r *rest) do(ctx context.Context, c call) error {
 // try makes one request.
 func (r *rest) try(ctx context.Context, c call) error {
 	route := c.route()
-	wait := time.Duration(0)
-	if c.background {
-		wait = r.limits.room(time.Now())
-	}
-	if wait == 0 {
-		wait = r.limits.take(route, c.ownToken, time.Now())
-	}
-	if wait > 0 {
+	if wait := r.limits.take(route, c, time.Now()); wait > 0 {
 		return &refusal{status: http.StatusTooManyRequests, what: c.what(), message: "held back", after: wait, held: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)

@@ -76,33 +76,34 @@ func TestLimits(t *testing.T) {
 	t.Run("requests on all routes together", func(t *testing.T) {
 		l := newLimits()
 		for i := range perSecond {
-			if wait := l.take("a", false, now); wait != 0 {
+			if wait := l.take("a", call{}, now); wait != 0 {
 				t.Fatalf("request %d waits %v", i, wait)
 			}
 		}
-		check.Equal(t, "one too many waits", l.take("b", false, now.Add(400*time.Millisecond)), 600*time.Millisecond)
-		check.Equal(t, "an answer to an interaction waits", l.take("interaction", true, now), 0)
-		check.Equal(t, "a second later it waits", l.take("b", false, now.Add(time.Second)), 0)
+		check.Equal(t, "one too many waits", l.take("b", call{}, now.Add(400*time.Millisecond)), 600*time.Millisecond)
+		check.Equal(t, "one in the background waits for a third of them", l.take("b", call{background: true}, now.Add(400*time.Millisecond)), 600*time.Millisecond)
+		check.Equal(t, "an answer to an interaction waits", l.take("interaction", call{ownToken: true}, now), 0)
+		check.Equal(t, "a second later it waits", l.take("b", call{}, now.Add(time.Second)), 0)
 	})
 	t.Run("a 429 for all routes stops all", func(t *testing.T) {
 		l := newLimits()
 		l.learn("a", 429, refused, 3*time.Second, true, now)
-		check.Equal(t, "it waits", l.take("b", false, now.Add(time.Second)), 2*time.Second)
+		check.Equal(t, "it waits", l.take("b", call{}, now.Add(time.Second)), 2*time.Second)
 	})
 	t.Run("a 429 for one route stops that", func(t *testing.T) {
 		l := newLimits()
 		l.learn("a", 429, refused, 3*time.Second, false, now)
-		if a, b := l.take("a", false, now), l.take("b", false, now); a != 3*time.Second || b != 0 {
+		if a, b := l.take("a", call{}, now), l.take("b", call{}, now); a != 3*time.Second || b != 0 {
 			t.Errorf("they wait %v and %v", a, b)
 		}
 	})
 	t.Run("what headers say is left is used up and no more", func(t *testing.T) {
 		l := newLimits()
 		l.learn("a", 200, http.Header{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset-After": {"1.5"}}, 0, false, now)
-		if a, b := l.take("a", false, now), l.take("a", false, now); a != 0 || b <= 1500*time.Millisecond || b > 1510*time.Millisecond { // it is rounded
+		if a, b := l.take("a", call{}, now), l.take("a", call{}, now); a != 0 || b <= 1500*time.Millisecond || b > 1510*time.Millisecond { // it is rounded
 			t.Errorf("they wait %v and %v", a, b)
 		}
-		check.Equal(t, "then it waits", l.take("a", false, now.Add(1510*time.Millisecond)), 0)
+		check.Equal(t, "then it waits", l.take("a", call{}, now.Add(1510*time.Millisecond)), 0)
 	})
 	t.Run("the messages of a channel share one", func(t *testing.T) {
 		a := call{method: "PATCH", path: "/channels/1/messages/2"}.route()
@@ -119,7 +120,7 @@ func TestTheBanForInvalidRequestsIsOutOfReach(t *testing.T) {
 	l := newLimits()
 	invalid := 0
 	for at := now; at.Before(now.Add(10 * time.Minute)); {
-		wait := l.take("a", false, at)
+		wait := l.take("a", call{}, at)
 		if wait == 0 {
 			l.learn("b", 403, refused, 0, false, at)
 			invalid++

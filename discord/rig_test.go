@@ -98,9 +98,7 @@ func lastSaid(req llm.Request) string {
 func (r *rig) start() *rig {
 	r.t.Helper()
 	r.open()
-	done := make(chan error, 1)
-	go func() { done <- r.connector.Run(r.runCtx(), r.hub) }()
-	r.ended = done
+	r.run()
 	r.until("the connector to be connected", func() bool {
 		all := r.Connections()
 		return len(all) > 0 && all[len(all)-1].Heartbeats > 0
@@ -139,10 +137,12 @@ func (r *rig) newConnector() *Discord {
 	return d
 }
 
-func (r *rig) runCtx() context.Context {
+// run has the connector run until stop.
+func (r *rig) run() {
 	ctx, cancel := context.WithCancel(context.Background())
-	r.leave = cancel
-	return ctx
+	done := make(chan error, 1)
+	go func() { done <- r.connector.Run(ctx, r.hub) }()
+	r.leave, r.ended = cancel, done
 }
 
 // stop closes everything, in the order in which the program does.

@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -175,22 +176,32 @@ func TestANonceNamesWhatIsSaid(t *testing.T) {
 	}
 }
 
+// transport answers requests without a network, which would stop a test's own clock.
+type transport func(*http.Request) string
+
+func (f transport) RoundTrip(q *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(f(q))), Request: q}, nil
+}
+
 func TestManyRequestsAtOnceWaitForEachOtherAndAllAreMade(t *testing.T) {
-	t.Parallel()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
-	defer s.Close()
-	rest := newREST(s.URL, token)
-	defer rest.client.CloseIdleConnections()
-	rest.limits.perSecond = 10
-	var all sync.WaitGroup
-	for range 85 { // as for the history of many channels after an outage
-		all.Go(func() {
-			if err := rest.do(t.Context(), call{method: http.MethodGet, path: "/users/@me"}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
+	synctest.Test(t, func(t *testing.T) {
+		var made atomic.Int32
+		rest := newREST("http://discord.test", token)
+		rest.client.Transport = transport(func(*http.Request) string { made.Add(1); return "" })
+		rest.limits.perSecond = 10
+		begin := time.Now()
+		var all sync.WaitGroup
+		for range 85 { // as for the history of many channels after an outage
+			all.Go(func() {
+				if err := rest.do(t.Context(), call{method: http.MethodGet, path: "/users/@me"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		check.Equal(t, "requests", made.Load(), 85)
+		check.Equal(t, "the last waits for", time.Since(begin), 8*time.Second)
+	})
 }
 
 func TestAnEditThatHasToBeReadKeepsNoMessageBack(t *testing.T) {
@@ -206,39 +217,37 @@ func TestAnEditThatHasToBeReadKeepsNoMessageBack(t *testing.T) {
 }
 
 func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
-	t.Parallel()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if q.Method == http.MethodGet {
-			_, _ = w.Write([]byte("[]"))
-			return
-		}
-		_, _ = w.Write([]byte(`{"id":"1"}`))
-	}))
-	defer s.Close()
-	d := check.Must(New(Options{Token: token, APIBase: s.URL}))(t)
-	defer d.rest.client.CloseIdleConnections()
-	d.state.setSelf(user{ID: "1"}, "1")
-	d.rest.limits.perSecond = 12
-	var all sync.WaitGroup
-	var read atomic.Int32
-	const channels = 30
-	for i := range channels {
-		all.Go(func() {
-			if _, err := d.History(t.Context(), fmt.Sprint("discord:9/", 100+i), channel.Look{After: "5", Limit: 100}); err != nil {
-				t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		var read atomic.Int32
+		d := check.Must(New(Options{Token: token}))(t)
+		d.rest.client.Transport = transport(func(q *http.Request) string {
+			if q.Method != http.MethodGet {
+				return `{"id":"1"}`
 			}
 			read.Add(1)
+			return "[]" // an empty history is looked at once more
 		})
-	}
-	for i := range 10 {
-		if _, err := d.create(t.Context(), "20", newPost("20", "hello", "", nonce(i)), false); err != nil {
-			t.Error(err)
+		d.state.setSelf(user{ID: "1"}, "1")
+		d.rest.limits.perSecond = 12
+		var all sync.WaitGroup
+		for i := range 30 {
+			all.Go(func() {
+				if _, err := d.History(t.Context(), fmt.Sprint("discord:9/", 100+i), channel.Look{After: "5", Limit: 100}); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-	}
-	if n := read.Load(); n == channels {
-		t.Error("the answers waited until all the histories were read")
-	}
-	all.Wait()
+		time.Sleep(2500 * time.Millisecond)
+		check.Equal(t, "of 12 requests a second these read", read.Load(), 3*8)
+		begin := time.Now()
+		for i := range 10 {
+			check.Must(d.create(t.Context(), "20", newPost("20", "hello", "", nonce(i)), false))(t)
+		}
+		if took := time.Since(begin); took > time.Second { // 4 are free at once, and 4 after half a second
+			t.Errorf("the answers took %v", took)
+		}
+		all.Wait()
+	})
 }
 
 func TestLongRepliesComeInPieces(t *testing.T) {

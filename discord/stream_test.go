@@ -50,6 +50,19 @@ func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 	}
 }
 
+func TestAReplyThatBeginsBeforeTheConnectorRunsIsStreamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick)
+	m := r.Say(r.square, r.ann.ID, "question")
+	r.open()
+	w := r.connector.Reply(r.place(r.square), []string{m.ID})
+	w.Show("half an answer")
+	r.run()
+	r.until("the first words", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == "half an answer" })
+	w.Cancel()
+	r.until("its end", func() bool { return len(r.sent(r.square)) == 0 })
+}
+
 func TestAShortReplyIsPostedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()

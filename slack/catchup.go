@@ -52,6 +52,9 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		s.log.Info("connected", "as", s.self.name)
 	}
 	s.noteKnownThreads(gaps)
+	if len(gaps) == 0 && s.lastRead.IsZero() { // the first start: the bot was never there
+		return nil
+	}
 	since := time.Now().Add(-s.o.CatchUp)
 	if last := s.lastRead.Add(-time.Minute); last.After(since) {
 		since = last
@@ -81,9 +84,6 @@ const listTime = 2 * time.Minute
 // backfillAll backfills all conversations, the most recently active first, and channels that are not
 // known yet.
 func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, since string) {
-	if len(gaps) == 0 {
-		return
-	}
 	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
 	known := make(map[string]bool, len(gaps))
 	for i, gap := range gaps {

@@ -163,6 +163,19 @@ func TestAtTheVeryFirstStartNothingWasMissed(t *testing.T) {
 	r.answered(general)
 }
 
+func TestTheVeryFirstMessageMayFallBetweenTwoSockets(t *testing.T) {
+	t.Parallel()
+	r, general, ann := begun(t, unhelpful(), ok)
+	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Status: 503, Times: -1})
+	r.w.Sockets()[0].Cut()
+	r.eventually("it is gone", func() bool { return len(r.w.Sockets()) == 0 })
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
+	r.w.Heal()
+	r.answered(general, "ok")
+	r.answered(r.w.DM(ann), "ok")
+}
+
 func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 	t.Parallel()
 	r, general, ann := begun(t, unhelpful(), ok)

@@ -111,6 +111,19 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 	})
 }
 
+func TestAFailureForNowDoesNotEndTheShow(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		r, q := asked(t, inThread)
+		w := r.replying(q)
+		more := map[bool]string{false: "chat.update", true: "chat.appendStream"}[inThread]
+		r.w.Fail(slacktest.Fault{Method: more, Error: "team_added_to_org", Times: 2})
+		w.Show("One two ")
+		r.shows(q.channel, "One two")
+		w.Cancel()
+	})
+}
+
 func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {
@@ -134,6 +147,21 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 			})
 		}
 	})
+}
+
+func TestAReplyThatBeginsBeforeTheBotIsConnectedIsShown(t *testing.T) {
+	t.Parallel()
+	r := idle(t)
+	q := r.question(false)
+	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: -1})
+	r.launch()
+	r.eventually("it cannot connect", func() bool { return len(r.w.Calls("auth.test")) > 0 })
+	w := r.connector.Reply(q.name, q.to)
+	w.Show("One two ")
+	r.w.Heal()
+	r.shows(q.channel, "One two")
+	r.send(w, piece("One two three."))
+	r.answered(q.channel, "One two three.")
 }
 
 func TestCancelTakesBackWhatWasShown(t *testing.T) {

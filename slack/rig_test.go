@@ -106,7 +106,7 @@ func town(t testing.TB, w slacktest.Options, model func(context.Context, int, ll
 func (r *rig) begin() {
 	r.t.Helper()
 	r.launch()
-	r.eventually("the bot is connected", func() bool { return len(r.w.Sockets()) > 0 })
+	r.eventually("the bot is connected, and no earlier one", func() bool { return r.connector.Connected() && len(r.w.Sockets()) == 1 })
 }
 
 // launch starts the bot.

@@ -72,7 +72,7 @@ type times struct {
 	silence  time.Duration // after which a socket counts as dead: Slack sends a PING every 10 seconds or so
 	backoff  time.Duration // before a second attempt to connect; it doubles
 	pages    time.Duration // between two conversations that catch up, once there are many
-	retry    time.Duration // before the disk is tried again
+	retry    time.Duration // before the disk is tried again, or a reply is shown again
 	hello    time.Duration // that a new socket has until Slack says hello
 	complete time.Duration // that looking up names and files may take for one message
 }

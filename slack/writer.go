@@ -51,13 +51,13 @@ func (s *Slack) repliesInThreads(p channel.Place) bool {
 	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
 
-// start starts a goroutine of the writer, if Run is active.
+// start starts a goroutine of the writer, once the connector knows who the bot is.
 func (w *writer) start(do func(ctx context.Context)) {
-	select {
-	case <-w.s.ready:
-		w.Start(w.s.tasks, do)
-	default:
-	}
+	w.Start(w.s.tasks, func(ctx context.Context) {
+		if w.s.await(w.Live) == nil {
+			do(ctx)
+		}
+	})
 }
 
 // Show sets the newest text; a goroutine shows it.
@@ -98,10 +98,13 @@ func (w *writer) showDraft(ctx context.Context, text string) (again time.Duratio
 	if wait, limited := rateLimit(err); limited {
 		return wait, true // to show it later, or what is newer by then
 	}
-	if !refusedForGood(err) && w.Live.Err() == nil {
+	if refusedForGood(err) {
+		return 0, false
+	}
+	if w.Live.Err() == nil {
 		w.s.log.Debug("show_draft_failed", "error", err)
 	}
-	return 0, false
+	return w.s.times.retry, !w.draft.lost // else a second draft might stand beside it
 }
 
 // wholeWords cuts off the end of a text that may still become a mention of everybody: the ASCII

@@ -89,17 +89,9 @@ func (s *Server) HalfOpen() {
 	s.onEach(func(_ *world, c *connection) { c.silent = true })
 }
 
-// Forget forgets the sessions of clients that are away, as after a long absence:
-// RESUME gets op 9.
-func (s *Server) Forget() {
-	s.do(func(w *world) {
-		for id, session := range w.sessions {
-			if session.conn == nil {
-				delete(w.sessions, id)
-			}
-		}
-	})
-}
+// Forget forgets all sessions, as after a long absence: RESUME gets op 9. A client that
+// is connected stays so until it is cut, and hears of nothing any more.
+func (s *Server) Forget() { s.do(func(w *world) { clear(w.sessions) }) }
 
 // Drop makes the next n events vanish: they take their sequence numbers, and
 // only a RESUME from before them brings them back.

@@ -77,20 +77,40 @@ func (q *KeyedQueue[T]) next(key string) []T {
 type Group struct {
 	running sync.WaitGroup
 
-	mu     sync.Mutex // guards ctx and closed, and that nothing starts after Close
-	ctx    context.Context
-	closed bool
+	mu      sync.Mutex // guards everything below, and that nothing starts after Close
+	ctx     context.Context
+	closed  bool
+	waiting []func() // for Open
 }
 
 // Open lets goroutines start, with ctx. It returns false if the group was opened before.
 func (g *Group) Open(ctx context.Context) bool {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.ctx != nil {
+	first, waiting := g.ctx == nil, g.waiting
+	if first {
+		g.ctx, g.waiting = ctx, nil
+	}
+	g.mu.Unlock()
+	if !first {
 		return false
 	}
-	g.ctx = ctx
+	for _, call := range waiting {
+		call()
+	}
 	return true
+}
+
+// onceOpen calls f when the group is opened, or now if it was.
+func (g *Group) onceOpen(f func()) {
+	g.mu.Lock()
+	opened := g.ctx != nil
+	if !opened {
+		g.waiting = append(g.waiting, f)
+	}
+	g.mu.Unlock()
+	if opened {
+		f()
+	}
 }
 
 // Start runs f in a goroutine; it returns false if the group is not open.

@@ -74,12 +74,17 @@ func (s *Socket) LastRead() time.Time { return s.started.Add(time.Duration(s.rea
 // Err is why Messages is closed.
 func (s *Socket) Err() error { return s.err }
 
-// Write sends a message, as JSON. It may be called by many goroutines.
+// Write sends a message, as JSON. It may be called by many goroutines. A failure ends the connection:
+// nothing can be written to it any more, though much may still be read.
 func (s *Socket) Write(message any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.ws.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
-	return s.ws.WriteJSON(message)
+	err := s.ws.WriteJSON(message)
+	if err != nil {
+		_ = s.ws.Close() // so that Messages ends
+	}
+	return err
 }
 
 // Goodbye tells the platform that the connection ends for good.

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -77,6 +78,24 @@ func TestASocketThatIsClosedDropsWhatWasNotTaken(t *testing.T) {
 	}
 	if err := <-ended; !websocket.IsCloseError(err, websocket.CloseNormalClosure) {
 		t.Errorf("the server saw %v", err)
+	}
+}
+
+func TestASocketThatCannotWriteEnds(t *testing.T) {
+	done := make(chan struct{})
+	address := serving(t, func(*websocket.Conn) { <-done }) // it keeps the connection
+	defer close(done)
+	s, _, err := Dial(t.Context(), address, nil, time.Second)
+	check.NoError(t, err)
+	defer s.Close()
+	check.NoError(t, s.ws.NetConn().(*net.TCPConn).CloseWrite())
+	if err := s.Write("hello"); err == nil {
+		t.Fatal("it wrote")
+	}
+	select {
+	case <-s.Messages:
+	case <-time.After(10 * time.Second):
+		t.Error("it still waits for messages")
 	}
 }
 

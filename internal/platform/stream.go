@@ -16,7 +16,7 @@ type Stream struct {
 	running sync.WaitGroup
 	changed chan struct{} // has one when there is a newer text
 
-	mu   sync.Mutex // guards text
+	mu   sync.Mutex // guards text, and that nothing starts after Stop
 	text string     // the newest
 }
 
@@ -27,8 +27,18 @@ func NewStream() *Stream {
 	return s
 }
 
-// Start runs a goroutine of the stream in g, if that is open.
+// Start runs a goroutine of the stream in g, as soon as that is open: a reply that an earlier process
+// began may begin anew before the connector runs.
 func (s *Stream) Start(g *Group, do func(ctx context.Context)) {
+	g.onceOpen(func() { s.start(g, do) })
+}
+
+func (s *Stream) start(g *Group, do func(ctx context.Context)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Live.Err() != nil {
+		return
+	}
 	s.running.Add(1)
 	if !g.Start(func(ctx context.Context) {
 		defer s.running.Done()
@@ -86,6 +96,8 @@ func (s *Stream) End() { s.end() }
 
 // Stop ends the stream, and waits for its last request, which must not arrive after the next one.
 func (s *Stream) Stop() {
+	s.mu.Lock()
 	s.end()
+	s.mu.Unlock()
 	s.running.Wait()
 }

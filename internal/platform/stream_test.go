@@ -3,6 +3,7 @@ package platform
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +55,33 @@ func TestAStreamShowsTheNewestText(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := new(Group)
+		var ran []string
+		begin := func(name string) *Stream {
+			s := NewStream()
+			s.Start(g, func(context.Context) { ran = append(ran, name) })
+			return s
+		}
+		shown := begin("shown")
+		begin("sent before").Stop()
+		g.Open(t.Context())
+		g.Close()
+		shown.Stop()
+		check.Equal(t, "what ran", strings.Join(ran, ", "), "shown")
+	})
+	t.Run("may end while the group opens", func(t *testing.T) {
+		for range 100 {
+			g, s := new(Group), NewStream()
+			s.Start(g, func(context.Context) { <-s.Live.Done() })
+			go g.Open(t.Context())
+			s.Stop()
+			g.Close()
+		}
+	})
 }
 
 func TestAStreamEnds(t *testing.T) {
