@@ -106,8 +106,8 @@ type Compactor struct {
 	awaited        map[int64]func(Event) // called when a row ends, by its id
 	backoff        backoff
 	repairBackoffs map[int64]backoff // backoffs of rows whose repair failed, by id
-	suspect        suspect           // the span in which something was declined
-	declines       int               // consecutive spans that were declined too often
+	declines       int               // how often the model declined in a row
+	declinedTo     int64             // messages up to this seq it declined to summarize
 	vetoes         map[Trigger]veto
 	draining       bool // work that can wait is left to the next start
 	undoLifted     bool // what was undone is no longer spared

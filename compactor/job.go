@@ -51,12 +51,6 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Poli
 	return j
 }
 
-func (j *job) over(sp span) {
-	first, last := sp.lines[0], sp.lines[len(sp.lines)-1]
-	j.row.From, j.row.To, j.row.Messages = sp.from, sp.to, len(sp.lines)
-	j.row.FromTime, j.row.ToTime = first.Time, last.Time
-}
-
 // next chooses the job that is due: the fold that a prepared summary waits for, what a level demands, then a fold if the stack
 // is too large, then repairing, then folds of earlier sessions
 // into one row each, then work ahead. nil: nothing is due.
@@ -139,9 +133,7 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.undoLifted {
 		return nil
 	}
-	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, false)
-	c.overNarrowed(j, sp)
-	return j
+	return c.leafOf(sp, OnPrepare, p, window, false)
 }
 
 // spanWithoutModel is how much the extractive summarizer summarizes ahead at once, in tokens.
@@ -158,9 +150,7 @@ func (c *Compactor) planFree(s view, p Policy, window int) *job {
 	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.undoLifted {
 		return nil
 	}
-	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, true)
-	c.overNarrowed(j, sp)
-	return j
+	return c.leafOf(sp, OnPrepare, p, window, true)
 }
 
 // summarizer tells who makes the next summary, and whether anybody may now.
@@ -185,9 +175,7 @@ func (c *Compactor) planLevel(s view, p Policy, window int, trigger Trigger, nee
 	if (trigger == OnBackground || trigger == OnPrepare) && s.head.Spares(sp.from, sp.to) && !c.undoLifted {
 		return nil
 	}
-	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, extractive)
-	c.overNarrowed(j, sp)
-	return j
+	return c.leafOf(sp, trigger, p, window, extractive)
 }
 
 func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy, window int, extractive bool) *job {

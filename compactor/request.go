@@ -127,11 +127,10 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.appliedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
-	j := c.newJob(w.Trigger, Leaf, 0, sp.tokens, p, window, c.noModel(p))
+	j := c.leafOf(sp, w.Trigger, p, window, c.noModel(p))
 	if j.began, j.ended = w.Began, w.Ended; w.Focus != "" {
 		j.row.Focus = w.Focus
 	}
-	c.overNarrowed(j, sp)
 	return j, ""
 }
 
