@@ -63,12 +63,9 @@ func (c *Compactor) restsUntil(row Compaction) time.Time {
 // fold, gets a row of its own: it returns the job that makes it.
 func (c *Compactor) declined(j *job) (then *job) {
 	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
-	if c.declines++; c.declines >= j.policy.FailureLimit { // it seems to decline everything
-		c.backoff.failures = max(c.backoff.failures, c.declines-1)
-		c.backoff.failed(d.At)
-	}
+	c.retries.declined(d.At, j.policy.FailureLimit)
 	if j.repairs == 0 && j.row.Kind == Leaf {
-		c.declinedTo = j.row.To
+		c.retries.declinedTo = j.row.To
 		return nil
 	}
 	if j.repairs != 0 && j.row.From == j.repaired.From && j.row.To == j.repaired.To {
@@ -91,7 +88,7 @@ func (c *Compactor) declined(j *job) (then *job) {
 
 // leafOf plans the summary of a span. What the worker declined the extractive summarizer takes.
 func (c *Compactor) leafOf(sp span, trigger Trigger, p Policy, window int, extractive bool) *job {
-	declined := !extractive && sp.from <= c.declinedTo
+	declined := !extractive && sp.from <= c.retries.declinedTo
 	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, extractive || declined)
 	if declined {
 		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, At: c.o.Now(), By: c.o.Worker.Name()}
@@ -173,7 +170,7 @@ func extractiveText(items []summarize.Item, target int, focus string) string {
 
 // retryDeclined makes everything that was declined be tried again, because a person asked.
 func (c *Compactor) retryDeclined() {
-	c.declinedTo = 0
+	c.retries.declinedTo = 0
 	s := c.h.view
 	if !slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
 		return

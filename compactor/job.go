@@ -70,8 +70,8 @@ func (c *Compactor) next() *job {
 		}
 	}
 	c.undoLifted = c.undoLifted || levelOf(used, window, p) >= aggressive
-	automatic := p.Enabled && !now.Before(c.backoff.pausedUntil)
-	if l := levelOf(used, window, p); l != levelNone && automatic && !c.pausedByVeto(l.trigger(), now) {
+	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
+	if l := levelOf(used, window, p); l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
 		if j := c.planLevel(s, p, window, l.trigger(), need, extractive); j != nil {
 			c.tokenDeficit = 0
@@ -81,7 +81,7 @@ func (c *Compactor) next() *job {
 	if j := c.planOld(s, p, window, used, now, extractive); j != nil {
 		return j
 	}
-	if c.draining || !automatic || c.pausedByVeto(OnPrepare, now) {
+	if c.draining || !automatic || c.retries.forbids(OnPrepare, now) {
 		return nil
 	}
 	if extractive {
@@ -93,7 +93,7 @@ func (c *Compactor) next() *job {
 // planOld plans what concerns summaries: a fold if the stack is too large, a repair, a
 // fold of an earlier session.
 func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, extractive bool) *job {
-	if s.stackCost() > p.stackBudget(c.budget()) && !c.pausedByVeto(OnRollup, now) {
+	if s.stackCost() > p.stackBudget(c.budget()) && !c.retries.forbids(OnRollup, now) {
 		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
 			return c.planRollup(children, OnRollup, p, window, byExtractive)
 		}
@@ -102,7 +102,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 		return nil
 	}
 	waits := c.modelWaits(now)
-	if !waits && !c.pausedByVeto(OnRepair, now) {
+	if !waits && !c.retries.forbids(OnRepair, now) {
 		if j := c.planRepair(s, p, window, used, now); j != nil {
 			return j
 		}
@@ -110,7 +110,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 	unready := func(row Compaction) bool { // it would be summarized twice, or hold up the others
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
-	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.pausedByVeto(OnRollup, now) {
+	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.retries.forbids(OnRollup, now) {
 		return c.planRollup(children, OnRollup, p, window, extractive || !c.worthModel(children))
 	}
 	return nil
@@ -156,11 +156,11 @@ func (c *Compactor) planFree(s view, p Policy, window int) *job {
 // summarizer tells who makes the next summary, and whether anybody may now.
 // Nobody pays for talk in which the bot has no part.
 func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, ready bool) {
-	switch waiting := now.Before(c.backoff.retryAt); {
+	switch waiting := now.Before(c.retries.retryAt); {
 	case c.noModel(p):
-		return true, !now.Before(c.backoff.standInAt)
-	case c.backoff.failures >= p.FailureLimit && waiting:
-		return true, !now.Before(c.backoff.standInAt)
+		return true, !now.Before(c.retries.standInAt)
+	case c.retries.failures >= p.FailureLimit && waiting:
+		return true, !now.Before(c.retries.standInAt)
 	case waiting:
 		return false, false
 	}
@@ -204,7 +204,7 @@ func (c *Compactor) planRepair(s view, p Policy, window, used int, now time.Time
 		if overlaps(c.prepared, row) {
 			continue
 		}
-		if now.Before(c.repairBackoffs[row.ID].retryAt) || s.head.Spares(row.From, row.To) && !c.undoLifted {
+		if now.Before(c.retries.repairAt(row.ID)) || s.head.Spares(row.From, row.To) && !c.undoLifted {
 			continue
 		}
 		if c.givenUp(row) || now.Before(c.restsUntil(row)) {

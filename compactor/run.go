@@ -165,14 +165,13 @@ func (c *Compactor) finish(w *work, err error) {
 	}
 	switch {
 	case j.degraded:
-		c.backoff.failed(now)
+		c.retries.failed(now)
 	case !j.extractive || !c.hasModel(j.policy) && !j.fills:
-		c.declines = 0
-		c.backoff.worked()
+		c.retries.worked()
 	}
 	if j.repairs == 0 && j.row.Kind == Leaf {
 		full := levelOf(c.used(c.h.view), c.o.Window(), c.policy()) != levelNone
-		c.backoff.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
+		c.retries.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
 	}
 	c.end(w, nil)
 }
