@@ -232,8 +232,10 @@ func say(text string) llm.Response {
 	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: llm.FinishStop}
 }
 
-// Servers and Tools make it the toolbox of its own agent.
+// Servers, Ready and Tools make it the toolbox of its own agent.
 func (*reader) Servers() []channel.ToolServer { return nil }
+
+func (*reader) Ready(context.Context, []string) {}
 
 func (r *reader) Tools([]string) []channel.Tool {
 	return []channel.Tool{{Server: "book", Tool: llm.Tool{

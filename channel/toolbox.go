@@ -25,11 +25,14 @@ type ToolServer struct {
 	Problem string   // why it cannot be reached; "": it can
 }
 
-// Toolbox has the tools that conversations may be given. Its methods must not block.
+// Toolbox has the tools that conversations may be given. Only Ready may block.
 type Toolbox interface {
 	Servers() []ToolServer
 	// Tools returns the tools of some servers, as far as they are known.
 	Tools(servers []string) []Tool
+	// Ready returns once the tools of some servers are known, or when it is not worth waiting
+	// longer, or when ctx ends.
+	Ready(ctx context.Context, servers []string)
 }
 
 // maxAdded is the most servers that /tools may add to a conversation.
@@ -38,16 +41,34 @@ const maxAdded = 20
 // otherTools returns the tools of other programs that the agent has in a conversation: those of its
 // settings, and those that /tools added. nil records means no particular conversation.
 func (a Agent) otherTools(ctx context.Context, records *store.Conversation) (all []Tool, err error) {
+	servers, err := a.otherServers(ctx, records)
+	if err != nil || len(servers) == 0 {
+		return nil, err
+	}
+	return a.Toolbox.Tools(servers), nil
+}
+
+// otherServers returns the ids of the servers that provide these tools.
+func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([]string, error) {
 	if a.Toolbox == nil {
 		return nil, nil
 	}
-	var rules store.ToolRules
-	if records != nil {
-		if rules, err = records.Settings().Tools(ctx); err != nil {
-			return nil, err
-		}
+	if records == nil {
+		return a.ToolServers, nil
 	}
-	return a.Toolbox.Tools(slices.Concat(a.ToolServers, rules.Added)), nil
+	rules, err := records.Settings().Tools(ctx)
+	return slices.Concat(a.ToolServers, rules.Added), err
+}
+
+// awaitTools waits, before a turn, for the tools that its requests offer: servers may still be
+// connecting when the program has just started.
+func (c *conversation) awaitTools(ctx context.Context) error {
+	servers, err := c.agent.otherServers(c.hub.ctx, c.records)
+	if err != nil || len(servers) == 0 || c.window.learnt().Facts().RefusesTools {
+		return err
+	}
+	c.agent.Toolbox.Ready(ctx, servers)
+	return c.renew(c.hub.ctx)
 }
 
 // plain returns the tools without approval.

@@ -59,12 +59,15 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 	if c.paused(c.hub.ctx) || c.taskEnded(ctx) { // as below: /stop ends the turn, and is not a disk failure
 		return c.pass(c.hub.ctx, turn)
 	}
-	c.useSettings(turn.To)
-	defer c.useSettings(nil)
 	other, err := c.calledAgent(c.hub.ctx, turn)
+	if err == nil && other == nil {
+		err = c.awaitTools(ctx)
+	}
 	if err != nil {
 		return err
 	}
+	c.useSettings(turn.To)
+	defer c.useSettings(nil)
 	c.notifyShortened(c.hub.ctx, turn)
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })

@@ -39,13 +39,13 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 			return err
 		}
 	}
-	if opens {
-		c.check() // silently repairs what an earlier process could not summarize
-	}
 	for ctx.Err() == nil {
 		more, err := c.step(ctx)
 		if !more {
 			c.flushUsage(ctx)
+		}
+		if !more && opens {
+			c.check() // silently repairs what an earlier process could not summarize
 		}
 		if err != nil || !more {
 			return err

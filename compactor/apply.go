@@ -106,7 +106,7 @@ func (c *Compactor) applyDue(ctx context.Context, p Policy, window int) {
 // applyCold applies what the background level would if the provider's cache is cold, because the
 // model was not asked for a while. Below the prepare threshold no room is needed.
 func (c *Compactor) applyCold(ctx context.Context, p Policy) {
-	if c.o.Now().Sub(c.askedAt) < p.CacheTTL.Or(c.o.CacheTTL) {
+	if c.o.Now().Sub(c.lastRequest.at) < p.CacheTTL.Or(c.o.CacheTTL) {
 		return
 	}
 	d := demand{along: true}

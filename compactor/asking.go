@@ -20,7 +20,8 @@ import (
 
 // attempt asks with tools if the model's server accepts them.
 func (w worker) attempt(ctx context.Context, items []summarize.Item) (text string, err error) {
-	noTools := w.plain || w.c.noTools[w.model.Name()] || w.c.learntOf(w.model).Facts().RefusesTools
+	learnt := learntOf(w.model)
+	noTools := w.plain || learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
 	if !noTools {
 		text, err = w.withTools(ctx, items)
 		if !llm.RefusesTools(err) {
@@ -28,7 +29,7 @@ func (w worker) attempt(ctx context.Context, items []summarize.Item) (text strin
 		}
 		*w.calls = max(*w.calls-1, 0) // it costs nothing, and happens once
 		w.c.o.Log.Info("worker_without_tools", "model", w.model.Name())
-		w.c.noTools[w.model.Name()] = true
+		learnt.WorkPlain.Store(true)
 	}
 	return w.withoutTools(ctx, items)
 }
@@ -92,7 +93,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 		return "", summarize.Broken(resp.FinishReason)
 	}
 	if llm.RefusesTools(err) && !forced { // some servers accept tools but no forced tool
-		w.c.learntOf(w.model).NoTools()
+		learntOf(w.model).NoTools()
 	}
 	if err == nil && unsaved && len(saving) > 0 && w.left() > 0 {
 		// The tool results say what was wrong. A failure here does not lose the summary.
@@ -199,7 +200,7 @@ func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 	for _, m := range messages {
 		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + chat.CallTokens(m.Calls...) + tokens.Estimate(string(m.Native))
 	}
-	prompt := int(float64(estimate) * w.c.learntOf(w.model).Factor())
+	prompt := int(float64(estimate) * learntOf(w.model).Factor())
 	return w.window - prompt - prompt/uncertaintyShare - leastUncertainty
 }
 

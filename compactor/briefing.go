@@ -26,7 +26,7 @@ const (
 // question stands last and is not repeated among them. Nothing is written. What it returns may
 // run in any goroutine.
 func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question chat.Message) (func() string, error) {
-	if c.reread(ctx); c.outdated {
+	if c.reread(ctx); c.h.outdated {
 		return nil, errOutdated
 	}
 	s := c.h.view

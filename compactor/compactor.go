@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/prompts"
 )
 
 // Options is what a conversation's compactor works with. Policy and Window are
@@ -82,44 +80,27 @@ type Options struct {
 // conversation, has none of its own, and never waits for a model: what is slow it gives to
 // Options.Start, and what must wait for a time it tells by Wake.
 type Compactor struct {
-	o                      Options
-	h                      *History
-	ownWorker, ownFallback llm.Learnt
-	ctx                    context.Context // of all background work
-	cancel                 context.CancelFunc
+	o      Options
+	h      *History
+	ctx    context.Context // of all background work
+	cancel context.CancelFunc
 
-	unwritten   bool        // contexts ended in memory are still on disk
-	outdated    bool        // people changed what the head was built from
-	askedAt     time.Time   // when the model was asked last, which is the age of the provider's cache
-	rendering   rendering   // the last request
-	lastRequest lastRequest // the last request
+	fixed       fixedCost
+	lastRequest lastRequest
 
-	systemCost, toolsCost, workerPromptCost int
+	busy         *work                 // nil: nothing is being summarized
+	filling      *work                 // nil: no placeholder is being filled
+	prepared     []Compaction          // prepared summaries, in the order of applying
+	prospect     prospect              // caches the view once all of them are applied
+	tokenDeficit int                   // tokens that a level demanded beyond what was prepared
+	queued       *Requested            // a request that starts when the running work ends; nil if none
+	awaited      map[int64]func(Event) // called when a row ends, by its id
 
-	busy           *work // nil: nothing is being summarized
-	filling        *work // nil: no placeholder is being filled
-	wake           time.Time
-	prepared       []Compaction          // prepared summaries, in the order of applying
-	prospect       prospect              // the view once all of them are applied
-	tokenDeficit   int                   // tokens that a level demanded beyond what was prepared
-	queued         *Requested            // a request that starts when the running work ends; nil if none
-	awaited        map[int64]func(Event) // called when a row ends, by its id
-	backoff        backoff
-	repairBackoffs map[int64]backoff // backoffs of rows whose repair failed, by id
-	suspect        suspect           // the span in which something was declined
-	declines       int               // consecutive spans that were declined too often
-	vetoes         map[Trigger]veto
-	draining       bool // work that can wait is left to the next start
-	undoLifted     bool // what was undone is no longer spared
-	last           Event
-
-	lastFailed Event // the last failure since a summary was applied
-	appliedAt  int64 // the seq that was next when messages were last summarized; 0: not yet
-
-	noTools map[string]bool // models that accept no tools, or no forced tool, by name
-	warned  bool
-
-	modelBackoff, extractiveBackoff, fallbackBackoff llm.Incident // jobs of a model fail; of the extractive summarizer; the fallback does the worker's work
+	retries    retries
+	wake       time.Time
+	draining   bool // work that can wait is left to the next start
+	undoLifted bool // what was undone is no longer spared
+	reports    reports
 }
 
 // ErrSpent means that the budget for a model is spent for now.
@@ -151,18 +132,18 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		own := new(llm.Learnt)
 		o.Learnt = func() *llm.Learnt { return own }
 	}
+	o.Worker, o.Fallback = remembered(o.Worker), remembered(o.Fallback)
 	state, err := o.Records.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, prepared: state.Prepared, repairBackoffs: make(map[int64]backoff), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool), awaited: make(map[int64]func(Event))}
-	c.workerPromptCost = tokens.Estimate(prompts.In(o.Language).Worker)
-	c.systemCost, c.toolsCost = tokens.PerMessage+tokens.Estimate(o.System), costOfTools(o.Tools)
+	c := &Compactor{o: o, prepared: state.Prepared, awaited: make(map[int64]func(Event))}
+	c.fixed = fixedCost{system: frameCost(o.System, nil), tools: costOfTools(o.Tools)}
 	c.h = newHistory(state, c.shape(c.policy()))
-	c.askedAt = o.Now()
+	c.lastRequest.at = o.Now()
 	for _, m := range state.Messages {
 		if m.Role == llm.RoleAssistant {
-			c.askedAt = m.Time
+			c.lastRequest.at = m.Time
 		}
 	}
 	if state.Count.Model == o.Model {
@@ -228,17 +209,17 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 	c.applyCold(ctx, c.policy())
 	for range requestTries {
 		c.Check(ctx)
-		if c.outdated {
+		if c.h.outdated {
 			return Prompt{}, errOutdated
 		}
-		if c.rendering.dropsPictures(c.h.view) {
+		if c.lastRequest.rendering.dropsPictures(c.h.view) {
 			c.newHead(ctx)
 		}
 		if c.used(c.h.view) <= window {
-			c.askedAt = c.o.Now()
+			c.lastRequest.at = c.o.Now()
 			c.ask(c.h.view)
-			messages := c.rendering.next(c.o.System, c.h.view)
-			return Prompt{messages, c.rendering.headLen, Reserve(c.o.MaxOutput, window), c.lastRequest.estimate, max(c.lastRequest.spare, 1)}, nil
+			messages := c.lastRequest.rendering.next(c.o.System, c.h.view)
+			return Prompt{messages, c.lastRequest.rendering.headLen, Reserve(c.o.MaxOutput, window), c.lastRequest.estimate, max(c.lastRequest.spare, 1)}, nil
 		}
 	}
 	return Prompt{}, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.view), window, c.real(c.frame()))

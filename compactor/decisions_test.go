@@ -103,14 +103,14 @@ func TestWhoSummarizes(t *testing.T) {
 		{"the extractive summarizer, of talk among people", func(*Compactor) {}, false, true, true},
 		{"the extractive summarizer, without a model", func(c *Compactor) { c.o.Worker = nil }, true, true, true},
 		{"the extractive summarizer, while the budget is spent", func(c *Compactor) { c.o.Afford = func() bool { return false } }, true, true, true},
-		{"nobody, after a failure", func(c *Compactor) { c.backoff.failed(noon) }, true, false, false},
+		{"nobody, after a failure", func(c *Compactor) { c.retries.failed(noon) }, true, false, false},
 		{"the extractive summarizer, after as many as failure_limit", func(c *Compactor) {
 			for range 3 {
-				c.backoff.failed(noon)
+				c.retries.failed(noon)
 			}
 		}, true, true, true},
-		{"nobody, after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.backoff.stoodIn(noon) }, true, true, false},
-		{"the model again, when the pause is over", func(c *Compactor) { c.backoff.failed(noon.Add(-time.Hour)) }, true, false, true},
+		{"nobody, after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.stoodIn(noon) }, true, true, false},
+		{"the model again, when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour)) }, true, false, true},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
 			c := decider()
@@ -135,12 +135,12 @@ func TestWhyARequestIsRefused(t *testing.T) {
 		{"so may the model", OnSelf, func(*Compactor, *Policy) {}, true, 500, ""},
 		{"the model not where compaction is off", OnSelf, func(_ *Compactor, p *Policy) { p.Enabled = false }, true, 500, reasonSelfOff},
 		{"people there too", OnManual, func(_ *Compactor, p *Policy) { p.Enabled = false }, true, 500, ""},
-		{"the model once a turn", OnSelf, func(c *Compactor, _ *Policy) { c.appliedAt = 9 }, false, 500, reasonJust},
-		{"people again, if there is enough", OnManual, func(c *Compactor, _ *Policy) { c.appliedAt = 9 }, false, 500, ""},
+		{"the model once a turn", OnSelf, func(c *Compactor, _ *Policy) { c.reports.appliedAt = 9 }, false, 500, reasonJust},
+		{"people again, if there is enough", OnManual, func(c *Compactor, _ *Policy) { c.reports.appliedAt = 9 }, false, 500, ""},
 		{"not of what is nothing", OnManual, func(*Compactor, *Policy) {}, true, 0, reasonShort},
 		{"not of what is too little", OnManual, func(*Compactor, *Policy) {}, true, 50, reasonLittle},
-		{"the model once more after a failure", OnSelf, func(c *Compactor, _ *Policy) { c.backoff.failed(noon) }, true, 500, ""},
-		{"but not after two", OnSelf, func(c *Compactor, _ *Policy) { c.backoff.failed(noon); c.backoff.failed(noon) }, true, 500, reasonCooling},
+		{"the model once more after a failure", OnSelf, func(c *Compactor, _ *Policy) { c.retries.failed(noon) }, true, 500, ""},
+		{"but not after two", OnSelf, func(c *Compactor, _ *Policy) { c.retries.failed(noon); c.retries.failed(noon) }, true, 500, reasonCooling},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
 			c, p := decider(), DefaultPolicy()

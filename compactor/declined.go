@@ -13,9 +13,9 @@ import (
 	"cairn/llm"
 )
 
-// A span that the model declines is split until little of it is declined. The extractive summarizer
-// summarizes that part, and the model is asked a few more times, with growing pauses. Then it stays
-// as it is until /compact is used or another model summarizes.
+// What the model declined the extractive summarizer summarizes, and repairs split it until little
+// of it is declined. Of that the model is asked a few more times, with growing pauses. Then it
+// stays as it is until /compact is used or another model summarizes.
 
 const (
 	laterTries = 3                // what was given to the extractive summarizer is tried so often
@@ -25,12 +25,6 @@ const (
 
 	mostOfPiece = 1000 // messages, of what is repaired at once
 )
-
-// suspect is a span in which something was declined that no row covers yet.
-type suspect struct {
-	from, to int64
-	times    int
-}
 
 // modelDeclines reports whether the model refuses this material: its server works, and other spans
 // may succeed.
@@ -65,86 +59,44 @@ func (c *Compactor) restsUntil(row Compaction) time.Time {
 	return row.Declined.At.Add(pause)
 }
 
-// declined notes that the worker declined j, after it has failed. What of a row it declined gets
-// a row of its own, so that the rest is repaired: it returns the job that makes it.
+// declined notes that the worker declined j, after it has failed. What it declined of a row, or a
+// fold, gets a row of its own: it returns the job that makes it.
 func (c *Compactor) declined(j *job) (then *job) {
 	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
-	switch {
-	case j.repairs == 0 && j.row.Kind == Leaf:
-		c.suspect = suspect{j.row.From, j.row.To, d.Times}
-	case j.repairs != 0 && j.row.From == j.repaired.From && j.row.To == j.repaired.To:
+	c.retries.declined(d.At, j.policy.FailureLimit)
+	if j.repairs == 0 && j.row.Kind == Leaf {
+		c.retries.declinedTo = j.row.To
+		return nil
+	}
+	if j.repairs != 0 && j.row.From == j.repaired.From && j.row.To == j.repaired.To {
 		if err := c.o.Records.Declined(c.ctx, j.repairs, d); err != nil && c.ctx.Err() == nil {
 			c.o.Log.Warn("save_refusal_failed", "error", err)
 		}
 		c.noteDeclined(j.repairs, d)
-	default: // a fold, or a part of a row
-		apart := *j
-		apart.extractive, apart.again, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
-		apart.row.AwaitsModel, apart.row.Declined = true, d
-		if j.repairs != 0 {
-			apart.most = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
-		}
-		apart.allowed = true
-		apart.row.ID, apart.began, apart.ended = 0, nil, nil
-		return &apart
+		return nil
 	}
-	return nil
+	apart := *j
+	apart.extractive, apart.again, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
+	apart.row.AwaitsModel, apart.row.Declined = true, d
+	if j.repairs != 0 {
+		apart.most = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
+	}
+	apart.allowed = true
+	apart.row.ID, apart.began, apart.ended = 0, nil, nil
+	return &apart
 }
 
-// narrowed bounds a span that begins inside the suspect to the half of that, and tells how
-// often it was declined.
-func (c *Compactor) narrowed(sp span) (_ span, times int) {
-	if len(sp.lines) == 0 || c.suspect.to < sp.from || c.suspect.from > sp.to {
-		return sp, 0
+// leafOf plans the summary of a span. What the worker declined the extractive summarizer takes.
+func (c *Compactor) leafOf(sp span, trigger Trigger, p Policy, window int, extractive bool) *job {
+	declined := !extractive && sp.from <= c.retries.declinedTo
+	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, extractive || declined)
+	if declined {
+		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, At: c.o.Now(), By: c.o.Worker.Name()}
 	}
-	times = c.suspect.times
-	n := 0
-	for n < len(sp.lines) && sp.lines[n].Seq <= c.suspect.to {
-		n++
-	}
-	if times < c.policy().FailureLimit {
-		n = max(n/2, 1)
-	}
-	for n < len(sp.lines) && n > 0 && sp.lines[n].Turn == sp.lines[n-1].Turn {
-		n++
-	}
-	if n == 0 {
-		return sp, 0
-	}
-	half := span{from: sp.from, to: sp.lines[n-1].Seq, lines: sp.lines[:n]}
-	if n < len(sp.lines) { // deleted messages at the end of the turn belong to it
-		half.to = max(half.to, sp.lines[n].Turn-1)
-	} else {
-		half.to = sp.to
-	}
-	for _, l := range half.lines {
-		half.tokens += l.tokens
-	}
-	return half, times
-}
-
-// overNarrowed has j summarize sp, or what is left of it where something was declined. What was
-// declined too often the extractive summarizer takes.
-func (c *Compactor) overNarrowed(j *job, sp span) {
-	times := 0
-	if !j.extractive {
-		sp, times = c.narrowed(sp)
-	}
-	if j.declined = times; times >= j.policy.FailureLimit {
-		j.extractive, j.row.By, j.row.Model, j.row.AwaitsModel = true, ByExtractive, "", true
-		j.row.Declined = Declined{Times: times, At: c.o.Now(), By: c.o.Worker.Name()}
-	}
-	j.tokens = sp.tokens
-	j.over(sp)
-}
-
-// summarized notes that a row covers what was suspect.
-func (c *Compactor) summarized(j *job) {
-	if j.row.Kind == Leaf && j.row.From <= c.suspect.to && c.suspect.from <= j.row.To {
-		if c.suspect.from = j.row.To + 1; c.suspect.from > c.suspect.to {
-			c.suspect = suspect{}
-		}
-	}
+	first, last := sp.lines[0], sp.lines[len(sp.lines)-1]
+	j.row.From, j.row.To, j.row.Messages = sp.from, sp.to, len(sp.lines)
+	j.row.FromTime, j.row.ToTime = first.Time, last.Time
+	return j
 }
 
 // narrowing returns what bounds a repair of messages to what one request holds, the newest
@@ -218,10 +170,8 @@ func extractiveText(items []summarize.Item, target int, focus string) string {
 
 // retryDeclined makes everything that was declined be tried again, because a person asked.
 func (c *Compactor) retryDeclined() {
+	c.retries.declinedTo = 0
 	s := c.h.view
-	if c.suspect.times >= c.policy().FailureLimit { // else its half comes next
-		c.suspect = suspect{}
-	}
 	if !slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
 		return
 	}

@@ -21,7 +21,7 @@ func (c *Compactor) Changed(edited []chat.Message, deleted []int64) {
 	if len(deleted) > 0 {
 		c.h.deleted(deleted)
 	}
-	c.outdated = true
+	c.h.outdated = true
 }
 
 // Quoting returns the seqs of the verbatim messages that quote a message of another conversation.
@@ -40,7 +40,7 @@ var errOutdated = errors.New("edits and deletions could not be read")
 
 // reread loads the head after edits and deletions, and reports whether it could.
 func (c *Compactor) reread(ctx context.Context) bool {
-	if !c.outdated {
+	if !c.h.outdated {
 		return true
 	}
 	head, first, err := c.o.Records.Head(ctx)
@@ -52,7 +52,7 @@ func (c *Compactor) reread(ctx context.Context) bool {
 	c.h.swap(head)
 	c.h.restorable = nil
 	c.dropStale(ctx)
-	c.outdated = false
+	c.h.outdated = false
 	return true
 }
 

@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"cairn/transcript"
@@ -49,7 +50,7 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+placeholderCost, spared{}))
 	}
 	if after := c.h.view; after.cost() >= before {
-		c.warnOnce(c.used(after), window)
+		c.warnTooLarge(c.used(after), window)
 	}
 }
 
@@ -64,7 +65,7 @@ func (c *Compactor) endContexts(ctx context.Context) {
 // turns. If the disk refuses, they end in memory.
 func (c *Compactor) newHead(ctx context.Context) {
 	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.EndContexts(), nil })
-	if c.unwritten = err != nil; c.unwritten {
+	if c.h.contextsOnDisk = err != nil; c.h.contextsOnDisk {
 		c.h.endOldContexts()
 		c.h.changed()
 	}
@@ -196,7 +197,7 @@ func (c *Compactor) reportEmergency(ctx context.Context, placeholder Compaction,
 // flush writes what an emergency could only hide in memory, and the end of contexts that are still
 // on disk.
 func (c *Compactor) flush(ctx context.Context) {
-	if c.unwritten {
+	if c.h.contextsOnDisk {
 		c.newHead(ctx)
 	}
 	if len(c.h.hidden) == 0 {
@@ -260,11 +261,11 @@ func mayFree(lines []line, clearedTo int64, p Policy, want int) bool {
 	return total >= want
 }
 
-// warnOnce logs once per incident that nothing could be hidden.
-func (c *Compactor) warnOnce(used, window int) {
-	warned := c.warned
-	c.warned = used >= window
-	if !warned && used > window {
+// warnTooLarge logs once per incident that nothing could be hidden.
+func (c *Compactor) warnTooLarge(used, window int) {
+	if used < window {
+		c.reports.tooLarge.End()
+	} else if used > window && c.reports.tooLarge.Begin() == slog.LevelWarn {
 		c.o.Log.Warn("request_too_large",
 			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", Reserve(c.o.MaxOutput, window))
 	}

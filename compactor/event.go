@@ -1,11 +1,8 @@
 package compactor
 
 import (
-	"fmt"
 	"log/slog"
-	"maps"
 	"runtime/debug"
-	"slices"
 	"time"
 )
 
@@ -78,17 +75,6 @@ type Proposal struct {
 	Focus  string // what the summary should keep, by policy or request; "": nothing special
 }
 
-// veto is Before's refusal of the jobs of one trigger.
-type veto struct {
-	reason string
-	until  time.Time
-}
-
-func (v veto) of(t Trigger) string { return fmt.Sprintf("%s was forbidden: %s", t, v.reason) }
-
-// minVeto is the shortest time that a veto holds, so that a hook is not called at each message.
-const minVeto = time.Minute
-
 // propose returns a function that asks Before about work that is about to start.
 func (c *Compactor) propose(w *work) func() (focus string, veto error) {
 	p := Proposal{Event: w.event(EventStarted), Tokens: w.tokens, Focus: w.row.Focus}
@@ -102,8 +88,7 @@ func (c *Compactor) propose(w *work) func() (focus string, veto error) {
 // forbidden reports a veto, which holds for a while.
 func (c *Compactor) forbidden(j *job, reason error) {
 	if j.row.Trigger != OnManual { // people may ask again
-		rest := max(time.Duration(j.policy.Cooldown), minVeto)
-		c.vetoes[j.row.Trigger] = veto{reason: reason.Error(), until: c.o.Now().Add(rest)}
+		c.retries.forbid(j.row.Trigger, reason.Error(), c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto)))
 	}
 	e := j.event(EventNoop)
 	e.Error = reason.Error()
@@ -115,21 +100,6 @@ func (c *Compactor) forbidden(j *job, reason error) {
 	}
 }
 
-// pausedByVeto reports whether jobs of a trigger wait because of a veto.
-func (c *Compactor) pausedByVeto(t Trigger, now time.Time) bool {
-	return now.Before(c.vetoes[t].until)
-}
-
-// vetoed says which work waits because of a veto; "" if none.
-func vetoed(vetoes map[Trigger]veto, now time.Time) string {
-	for _, t := range slices.Sorted(maps.Keys(vetoes)) {
-		if now.Before(vetoes[t].until) {
-			return vetoes[t].of(t)
-		}
-	}
-	return ""
-}
-
 // recoverCallback recovers a panic of a callback.
 func (c *Compactor) recoverCallback(hook string) {
 	if p := recover(); p != nil {
@@ -138,18 +108,7 @@ func (c *Compactor) recoverCallback(hook string) {
 }
 
 func (c *Compactor) notify(e Event) {
-	if e.State != EventStarted && e.State != EventPrepared && e.State != EventScheduled {
-		c.last = e
-	}
-	switch {
-	case e.State == EventFailed:
-		c.lastFailed = e
-	case e.State == EventApplied && e.Kind != Placeholder:
-		c.lastFailed = Event{}
-		if e.Kind == Leaf && e.Trigger != OnRepair {
-			c.appliedAt = c.h.next
-		}
-	}
+	c.reports.note(e, c.h.next)
 	if e.State == EventApplied {
 		c.o.Log.Info("compaction_applied", "event", e)
 	} else {

@@ -55,7 +55,7 @@ func (c *Compactor) Prospect() string {
 
 // Transcript is what is decided on; nil: it is to be read again first.
 func (c *Compactor) Transcript() *transcript.State {
-	if c.outdated {
+	if c.h.outdated {
 		return nil
 	}
 	return c.transcript()
@@ -65,6 +65,6 @@ func (c *Compactor) Transcript() *transcript.State {
 func (c *Compactor) Filling() bool { return c.filling != nil }
 
 // HeadLength, Spare and Budget are of the last request.
-func (c *Compactor) HeadLength() int { return c.rendering.headLen }
+func (c *Compactor) HeadLength() int { return c.lastRequest.rendering.headLen }
 func (c *Compactor) Spare() int      { return max(c.lastRequest.spare, 1) }
 func (c *Compactor) Budget() int     { return c.budget() }

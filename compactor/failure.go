@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -52,29 +50,29 @@ func (c *Compactor) overJob(j *job, e Event) {
 func (c *Compactor) logLevelFor(err error, ofModel bool) slog.Level {
 	switch {
 	case !ofModel:
-		return c.extractiveBackoff.Begin()
+		return c.reports.byExtractive.Begin()
 	case errors.Is(err, ErrSpent):
 		return slog.LevelDebug
 	case llm.OfServer(err) && c.workerDiffers():
-		return c.learntOf(c.o.Worker).Down.Begin()
-	case llm.OfServer(err) && c.learntOf(c.o.Worker).Down.On():
+		return learntOf(c.o.Worker).Down.Begin()
+	case llm.OfServer(err) && learntOf(c.o.Worker).Down.On():
 		return slog.LevelDebug
 	}
-	return c.modelBackoff.Begin()
+	return c.reports.byModel.Begin()
 }
 
 // worked ends an incident, if there was one.
 func (c *Compactor) worked(j *job) {
-	incident := &c.modelBackoff
+	incident := &c.reports.byModel
 	if j.extractive {
-		incident = &c.extractiveBackoff
+		incident = &c.reports.byExtractive
 	}
 	if j.degraded {
 		return
 	}
 	ended := incident.End()
 	if !j.extractive && c.workerDiffers() {
-		ended = c.learntOf(c.o.Worker).Down.End() || ended
+		ended = learntOf(c.o.Worker).Down.End() || ended
 	}
 	if ended {
 		c.o.Log.Info("compactions_recovered", "by", j.row.By)
@@ -83,7 +81,7 @@ func (c *Compactor) worked(j *job) {
 
 // workerDiffers reports whether the worker's model is not the one that turns use. Then turns do not notice
 // when its server is down, and all conversations that need it share one incident.
-func (c *Compactor) workerDiffers() bool { return c.learntOf(c.o.Worker) != c.o.Learnt() }
+func (c *Compactor) workerDiffers() bool { return learntOf(c.o.Worker) != c.o.Learnt() }
 
 // failed makes the next try wait. A row that cannot be repaired, because of
 // what it holds, holds up no other work; a model that does not answer does.
@@ -91,21 +89,16 @@ func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error)
 	var provider *llm.Error
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
 	case j.repairs == 0 && j.extractive:
-		c.backoff.stoodIn(now)
+		c.retries.stoodIn(now)
 	case !j.extractive && modelDeclines(err):
 		return // declined spans have their own backoff
 	case j.repairs == 0 || down:
-		c.backoff.failed(now)
+		c.retries.failed(now)
 	}
 	if j.repairs == 0 {
 		return
 	}
-	repairBackoffs := c.repairBackoffs[j.repairs]
-	repairBackoffs.failed(now)
-	c.repairBackoffs[j.repairs] = repairBackoffs
-	maps.DeleteFunc(c.repairBackoffs, func(id int64, _ backoff) bool {
-		return !slices.ContainsFunc(stack, func(row Compaction) bool { return row.ID == id })
-	})
+	c.retries.repairFailed(j.repairs, now, stack)
 }
 
 // jobError is the failure of a job with a row.
@@ -151,55 +144,4 @@ func (c *Compactor) guarded(ctx context.Context, summarize func(context.Context)
 		}
 	}()
 	return summarize(ctx)
-}
-
-// backoff says when automatic jobs may run, after failures and compactions that freed nothing.
-type backoff struct {
-	failures    int       // in a row
-	retryAt     time.Time // no model is tried before this time
-	standInAt   time.Time // the extractive summarizer is not tried before this time
-	useless     int       // consecutive applied compactions that freed next to nothing
-	pausedUntil time.Time
-}
-
-// retryPause returns how long to wait after so many failures: 1, 2, 4, … up to 30 minutes.
-func retryPause(failures int) time.Duration {
-	return min(time.Minute<<min(failures-1, 10), 30*time.Minute)
-}
-
-func (p *backoff) failed(now time.Time) {
-	p.failures++
-	p.retryAt = now.Add(retryPause(p.failures))
-}
-
-// stoodIn notes a failure of the extractive summarizer. It needs no model, so the disk failed,
-// which must not be retried endlessly.
-func (p *backoff) stoodIn(now time.Time) {
-	p.failed(now)
-	p.standInAt = p.retryAt
-}
-
-func (p *backoff) worked() { p.failures, p.retryAt, p.standInAt = 0, time.Time{}, time.Time{} }
-
-// freed notes what an applied compaction freed of its span, and whether the window is full all
-// the same. Two applied compactions in a row that free less than a twentieth, or too little,
-// pause the levels below emergency: what fills the window is then not what they can move.
-func (p *backoff) freed(tokens, ofSpan int, full bool, now time.Time, cooldown time.Duration) {
-	if tokens*20 >= ofSpan && !full {
-		p.useless = 0
-		return
-	}
-	if p.useless++; p.useless >= 2 {
-		p.useless, p.pausedUntil = 0, now.Add(cooldown)
-	}
-}
-
-func (p *backoff) why(now time.Time) string {
-	switch {
-	case now.Before(p.pausedUntil):
-		return reasonPaused
-	case now.Before(p.retryAt):
-		return reasonBackoff
-	}
-	return ""
 }

@@ -13,13 +13,15 @@ import (
 // conversation.
 type History struct {
 	view
-	first       []chat.Message // first addressed messages of the session
-	copies      []duplicate    // of them and of pins, for the head
-	restorable  []chat.Message // behind rows whose undo may be on disk: a head read again shows them if it was
-	next        int64
-	contextRuns bool  // the last context is the running turn's
-	storedWith  int64 // the version with which the running turn's context is being stored
-	squeezed    bool  // the running turn's results are clipped below the shape's bound
+	first          []chat.Message // first addressed messages of the session
+	copies         []duplicate    // of them and of pins, for the head
+	restorable     []chat.Message // behind rows whose undo may be on disk: a head read again shows them if it was
+	next           int64
+	contextsOnDisk bool  // contexts that ended in memory are still on disk
+	contextRuns    bool  // the last context is the running turn's
+	storedWith     int64 // the version with which the running turn's context is being stored
+	outdated       bool  // people changed what the head was built from
+	squeezed       bool  // the running turn's results are clipped below the shape's bound
 }
 
 // view is what is shown. Copies are snapshots: no element of a slice is ever overwritten.

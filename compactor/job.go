@@ -51,12 +51,6 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Poli
 	return j
 }
 
-func (j *job) over(sp span) {
-	first, last := sp.lines[0], sp.lines[len(sp.lines)-1]
-	j.row.From, j.row.To, j.row.Messages = sp.from, sp.to, len(sp.lines)
-	j.row.FromTime, j.row.ToTime = first.Time, last.Time
-}
-
 // next chooses the job that is due: the fold that a prepared summary waits for, what a level demands, then a fold if the stack
 // is too large, then repairing, then folds of earlier sessions
 // into one row each, then work ahead. nil: nothing is due.
@@ -76,8 +70,8 @@ func (c *Compactor) next() *job {
 		}
 	}
 	c.undoLifted = c.undoLifted || levelOf(used, window, p) >= aggressive
-	automatic := p.Enabled && !now.Before(c.backoff.pausedUntil)
-	if l := levelOf(used, window, p); l != levelNone && automatic && !c.pausedByVeto(l.trigger(), now) {
+	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
+	if l := levelOf(used, window, p); l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
 		if j := c.planLevel(s, p, window, l.trigger(), need, extractive); j != nil {
 			c.tokenDeficit = 0
@@ -87,7 +81,7 @@ func (c *Compactor) next() *job {
 	if j := c.planOld(s, p, window, used, now, extractive); j != nil {
 		return j
 	}
-	if c.draining || !automatic || c.pausedByVeto(OnPrepare, now) {
+	if c.draining || !automatic || c.retries.forbids(OnPrepare, now) {
 		return nil
 	}
 	if extractive {
@@ -99,7 +93,7 @@ func (c *Compactor) next() *job {
 // planOld plans what concerns summaries: a fold if the stack is too large, a repair, a
 // fold of an earlier session.
 func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, extractive bool) *job {
-	if s.stackCost() > p.stackBudget(c.budget()) && !c.pausedByVeto(OnRollup, now) {
+	if s.stackCost() > p.stackBudget(c.budget()) && !c.retries.forbids(OnRollup, now) {
 		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
 			return c.planRollup(children, OnRollup, p, window, byExtractive)
 		}
@@ -108,7 +102,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 		return nil
 	}
 	waits := c.modelWaits(now)
-	if !waits && !c.pausedByVeto(OnRepair, now) {
+	if !waits && !c.retries.forbids(OnRepair, now) {
 		if j := c.planRepair(s, p, window, used, now); j != nil {
 			return j
 		}
@@ -116,7 +110,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 	unready := func(row Compaction) bool { // it would be summarized twice, or hold up the others
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
-	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.pausedByVeto(OnRollup, now) {
+	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.retries.forbids(OnRollup, now) {
 		return c.planRollup(children, OnRollup, p, window, extractive || !c.worthModel(children))
 	}
 	return nil
@@ -139,9 +133,7 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.undoLifted {
 		return nil
 	}
-	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, false)
-	c.overNarrowed(j, sp)
-	return j
+	return c.leafOf(sp, OnPrepare, p, window, false)
 }
 
 // spanWithoutModel is how much the extractive summarizer summarizes ahead at once, in tokens.
@@ -158,19 +150,17 @@ func (c *Compactor) planFree(s view, p Policy, window int) *job {
 	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.undoLifted {
 		return nil
 	}
-	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, true)
-	c.overNarrowed(j, sp)
-	return j
+	return c.leafOf(sp, OnPrepare, p, window, true)
 }
 
 // summarizer tells who makes the next summary, and whether anybody may now.
 // Nobody pays for talk in which the bot has no part.
 func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, ready bool) {
-	switch waiting := now.Before(c.backoff.retryAt); {
+	switch waiting := now.Before(c.retries.retryAt); {
 	case c.noModel(p):
-		return true, !now.Before(c.backoff.standInAt)
-	case c.backoff.failures >= p.FailureLimit && waiting:
-		return true, !now.Before(c.backoff.standInAt)
+		return true, !now.Before(c.retries.standInAt)
+	case c.retries.failures >= p.FailureLimit && waiting:
+		return true, !now.Before(c.retries.standInAt)
 	case waiting:
 		return false, false
 	}
@@ -185,9 +175,7 @@ func (c *Compactor) planLevel(s view, p Policy, window int, trigger Trigger, nee
 	if (trigger == OnBackground || trigger == OnPrepare) && s.head.Spares(sp.from, sp.to) && !c.undoLifted {
 		return nil
 	}
-	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, extractive)
-	c.overNarrowed(j, sp)
-	return j
+	return c.leafOf(sp, trigger, p, window, extractive)
 }
 
 func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy, window int, extractive bool) *job {
@@ -216,7 +204,7 @@ func (c *Compactor) planRepair(s view, p Policy, window, used int, now time.Time
 		if overlaps(c.prepared, row) {
 			continue
 		}
-		if now.Before(c.repairBackoffs[row.ID].retryAt) || s.head.Spares(row.From, row.To) && !c.undoLifted {
+		if now.Before(c.retries.repairAt(row.ID)) || s.head.Spares(row.From, row.To) && !c.undoLifted {
 			continue
 		}
 		if c.givenUp(row) || now.Before(c.restsUntil(row)) {

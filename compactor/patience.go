@@ -4,7 +4,9 @@ import (
 	"math"
 	"time"
 
+	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/prompts"
 )
 
 // How long the worker waits for its model, and how much it gives it at once.
@@ -24,18 +26,18 @@ const (
 
 // measured notes how long the model took for so many tokens.
 func (c *Compactor) measured(model llm.Model, tokens int, took time.Duration) {
-	c.learntOf(model).Speed.Measured(tokens, took)
+	learntOf(model).Speed.Measured(tokens, took)
 }
 
 // tooSlow notes that the model did not finish a piece of so many tokens: the next one
 // is at most half as large, and less if even that would have been too much in the time.
 func (c *Compactor) tooSlow(model llm.Model, tokens int, took time.Duration) {
-	c.learntOf(model).Speed.AtMost(float64(tokens) / max(2*aimedPiece, took).Seconds())
+	learntOf(model).Speed.AtMost(float64(tokens) / max(2*aimedPiece, took).Seconds())
 }
 
 // throughput is how many tokens the model works through in the time for a piece.
 func (c *Compactor) throughput(model llm.Model) int {
-	speed := c.learntOf(model).Speed.PerSecond()
+	speed := learntOf(model).Speed.PerSecond()
 	if speed <= 0 {
 		return math.MaxInt
 	}
@@ -50,6 +52,6 @@ func (w worker) piece() int {
 // pieceOf is how much should be summarized ahead at once, in tokens: one request's
 // material, with the instructions and the answer beside it.
 func (c *Compactor) pieceOf(model llm.Model, p Policy) int {
-	fits := c.throughput(model) - c.workerPromptCost - min(c.systemCost, mostOfAgent) - requestCost
+	fits := c.throughput(model) - tokens.Estimate(prompts.In(c.o.Language).Worker) - min(c.fixed.system, mostOfAgent) - requestCost
 	return max(fits/(100+p.TargetPct)*100, minPiece)
 }

@@ -3,7 +3,6 @@ package compactor
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"cairn/chat"
 	"cairn/llm"
@@ -199,33 +198,5 @@ func TestInsertSplitsWhatItOverlaps(t *testing.T) {
 	got := insert(stack, Compaction{ID: 2, Span: Span{From: 30, To: 60}})
 	if len(got) != 3 || got[0].To != 29 || got[1].ID != 2 || got[2].From != 61 || got[2].To != 100 {
 		t.Errorf("insert gave %+v", got)
-	}
-}
-
-func TestPaceBacksOffAndPauses(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	var p backoff
-	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
-		p.failed(now)
-		if got := p.retryAt.Sub(now); got != want {
-			t.Errorf("after %d failures the next try waits %v, want %v", i+1, got, want)
-		}
-	}
-	p.worked()
-	if p.failures != 0 || !p.retryAt.IsZero() {
-		t.Error("a success does not clear the failures")
-	}
-	p.freed(4, 100, false, now, time.Minute)
-	if p.why(now) != "" {
-		t.Error("one useless compaction pauses")
-	}
-	p.freed(5, 100, false, now, time.Minute)
-	p.freed(4, 100, false, now, time.Minute)
-	if p.why(now) != "" {
-		t.Error("useless applied compactions that do not follow each other pause")
-	}
-	p.freed(90, 100, true, now, time.Minute)
-	if p.why(now) == "" || p.why(now.Add(time.Minute)) != "" {
-		t.Error("two useless applied compactions in a row do not pause for the cooldown")
 	}
 }

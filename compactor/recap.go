@@ -52,7 +52,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		text, err := c.recapByModel(ctx, s, w)
 		if err == nil {
 			r.Text, r.By = text, ByWorker
-			if c.modelBackoff.End() {
+			if c.reports.byModel.End() {
 				c.o.Log.Info("compactions_recovered", "by", r.By)
 			}
 			return r, nil

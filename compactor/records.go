@@ -107,7 +107,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 		if !errors.Is(err, transcript.ErrStale) {
 			return change, err
 		}
-		if c.outdated = true; !c.reread(ctx) {
+		if c.h.outdated = true; !c.reread(ctx) {
 			return change, errOutdated
 		}
 		if try == 0 { // usually the head was another one, and that is all

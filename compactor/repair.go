@@ -75,7 +75,7 @@ func (c *Compactor) worthModel(rows []Compaction) bool {
 
 // modelWaits reports whether no model may be asked now.
 func (c *Compactor) modelWaits(now time.Time) bool {
-	return c.noModel(c.o.Policy()) || now.Before(c.backoff.retryAt)
+	return c.noModel(c.o.Policy()) || now.Before(c.retries.retryAt)
 }
 
 // fallbackWake is when to look again if nothing says when.
@@ -89,9 +89,9 @@ func (c *Compactor) sleep() (at time.Time) {
 	}
 	waits := c.hasModel(p) && len(c.repairable(s)) > 0
 	waits = waits || slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool {
-		return row.Kind == Placeholder && now.Before(c.repairBackoffs[row.ID].retryAt)
+		return row.Kind == Placeholder && now.Before(c.retries.repairAt(row.ID))
 	})
-	waits = waits || levelOf(c.used(s), c.o.Window(), p) != levelNone && now.Before(c.backoff.retryAt)
+	waits = waits || levelOf(c.used(s), c.o.Window(), p) != levelNone && now.Before(c.retries.retryAt)
 	if !waits {
 		return at
 	}
@@ -100,10 +100,10 @@ func (c *Compactor) sleep() (at time.Time) {
 			at = t
 		}
 	}
-	sooner(c.backoff.retryAt)
-	sooner(c.vetoes[OnRepair].until)
+	sooner(c.retries.retryAt)
+	sooner(c.retries.vetoes[OnRepair].until)
 	for _, row := range s.head.Rows() {
-		sooner(c.repairBackoffs[row.ID].retryAt)
+		sooner(c.retries.repairAt(row.ID))
 		sooner(c.restsUntil(row))
 	}
 	if at.IsZero() && c.noModel(p) {
@@ -119,14 +119,14 @@ func (c *Compactor) sleep() (at time.Time) {
 // planFill plans to fill the oldest placeholder.
 // What somebody undid is left alone, and so is one for whose summary there is no room.
 func (c *Compactor) planFill(now time.Time) *job {
-	if c.pausedByVeto(OnRepair, now) {
+	if c.retries.forbids(OnRepair, now) {
 		return nil
 	}
 	s, p, window := c.h.view, c.policy(), c.o.Window()
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.Rows() {
-		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.repairBackoffs[row.ID].retryAt) || replaced(c.prepared, row) {
+		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.retries.repairAt(row.ID)) || replaced(c.prepared, row) {
 			continue
 		}
 		if s.head.Spares(row.From, row.To) && !c.undoLifted {

@@ -105,7 +105,7 @@ func (c *Compactor) eventOf(w Requested, state EventState, reason string) Event 
 func (c *Compactor) refuse(w Requested, reason string) Event {
 	little := reason == reasonShort || reason == reasonLittle || reason == reasonJust
 	if little && c.apply(c.ctx, demand{share: 1}) {
-		return c.last
+		return c.reports.last
 	}
 	e := c.eventOf(w, EventNoop, reason)
 	c.notify(e)
@@ -121,17 +121,16 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 		return nil, reasonEnd
 	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.head.Spares(sp.from, sp.to):
 		return nil, reasonSpared
-	case c.pausedByVeto(w.Trigger, now):
-		return nil, c.vetoes[w.Trigger].of(w.Trigger)
+	case c.retries.forbids(w.Trigger, now):
+		return nil, c.retries.reason(w.Trigger)
 	}
-	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.appliedAt), sp.tokens, now); reason != "" {
+	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
-	j := c.newJob(w.Trigger, Leaf, 0, sp.tokens, p, window, c.noModel(p))
+	j := c.leafOf(sp, w.Trigger, p, window, c.noModel(p))
 	if j.began, j.ended = w.Began, w.Ended; w.Focus != "" {
 		j.row.Focus = w.Focus
 	}
-	c.overNarrowed(j, sp)
 	return j, ""
 }
 
@@ -150,7 +149,7 @@ func (c *Compactor) whyNotScheduled(w Requested) string {
 	}
 	rest := s.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
 	sp := planSpan(rest, rest.lineCost+1, p.spared(c.budget()))
-	reason := c.whyNot(w.Trigger, p, s.turnSince(c.appliedAt), sp.tokens, now)
+	reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now)
 	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
 		return fmt.Sprintf("%s, of messages #%d to #%d", reasonRunning, running.From, running.To)
 	}
@@ -164,9 +163,9 @@ func (c *Compactor) whyNot(trigger Trigger, p Policy, turnSince bool, tokens int
 	switch {
 	case self && !p.Enabled:
 		return reasonSelfOff
-	case c.appliedAt > 0 && !turnSince && (self || tokens < summarize.MinSummary+headingCost):
+	case c.reports.appliedAt > 0 && !turnSince && (self || tokens < summarize.MinSummary+headingCost):
 		return reasonJust
-	case self && (now.Before(c.backoff.pausedUntil) || now.Before(c.backoff.retryAt) && c.backoff.failures > 1):
+	case self && (now.Before(c.retries.pausedUntil) || now.Before(c.retries.retryAt) && c.retries.failures > 1):
 		return reasonCooling
 	case tokens == 0:
 		return reasonShort

@@ -163,22 +163,15 @@ func (c *Compactor) finish(w *work, err error) {
 	if row := w.rows[0]; slices.ContainsFunc(c.prepared, func(r Compaction) bool { return r.ID == row.ID }) {
 		c.complete(eventOf(row, EventPrepared, j.window)) // it is ready, and has to wait
 	}
-	c.summarized(j)
 	switch {
 	case j.degraded:
-		c.backoff.failed(now)
+		c.retries.failed(now)
 	case !j.extractive || !c.hasModel(j.policy) && !j.fills:
-		c.declines = 0
-		c.backoff.worked()
-	case j.declined >= j.policy.FailureLimit && j.repairs == 0:
-		if c.declines++; c.declines >= j.policy.FailureLimit { // it seems to decline everything
-			c.backoff.failures = max(c.backoff.failures, c.declines)
-			c.backoff.failed(now)
-		}
+		c.retries.worked()
 	}
 	if j.repairs == 0 && j.row.Kind == Leaf {
 		full := levelOf(c.used(c.h.view), c.o.Window(), c.policy()) != levelNone
-		c.backoff.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
+		c.retries.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
 	}
 	c.end(w, nil)
 }

@@ -100,7 +100,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	s, err := work(c.o.Worker)
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
 	if c.o.Fallback == nil || !failed || ctx.Err() != nil {
-		if err == nil && c.fallbackBackoff.End() {
+		if err == nil && c.reports.byFallback.End() {
 			c.o.Log.Info("worker_model_recovered", "model", c.o.Worker.Name())
 		}
 		return s, err
@@ -111,7 +111,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		return s, err // which is told, as a compaction that failed
 	}
 	s.Model = c.o.Fallback.Name()
-	c.o.Log.Log(ctx, c.fallbackBackoff.Begin(), "worker_model_failed",
+	c.o.Log.Log(ctx, c.reports.byFallback.Begin(), "worker_model_failed",
 		append([]any{"worker", c.o.Worker.Name(), "instead", s.Model}, llm.LogAttrs(why)...)...)
 	return s, nil
 }

@@ -41,7 +41,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	case errors.Is(err, transcript.ErrStale):
 		return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
 	case err != nil:
-		c.outdated = true // what the disk did is read again; until then the messages are at hand
+		c.h.outdated = true // what the disk did is read again; until then the messages are at hand
 		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
 	}
 	c.h.restorable = nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"time"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
@@ -17,8 +18,15 @@ import (
 // that was counted is another one now, used is an estimate of the whole. Both are
 // corrected by the model's factor.
 
-// lastRequest describes what a request showed.
+// lastRequest is what was sent last.
 type lastRequest struct {
+	rendering rendering
+	at        time.Time // which is the age of the provider's cache
+	measured
+}
+
+// measured describes what it showed, until Sent has told that.
+type measured struct {
 	revision int
 	estimate int // tokens
 	counted  int // tokens, as the provider counted; 0: it did not report any
@@ -64,12 +72,15 @@ func (c *Compactor) excess(s view, goal int) int {
 	return c.frame() + s.withNewHead().cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
 }
 
+// fixedCost is what each request costs beside the view, as estimated.
+type fixedCost struct{ system, tools int }
+
 // frame estimates the system prompt and the tools.
 func (c *Compactor) frame() int {
 	if c.o.Learnt().Facts().RefusesTools {
-		return c.systemCost
+		return c.fixed.system
 	}
-	return c.systemCost + c.toolsCost
+	return c.fixed.system + c.fixed.tools
 }
 
 func (c *Compactor) real(estimated int) int {
@@ -80,12 +91,22 @@ func (c *Compactor) estimated(real int) int {
 	return int(float64(real) / c.o.Learnt().Factor())
 }
 
-// learntOf returns what is known about the worker's model, or about the fallback.
-func (c *Compactor) learntOf(model llm.Model) *llm.Learnt {
-	if model == c.o.Fallback {
-		return llm.LearntOf(model, &c.ownFallback)
+// learntOf returns what is known about the worker's model, or about the fallback: see remembering.
+func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.Learnt)) }
+
+// remembering is a model that remembers what is learnt about it, for one that does not by itself.
+type remembering struct {
+	llm.Model
+	learnt llm.Learnt
+}
+
+func (m *remembering) Learnt() *llm.Learnt { return &m.learnt }
+
+func remembered(m llm.Model) llm.Model {
+	if _, remembers := m.(llm.Learner); m == nil || remembers {
+		return m
 	}
-	return llm.LearntOf(model, &c.ownWorker)
+	return &remembering{Model: m}
 }
 
 // budget is about the window in estimated tokens, and hardly ever another one. The
@@ -94,7 +115,7 @@ func (c *Compactor) budget() int { return c.o.Window() * 100 / c.o.Learnt().Scal
 
 // ask notes what the request rendered from s shows.
 func (c *Compactor) ask(s view) {
-	c.lastRequest = lastRequest{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.uncertainty(s)}
+	c.lastRequest.measured = measured{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.uncertainty(s)}
 	if c.h.contextRuns {
 		c.lastRequest.context = c.h.contexts[len(c.h.contexts)-1].tokens
 	}
@@ -144,7 +165,7 @@ func (c *Compactor) Sent() (s Sent) {
 	}
 	s = Sent{Window: c.o.Window(), Counted: c.lastRequest.counted, Estimated: c.lastRequest.estimate, Context: c.lastRequest.context, Factor: c.o.Learnt().Factor()}
 	s.Used = cmp.Or(s.Counted, c.real(s.Estimated)) + c.lastRequest.reserve
-	c.lastRequest = lastRequest{}
+	c.lastRequest.measured = measured{}
 	return s
 }
 
@@ -190,10 +211,11 @@ type Status struct {
 // StatusReader returns a function that returns the current gauge. It may be called in any goroutine, at
 // any time.
 func (c *Compactor) StatusReader() func() Status {
-	s, backoff, vetoes, undoLifted := c.h.view, c.backoff, maps.Clone(c.vetoes), c.undoLifted
+	s, retries, undoLifted := c.h.view, c.retries, c.undoLifted
+	retries.vetoes = maps.Clone(retries.vetoes)
 	_, ready := c.summarizer(c.policy(), s, c.o.Now())
 	waits := c.busy == nil && !ready
-	known := Status{Last: c.last, Failed: c.lastFailed, Prepared: c.prepared, Scheduled: c.queued != nil}
+	known := Status{Last: c.reports.last, Failed: c.reports.failed, Prepared: c.prepared, Scheduled: c.queued != nil}
 	if c.busy != nil {
 		event := c.busy.event(EventStarted)
 		known.Running = &event
@@ -201,13 +223,8 @@ func (c *Compactor) StatusReader() func() Status {
 	return func() Status {
 		g, now := c.measure(s, known), c.o.Now()
 		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != levelNone
-		switch paused := backoff.why(now); {
-		case !g.Policy.Enabled:
+		if g.Paused = retries.why(now); !g.Policy.Enabled {
 			g.Paused = reasonOff
-		case paused != "":
-			g.Paused = paused
-		default:
-			g.Paused = vetoed(vetoes, now)
 		}
 		if g.Paused == "" && s.head.SparedTo >= s.head.Start && !undoLifted {
 			g.Paused = reasonSpared

@@ -53,7 +53,7 @@ func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
 // request may have beside the answer.
 func (w worker) on(ctx context.Context, model llm.Model) (_ worker, most int) {
 	w.model, w.window = model, model.Window(ctx).Tokens
-	window := int(float64(w.window) / w.c.learntOf(model).Factor()) // in estimated tokens
+	window := int(float64(w.window) / learntOf(model).Factor()) // in estimated tokens
 	if window <= smallWindow {
 		w.prompt = strings.Replace(w.prompt, w.texts.Worker, w.texts.WorkerBrief, 1)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 )
 
 // Facts are what was learnt about one model on one server.
@@ -27,6 +28,8 @@ type Facts struct {
 type Learnt struct {
 	Down  Incident // its server fails for every conversation
 	Speed Speed    // measured by the worker; not kept
+
+	WorkPlain atomic.Bool // the worker offers it no tools: it takes none, or cannot be made to call one; not kept
 
 	keep func(ctx context.Context, f Facts) error // nil: nothing is kept
 

@@ -74,6 +74,8 @@ type box struct{ *Host }
 
 func (b box) Servers() []channel.ToolServer { return nil }
 
+func (b box) Ready(context.Context, []string) {}
+
 func (b box) Tools(servers []string) (all []channel.Tool) {
 	for _, tool := range b.Host.Tools(servers) {
 		all = append(all, channel.Tool{Tool: tool.Tool, Server: tool.Server})

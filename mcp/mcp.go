@@ -138,24 +138,35 @@ func (h *Host) Status() []Status {
 
 // Ready returns when each server was reached once, or with an error when ctx ends before.
 func (h *Host) Ready(ctx context.Context) error {
-	return h.await(ctx, func(c *connection) <-chan struct{} { return c.reached })
-}
-
-// Tried returns when each server was reached once, or its first try has failed, or with an error
-// when ctx ends before.
-func (h *Host) Tried(ctx context.Context) error {
-	return h.await(ctx, func(c *connection) <-chan struct{} { return c.tried })
-}
-
-func (h *Host) await(ctx context.Context, closed func(*connection) <-chan struct{}) error {
 	for _, c := range h.all() {
-		select {
-		case <-closed(c):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := await(ctx, c.reached); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// Tried returns when each of some servers was reached once, or its first try has failed, or with
+// an error when ctx ends before.
+func (h *Host) Tried(ctx context.Context, ids []string) error {
+	for _, c := range h.all() {
+		if !slices.Contains(ids, c.ID) {
+			continue
+		}
+		if err := await(ctx, c.tried); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func await(ctx context.Context, closed <-chan struct{}) error {
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // bind makes tools of what a server offers.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"cairn/channel"
 	"cairn/llm"
@@ -19,6 +20,8 @@ type Box struct {
 	Approve string // when people are asked: an Approve value of channel.Tool
 	About   string // the tool's description
 
+	Connected chan struct{} // closed when calc is connected; nil: it is
+
 	mu     sync.Mutex // guards called
 	called []string
 }
@@ -28,10 +31,29 @@ func (b *Box) Servers() []channel.ToolServer {
 	return []channel.ToolServer{{ID: "calc", Tools: []string{"calc_add"}}}
 }
 
-// Tools returns calc_add, if calc is among servers.
+// Ready waits until calc is connected, if it is among servers, for at most 15 seconds.
+func (b *Box) Ready(ctx context.Context, servers []string) {
+	if b.Connected == nil || !slices.Contains(servers, "calc") {
+		return
+	}
+	select {
+	case <-b.Connected:
+	case <-time.After(15 * time.Second):
+	case <-ctx.Done():
+	}
+}
+
+// Tools returns calc_add, if calc is among servers and connected.
 func (b *Box) Tools(servers []string) []channel.Tool {
 	if !slices.Contains(servers, "calc") {
 		return nil
+	}
+	if b.Connected != nil {
+		select {
+		case <-b.Connected:
+		default:
+			return nil
+		}
 	}
 	return []channel.Tool{{Server: "calc", Approve: b.Approve, Tool: llm.Tool{
 		Name: "calc_add", Description: b.About, Parameters: json.RawMessage(`{"type":"object"}`),

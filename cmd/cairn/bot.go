@@ -39,6 +39,7 @@ type bot struct {
 
 	models *modelSet
 	tools  *mcp.Host
+	began  time.Time // when it began to connect to the tool servers
 	hooks  *hooks.Hooks
 	check  func()          // checks that the models answer, see checkModels; nil: no check
 	ctx    context.Context // of the tasks
@@ -64,7 +65,6 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if err := b.openHub(ctx, connectors); err != nil {
 		return nil, errors.Join(err, b.store.Close())
 	}
-	b.awaitTools(ctx)
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
 	if first.settings.Ambiguous() {
@@ -101,6 +101,7 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	b.hooked(&o)
 	b.hooks.Update(called)
 	b.hub = channel.New(o)
+	b.began = time.Now()
 	b.tools = mcp.Start(servers, version(), b.toolsChanged, b.log)
 	return nil
 }
@@ -145,17 +146,6 @@ func (b *bot) watched(o *channel.Options) {
 		b.metrics.compaction(conversation, e)
 		web.events.Compaction(conversation, e)
 	}
-}
-
-// toolPatience is how long a start waits for tool servers.
-const toolPatience = 15 * time.Second
-
-// awaitTools waits up to toolPatience for the tool servers, so that the first turns and resumed
-// tasks have their tools. The tools of a slower server come as soon as it is connected.
-func (b *bot) awaitTools(ctx context.Context) {
-	limited, cancel := context.WithTimeout(ctx, toolPatience)
-	defer cancel()
-	_ = b.tools.Tried(limited) // each connection logs its own failure
 }
 
 // bothProviders says which provider is used if the environment names two.

@@ -2,6 +2,9 @@
 package main
 
 import (
+	"context"
+	"time"
+
 	"cairn/channel"
 	"cairn/mcp"
 )
@@ -18,6 +21,17 @@ func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
 		tools = append(tools, channel.Tool{Tool: tool.Tool, Server: tool.Server, Approve: approve[tool.Server]})
 	}
 	return tools
+}
+
+// toolPatience is how long after the start turns wait for tool servers.
+const toolPatience = 15 * time.Second
+
+// Ready lets the first turns and resumed tasks wait for their tools. Those of a slower server come
+// before the next turn once it is connected.
+func (t toolbox) Ready(ctx context.Context, servers []string) {
+	limited, cancel := context.WithDeadline(ctx, t.b.began.Add(toolPatience))
+	defer cancel()
+	_ = t.b.tools.Tried(limited, servers) // each connection logs its own failure
 }
 
 func (t toolbox) Servers() (all []channel.ToolServer) {

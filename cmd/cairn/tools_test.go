@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -87,6 +90,36 @@ func TestAModelUsesTheToolsOfAServer(t *testing.T) {
 	}
 	if refused := server.Refusals(); len(refused) > 0 {
 		t.Errorf("a strict server refuses: %q", refused)
+	}
+}
+
+func TestOnlyTurnsWithToolsWaitForAServer(t *testing.T) {
+	t.Parallel()
+	answers := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Hello.") })
+	defer answers.Close()
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then it is known when the client leaves
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	server := fmt.Sprintf("[[tools]]\nid = \"calc\"\nurl = %q\nallow = [\"add\"]", silent.URL)
+	for _, c := range []struct {
+		settings string
+		waits    bool
+	}{{server, false}, {"tools = [\"calc\"]\n" + server, true}} {
+		p := newFolder(t)
+		settingsFor(p, answers, c.settings)
+		l := p.start("chat", "--json")
+		began := time.Now()
+		l.say(`{"text":"hi","id":"1"}`)
+		l.until(`"accepted"`)
+		accepted := time.Since(began)
+		l.until(`"reply"`)
+		if waited := time.Since(began); accepted > 10*time.Second || waited > 14*time.Second != c.waits || waited > 25*time.Second {
+			t.Errorf("%s: accepted after %v, answered after %v", c.settings, accepted, waited)
+		}
+		_ = l.in.Close()
+		l.rest()
 	}
 }
 

@@ -1,0 +1,103 @@
+package channel_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/channel/channeltest"
+)
+
+// connecting returns a rig whose agent has the tools of a server that is still being connected.
+func connecting(t *testing.T) (*rig, *channeltest.Box) {
+	r, b := withTools(t, channel.ApproveNever)
+	b.Connected = make(chan struct{})
+	return r, b
+}
+
+// connect has the server connected, as the program does.
+func (r *rig) connect(b *channeltest.Box) {
+	r.hub.Renew(channel.Rules{})
+	close(b.Connected)
+}
+
+func TestATurnWaitsForItsTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := connecting(t)
+		r.opts.Agent = func(conversation string) channel.Agent {
+			a := r.agent
+			if conversation != place {
+				a.ToolServers = nil
+			}
+			return a
+		}
+		r.restart()
+		r.say("please add", true)
+		synctest.Wait()
+		if len(r.model.Requests()) != 0 || !slices.Contains(r.transcript(), "user: please add") {
+			t.Errorf("before the tools are there: %d calls, %q", len(r.model.Requests()), r.transcript())
+		}
+		began := time.Now()
+		must(r.hub.Deliver(t.Context(), place+"2", r.inbound("hello", true)))(t)
+		noError(t, r.hub.Idle(t.Context(), place+"2"))
+		if waited := time.Since(began); waited > time.Second || len(r.connector.texts()) != 1 {
+			t.Errorf("a conversation without tools: %q after %v", r.connector.texts(), waited)
+		}
+		r.connect(b)
+		r.idle()
+		if len(b.Called()) != 1 || !strings.Contains(r.lastText(), "five") {
+			t.Errorf("called %v, %q", b.Called(), r.lastText())
+		}
+		r.stop()
+	})
+}
+
+func TestATurnGoesOnWithoutToolsThatDoNotCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := connecting(t)
+		r.ask("please add")
+		if !strings.Contains(r.lastText(), "Hello.") {
+			t.Errorf("it says %q", r.lastText())
+		}
+		r.connect(b)
+		r.ask("please add")
+		if len(b.Called()) != 1 {
+			t.Errorf("the next turn called %v", b.Called())
+		}
+		r.stop()
+	})
+}
+
+func TestAResumedTurnWaitsForItsTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := connecting(t)
+		r.say("please add", true)
+		synctest.Wait()
+		r.restart() // the wait does not hold up the end of the program
+		synctest.Wait()
+		r.connect(b)
+		r.idle()
+		if len(b.Called()) != 1 {
+			t.Errorf("called %v", b.Called())
+		}
+		r.stop()
+	})
+}
+
+func TestStopEndsTheWaitForTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := connecting(t)
+		r.say("please add", true)
+		synctest.Wait()
+		began := time.Now()
+		r.says("/stop", "Stopped")
+		r.idle()
+		if waited := time.Since(began); waited > time.Second || slices.Contains(r.transcript(), "assistant: Hello.") {
+			t.Errorf("it ended after %v: %q", waited, r.transcript())
+		}
+		r.stop()
+	})
+}

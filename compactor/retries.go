@@ -1,0 +1,127 @@
+package compactor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// retries says when automatic work may run: after failures, after what the model declined or
+// Before has forbidden, and after compactions that freed nothing.
+type retries struct {
+	backoff
+	standInAt   time.Time         // the extractive summarizer is not tried before this time
+	useless     int               // consecutive applied compactions that freed next to nothing
+	pausedUntil time.Time         // no level below emergency starts anything before this time
+	repairs     map[int64]backoff // of rows whose repair failed, by id
+	declines    int               // how often the model declined in a row
+	declinedTo  int64             // it declined to summarize messages up to this seq
+	vetoes      map[Trigger]veto
+}
+
+// backoff is what failed again and again.
+type backoff struct {
+	failures int       // in a row
+	retryAt  time.Time // no model is tried before this time
+}
+
+func (b *backoff) failed(now time.Time) {
+	b.failures++
+	b.retryAt = now.Add(retryPause(b.failures))
+}
+
+// retryPause returns how long to wait after so many failures: 1, 2, 4, … up to 30 minutes.
+func retryPause(failures int) time.Duration {
+	return min(time.Minute<<min(failures-1, 10), 30*time.Minute)
+}
+
+// stoodIn notes a failure of the extractive summarizer. It needs no model, so the disk failed,
+// which must not be retried endlessly.
+func (r *retries) stoodIn(now time.Time) {
+	r.failed(now)
+	r.standInAt = r.retryAt
+}
+
+// worked notes that what failed or declined does so no longer.
+func (r *retries) worked() {
+	r.backoff, r.standInAt, r.declines = backoff{}, time.Time{}, 0
+}
+
+// declined notes that the model declined something. After limit times in a row it seems to decline
+// everything.
+func (r *retries) declined(now time.Time, limit int) {
+	if r.declines++; r.declines >= limit {
+		r.failures = max(r.failures, r.declines-1)
+		r.failed(now)
+	}
+}
+
+// repairFailed makes the repair of a row wait. Those of rows that are in no stack are forgotten.
+func (r *retries) repairFailed(id int64, now time.Time, stack []Compaction) {
+	b := r.repairs[id]
+	b.failed(now)
+	kept := map[int64]backoff{id: b}
+	for _, row := range stack {
+		if other, ok := r.repairs[row.ID]; ok && row.ID != id {
+			kept[row.ID] = other
+		}
+	}
+	r.repairs = kept
+}
+
+// repairAt returns the time before which a row is not repaired.
+func (r *retries) repairAt(id int64) time.Time { return r.repairs[id].retryAt }
+
+// freed notes what an applied compaction freed of its span, and whether the window is full all
+// the same. Two applied compactions in a row that free less than a twentieth, or too little,
+// pause the levels below emergency: what fills the window is then not what they can move.
+func (r *retries) freed(tokens, ofSpan int, full bool, now time.Time, cooldown time.Duration) {
+	if tokens*20 >= ofSpan && !full {
+		r.useless = 0
+		return
+	}
+	if r.useless++; r.useless >= 2 {
+		r.useless, r.pausedUntil = 0, now.Add(cooldown)
+	}
+}
+
+// veto is Before's refusal of the jobs of one trigger.
+type veto struct {
+	reason string
+	until  time.Time
+}
+
+// minVeto is the shortest time that a veto holds, so that a hook is not called at each message.
+const minVeto = time.Minute
+
+func (r *retries) forbid(t Trigger, reason string, until time.Time) {
+	if r.vetoes == nil {
+		r.vetoes = make(map[Trigger]veto)
+	}
+	r.vetoes[t] = veto{reason, until}
+}
+
+// forbids reports whether jobs of a trigger wait because of a veto.
+func (r *retries) forbids(t Trigger, now time.Time) bool { return now.Before(r.vetoes[t].until) }
+
+// reason says why jobs of a trigger are forbidden.
+func (r *retries) reason(t Trigger) string {
+	return fmt.Sprintf("%s was forbidden: %s", t, r.vetoes[t].reason)
+}
+
+// why says why automatic work waits; "": it does not.
+func (r *retries) why(now time.Time) string {
+	switch {
+	case now.Before(r.pausedUntil):
+		return reasonPaused
+	case now.Before(r.retryAt):
+		return reasonBackoff
+	}
+	for _, t := range slices.Sorted(maps.Keys(r.vetoes)) {
+		if r.forbids(t, now) {
+			return r.reason(t)
+		}
+	}
+	return ""
+}

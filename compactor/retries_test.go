@@ -1,0 +1,83 @@
+package compactor
+
+import (
+	"testing"
+	"time"
+)
+
+func TestRetriesBackOffAndPause(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var r retries
+	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
+		r.failed(now)
+		if got := r.retryAt.Sub(now); got != want {
+			t.Errorf("after %d failures the next try waits %v, want %v", i+1, got, want)
+		}
+	}
+	r.worked()
+	if r.failures != 0 || !r.retryAt.IsZero() {
+		t.Error("a success does not clear the failures")
+	}
+	r.freed(4, 100, false, now, time.Minute)
+	if r.why(now) != "" {
+		t.Error("one useless compaction pauses")
+	}
+	r.freed(5, 100, false, now, time.Minute)
+	r.freed(4, 100, false, now, time.Minute)
+	if r.why(now) != "" {
+		t.Error("useless applied compactions that do not follow each other pause")
+	}
+	r.freed(90, 100, true, now, time.Minute)
+	if r.why(now) == "" || r.why(now.Add(time.Minute)) != "" {
+		t.Error("two useless applied compactions in a row do not pause for the cooldown")
+	}
+}
+
+func TestRepairsWaitOneByOne(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var r retries
+	r.repairFailed(1, now, nil)
+	r.repairFailed(2, now, []Compaction{{ID: 1}, {ID: 2}})
+	r.repairFailed(2, now, []Compaction{{ID: 1}, {ID: 2}})
+	for id, want := range map[int64]time.Time{1: now.Add(time.Minute), 2: now.Add(2 * time.Minute), 3: {}} {
+		if got := r.repairAt(id); !got.Equal(want) {
+			t.Errorf("row %d is repaired from %v on, want %v", id, got, want)
+		}
+	}
+	r.repairFailed(2, now, []Compaction{{ID: 2}})
+	if len(r.repairs) != 1 || !r.retryAt.IsZero() {
+		t.Errorf("known are %v, and a model waits until %v", r.repairs, r.retryAt)
+	}
+}
+
+func TestAModelThatDeclinesEverythingIsLeftAlone(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var r retries
+	r.declined(now, 3)
+	r.declined(now, 3)
+	r.worked()
+	r.declined(now, 3)
+	r.declined(now, 3)
+	if r.why(now) != "" {
+		t.Error("a few declined spans make the model wait")
+	}
+	r.declined(now, 3)
+	if r.failures != 3 || r.why(now) != reasonBackoff {
+		t.Errorf("after three in a row there are %d failures: %q", r.failures, r.why(now))
+	}
+}
+
+func TestAVetoHoldsForItsTime(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var r retries
+	if r.forbids(OnRepair, now) {
+		t.Error("what nobody forbade is forbidden")
+	}
+	r.forbid(OnRepair, "not at night", now.Add(time.Hour))
+	if !r.forbids(OnRepair, now) || r.forbids(OnRollup, now) || r.why(now) != "repair was forbidden: not at night" {
+		t.Errorf("it says %q", r.why(now))
+	}
+	if later := now.Add(time.Hour); r.forbids(OnRepair, later) || r.why(later) != "" {
+		t.Errorf("an hour later it says %q", r.why(later))
+	}
+}
