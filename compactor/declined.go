@@ -86,8 +86,12 @@ func (c *Compactor) declined(j *job) (then *job) {
 	return &apart
 }
 
-// leafOf plans the summary of a span. What the worker declined the extractive summarizer takes.
+// leafOf plans the summary of a span; nil: there is none, or it waits because somebody undid it.
+// What the worker declined the extractive summarizer takes.
 func (c *Compactor) leafOf(sp span, trigger Trigger, p Policy, window int, extractive bool) *job {
+	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.spares(sp.from, sp.to) {
+		return nil
+	}
 	declined := !extractive && sp.from <= c.retries.declinedTo
 	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, extractive || declined)
 	if declined {
@@ -184,12 +188,6 @@ func (c *Compactor) retryDeclined() {
 
 // noteDeclined notes how often a row was declined, in the view and in plans; id 0: all rows.
 func (c *Compactor) noteDeclined(id int64, d Declined) {
-	c.h.declined(id, d)
-	c.prospect = prospect{}
-}
-
-// declined notes what came of a row; 0: of all rows.
-func (h *History) declined(id int64, d Declined) {
 	note := func(rows []Compaction) []Compaction {
 		rows = slices.Clone(rows)
 		for i := range rows {
@@ -199,8 +197,10 @@ func (h *History) declined(id int64, d Declined) {
 		}
 		return rows
 	}
-	h.head.Stack, h.head.Earlier = note(h.head.Stack), slices.Clone(h.head.Earlier)
-	for i := range h.head.Earlier {
-		h.head.Earlier[i].Rows = note(h.head.Earlier[i].Rows)
+	head := &c.h.head
+	head.Stack, head.Earlier = note(head.Stack), slices.Clone(head.Earlier)
+	for i := range head.Earlier {
+		head.Earlier[i].Rows = note(head.Earlier[i].Rows)
 	}
+	c.prospect = prospect{}
 }

@@ -73,7 +73,7 @@ func (c *Compactor) next() *job {
 	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
 	if l := levelOf(used, window, p); l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
-		if j := c.planLevel(s, p, window, l.trigger(), need, extractive); j != nil {
+		if j := c.leafOf(planSpan(s, need, p.spared(c.budget())), l.trigger(), p, window, extractive); j != nil {
 			c.tokenDeficit = 0
 			return j
 		}
@@ -122,7 +122,7 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 	if c.tokenDeficit > 0 {
 		need := c.tokenDeficit
 		c.tokenDeficit = 0
-		if j := c.planLevel(s, p, window, OnPrepare, need, false); j != nil {
+		if j := c.leafOf(planSpan(s, need, p.spared(c.budget())), OnPrepare, p, window, false); j != nil {
 			return j
 		}
 	}
@@ -130,9 +130,6 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 		return nil
 	}
 	sp := planAhead(s, min(p.span(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
-	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.undoLifted {
-		return nil
-	}
 	return c.leafOf(sp, OnPrepare, p, window, false)
 }
 
@@ -146,11 +143,7 @@ func (c *Compactor) planFree(s view, p Policy, window int) *job {
 	if c.hasModel(p) || p.Prepare() == 0 || p.span(c.budget()) < spanWithoutModel {
 		return nil
 	}
-	sp := planAhead(s, spanWithoutModel, spanWithoutModel/2)
-	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.undoLifted {
-		return nil
-	}
-	return c.leafOf(sp, OnPrepare, p, window, true)
+	return c.leafOf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, window, true)
 }
 
 // summarizer tells who makes the next summary, and whether anybody may now.
@@ -165,17 +158,6 @@ func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, rea
 		return false, false
 	}
 	return !s.addressed, true
-}
-
-func (c *Compactor) planLevel(s view, p Policy, window int, trigger Trigger, need int, extractive bool) *job {
-	sp := planSpan(s, need, p.spared(c.budget()))
-	if len(sp.lines) == 0 {
-		return nil
-	}
-	if (trigger == OnBackground || trigger == OnPrepare) && s.head.Spares(sp.from, sp.to) && !c.undoLifted {
-		return nil
-	}
-	return c.leafOf(sp, trigger, p, window, extractive)
 }
 
 func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy, window int, extractive bool) *job {
@@ -204,7 +186,7 @@ func (c *Compactor) planRepair(s view, p Policy, window, used int, now time.Time
 		if overlaps(c.prepared, row) {
 			continue
 		}
-		if now.Before(c.retries.repairAt(row.ID)) || s.head.Spares(row.From, row.To) && !c.undoLifted {
+		if now.Before(c.retries.repairAt(row.ID)) || c.spares(row.From, row.To) {
 			continue
 		}
 		if c.givenUp(row) || now.Before(c.restsUntil(row)) {

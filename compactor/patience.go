@@ -24,17 +24,6 @@ const (
 	minPiece = 1000
 )
 
-// measured notes how long the model took for so many tokens.
-func (c *Compactor) measured(model llm.Model, tokens int, took time.Duration) {
-	learntOf(model).Speed.Measured(tokens, took)
-}
-
-// tooSlow notes that the model did not finish a piece of so many tokens: the next one
-// is at most half as large, and less if even that would have been too much in the time.
-func (c *Compactor) tooSlow(model llm.Model, tokens int, took time.Duration) {
-	learntOf(model).Speed.AtMost(float64(tokens) / max(2*aimedPiece, took).Seconds())
-}
-
 // throughput is how many tokens the model works through in the time for a piece.
 func (c *Compactor) throughput(model llm.Model) int {
 	speed := learntOf(model).Speed.PerSecond()

@@ -129,7 +129,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.retries.repairAt(row.ID)) || replaced(c.prepared, row) {
 			continue
 		}
-		if s.head.Spares(row.From, row.To) && !c.undoLifted {
+		if c.spares(row.From, row.To) {
 			continue
 		}
 		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, true)

@@ -93,6 +93,9 @@ func (c *Compactor) undone(l Undoable, before int) Event {
 	return e
 }
 
+// spares reports whether messages stay as they are because somebody undid their summary.
+func (c *Compactor) spares(from, to int64) bool { return c.h.head.Spares(from, to) && !c.undoLifted }
+
 // tooMuch tells why there is no room for another head and freed messages; empty: there is.
 func (c *Compactor) tooMuch(head Head, freed []chat.Message, p Policy, window int) string {
 	s := c.h.view

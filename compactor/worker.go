@@ -191,10 +191,11 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 	took := w.c.o.Now().Sub(started)
 	switch {
 	case err == nil:
-		w.c.measured(w.model, cost+tokens.Estimate(text), took)
+		learntOf(w.model).Speed.Measured(cost+tokens.Estimate(text), took)
 	case context.Cause(ctx) == llm.ErrWorkSilent, context.Cause(ctx) == llm.ErrWorkLate:
 		err = context.Cause(ctx)
-		w.c.tooSlow(w.model, cost, took)
+		// The next piece is at most half as large, and less if even that would have been too much.
+		learntOf(w.model).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())
 	}
 	return text, err
 }
