@@ -32,10 +32,10 @@ func (d *Discord) ready(r readyData) error {
 	for _, gap := range all {
 		d.gaps.Store(gap.Conversation, gap.After)
 	}
-	if len(all) > 0 || d.begun {
+	if len(all) > 0 || d.hadSession {
 		d.hereBefore.Store(true)
 	}
-	d.begun = true
+	d.hadSession = true
 	d.linkIncident.End()
 	d.connected.Store(true)
 	d.log.Info("connected", "as", r.User.Username)

@@ -41,7 +41,7 @@ type Discord struct {
 	work            *platform.Group
 	gaps            sync.Map    // conversations that may have missed messages since the last session, until that is checked: the id behind which the gap begins; empty: not known
 	hereBefore      atomic.Bool // the bot was here before, in this process or an earlier one
-	begun           bool        // this process had a session; of the goroutine in Run
+	hadSession      bool        // this process had a session; of the goroutine in Run
 	throttle        *editThrottle
 	commandLines    *platform.Cache // command lines too long for a button
 	seen            *platform.Cache // interactions and commands already handled
