@@ -213,15 +213,15 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 		req.Tools = nil
 		resp, err = a.Model.Generate(ctx, req, nil)
 	}
-	if windowTooSmall(err) {
+	if answerCutShort(err) {
 		err = nil
 	}
 	return Probe{Tools: req.Tools != nil, Usage: resp.Usage}, err
 }
 
-// windowTooSmall reports whether the server's only complaint is that the answer could not be finished
+// answerCutShort reports whether the server's only complaint is that the answer could not be finished
 // within the limit, as OpenAI's is for models that think.
-func windowTooSmall(err error) bool {
+func answerCutShort(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && strings.Contains(e.Message, "max_tokens or model output limit was reached")
 }

@@ -87,7 +87,7 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 	if !ok || what != "pin" && what != "unpin" && what != "restore" {
 		return answer, false, nil
 	}
-	if _, err := c.memoriesOf(ctx, who, id); err != nil {
+	if _, err := c.memoryFor(ctx, who, id); err != nil {
 		return answer, true, err
 	}
 	if what == "restore" {
@@ -114,8 +114,8 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 	return Answer{Text: fmt.Sprintf("Memory %d is pinned no longer.", id)}, true, nil
 }
 
-// memoriesOf returns a memory of this conversation that a person may decide about.
-func (c *conversation) memoriesOf(ctx context.Context, who Person, id int64) (memory.Memory, error) {
+// memoryFor returns a memory of this conversation that a person may decide about.
+func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (memory.Memory, error) {
 	m, err := memory.Of(c.records).Recalled(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -203,7 +203,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		}
 		id = named[0].ID
 	}
-	m, err := c.memoriesOf(ctx, who, id)
+	m, err := c.memoryFor(ctx, who, id)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -33,7 +33,7 @@ type contextCall struct {
 const mostSelf = 300
 
 // toolset returns the tools the model may call: the conversation's memory tools, `context`, and
-// others, the tools of other programs. The first request and every gauge count the same tools.
+// others, the tools of other programs. The first request and every Status count the same tools.
 func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w contextCall) (any, error), others []llm.Tool) []llm.Tool {
 	own := llm.Tool{
 		Name:        "context",

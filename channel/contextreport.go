@@ -81,7 +81,7 @@ type StackEntry struct {
 	Hidden   bool           `json:"hidden,omitempty"`  // not shown: there are newer ones, or there is no room
 }
 
-// ReadContext reads a conversation's gauge from the database alone.
+// ReadContext reads how full a conversation's window is from the database alone.
 func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
 	others, err := agent.otherTools(ctx, records)
 	if err != nil {

@@ -1,4 +1,4 @@
-// The gauge as text, as /context shows it.
+// How full the window is, as text, as /context shows it.
 
 package channel
 
@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// contextWidth is the width of the bar in characters.
-const contextWidth = 40
+// barWidth is the width of the bar in characters.
+const barWidth = 40
 
-// String draws the gauge for people.
+// String shows it to people.
 func (c Context) String() string {
 	var b strings.Builder
-	filled := min(c.Used*contextWidth/max(c.Max, 1), contextWidth)
-	fmt.Fprintf(&b, "[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", contextWidth-filled), c.UsedPct)
+	filled := min(c.Used*barWidth/max(c.Max, 1), barWidth)
+	fmt.Fprintf(&b, "[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", barWidth-filled), c.UsedPct)
 	if c.Used > c.Max {
 		b.WriteString(" (over)")
 	}

@@ -141,7 +141,7 @@ type PinCost struct {
 }
 
 // PinCosts returns what the copies of pins cost, in their order, where they share so many tokens
-// with the first messages, see Gauge.PinBudget.
+// with the first messages, see Status.PinBudget.
 func PinCosts(pins []Pin, budget int) (costs []PinCost) {
 	copies := duplicates(pins, nil, shape{firstMost: budget})
 	for _, p := range pins {

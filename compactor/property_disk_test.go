@@ -206,7 +206,7 @@ func (d *disk) Span(ctx context.Context, from, to int64) (all []chat.Message, er
 	return all, err
 }
 
-func (d *disk) Forgive(ctx context.Context) error {
+func (d *disk) ClearDeclined(ctx context.Context) error {
 	return d.call(func() error { return d.Records.ClearDeclined(ctx) })
 }
 

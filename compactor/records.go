@@ -43,7 +43,7 @@ type Records interface {
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
 	Span(ctx context.Context, from, to int64) ([]chat.Message, error)
 
-	// Declined notes that a model declined to summarize what a row stands for, and Forgive
+	// Declined notes that a model declined to summarize what a row stands for, and ClearDeclined
 	// forgets all of that: somebody wants it to be tried again.
 	Declined(ctx context.Context, row int64, d Declined) error
 	ClearDeclined(ctx context.Context) error

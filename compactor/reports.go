@@ -2,8 +2,7 @@ package compactor
 
 import "cairn/llm"
 
-// reports is what was told: the last events, for Status, and what the log knows of and is not told
-// again.
+// reports keeps the last events, for Status, and the failures that the log has and must not repeat.
 type reports struct {
 	last      Event // that something ended with
 	failed    Event // the last failure since a summary was applied

@@ -214,7 +214,7 @@ func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 // about as many folds deep as the conversation doubled since.
 const mostReads = 64
 
-// textsBeside returns the texts that will stand in the stack beside row's.
+// textsBeside returns the texts that will be in the stack with row's.
 func (c *Compactor) textsBeside(row Compaction) (texts []string) {
 	for _, other := range c.ahead().head.Stack {
 		if other.To < row.From || other.From > row.To {

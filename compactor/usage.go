@@ -154,7 +154,7 @@ const (
 	leastLesson = 400
 )
 
-// Count returns the count that holds now, to be stored with the turn: so every gauge
+// Count returns the count that holds now, to be stored with the turn: so every Status
 // shows one number, also after a restart and beside a running bot.
 func (c *Compactor) Count() Count { return c.h.anchor }
 
@@ -208,7 +208,7 @@ type Status struct {
 	Policy       Policy
 }
 
-// StatusReader returns a function that returns the current gauge. It may be called in any goroutine, at
+// StatusReader returns a function that returns the current Status. It may be called in any goroutine, at
 // any time.
 func (c *Compactor) StatusReader() func() Status {
 	s, retries, undoLifted := c.h.view, c.retries, c.undoLifted
@@ -233,7 +233,7 @@ func (c *Compactor) StatusReader() func() Status {
 	}
 }
 
-// Usage returns Used, Head and Verbatim of a Gauge. It costs the same however much is shown.
+// Usage returns Used, Head and Verbatim of a Status. It costs the same however much is shown.
 // It is for the owner.
 func (c *Compactor) Usage() (used, head, verbatim int) {
 	s := c.h.view
@@ -243,7 +243,7 @@ func (c *Compactor) Usage() (used, head, verbatim int) {
 	return prompt + Reserve(c.o.MaxOutput, c.o.Window()), head, prompt - share(frame) - head
 }
 
-// measure adds the costs of a view to a gauge.
+// measure adds the costs of a view to a Status.
 func (c *Compactor) measure(s view, g Status) Status {
 	window := c.o.Window()
 	prompt, frame := c.prompt(s), c.frame()

@@ -104,7 +104,7 @@ func (w *writer) showDraft(ctx context.Context, text string) (again time.Duratio
 	if w.Live.Err() == nil {
 		w.s.log.Debug("show_draft_failed", "error", err)
 	}
-	return w.s.times.retry, !w.draft.lost // else a second draft might stand beside it
+	return w.s.times.retry, !w.draft.lost // else there might be two drafts
 }
 
 // wholeWords cuts off the end of a text that may still become a mention of everybody: the ASCII

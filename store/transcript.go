@@ -232,7 +232,7 @@ func indexed(m chat.Message) (counts map[string]int, length int) {
 // MemoryTools lists the tools that return the bot's own memory.
 var MemoryTools = map[string]bool{"memory_search": true, "recall": true, "expand": true, "context": true}
 
-// Counts are a conversation's numbers for a gauge.
+// Counts are a conversation's numbers for /context.
 type Counts struct {
 	Messages int // in all, deleted ones left out
 	Waiting  int // in the inbox
