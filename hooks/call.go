@@ -38,6 +38,8 @@ func run(ctx context.Context, command []string, body []byte) ([]byte, error) {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
+	case errors.Is(err, exec.ErrWaitDelay): // it succeeded, and left something running
+		return out.Bytes(), nil
 	case errors.As(err, &exit) && exit.ExitCode() == vetoCode:
 		return out.Bytes(), errVeto
 	case err != nil && errs.Len() > 0:

@@ -105,7 +105,7 @@ func (a *app) databaseAPI(log *slog.Logger) web.API {
 func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
 	out := &lineWriter{to: a.out}
 	transport := &sdk.IOTransport{Reader: newMessageLines(a.in, out), Writer: out}
-	err := web.NewMCP(api, write, version()).Run(ctx, transport)
+	err := web.NewMCP(api, write, version()).Run(ctx, answersAll{transport})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -113,3 +113,21 @@ func TestStandardOutputCarriesTheProtocolOnly(t *testing.T) {
 		t.Errorf("exit code %d, standard error %s", code, l.errs)
 	}
 }
+
+func TestWhatIsAskedBeforeTheEndOfTheInputIsAnswered(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("I prefer green tea.\n", "chat")
+	asked := strings.Join([]string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`,
+	}, "\n")
+	said := p.must(asked, "mcp")
+	for _, id := range []string{`"id":1`, `"id":2`, `"id":3`} {
+		if !strings.Contains(said, id) {
+			t.Errorf("no answer to the call with %s: %s", id, said)
+		}
+	}
+}
