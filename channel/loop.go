@@ -166,8 +166,8 @@ func (c *conversation) publish() {
 	if c.engine == nil {
 		return // leftover work of a discarded engine
 	}
-	gauge := c.engine.StatusReader()
-	c.engineStatus.Store(&gauge)
+	status := c.engine.StatusReader()
+	c.engineStatus.Store(&status)
 }
 
 // wake has the child check for work again.

@@ -34,15 +34,15 @@ func (o Operator) Activity(name string) (g Activity, ok bool) {
 		return g, false
 	}
 	defer o.hub.release(c)
-	return c.glance()
+	return c.activity()
 }
 
-func (c *conversation) glance() (g Activity, ok bool) {
-	gauge := c.engineStatus.Load()
-	if gauge == nil { // it is still being opened
+func (c *conversation) activity() (g Activity, ok bool) {
+	status := c.engineStatus.Load()
+	if status == nil { // it is still being opened
 		return g, false
 	}
-	now := (*gauge)()
+	now := (*status)()
 	return Activity{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil}, true
 }
 
@@ -50,7 +50,7 @@ func (c *conversation) glance() (g Activity, ok bool) {
 // none is open, above 1 if one is overfull. It does not wait.
 func (o Operator) Fullest() (share float64) {
 	for c := range o.hub.all() {
-		g, _ := c.glance()
+		g, _ := c.activity()
 		share = max(share, float64(g.Used)/float64(max(g.Window, 1)))
 	}
 	return share

@@ -179,9 +179,9 @@ func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *
 	if other != nil {
 		return compactor.Context{}
 	}
-	gauge := (*c.engineStatus.Load())()
-	made := c.recalled(ctx, turn, min(c.agent.Recall, gauge.Window/recalledShare))
-	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), gauge.Used*100/max(gauge.Window, 1))
+	status := (*c.engineStatus.Load())()
+	made := c.recalled(ctx, turn, min(c.agent.Recall, status.Window/recalledShare))
+	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), status.Used*100/max(status.Window, 1))
 	if turn.Optional {
 		made.Text += "\n" + mayBeSilent
 	}

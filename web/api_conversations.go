@@ -258,14 +258,14 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conver
 	if err != nil {
 		return err
 	}
-	a := summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: stones(e.Children), Messages: []chat.Record{}, From: e.Next}
+	a := summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: stackEntries(e.Children), Messages: []chat.Record{}, From: e.Next}
 	for _, m := range e.Messages {
 		a.Messages = append(a.Messages, chat.RecordOf(m))
 	}
 	return answer(w, http.StatusOK, a)
 }
 
-func stones(rows []compactor.Compaction) []channel.StackEntry {
+func stackEntries(rows []compactor.Compaction) []channel.StackEntry {
 	all := []channel.StackEntry{}
 	for _, row := range rows {
 		all = append(all, channel.StackEntryOf(row))

@@ -184,7 +184,7 @@ type fills struct {
 
 type fill struct {
 	next, version int64
-	glance        channel.Activity
+	activity      channel.Activity
 }
 
 const maxFills = 10_000
@@ -198,7 +198,7 @@ func (f *fills) of(ctx context.Context, operator channel.Operator, p store.Place
 	known, found := f.known[p.Channel]
 	f.mu.Unlock()
 	if found && known.next == p.Next && known.version == p.Version {
-		return known.glance, nil
+		return known.activity, nil
 	}
 	now, err := operator.Context(ctx, p.Channel)
 	if err != nil {
@@ -211,5 +211,5 @@ func (f *fills) of(ctx context.Context, operator channel.Operator, p store.Place
 		f.known = make(map[string]fill)
 	}
 	f.known[p.Channel] = known
-	return known.glance, nil
+	return known.activity, nil
 }

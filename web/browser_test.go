@@ -110,12 +110,12 @@ func TestClicksInABrowser(t *testing.T) {
 	b.open("/")
 	b.click(fmt.Sprintf(`a[href="%s"]`, p))
 	b.click(".stack summary")
-	b.shows(".stack .message, .stack .stone .stone")
+	b.shows(".stack .message, .stack .entry .entry")
 
-	gauge := "document.querySelector('.card').textContent"
-	before := evaluate[string](b, gauge)
+	fill := "document.querySelector('.card').textContent"
+	before := evaluate[string](b, fill)
 	r.say(here, strings.Repeat("The pond needs a pump and a filter. ", 60))
-	b.until("the gauge follows", "%s !== %q", gauge, before)
+	b.until("the bar follows", "%s !== %q", fill, before)
 	b.shows(".stack details[open]")
 
 	b.keys("input[name=focus]", "the pond")

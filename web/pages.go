@@ -40,7 +40,7 @@ type pager struct{ Earlier, Later string }
 // without a dashboard has no use for their 3 MB.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	layout := template.Must(template.New("").Funcs(template.FuncMap{
-		"page": pageOf, "day": day, "thousands": func(n any) string { return thousands(fmt.Sprint(n)) }, "gauge": func(used, most int) gauge { return gauge{used, most} },
+		"page": pageOf, "day": day, "thousands": func(n any) string { return thousands(fmt.Sprint(n)) }, "fill": func(used, most int) windowFill { return windowFill{used, most} },
 	}).ParseFS(files, "templates/layout.html"))
 	made := map[string]*template.Template{}
 	entries, _ := fs.ReadDir(files, "templates") // embedded, so it exists
@@ -72,18 +72,18 @@ func thousands(text string) string {
 	return text
 }
 
-// gauge says how full a window is.
-type gauge struct{ Used, Max int }
+// windowFill is how full a window is.
+type windowFill struct{ Used, Max int }
 
 // Percent returns the fill in per cent, with one decimal.
-func (g gauge) Percent() float64 { return float64(g.Used*1000/max(g.Max, 1)) / 10 }
+func (f windowFill) Percent() float64 { return float64(f.Used*1000/max(f.Max, 1)) / 10 }
 
-// Class gives the gauge its colour.
-func (g gauge) Class() string {
+// Class returns the CSS class that gives the bar its colour.
+func (f windowFill) Class() string {
 	switch {
-	case g.Percent() < 80:
+	case f.Percent() < 80:
 		return "good"
-	case g.Percent() < 95:
+	case f.Percent() < 95:
 		return "warn"
 	}
 	return "bad"

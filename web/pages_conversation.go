@@ -46,15 +46,15 @@ func (v *visit) about(tab string) about {
 	return a
 }
 
-// stone is a summary in a list, and where it opens.
-type stone struct {
+// summaryLink is a summary in a list, with the address of its page.
+type summaryLink struct {
 	channel.StackEntry
 	Href string
 }
 
-func stonesOf(name string, all []channel.StackEntry) (made []stone) {
+func summaryLinks(name string, all []channel.StackEntry) (made []summaryLink) {
 	for _, s := range all {
-		made = append(made, stone{s, fmt.Sprintf("%s/summaries/%d", pageOf(name), s.ID)})
+		made = append(made, summaryLink{s, fmt.Sprintf("%s/summaries/%d", pageOf(name), s.ID)})
 	}
 	return made
 }
@@ -76,17 +76,17 @@ func conversationPage(v *visit) error {
 	return v.show("conversation", struct {
 		about
 		Detail                conversationAnswer
-		Gauge                 gauge
+		Fill                  windowFill
 		NextName              string
 		Sawtooth, Composition template.HTML
-		Stack                 []stone
+		Stack                 []summaryLink
 		Approvals             []asked
 		Tasks                 []channel.Task
 	}{
 		v.about("overview"), d,
-		gauge{d.Used, d.Max},
+		windowFill{d.Used, d.Max},
 		next,
-		sawtooth(d, h), composition(d), stonesOf(v.name(), append(d.Past.Earlier, d.Stack...)),
+		sawtooth(d, h), composition(d), summaryLinks(v.name(), append(d.Past.Earlier, d.Stack...)),
 		askedIn(v.name(), d.Approvals), tasks.Tasks,
 	})
 }
@@ -174,10 +174,10 @@ func summaryPage(v *visit) error {
 	return v.show("summary", struct {
 		about
 		Summary  channel.StackEntry
-		Children []stone
+		Children []summaryLink
 		Messages []shown
 		Later    string
-	}{v.about("overview"), s.Summary, stonesOf(v.name(), s.Children), shownOf(s.Messages), later})
+	}{v.about("overview"), s.Summary, summaryLinks(v.name(), s.Children), shownOf(s.Messages), later})
 }
 
 // shown is a message on a page.

@@ -10,7 +10,7 @@ import (
 
 // row is a message, or the place of a summary behind it.
 type row struct {
-	Marker  *stone
+	Marker  *summaryLink
 	Message *shown
 }
 
@@ -44,11 +44,11 @@ func messagesPage(v *visit) error {
 		Query string
 		Rows  []row
 		Pager pager
-	}{v.about("messages"), q, rowsOf(foundOf(list), stonesOf(v.name(), append(stack.Past.Earlier, stack.Stack...))), p})
+	}{v.about("messages"), q, rowsOf(foundOf(list), summaryLinks(v.name(), append(stack.Past.Earlier, stack.Stack...))), p})
 }
 
 // rowsOf puts summaries after the messages that they cover.
-func rowsOf(all []shown, stack []stone) (rows []row) {
+func rowsOf(all []shown, stack []summaryLink) (rows []row) {
 	for i := range all {
 		rows = append(rows, row{Message: &all[i]})
 		for j := range stack {

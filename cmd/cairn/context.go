@@ -51,14 +51,14 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		gauge, err := channel.ReadContext(cmd.Context(), conversation, agent)
+		report, err := channel.ReadContext(cmd.Context(), conversation, agent)
 		if err != nil {
 			return err
 		}
-		if gauge.Usage, err = a.spending(cmd.Context(), db, conversation, agent.Model.Name()); err != nil {
+		if report.Usage, err = a.spending(cmd.Context(), db, conversation, agent.Model.Name()); err != nil {
 			return err
 		}
-		return a.show(a.out, gauge, asJSON)
+		return a.show(a.out, report, asJSON)
 	})
 }
 

@@ -47,11 +47,11 @@ type health struct {
 	vitals atomic.Pointer[vitals] // of the database, for metrics
 
 	mu   sync.Mutex // guards seen
-	seen map[string]glance
+	seen map[string]checkedState
 }
 
-// glance is a state and when it was checked.
-type glance struct {
+// checkedState is a state and when it was checked.
+type checkedState struct {
 	state state
 	at    time.Time
 }
@@ -61,7 +61,7 @@ type glance struct {
 const seenFor = time.Second
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
-	return &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]glance{}}
+	return &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]checkedState{}}
 }
 
 // tellHealth starts the health server on the address in the settings; without one it starts none.
@@ -133,7 +133,7 @@ func (h *health) answer(w http.ResponseWriter, name string, look func(context.Co
 		s := look(ctx)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.seen[name] = glance{s, time.Now()}
+		h.seen[name] = checkedState{s, time.Now()}
 		return s, nil
 	})
 	s := found.(state)

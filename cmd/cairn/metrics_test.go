@@ -64,7 +64,7 @@ func (onlineConnector) Connected() bool { return true }
 
 // metricsOf serves the metrics of a bot; once for each.
 func metricsOf(t *testing.T, b *bot) http.Handler {
-	h := &health{bot: b, connectors: []outerConnector{onlineConnector{}}, ctx: t.Context(), seen: map[string]glance{}}
+	h := &health{bot: b, connectors: []outerConnector{onlineConnector{}}, ctx: t.Context(), seen: map[string]checkedState{}}
 	return h.handler()
 }
 
