@@ -92,7 +92,7 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 	}, ctx.Err()
 }
 
-// commandWait is how long a command waits for what it started before it tells its author that it takes
+// commandWait is how long a command waits for the work it started before it replies that it takes
 // longer.
 const commandWait = 2 * time.Second
 
@@ -112,7 +112,7 @@ func tracesWords(messages, memories int) string {
 	return counted(messages, "message", "messages") + " and " + counted(memories, "memory", "memories")
 }
 
-// counted is a number and what it counts.
+// counted is a number and the noun it counts.
 func counted(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -120,7 +120,7 @@ func counted(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// erasure is an erasure under way. Its counts are set before done is closed.
+// erasure is a running erasure. Its counts are set before done is closed.
 type erasure struct {
 	done               chan struct{}
 	messages, memories int

@@ -69,7 +69,7 @@ func (c *conversation) refresh(ctx context.Context) error {
 	return failed
 }
 
-// parentChanged has a thread read again what it shows of its channel.
+// parentChanged makes a thread reread what it shows of its channel.
 func (c *conversation) parentChanged() {
 	if c.engine != nil {
 		c.engine.Changed(nil, nil)

@@ -36,7 +36,7 @@ func (all *incidents) ofLocked(conversation string) *incident {
 	return all.open[conversation]
 }
 
-// stuck records that a conversation cannot go on, and reports whether the cause is new.
+// stuck records that a conversation cannot continue, and reports whether the cause is new.
 func (all *incidents) stuck(conversation string, err error) (isNew bool) {
 	cause := causeOf(err)
 	all.mu.Lock()
@@ -65,7 +65,7 @@ func (all *incidents) tell(conversation string, err error, atOnce bool) (tell bo
 	return tell
 }
 
-// end records that a conversation goes on, and reports whether it was the last stuck one.
+// end records that a conversation continues, and reports whether it was the last stuck one.
 func (all *incidents) end(conversation string) (last bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -30,7 +30,7 @@ type backfill struct {
 	failing  llm.Incident // a gap cannot be read
 }
 
-// gather gets all of that and returns what is due then. Messages may be taken up only as far as the
+// gather fetches all of that and returns what is due after it. Messages may be taken up only as far as the
 // last one it knows of: it did not check what to read before later ones. Failures are logged and
 // cost only what could not be read; a gap that could not be read is retried later.
 func (c *conversation) gather(ctx context.Context) (store.Due, error) {

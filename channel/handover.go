@@ -94,7 +94,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
 	tools := c.lookups(window, r.learnt)
 	budget := (window - reserve - tokens.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
-	briefing, err := c.briefing(ctx, h, budget, p)
+	briefing, err := c.briefing(h, budget, p)
 	if err != nil {
 		return resp, err
 	}
@@ -127,7 +127,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			retries++
 			r.current.Reset()
 			budget, steps = budget/2, nil
-			briefing, err = c.briefing(ctx, h, budget, p)
+			briefing, err = c.briefing(h, budget, p)
 			return err == nil
 		},
 		Count: func(u llm.Usage) { c.count(store.ForTurn, h.agent.Model.Name(), u) },
@@ -156,7 +156,7 @@ func (c *conversation) learntFor(h *handover) *llm.Learnt {
 }
 
 // briefing builds the one message the other agent gets.
-func (c *conversation) briefing(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
+func (c *conversation) briefing(h *handover, tokens int, p compactor.Policy) (string, error) {
 	var write func() string
 	var err error
 	c.do(func(e *compactor.Compactor) {

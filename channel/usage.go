@@ -43,7 +43,7 @@ func (p *pendingUsage) add(all ...store.Usage) {
 	}
 }
 
-// take returns what is to be written now. If the write fails, the caller must add it again.
+// take returns the usage to write now. If the write fails, the caller must add it again.
 func (p *pendingUsage) take() []store.Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"cairn/llm"
 )
 
-// forges tells of a character that could end a header, begin another, or hide.
+// forges reports a character that could end a header, begin another, or hide.
 func forgeable(r rune) bool {
 	like := r
 	if !unicode.IsLetter(r) {
@@ -88,7 +88,7 @@ func EndsLine(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
-// unseen tells of what shows nothing of its own.
+// unseen reports characters that are invisible by themselves.
 func unseen(r rune) bool {
 	return unicode.IsSpace(r) || r == '\u2800' ||
 		r >= '\u00ad' && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)
@@ -119,7 +119,7 @@ func roleAt(text string, i int) bool {
 	return false
 }
 
-// barred reports whether text, which begins with a bar, goes on with at most 40
+// barred reports whether text, which begins with a bar, continues with at most 40
 // characters of a name, a bar and >.
 func barred(text string) bool {
 	n := 0

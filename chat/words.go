@@ -19,8 +19,8 @@ const (
 	FileEnd     = "[end of file]"
 )
 
-// Header names speaker, place and time of what people say: the model must tell
-// them apart. The bot's own words stand as they are, or it would learn to write headers.
+// Header names the speaker, place and time of a message: the model must be able to tell people
+// apart. The bot's own words stand as they are, or it would learn to write headers.
 func Header(m Message) string {
 	if m.Role != llm.RoleUser {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"cairn/channel"
 )
 
-// Change is a setting that differs from what it is compared with.
+// Change is a setting that differs between two versions of the settings.
 type Change struct {
 	Table string `json:"table"`
 	Key   string `json:"key"`

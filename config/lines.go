@@ -38,7 +38,7 @@ func keyLines(text string) map[string]int {
 	return lines
 }
 
-// marks yields the characters of a TOML file that stand in no text in quotes and in no comment, with
+// marks yields the characters of a TOML file that are neither in quotes nor in a comment, with
 // their places.
 func marks(text string) iter.Seq2[int, byte] {
 	return func(yield func(int, byte) bool) {

@@ -74,7 +74,7 @@ func (s *Settings) modelKey(setting string) (key string, plain bool, err error) 
 	return fromEnvironment(name), false, nil
 }
 
-// refersToSecret tells whether an api_key only says where the key is.
+// refersToSecret reports whether an api_key only names the place of the key.
 func refersToSecret(setting string) bool {
 	return strings.HasPrefix(setting, "file:") || strings.HasPrefix(setting, "env:")
 }
@@ -158,7 +158,7 @@ var slackPlaces = map[string]string{
 	slackAppPrefix: `the app-level token, which is under "Basic Information"`,
 }
 
-// checkSlackToken tells of a token that is none of those that begin with prefix,
+// checkSlackToken returns an error for a token that does not begin with prefix,
 // without showing it. A compatible server may have tokens of its own, but not the
 // other one of Slack.
 func checkSlackToken(token, prefix string, compatible bool) error {

@@ -43,7 +43,7 @@ var (
 
 func fromEnvironment(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
-// selects tells whether the environment names the provider's server.
+// selects reports whether the environment names the provider's server.
 func (v Variables) selects() bool {
 	return fromEnvironment(v.Key) != "" || fromEnvironment(v.URL) != ""
 }
@@ -142,7 +142,7 @@ func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) 
 	return at, true, err
 }
 
-// anthropic tells whether Anthropic's variables complete these settings, and not OpenAI's.
+// anthropic reports whether Anthropic's variables complete these settings, and not OpenAI's.
 func (s *Settings) anthropic(baseURL, wire, key string) bool {
 	switch {
 	case wire == llm.WireMessages:
@@ -157,7 +157,7 @@ func (s *Settings) anthropic(baseURL, wire, key string) bool {
 	return !OpenAI.selects() && Anthropic.selects()
 }
 
-// ambiguous tells whether the environment names both providers and nothing says which
+// ambiguous reports whether the environment names both providers and nothing says which
 // of the two an agent means.
 func (s *Settings) Ambiguous() bool {
 	if !OpenAI.selects() || !Anthropic.selects() {

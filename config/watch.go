@@ -26,7 +26,7 @@ type Watcher struct {
 
 	// Current returns the settings in force.
 	Current func() *Settings
-	// Apply puts new settings into force. An error leaves everything as it was. asked: somebody
+	// Apply puts new settings into force. An error leaves everything as it was. asked: someone
 	// sent a signal, so that what the file names, as keys, has to be read again as well.
 	Apply func(s Settings, asked bool) error
 
@@ -78,7 +78,7 @@ var errEmptied = errors.New("it is empty; if that is intended, write a comment i
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// read applies the settings file, if it differs from what was read last or if somebody
+// read applies the settings file, if it differs from what was read last or if someone
 // asked. A mistake is logged once for each edit, and changes nothing.
 func (w *Watcher) read(asked bool) {
 	now := w.Current()

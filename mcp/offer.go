@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Bounds of what a server offers: each tool stands in every prompt.
+// Limits of what a server offers: each tool is part of every prompt.
 const (
 	maxOffered     = 1000 // tools that are read of a server
 	maxPages       = 100  // of its list

@@ -18,7 +18,7 @@ const (
 )
 
 // program is a server that was started as a program. What it is sent and what it says goes through
-// Write and Read. One that does not read what it is sent is given up: otherwise everything that is
+// Write and Read. One that does not read its input is given up: otherwise everything that is
 // sent later would wait for it, also the end of the connection.
 type program struct {
 	cmd     *exec.Cmd

@@ -10,8 +10,8 @@ import (
 	"cairn/transcript"
 )
 
-// Commit writes a change of s, which was made of what was loaded or committed last, and returns the
-// head as committed. transcript.ErrStale: what is stored is not s any more, as far as the
+// Commit writes a change of s, the state that was loaded or committed last, and returns the
+// head as committed. transcript.ErrStale: the stored state differs from s, as far as the
 // change depends on it, and nothing has changed.
 func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head transcript.Head, err error) {
 	err = cs.c.Update(ctx, "change the head", func(tx *Tx) error {
@@ -24,8 +24,8 @@ func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change tr
 	return head, err
 }
 
-// current returns transcript.ErrStale if the head, a row that is to be applied, or the messages that
-// are to be hidden are stored otherwise than in s.
+// current returns transcript.ErrStale if the head, a row that is to be applied, or the messages to
+// hide are stored differently than in s.
 func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Change) error {
 	var version, next int64
 	if err := tx.QueryRow("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next); err != nil {

@@ -30,7 +30,7 @@ func (rs Rows) LastOf(turn int64) (seq int64, err error) {
 	return seq, err
 }
 
-// WithoutCopies returns a message of a model or tool without what it copied from elsewhere.
+// WithoutCopies returns a message of a model or tool without its copies of other texts.
 func WithoutCopies(m chat.Message) chat.Message {
 	if m.Role == llm.RoleTool {
 		m.Text = DeletedCopyText

@@ -1,4 +1,4 @@
-// Expanding a compaction into what it covers; and the applied compactions in order of time.
+// Expanding a compaction into the messages it covers; and the applied compactions in order of time.
 
 package store
 

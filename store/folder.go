@@ -104,7 +104,7 @@ func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
 }
 
 // openPrivate opens or creates a file that only its owner may read, whatever the umask says.
-// Root works for whoever owns the folder: the bot must be able to open what a shell made.
+// Root works for whoever owns the folder: the bot must be able to open what a shell command created.
 func openPrivate(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -82,7 +82,7 @@ func (c *Conversation) oldestKnown(tx *Tx) (id string, err error) {
 }
 
 // Gap reports whether the conversation may have missed messages, and the platform id
-// of the one after which they stand; empty: nothing is known of it.
+// of the one they follow; empty: nothing is known of it.
 func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
 	err = h.c.store.View(ctx, func(tx *Tx) error {
 		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id).Scan(&after, &open)
@@ -118,7 +118,7 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 }
 
 // FillGap delivers a page of what was missed, and puts the inbox into the order in
-// which it was said: what was delivered since may stand before it. last is the
+// which it was said: what was delivered since may come before it. last is the
 // platform id from which to read on, and empty if the gap stays as it is; with done the gap is closed, unless the bot
 // was away again since: then it is still to be read from last on. It
 // returns how many messages were new. A crash between two pages costs nothing.

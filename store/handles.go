@@ -67,7 +67,7 @@ func (c *Conversation) Settings() Settings { return Settings{c} }
 // Tasks returns the handle of the conversation's tasks for sub-agents.
 func (c *Conversation) Tasks() Tasks { return Tasks{c} }
 
-// Upkeep looks after the files: backups, checks, and the erasure of what was deleted.
+// Upkeep maintains the files: backups, checks, and the erasure of deleted text.
 type Upkeep struct{ store *Store }
 
 // Held holds deliveries that arrive while the database is being rewritten.

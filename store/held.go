@@ -36,7 +36,7 @@ const heldName = "cairn.held"
 
 func (s *Store) heldPath() string { return filepath.Join(filepath.Dir(s.path), heldName) }
 
-// open sends deliveries to the file from here on, and waits for those under way.
+// open sends deliveries to the file from now on, and waits for those in flight.
 func (h *held) open(ctx context.Context, path string) error {
 	h.gate.Lock()
 	defer h.gate.Unlock()

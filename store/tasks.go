@@ -61,7 +61,7 @@ type NewTask struct {
 	Most                int     // the most tasks that may be open below the root conversation
 }
 
-// ErrTooManyTasks is returned by Begin when so many tasks are open that this one must wait.
+// ErrTooManyTasks is returned by Begin when too many tasks are open: this one must wait.
 var ErrTooManyTasks = errors.New("too many tasks are open")
 
 // RootOf returns the conversation of people above a task's, and how deep the task is below it.
@@ -132,7 +132,7 @@ func taskMessage(author, text, id, from string) Inbound {
 	return m
 }
 
-// Continue makes the task that this conversation is go on with a message.
+// Continue resumes the task of this conversation with a message.
 func (ts Tasks) Continue(ctx context.Context, text string) error {
 	return ts.c.Update(ctx, "continue a task", func(tx *Tx) error {
 		var next int64

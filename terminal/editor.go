@@ -119,7 +119,7 @@ func (e *editor) start(s *screen) chan error {
 	return ended
 }
 
-// watched is a terminal that tells when the screen has been drawn: the cursor is shown
+// watched is a terminal that signals when the screen has been drawn: the cursor is shown
 // behind each drawing.
 type watched struct {
 	*os.File
@@ -171,7 +171,7 @@ func (e *editor) decided(text string) string {
 	return text
 }
 
-// say does what somebody typed, which cannot be done because of refused, if that is not nil.
+// say handles a typed line; a non-nil refused says why it cannot be done.
 func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line typed, refused error) error {
 	if err := e.write(e.wrap("> "+strings.ReplaceAll(printable(shown), "\n", "\n  ")) + "\n"); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 	return err
 }
 
-// tell shows why something was not done, and goes on; the arrow key brings back
+// tell shows why something was not done, and continues; the arrow key brings back
 // what was typed. The error is that of an ending run.
 func (e *editor) tell(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -216,7 +216,7 @@ func (e *editor) tell(ctx context.Context, err error) error {
 	return nil
 }
 
-// status is who writes, and how full the window is; empty while nobody knows.
+// status says who is writing and how full the window is; empty while unknown.
 func (e *editor) status(ctx context.Context, hub *channel.Hub) string {
 	model, percent, err := hub.Operator().Fill(ctx, e.conversation)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 var markdownParser = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser()
 
-// Switches of a terminal, in pairs, so that one may stand within another.
+// Switches of a terminal, in pairs, so that they can be nested.
 var (
 	bold   = [2]string{"\x1b[1m", "\x1b[22m"}
 	italic = [2]string{"\x1b[3m", "\x1b[23m"}

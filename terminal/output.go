@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// output is a pipe or a file. What cannot be written there ends the run: nobody
+// output is a pipe or a file. What cannot be written there ends the run: no one
 // would learn what comes after, and trying again would never end.
 type output struct {
 	mu     sync.Mutex // guards everything below, so that what is written stays whole

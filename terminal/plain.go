@@ -106,7 +106,7 @@ func complete(ctx context.Context, answer channel.Answer) string {
 	return answer.Then(ctx)
 }
 
-// inbound makes a message of what somebody says now.
+// inbound makes a message of a line typed now.
 func inbound(who channel.Person, text string) channel.Inbound {
 	return channel.Inbound{ID: rand.Text(), AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true}
 }

@@ -173,7 +173,7 @@ func (p *protocol) deliver(ctx context.Context, hub *channel.Hub, r request) {
 	}
 }
 
-// fail tells that a line was not done, unless the whole run is ending: then it is
+// fail reports that a line was not done, unless the whole run is ending: then it is
 // on disk or was never accepted, and who sent it sees which.
 func (p *protocol) fail(ctx context.Context, r request, err error) {
 	if ctx.Err() == nil {
@@ -181,7 +181,7 @@ func (p *protocol) fail(ctx context.Context, r request, err error) {
 	}
 }
 
-// refuse tells that a line was not done, and why.
+// refuse reports that a line was not done, and why.
 func (p *protocol) refuse(r request, text string) {
 	to := []string{}
 	if r.ID != "" {
@@ -211,27 +211,27 @@ func encode(v any) (string, error) {
 
 func (p *protocol) note(text string) { _, _ = io.WriteString(p.err, text) }
 
-// Accepted tells that a message is on disk and has its place.
+// Accepted reports that a message is on disk and has its place.
 func (p *protocol) Accepted(conversation, id string, seq int64) {
 	_ = p.emit(acceptedLine{"accepted", short(conversation), id, seq})
 }
 
-// Compaction tells of a step of a compaction.
+// Compaction reports a step of a compaction.
 func (p *protocol) Compaction(conversation string, event channel.Event) {
 	_ = p.emit(compactionLine{"compaction", short(conversation), event})
 }
 
-// Remembered tells of a new memory.
+// Remembered reports a new memory.
 func (p *protocol) Remembered(conversation string, id int64, kind, content string) {
 	_ = p.emit(memoryLine{"memory", short(conversation), id, kind, content})
 }
 
-// Used tells what a request to a model took.
+// Used reports the usage of a request to a model.
 func (p *protocol) Used(conversation, kind, model string, e channel.Expense) {
 	_ = p.emit(usageLine{"usage", short(conversation), kind, model, e})
 }
 
-// Task tells of a task that begins, goes on or ends.
+// Task reports a task that starts, continues or ends.
 func (p *protocol) Task(conversation string, t channel.Task) {
 	_ = p.emit(taskLine{"task", short(conversation), t})
 }
@@ -241,7 +241,7 @@ func (p *protocol) reply(conversation string, to []string) channel.Writer {
 }
 
 // protocolReply writes a reply as one line when it is complete. After a crash the
-// same line may be repeated; its id tells.
+// same line may be repeated, under the same id.
 type protocolReply struct {
 	p       *protocol
 	channel string

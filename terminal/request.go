@@ -1,4 +1,4 @@
-// One line of JSON that comes in: what it may hold, and what it means.
+// One line of JSON input: what it may contain, and what it means.
 package terminal
 
 import (
@@ -17,7 +17,7 @@ import (
 	"cairn/channel"
 )
 
-// request is a line that came in, with what it left out filled in.
+// request is an input line with its defaults filled in.
 type request struct {
 	Channel string
 	User    string
@@ -108,7 +108,7 @@ func (r *request) set(key string, value json.RawMessage) error {
 	return fmt.Errorf("%s must be a text in quotes", key)
 }
 
-// complete checks a request and fills in what it left out.
+// complete checks a request and fills in its defaults.
 func (p *protocol) complete(r *request) (err error) {
 	if strings.TrimSpace(r.Text) == "" {
 		return errors.New("text is missing or empty")

@@ -88,7 +88,7 @@ func (e *editor) put(rows string) error {
 }
 
 // rowsAtOnce is how many rows are put above the screen in one go. The screen leaves the
-// terminal room for so many, or they would push it off.
+// terminal room for that many, or they would push it off.
 const rowsAtOnce = 4
 
 func (e *editor) putLocked(rows string) error {

@@ -200,7 +200,7 @@ func (s *screen) enter() {
 // command passes on the command of a key.
 func (s *screen) command(line string) { s.hand(entry{line, line}) }
 
-// hand hands on a line, and tells whether it was taken: what cannot be stays typed.
+// hand passes a line on and reports whether it was taken; otherwise it stays in the input.
 func (s *screen) hand(line entry) bool {
 	select {
 	case s.lines <- line:
@@ -281,12 +281,12 @@ func (s *screen) quiet(text string) string {
 	return text
 }
 
-// tail are the last rows of what is not finished and of what waits for it, at most so many.
-func tail(unfinished, held string, most int) []string {
+// tail returns the last rows, at most limit, of the unfinished output and of what waits for it.
+func tail(unfinished, held string, limit int) []string {
 	text := strings.Trim(unfinished+"\n"+held, "\n")
-	if text == "" || most < 1 {
+	if text == "" || limit < 1 {
 		return nil
 	}
 	rows := strings.Split(text, "\n")
-	return rows[max(len(rows)-most, 0):]
+	return rows[max(len(rows)-limit, 0):]
 }

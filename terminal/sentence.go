@@ -1,4 +1,4 @@
-// What people are told when something cannot be done: a sentence without internals.
+// What people read when something cannot be done: a sentence without internals.
 package terminal
 
 import (

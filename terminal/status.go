@@ -1,4 +1,4 @@
-// The words of the quiet line that tells of a compaction.
+// The words of the status line about a compaction.
 package terminal
 
 import (

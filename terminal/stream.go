@@ -10,7 +10,7 @@ import (
 	"cairn/channel"
 )
 
-// stream shows a reply: blocks that are whole stand above the line that is typed for
+// stream shows a reply: finished blocks appear above the line that is typed for
 // good, the one that is being written changes until it is.
 type stream struct {
 	editor  *editor
@@ -18,7 +18,7 @@ type stream struct {
 	shown   string // the beginning of the text, which stays on the terminal
 }
 
-// Show shows the text so far. One that does not go on from what was shown is a new
+// Show shows the text so far. A text that does not continue what was shown is a new
 // beginning.
 func (s *stream) Show(text string) {
 	text = readable(text)

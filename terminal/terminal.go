@@ -86,7 +86,7 @@ func terminals(o Options) (in, out *os.File, ok bool) {
 	return in, out, ok
 }
 
-// Attended reports whether somebody can answer a question before the reply: in a pipe the next
+// Attended reports whether a person can answer a question before the reply: in a pipe the next
 // line is read after it, and behind the end of the input there is none.
 func (t *Terminal) Attended(string) bool {
 	switch f := t.face.(type) {
@@ -98,7 +98,7 @@ func (t *Terminal) Attended(string) bool {
 	return true
 }
 
-// Used tells programs what a request to a model took; people ask /usage.
+// Used reports the usage of a request to programs; people run /usage.
 func (t *Terminal) Used(conversation, kind, model string, e channel.Expense) {
 	if p, ok := t.face.(*protocol); ok {
 		p.Used(conversation, kind, model, e)

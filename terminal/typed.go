@@ -12,7 +12,7 @@ import (
 // quitWords leave the chat. They belong to the terminal, so channel.Commands lacks them.
 var quitWords = []string{"quit", "exit"}
 
-// typed is a line that somebody typed.
+// typed is a line that a person typed.
 type typed struct {
 	text    string // the command or the message
 	command string // name of the command; empty for a message

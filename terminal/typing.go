@@ -17,7 +17,7 @@ type recent struct {
 	typed   string // what stood there
 }
 
-// step goes so many lines back; current is the text of the input.
+// step goes n lines back; current is the text of the input.
 func (r *recent) step(n int, current string) (text string, ok bool) {
 	next := r.at + n
 	if next < 0 || next > r.history.Len() {
@@ -101,7 +101,7 @@ func (s *screen) searchKey(k tea.KeyPressMsg) bool {
 	return true
 }
 
-// pastes are texts that stand as a mark in the input, which has no tabs and becomes slow
+// pastes are texts that a mark in the input represents, which has no tabs and becomes slow
 // with much text. They are kept until the chat ends, since a line may come back.
 type pastes struct{ texts []string }
 

@@ -173,7 +173,7 @@ func (d *cover) canRollUp(row Summary, below []Summary) bool {
 	return len(below) > 0
 }
 
-// rollUp returns the rollup of what is below it.
+// rollUp returns the rollup of the rows below it.
 func rollUp(row Summary, below []Summary) Summary {
 	row.Children, row.Messages = nil, 0
 	for _, child := range below {

@@ -18,7 +18,7 @@ type Head struct {
 	Earlier   []Session   // oldest first: those that may be shown, and of older ones those that need work
 	Inherited Inheritance // of a thread
 
-	// What somebody undid is left alone until the aggressive level: messages that
+	// What a person undid is left alone until the aggressive level: messages that
 	// were set free, and rows that came back to be repaired. Both ends included; 0: nothing.
 	SparedFrom, SparedTo int64
 }

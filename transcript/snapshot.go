@@ -23,7 +23,7 @@ type Snapshot struct {
 	Contexts  []Context      // turn contexts that are still shown, by seq
 }
 
-// State returns the State of what is stored.
+// State returns the State of a loaded conversation.
 func (s Snapshot) State() *State {
 	state := NewState(s.Head, slices.Values(s.Messages), s.Prepared, s.Next)
 	state.Open = s.Open

@@ -210,11 +210,11 @@ func (s *Server) find(r *http.Request, name string) (*store.Conversation, error)
 	return c, err
 }
 
-// id reads a number of the path.
-func id(r *http.Request, name string) (int64, error) {
-	n, err := strconv.ParseInt(r.PathValue(name), 10, 64)
+// idOf returns the {id} in the path of a request.
+func idOf(r *http.Request) (int64, error) {
+	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || n < 1 {
-		return 0, problem(http.StatusNotFound, "%q is no number.", r.PathValue(name))
+		return 0, problem(http.StatusNotFound, "%q is no number.", r.PathValue("id"))
 	}
 	return n, nil
 }

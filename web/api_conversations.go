@@ -242,7 +242,7 @@ type summaryAnswer struct {
 }
 
 func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
-	number64, err := id(r, "id")
+	number64, err := idOf(r)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ type memoryAnswer struct {
 }
 
 func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
-	number64, err := id(r, "id")
+	number64, err := idOf(r)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ type memoryPatch struct {
 }
 
 func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
-	number64, err := id(r, "id")
+	number64, err := idOf(r)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {
-	number64, err := id(r, "id")
+	number64, err := idOf(r)
 	if err != nil {
 		return err
 	}

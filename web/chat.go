@@ -41,7 +41,7 @@ func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
 // kindReply is an event of a reply on its way.
 const kindReply = "reply"
 
-// replyEvent is a reply as far as it is written.
+// replyEvent is a reply, complete or in part.
 type replyEvent struct {
 	Conversation string `json:"conversation"`
 	State        string `json:"state" doc:"writing, sent or canceled"`
@@ -90,7 +90,7 @@ func (w *chatWriter) Cancel() {
 // maxChatName bounds the part of a name after "web:", in characters.
 const maxChatName = 64
 
-// isChatName reports whether name may stand after "web:".
+// isChatName reports whether name may follow "web:".
 func isChatName(name string) bool {
 	if name == "" || utf8.RuneCountInString(name) > maxChatName || strings.ContainsRune(" ._-", rune(name[0])) {
 		return false

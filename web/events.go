@@ -91,7 +91,7 @@ func newEvent(kind, conversation string, data any) Event {
 	return Event{Kind: kind, Conversation: conversation, Data: text}
 }
 
-// tell hands an event to everybody who watches; the caller holds mu.
+// tell sends an event to all watchers; the caller holds mu.
 func (e *Events) tell(event Event) {
 	for w := range e.watchers {
 		select {

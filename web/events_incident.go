@@ -20,7 +20,7 @@ type incidentEvent struct {
 	Time       time.Time         `json:"time"`
 }
 
-// recovered ends the names of log events that tell the end of an incident.
+// recovered is the suffix of log events that report the end of an incident.
 const recovered = "_recovered"
 
 // incidents is a handler of log records that publishes incidents. What it is given must hold

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// shorten makes an answer of at most so many bytes: long texts first, then long lists, of which the
-// first entries stay. A shortened text says so at its end; beside a list of a key stands
+// shorten cuts an answer to at most limit bytes: long texts first, then long lists, of which the
+// first entries stay. A shortened text says so at its end; a list is followed by
 // KEY_left_out.
-func shorten(text json.RawMessage, most int) (json.RawMessage, error) {
+func shorten(text json.RawMessage, limit int) (json.RawMessage, error) {
 	for _, limits := range [][2]int{{}, {20_000, 1000}, {4000, 1000}, {1000, 500}, {1000, 200}, {300, 100}, {300, 30}, {300, 10}} {
-		if len(text) <= most {
+		if len(text) <= limit {
 			return text, nil
 		}
 		if limits == [2]int{} {
@@ -33,13 +33,13 @@ func shorten(text json.RawMessage, most int) (json.RawMessage, error) {
 		}
 		text = bytes.TrimSpace(b.Bytes())
 	}
-	if len(text) > most {
+	if len(text) > limit {
 		return nil, errors.New("the answer is too long: ask for less with limit")
 	}
 	return text, nil
 }
 
-// shortened is v with texts of at most so many characters and lists of at most so many entries.
+// shortened returns v with its texts cut to that many characters and its lists to that many entries.
 func shortened(v any, characters, entries int) any {
 	switch v := v.(type) {
 	case string:

@@ -71,7 +71,7 @@ func (c check) String() string {
 	return fmt.Sprintf("%s  %-9s %s", mark, c.Check, strings.ReplaceAll(c.Said, "\n", "\n                 "))
 }
 
-// tell prints facts, and what is wrong, if anything is.
+// tell prints facts and problems.
 func (d *doctor) tell(name string, err error, facts ...string) {
 	for _, fact := range facts {
 		d.print(check{name, true, fact})

@@ -1,4 +1,4 @@
-// The end of an MCP client's input: what it asked before is still answered.
+// The end of an MCP client's input: earlier calls are still answered.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// The lines of an MCP client. A line that is no message gets an error, and the session goes on.
+// The lines of an MCP client. A line that is no message gets an error, and the session continues.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 const mostLine = 8 << 20
 
 // messageLines reads the lines of a client that are JSON-RPC messages. It answers each other line
-// with an error and goes on: the SDK ends the session at the first line it cannot read.
+// with an error and continues: the SDK ends the session at the first line it cannot read.
 type messageLines struct {
 	lines  *bufio.Reader
 	answer io.Writer

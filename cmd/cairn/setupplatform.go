@@ -99,7 +99,7 @@ func (s *setup) withContent(ctx context.Context, token string, app discord.Appli
 	return app, nil
 }
 
-// invite prints the link, and waits until the bot is in a server, or the person goes on.
+// invite prints the link, and waits until the bot is in a server, or the person continues.
 func (s *setup) invite(ctx context.Context, token string, app discord.Application) error {
 	link := discord.InviteURL(app.ID)
 	for app.Servers == 0 {

@@ -15,7 +15,7 @@ import (
 	"cairn/terminal"
 )
 
-// showTable prints rows: as JSON if that is wanted, else as a table of what their String
+// showTable prints rows: as JSON if asJSON is set, else as a table of what their String
 // separates by tabs. For a person, head is above it, columns without content
 // are left out, and long cells are cut to the width of the terminal; a program gets all.
 func (a *app) showTable(head string, rows []fmt.Stringer, asJSON bool) error {
