@@ -35,42 +35,55 @@ type translations struct {
 
 var verb = regexp.MustCompile(`%[dqs]`)
 
-// readTranslations reads the files once, on first use. They are embedded in the program; a broken
-// file is a panic.
-var readTranslations = sync.OnceValue(func() map[string]translations {
-	all := map[string]translations{}
+// byLanguage are the sentences of each language but English; each file is read when its language is
+// first used.
+var byLanguage = func() map[string]func() translations {
+	all := map[string]func() translations{}
 	for _, language := range prompts.Languages {
-		if language == prompts.English {
-			continue
+		if language != prompts.English {
+			all[language] = sync.OnceValue(func() translations { return readTranslations(language) })
 		}
-		text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
-		if err != nil {
-			panic(err)
-		}
-		t := translations{whole: map[string]string{}}
-		if err := json.Unmarshal(text, &t.whole); err != nil {
-			panic(err)
-		}
-		for english, there := range t.whole {
-			if !verb.MatchString(english) {
-				continue
-			}
-			pattern := verb.ReplaceAllStringFunc(regexp.QuoteMeta(english), func(v string) string {
-				return map[string]string{"%d": `(\d+)`, "%q": `(".*")`, "%s": `(.+?)`}[v]
-			})
-			t.patterns = append(t.patterns, translation{regexp.MustCompile("(?s)^" + pattern + "$"), there})
-		}
-		slices.SortFunc(t.patterns, func(a, b translation) int { return strings.Compare(a.english.String(), b.english.String()) })
-		all[language] = t
 	}
 	return all
-})
+}()
+
+// translationsInto returns the sentences of a language; of English and of unknown ones there are none.
+func translationsInto(language string) translations {
+	if read, known := byLanguage[language]; known {
+		return read()
+	}
+	return translations{}
+}
+
+// readTranslations reads the file of a language. It is embedded in the program; a broken one is a
+// panic.
+func readTranslations(language string) translations {
+	text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
+	if err != nil {
+		panic(err)
+	}
+	t := translations{whole: map[string]string{}}
+	if err := json.Unmarshal(text, &t.whole); err != nil {
+		panic(err)
+	}
+	for english, there := range t.whole {
+		if !verb.MatchString(english) {
+			continue
+		}
+		pattern := verb.ReplaceAllStringFunc(regexp.QuoteMeta(english), func(v string) string {
+			return map[string]string{"%d": `(\d+)`, "%q": `(".*")`, "%s": `(.+?)`}[v]
+		})
+		t.patterns = append(t.patterns, translation{regexp.MustCompile("(?s)^" + pattern + "$"), there})
+	}
+	slices.SortFunc(t.patterns, func(a, b translation) int { return strings.Compare(a.english.String(), b.english.String()) })
+	return t
+}
 
 // Translated translates one of the bot's English sentences into a language, one of Languages; the
 // values filled in may be sentences too. A sentence without a translation stays English.
 func Translated(language, text string) string {
-	t, known := readTranslations()[language]
-	if !known || text == "" {
+	t := translationsInto(language)
+	if text == "" {
 		return text
 	}
 	if there, ok := t.whole[text]; ok {
@@ -107,7 +120,7 @@ func (c *conversation) translated(text string) string { return Translated(c.lang
 // translatedFormat translates the format of a sentence into the language of the conversation, given
 // the args of the English format. Its verbs are adapted to the args they receive.
 func (c *conversation) translatedFormat(format string, args []any) string {
-	there, ok := readTranslations()[c.language()].whole[format]
+	there, ok := translationsInto(c.language()).whole[format]
 	if !ok {
 		return format
 	}

@@ -17,10 +17,9 @@ import (
 var verbOf = regexp.MustCompile(`%(?:\[\d\])?[dqs]`)
 
 func TestEachSentenceIsTranslatedIntoEachLanguage(t *testing.T) {
-	all := readTranslations()
-	english := slices.Sorted(maps.Keys(all["de"].whole))
+	english := slices.Sorted(maps.Keys(translationsInto("de").whole))
 	for _, language := range prompts.Languages[1:] {
-		there := all[language].whole
+		there := translationsInto(language).whole
 		if !slices.Equal(slices.Sorted(maps.Keys(there)), english) {
 			t.Errorf("%s has other sentences than de", language)
 		}
@@ -62,7 +61,7 @@ func TestEachTranslatedSentenceIsSaid(t *testing.T) {
 	}
 	said := strings.NewReplacer(`" + messageKept + "`, "Your message is saved; ", `" + InMinutes(e.RetryAfter) + "`, "%s", `" + key + "`, "%s", `"+command.Name+"`, "%s", `\"`, `"`).Replace(source.String())
 	said = regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(said, "")
-	for sentence := range readTranslations()["de"].whole {
+	for sentence := range translationsInto("de").whole {
 		name, command := strings.CutPrefix(sentence, "command: ")
 		switch {
 		case command:

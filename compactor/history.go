@@ -53,10 +53,11 @@ func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost }
 func newHistory(state transcript.Snapshot, sh shape) *History {
 	h := &History{next: state.Next, first: state.First, view: view{
 		head: state.Head, open: state.Open, stored: state.Next - 1,
-		clearedTo: state.Head.ClearedTo, addressed: state.Addressed || state.Open != 0,
+		clearedTo: state.Head.ClearedTo, addressed: state.Addressed || state.Open != 0, shape: sh,
 	}}
-	for _, m := range state.Messages {
-		h.lines = append(h.lines, line{Message: sh.stored(m)})
+	lines := make([]line, len(state.Messages))
+	for i, m := range state.Messages {
+		lines[i] = lineOf(sh.stored(m), sh)
 		if m.Addressed {
 			h.question = m.Seq
 		}
@@ -64,8 +65,9 @@ func newHistory(state transcript.Snapshot, sh shape) *History {
 	for _, c := range state.Contexts {
 		h.addContext(contextOf(c))
 	}
-	h.resultTo = lastResult(h.lines, h.next)
-	h.reshape(sh)
+	h.resultTo = lastResult(lines, h.next)
+	h.showLines(lines, sh)
+	h.reshapeHead()
 	return h
 }
 

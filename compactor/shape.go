@@ -32,8 +32,13 @@ func (h *History) reshape(sh shape) {
 	}
 	h.shape = sh
 	h.rework(sh, func(l line) line { return lineOf(l.Message, sh) })
-	h.past = shownPast(h.head, sh)
-	h.copies = duplicates(h.head.Pins, h.first, sh)
+	h.reshapeHead()
+}
+
+// reshapeHead shows the head in the current shape.
+func (h *History) reshapeHead() {
+	h.past = shownPast(h.head, h.shape)
+	h.copies = duplicates(h.head.Pins, h.first, h.shape)
 	h.renderHead()
 }
 
@@ -43,6 +48,11 @@ func (h *History) rework(sh shape, f func(line) line) {
 	for i, l := range h.lines {
 		lines[i] = f(l)
 	}
+	h.showLines(lines, sh)
+}
+
+// showLines shows these lines, made for a shape, in the place of all there are.
+func (h *History) showLines(lines []line, sh shape) {
 	clearResults(lines, h.clearedTo, sh.kept)
 	h.setLines(lines)
 	h.revision++

@@ -3,16 +3,17 @@
 package llm
 
 import (
-	"regexp"
 	"slices"
+
+	"cairn/words"
 )
 
 // notChat matches the ids of models that are not for conversations.
-var notChat = regexp.MustCompile(`(?i)embed|rerank|tts|audio|whisper|transcri|image|dall-e|sora|moderation|realtime|search|codex|computer-use|` +
+var notChat = words.Pattern(`(?i)embed|rerank|tts|audio|whisper|transcri|image|dall-e|sora|moderation|realtime|search|codex|computer-use|` +
 	`instruct-2|davinci|babbage|\bbge-|\bclip\b|guard`)
 
 // dated matches the ids of snapshots: gpt-4o-2024-08-06, gpt-4-0613, claude-3-5-haiku-20241022.
-var dated = regexp.MustCompile(`-(?:20\d\d-?\d\d-?\d\d|[01]\d[0-3]\d)(?:-preview)?$`)
+var dated = words.Pattern(`-(?:20\d\d-?\d\d-?\d\d|[01]\d[0-3]\d)(?:-preview)?$`)
 
 // Choose returns the first model of preferred that is offered. If none is, it returns
 // the first offered one that looks like a chat model, a dated snapshot only if there is
@@ -25,7 +26,7 @@ func Choose(preferred []string, offered []Offered) (chosen Offered, ok bool) {
 	}
 	for _, snapshots := range []bool{false, true} {
 		for _, o := range offered {
-			if o.ID != "" && !notChat.MatchString(o.ID) && dated.MatchString(o.ID) == snapshots {
+			if o.ID != "" && !notChat().MatchString(o.ID) && dated().MatchString(o.ID) == snapshots {
 				return o, true
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -68,7 +67,7 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 // lookUp returns the calls that look up what was asked, of the tools that are
 // offered; none when there is nothing to look up.
 func lookUp(req Request, asked lastLine) []Call {
-	if !asked.isQuestion() && (len(asked.content) == 0 || greets.MatchString(asked.text)) {
+	if !asked.isQuestion() && (len(asked.content) == 0 || greets().MatchString(asked.text)) {
 		return nil
 	}
 	query, _ := json.Marshal(map[string]string{"query": shorten(asked.text, maxQuery)}) // a map of strings has no error
@@ -95,10 +94,10 @@ type lastLine struct {
 }
 
 // header begins a line in a request: number, day, hour, speaker, what it replies to.
-var header = regexp.MustCompile(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d ([^\]]*?)(?:, replying to [^\]]*)?\] ?`)
+var header = words.Pattern(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d ([^\]]*?)(?:, replying to [^\]]*)?\] ?`)
 
 // attached is a file with what it holds, or anything else that came with a message.
-var attached = regexp.MustCompile(`(?s)\[(file: [^\[\]\n]*)\]\n.*?\n\[end of file\]|\[((?:image|file|video|audio|attachment): [^\[\]\n]*)\]`)
+var attached = words.Pattern(`(?s)\[(file: [^\[\]\n]*)\]\n.*?\n\[end of file\]|\[((?:image|file|video|audio|attachment): [^\[\]\n]*)\]`)
 
 // readTurn returns what was said last and what the tools answered to it.
 func readTurn(messages []Message) (asked lastLine, results []Message) {
@@ -119,24 +118,24 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 	if at := strings.LastIndex(text, "\n<now>\n"); at >= 0 && strings.HasSuffix(strings.TrimSpace(text), "\n</now>") {
 		text = text[:at]
 	}
-	if heads := header.FindAllStringSubmatchIndex(text, -1); len(heads) > 0 {
+	if heads := header().FindAllStringSubmatchIndex(text, -1); len(heads) > 0 {
 		h := heads[len(heads)-1]
 		asked.seq, asked.who = text[h[2]:h[3]], text[h[4]:h[5]]
 		text = text[h[1]:]
 	}
-	for _, found := range attached.FindAllStringSubmatch(text, -1) {
+	for _, found := range attached().FindAllStringSubmatch(text, -1) {
 		asked.attachments = append(asked.attachments, found[1]+found[2])
 	}
 	if images := messages[last].Images; len(asked.attachments) == 0 && len(images) > 0 {
 		asked.attachments = []string{images[len(images)-1].Name()} // the request did not tell
 	}
-	asked.text = strings.TrimSpace(attached.ReplaceAllString(text, ""))
+	asked.text = strings.TrimSpace(attached().ReplaceAllString(text, ""))
 	asked.content = words.Content(asked.text)
 	return asked, results
 }
 
 // greets finds a greeting that says nothing else but perhaps a name.
-var greets = regexp.MustCompile(`(?i)^\W*(?:hey|hi|hello|hallo|hola|salut|bonjour|привет|你好|こんにちは|안녕하세요|` +
+var greets = words.Pattern(`(?i)^\W*(?:hey|hi|hello|hallo|hola|salut|bonjour|привет|你好|こんにちは|안녕하세요|` +
 	`good (?:morning|afternoon|evening)|(?:hey|hi|hello)? ?there)(?:[ ,]+@?[\pL\pN]+)?[^\pL\pN]*$`)
 
 func (l lastLine) isQuestion() bool { return words.IsQuestion(l.text) }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ func hinted(messages []Message) bool {
 // ownWords reports whether text is an earlier answer of the offline model, or the
 // beginning of one: recall clips.
 func ownWords(text string) bool {
-	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept.MatchString(text)
+	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept().MatchString(text)
 }
 
 // reply puts together what is said to the person.
@@ -52,7 +51,7 @@ func reply(asked lastLine, results []Message, hinted bool) string {
 		said = "I could not look it up: " + failed
 	case question:
 		said = "I found nothing about that in this conversation."
-	case greets.MatchString(asked.text):
+	case greets().MatchString(asked.text):
 		said = greeting(asked)
 	default:
 		said = kept(asked)
@@ -87,7 +86,7 @@ func kept(asked lastLine) string {
 }
 
 // isKept finds what kept says, today and in older databases, with nothing else behind it or with quotations.
-var isKept = regexp.MustCompile(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$|` + goesWith + `)`)
+var isKept = words.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$|` + goesWith + `)`)
 
 // finding is a memory or a message that a tool found.
 type finding struct {

@@ -9,12 +9,13 @@ import (
 	"fmt"
 	"html"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"cairn/words"
 )
 
 // mostJudged is how much of a refusal's words is looked at, in bytes: many patterns look
@@ -162,13 +163,13 @@ func (c *complaint) readCode(value any) {
 }
 
 var (
-	pageNoise = regexp.MustCompile(`(?is)<(script|style)\b.*?</(script|style)>`)
-	pageTag   = regexp.MustCompile(`(?s)<[^>]*>`)
+	pageNoise = words.Pattern(`(?is)<(script|style)\b.*?</(script|style)>`)
+	pageTag   = words.Pattern(`(?s)<[^>]*>`)
 )
 
 // pageText returns the words of an HTML page, as proxies send them.
 func pageText(page string) string {
-	page = pageTag.ReplaceAllString(pageNoise.ReplaceAllString(page, " "), " ")
+	page = pageTag().ReplaceAllString(pageNoise().ReplaceAllString(page, " "), " ")
 	return strings.Join(strings.Fields(html.UnescapeString(page)), " ")
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+
+	"cairn/words"
 )
 
 // aboutTools are the names servers have for tools, for their use and for the choice
@@ -120,17 +122,17 @@ func matchesAny(patterns []*regexp.Regexp, text string) bool {
 
 // quotation is a run of words in quotes, as servers repeat what they were sent; its
 // group holds what precedes the quotes. A quoted name has no blank in it.
-var quotation = regexp.MustCompile(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\x60)`)
+var quotation = words.Pattern(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\x60)`)
 
 // ownKey is a name behind which the server's own words stand in quotes.
-var ownKey = regexp.MustCompile(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
+var ownKey = words.Pattern(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
 
 // withoutQuotations leaves out what a server only repeats: somebody may have said
 // in the chat what a refusal says.
 func withoutQuotations(text string) string {
-	return quotation.ReplaceAllStringFunc(text, func(quoted string) string {
-		before := quotation.FindStringSubmatch(quoted)[1]
-		if ownKey.MatchString(before) {
+	return quotation().ReplaceAllStringFunc(text, func(quoted string) string {
+		before := quotation().FindStringSubmatch(quoted)[1]
+		if ownKey().MatchString(before) {
 			return quoted
 		}
 		return before

@@ -5,6 +5,7 @@ package prompts
 import (
 	"embed"
 	"strings"
+	"sync"
 )
 
 // English is the language of the prompts where no other is set.
@@ -36,11 +37,12 @@ type Texts struct {
 	Help map[string]string // what a model may read about Cairn, by topic
 }
 
-// byLanguage are the texts by the code of their language.
-var byLanguage = func() map[string]Texts {
-	all := map[string]Texts{}
+// byLanguage are the texts by the code of their language; each language is read when it is first
+// used.
+var byLanguage = func() map[string]func() Texts {
+	all := map[string]func() Texts{}
 	for _, code := range Languages {
-		all[code] = read(code)
+		all[code] = sync.OnceValue(func() Texts { return read(code) })
 	}
 	return all
 }()
@@ -48,12 +50,12 @@ var byLanguage = func() map[string]Texts {
 // In returns the texts in a language of Languages; in English for any other code.
 func In(language string) Texts {
 	if texts, written := byLanguage[language]; written {
-		return texts
+		return texts()
 	}
-	return byLanguage[English]
+	return byLanguage[English]()
 }
 
-// read reads the files of a language. All of them are in the program, or it does not start.
+// read reads the files of a language. All of them are in the program.
 func read(language string) Texts {
 	file := func(name string) string {
 		text, err := files.ReadFile(language + "/" + name + ".md")

@@ -116,8 +116,8 @@ func (s *Store) removeUpgrades() {
 func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 	to = len(migrations)
 	err = transact(ctx, db, func(tx *Tx) error {
-		if from, err = versionOf(tx); err != nil {
-			return err
+		if from, err = versionOf(tx); err != nil || from == to {
+			return err // nothing is written: each start would wait for the disk three times
 		}
 		version := from + 1
 		if from == 0 { // the schema is the result of all migrations

@@ -49,6 +49,22 @@ func TestOpen(t *testing.T) {
 	})
 }
 
+// A start that has nothing to bring up to date must not wait for the disk.
+func TestOpeningAgainWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	storetest.Find(t, s, "terminal:general")
+	s.Close()
+	read := func() string { return string(check.Must(os.ReadFile(filepath.Join(dir, store.DatabaseName)))(t)) }
+	before := read()
+	s = storetest.OpenStore(t, dir)
+	if log := check.Must(os.Stat(filepath.Join(dir, store.DatabaseName+"-wal")))(t); log.Size() != 0 {
+		t.Errorf("opening wrote %d bytes", log.Size())
+	}
+	s.Close()
+	check.Equal(t, "the file is the same", read() == before, true)
+}
+
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	t.Run("what cannot be opened is said plainly", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")

@@ -43,8 +43,12 @@ func (rs Rows) Messages(from, to int64, rest string, args ...any) ([]chat.Messag
 }
 
 func (rs Rows) MessagesOf(table string, from, to int64, rest string, args ...any) ([]chat.Message, error) {
+	return rs.appendMessages(nil, table, from, to, rest, args...)
+}
+
+// appendMessages is MessagesOf, behind what was found before.
+func (rs Rows) appendMessages(found []chat.Message, table string, from, to int64, rest string, args ...any) ([]chat.Message, error) {
 	low, high := rs.c.RowRange(from, to)
-	var found []chat.Message
 	err := Each(rs.tx, func(rows *sql.Rows) error {
 		m, err := scanMessage(rows)
 		found = append(found, m)

@@ -4,6 +4,7 @@ package terminal
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
@@ -11,11 +12,14 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
 
-var markdownParser = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser()
+var markdownParser = sync.OnceValue(func() parser.Parser {
+	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser()
+})
 
 // Switches of a terminal, in pairs, so that they can be nested.
 var (
@@ -29,7 +33,7 @@ var (
 // the end. Only words that are longer are cut. Source must be Printable.
 func renderMarkdown(source string, width int) string {
 	p := page{source: []byte(source)}
-	return p.blocks(markdownParser.Parse(text.NewReader(p.source)), max(width, 8))
+	return p.blocks(markdownParser().Parse(text.NewReader(p.source)), max(width, 8))
 }
 
 // page renders the nodes of one text.

@@ -29,7 +29,7 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 			return log
 		},
 		"on a terminal": func(w *bytes.Buffer) *slog.Logger {
-			return slog.New(redacted{tint.NewTextHandler(w, &tint.Options{Level: slog.LevelDebug, NoColor: true}), &redactor{}})
+			return slog.New(new(redactor).handler(tint.NewTextHandler(w, &tint.Options{Level: slog.LevelDebug, NoColor: true})))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

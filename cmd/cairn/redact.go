@@ -81,8 +81,15 @@ func (r *redactor) mask(text string) string {
 
 // redacted is a handler of log records that masks them first.
 type redacted struct {
-	slog.Handler
-	r *redactor
+	slog.Handler // decides which records are written
+	r            *redactor
+	// to is the same handler with the attributes of all records, masked. They are masked when the first
+	// record is written: each conversation has some, and most never write one.
+	to func() slog.Handler
+}
+
+func (r *redactor) handler(h slog.Handler) redacted {
+	return redacted{h, r, func() slog.Handler { return h }}
 }
 
 // Handle masks the message and all attributes.
@@ -92,21 +99,29 @@ func (h redacted) Handle(ctx context.Context, record slog.Record) error {
 		masked.AddAttrs(h.attr(a))
 		return true
 	})
-	return h.Handler.Handle(ctx, masked)
+	return h.to().Handle(ctx, masked)
 }
 
 // WithAttrs masks the attributes of every record.
 func (h redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
-	masked := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		masked[i] = h.attr(a)
-	}
-	return redacted{h.Handler.WithAttrs(masked), h.r}
+	return h.with(func(to slog.Handler) slog.Handler {
+		masked := make([]slog.Attr, len(attrs))
+		for i, a := range attrs {
+			masked[i] = h.attr(a)
+		}
+		return to.WithAttrs(masked)
+	})
 }
 
 // WithGroup returns a handler that puts the attributes into a group.
 func (h redacted) WithGroup(name string) slog.Handler {
-	return redacted{h.Handler.WithGroup(name), h.r}
+	return h.with(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
+}
+
+func (h redacted) with(change func(to slog.Handler) slog.Handler) slog.Handler {
+	before := h.to
+	h.to = sync.OnceValue(func() slog.Handler { return change(before()) })
+	return h
 }
 
 func (h redacted) attr(a slog.Attr) slog.Attr {

@@ -17,7 +17,7 @@ func TestALogMasksSecrets(t *testing.T) {
 	var r redactor
 	r.learn("hunter2hunter2", "pass word/9", "x")
 	var out strings.Builder
-	log := slog.New(redacted{slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}), &r})
+	log := slog.New(r.handler(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	github := "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
 	log = log.With("provider", "https://ada:swordfish@example.org").WithGroup("g").With("key", "hunter2hunter2")
 	log.Debug("x hunter2hunter2", "error", fmt.Errorf("model: %w", errors.New("no: Authorization: Bearer abcdef0123456789")),

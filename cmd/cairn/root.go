@@ -212,7 +212,7 @@ func (a *app) logger(w io.Writer, usual slog.Level) (*slog.Logger, error) {
 	if a.webSide != nil {
 		out = a.webSide.events.Incidents(out)
 	}
-	return slog.New(redacted{out, &a.secrets}), nil
+	return slog.New(a.secrets.handler(out)), nil
 }
 
 func isTerminal(stream any) bool {

@@ -3,7 +3,6 @@
 package summarize
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,7 +22,7 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 	t, kind := traitsOf(text, names), cueIn(text)
 	if foreign(text) { // whose verbs are not known
 		if strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, pairedScripts...) }) { // no blank parts the words
-			t.own, t.figure = t.own || ownSigns.MatchString(text), t.figure || strings.ContainsFunc(text, unicode.IsNumber)
+			t.own, t.figure = t.own || ownSigns().MatchString(text), t.figure || strings.ContainsFunc(text, unicode.IsNumber)
 		}
 		if !s.idle && (kind != "" || len(s.terms) >= 3 && (t.self || t.own || t.figure)) {
 			return 1
@@ -47,7 +46,7 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 		{kind == "preference", 1.7},
 		{s.idle, -2.2},
 		{t.you, -1.4},
-		{passing.MatchString(text), -2.1},
+		{passing().MatchString(text), -2.1},
 	} {
 		if trait.holds {
 			sum += trait.weight
@@ -77,7 +76,7 @@ type traits struct {
 func traitsOf(text string, names map[string]bool) (t traits) {
 	named := strings.Count(text, `"`)/2 + strings.Count(text, "“")
 	t.vagueTime, t.words = true, float64(len(strings.Fields(text)))
-	text = dates.ReplaceAllString(text, "")
+	text = dates().ReplaceAllString(text, "")
 	start := true
 	for _, field := range strings.Fields(text) {
 		word := plain(field)
@@ -100,7 +99,7 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
 	for _, term := range distinct(words.Content(text)) {
-		if !talkWords[term] && !names[term] {
+		if !talkWords()[term] && !names[term] {
 			t.concrete++
 		}
 	}
@@ -110,15 +109,15 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 
 var (
 	// dates are what withDates added.
-	dates = regexp.MustCompile(`\((?:about |the )?[^()]*\d{4}\)`)
+	dates = words.Pattern(`\((?:about |the )?[^()]*\d{4}\)`)
 
 	// passing matches what is over when the conversation is.
-	passing = regexp.MustCompile(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
+	passing = words.Pattern(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
 		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
 		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
 
 	ownWords  = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
-	ownSigns  = regexp.MustCompile(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
+	ownSigns  = words.Pattern(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
 	nearWords = set(strings.Fields(`he she his her him hers`)...)
 	pasts     = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
 )

@@ -3,7 +3,6 @@
 package summarize
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -163,14 +162,14 @@ func withoutFences(text string) string {
 }
 
 // opening is an interjection or an address at the beginning of a sentence.
-var opening = regexp.MustCompile(`^([\pL']+)(?: ([\pL']+))?[,.!…–—-]+\s*`)
+var opening = words.Pattern(`^([\pL']+)(?: ([\pL']+))?[,.!…–—-]+\s*`)
 
 // trimTalk cuts off what only keeps a talk going: "Wow, Mel! I went home." is
 // "I went home." Of a sentence that is nothing else all stays.
 func trimTalk(text string, names map[string]bool) string {
 	rest := text
 	for {
-		m := opening.FindStringSubmatch(rest)
+		m := opening().FindStringSubmatch(rest)
 		if m == nil || !idleWord(m[1], names) || m[2] != "" && !idleWord(m[2], names) || len(m[0]) == len(rest) {
 			break
 		}

@@ -4,21 +4,21 @@ package summarize
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"cairn/chat"
+	"cairn/words"
 )
 
 // relative finds the times that only mean something on the day they are said.
-var relative = regexp.MustCompile(`(?i)\b(?:day before yesterday|day after tomorrow|yesterday|tomorrow|tonight|today|last night|` +
+var relative = words.Pattern(`(?i)\b(?:day before yesterday|day after tomorrow|yesterday|tomorrow|tonight|today|last night|` +
 	`(?:last|next|this) (?:week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|` +
 	`(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`)
 
 // likened matches comparisons that only look like a time: "it feels like just yesterday".
-var likened = regexp.MustCompile(`(?i)\blike (?:just |only |it was )*$`)
+var likened = words.Pattern(`(?i)\blike (?:just |only |it was )*$`)
 
 // withDates adds to a text, said at a given time, what its relative times mean: "We
 // met yesterday (7 May 2023)". It adds what is certain and nothing else. In a text
@@ -30,7 +30,7 @@ func withDates(text string, said time.Time, underDay bool) string {
 	}
 	var b strings.Builder
 	done := 0
-	for _, m := range relative.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range relative().FindAllStringSubmatchIndex(text, -1) {
 		count, unit := "", ""
 		if m[2] >= 0 {
 			count, unit = strings.ToLower(text[m[2]:m[3]]), strings.ToLower(text[m[4]:m[5]])
@@ -39,7 +39,7 @@ func withDates(text string, said time.Time, underDay bool) string {
 		if underDay {
 			date = besideDay(date, said)
 		}
-		if date != "" && !likened.MatchString(text[:m[0]]) {
+		if date != "" && !likened().MatchString(text[:m[0]]) {
 			b.WriteString(text[done:m[1]] + " (" + date + ")")
 			done = m[1]
 		}

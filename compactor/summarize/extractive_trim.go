@@ -5,10 +5,11 @@
 package summarize
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/words"
 )
 
 // tighten leaves out of a sentence how it goes on from the one before, words that
@@ -17,7 +18,7 @@ func tighten(text string) string {
 	if !isEnglish(text) || strings.ContainsAny(text, "`{}<>[]=\\|") {
 		return text
 	}
-	fields := strings.Fields(starter.ReplaceAllString(text, ""))
+	fields := strings.Fields(starter().ReplaceAllString(text, ""))
 	kept := make([]string, 0, len(fields))
 	quoted := false
 	for i, word := range fields {
@@ -44,7 +45,7 @@ func tighten(text string) string {
 }
 
 // starter matches words that link a sentence to the one before.
-var starter = regexp.MustCompile(`(?i)^(?:(?:by the way|btw|anyway|actually|honestly|to be honest|basically|i mean|you know|guess what|so|well), +|(?:and|but|also|plus),? +)+`)
+var starter = words.Pattern(`(?i)^(?:(?:by the way|btw|anyway|actually|honestly|to be honest|basically|i mean|you know|guess what|so|well), +|(?:and|but|also|plus),? +)+`)
 
 // spare reports whether a word between last, which stayed, and next may be dropped.
 func spare(word, last, next string) bool {

@@ -5,6 +5,7 @@ package summarize
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,7 +30,7 @@ func (s *sentence) judge(names map[string]bool) {
 	seen := s.marks(names)
 	telling := 0
 	for _, term := range s.terms {
-		if !talkWords[term] && !names[term] {
+		if !talkWords()[term] && !names[term] {
 			telling++
 		}
 	}
@@ -116,11 +117,13 @@ september october november december summer winter spring fall autumn birthday an
 	youWords = set(strings.Fields(`you your you're you've you'd you'll yours yourself`)...)
 
 	// talkWords are words of small talk: two sentences of them say the same.
-	talkWords = terms(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
+	talkWords = sync.OnceValue(func() map[string]bool {
+		return terms(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
 glad happy sorry hear sound sure agree proud love wow congrats congratulations luck inspiring impressive support
 appreciate see talk chat catch care bye goodbye later soon time day keep go know think feel look way thing lot
 definitely totally absolutely exactly right true hope wait believe share tell say let come up always stay enjoy
 morning night evening excited exciting beautiful`)
+	})
 
 	interjections = set(strings.Fields(`hey hi hello yo wow oh ooh ah aha haha hahaha lol hmm hm um uh well yeah yep yes yup
 ok okay cool nice great awesome amazing sure right absolutely definitely totally exactly aw aww awww

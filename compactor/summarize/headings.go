@@ -4,9 +4,10 @@ package summarize
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"cairn/words"
 )
 
 // Headings are those of a summary, in their order.
@@ -34,7 +35,7 @@ var headingAt = func() map[string]int {
 }()
 
 // heading finds a line that is one of them, as models write them.
-var heading = regexp.MustCompile(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(slices.Sorted(maps.Keys(headingAt)), "|") + `)\**[:：]?\**[ \t]*$`)
+var heading = words.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(slices.Sorted(maps.Keys(headingAt)), "|") + `)\**[:：]?\**[ \t]*$`)
 
 // JoinParts joins the summaries of parts: text without a heading first, then under each heading
 // what all parts have there.
@@ -46,7 +47,7 @@ func JoinParts(texts []string) string {
 		}
 	}
 	for _, text := range texts {
-		found := heading.FindAllStringSubmatchIndex(text, -1)
+		found := heading().FindAllStringSubmatchIndex(text, -1)
 		end := len(text)
 		for _, at := range slices.Backward(found) {
 			add(&under[headingAt[strings.ToLower(text[at[2]:at[3]])]], text[at[1]:end])
@@ -64,9 +65,9 @@ func JoinParts(texts []string) string {
 }
 
 // bullet matches the beginning of a list item.
-var bullet = regexp.MustCompile(`(?m)^[ \t]*[-*•][ \t]+`)
+var bullet = words.Pattern(`(?m)^[ \t]*[-*•][ \t]+`)
 
 // withoutHeadings are the sentences of a summary.
 func withoutHeadings(text string) string {
-	return bullet.ReplaceAllString(heading.ReplaceAllString(text, ""), "")
+	return bullet().ReplaceAllString(heading().ReplaceAllString(text, ""), "")
 }

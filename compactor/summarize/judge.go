@@ -7,7 +7,6 @@ package summarize
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,7 +36,7 @@ func JudgeItems(text string, items []Item, instructions string, most int) Refusa
 	switch {
 	case text == "":
 		return RefusedEmpty
-	case toolSyntax.MatchString(text):
+	case toolSyntax().MatchString(text):
 		return refusedTools
 	case echoes(text, instructions), repeats(text, items):
 		return refusedEcho
@@ -54,7 +53,7 @@ func JudgeItems(text string, items []Item, instructions string, most int) Refusa
 	switch {
 	case e.found >= span.least() && e.found >= span.share()*e.all:
 		return ""
-	case declined || refusing.MatchString(text):
+	case declined || refusing().MatchString(text):
 		return RefusedDeclined
 	}
 	return refusedNothing
@@ -181,7 +180,7 @@ func keysOf(text string) (keys []key) {
 					continue
 				}
 			}
-			if !w.Stop && !common[k.short] {
+			if !w.Stop && !common()[k.short] {
 				keys = append(keys, k)
 			}
 		}
@@ -205,13 +204,13 @@ func parts(r rune) bool {
 // Declines reports whether a sentence speaks of the task, to say that it is not done or
 // what is missing for it.
 func Declines(sentence string) bool {
-	return task.MatchString(sentence) && refusing.MatchString(sentence) || assistant.MatchString(sentence)
+	return task().MatchString(sentence) && refusing().MatchString(sentence) || assistant().MatchString(sentence)
 }
 
 var (
 	// label matches the mark of a message, as the worker or the chat's model sees it.
-	label   = regexp.MustCompile(`<(?:message|answer|tool_result) id="\d|\[#\d+ \d{4}-\d\d-\d\d `)
-	speaker = regexp.MustCompile(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
+	label   = words.Pattern(`<(?:message|answer|tool_result) id="\d|\[#\d+ \d{4}-\d\d-\d\d `)
+	speaker = words.Pattern(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
 // leastRepeated is of how many messages a span must be for one that is in the
@@ -221,7 +220,7 @@ const leastRepeated = 4
 // repeats reports whether a text goes on as the span does: it is a piece of the transcript,
 // with labels or without, and no choice from it.
 func repeats(text string, items []Item) bool {
-	if label.MatchString(text) {
+	if label().MatchString(text) {
 		return true
 	}
 	var said strings.Builder
@@ -237,7 +236,7 @@ func repeats(text string, items []Item) bool {
 	}
 	span, sentences := said.String(), words.Sentences(text)
 	for i, sentence := range sentences {
-		sentences[i] = flat(speaker.ReplaceAllString(sentence, ""))
+		sentences[i] = flat(speaker().ReplaceAllString(sentence, ""))
 	}
 	if len(sentences) == 1 {
 		return strings.Contains(span, sentences[0])

@@ -3,6 +3,7 @@ package summarize
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"cairn/words"
 )
@@ -10,8 +11,8 @@ import (
 // The words of the judge, a line for each language: en de fr es it pt ru zh ja ko tr ar hi.
 
 // anyOf is a pattern that finds one of the lines' parts, in any case.
-func anyOf(lines string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)` + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), "|"))
+func anyOf(lines string) func() *regexp.Regexp {
+	return words.Pattern(`(?i)` + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), "|"))
 }
 
 // task matches how models speak of their task.
@@ -63,7 +64,8 @@ dil modeli
 
 // common are words that any text may have, and those of assistants, which stand in good
 // summaries and bad ones alike.
-var common = commonKeys(`
+var common = sync.OnceValue(func() map[string]bool {
+	return commonKeys(`
 help helped assist sorry request question questions answer provide provided share sharing content text message messages user
 summary summarize summarized conversation transcript chat log people person participants information private personal today
 need want like know think see let feel free ask asked say said tell told talk talked discuss discussed topic topics thing things
@@ -83,6 +85,7 @@ não que para com uma uns dos das posso pode você ajudar olá hoje aqui claro f
 bir için olarak bana size nasıl bugün yardımcı lütfen üzgünüm merhaba elbette
 هذا هذه في من على أن هل يمكن مرحبا اليوم المساعدة عذرا آسف
 मैं यह इस का की के में से है हूँ नहीं कर करें कृपया आज क्या आपकी सहायता मदद नमस्ते क्षमा`)
+})
 
 func commonKeys(text string) map[string]bool {
 	keys := map[string]bool{}

@@ -5,10 +5,10 @@ package summarize
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"cairn/llm"
+	"cairn/words"
 )
 
 // Refusal is a summary that must not be applied, with the reason for people.
@@ -40,14 +40,14 @@ func TooLarge(tokens, most int) Refusal {
 }
 
 var (
-	reasoning  = regexp.MustCompile(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
-	thoughtEnd = regexp.MustCompile(`(?is)\A.*</think(?:ing)?>`) // where the server ate the beginning
-	toolSyntax = regexp.MustCompile(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
+	reasoning  = words.Pattern(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
+	thoughtEnd = words.Pattern(`(?is)\A.*</think(?:ing)?>`) // where the server ate the beginning
+	toolSyntax = words.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
 )
 
 // StripThoughts removes a model's visible reasoning.
 func StripThoughts(text string) string {
-	return strings.TrimSpace(thoughtEnd.ReplaceAllString(reasoning.ReplaceAllString(text, ""), ""))
+	return strings.TrimSpace(thoughtEnd().ReplaceAllString(reasoning().ReplaceAllString(text, ""), ""))
 }
 
 // Broken says why an answer cannot be whole, "" if it may be.

@@ -63,7 +63,7 @@ type piece struct {
 func outlineOf(text string, limit int) (o outline) {
 	rank := 0
 	for n, line := range strings.Split(text, "\n") {
-		if m := heading.FindStringSubmatch(line); m != nil {
+		if m := heading().FindStringSubmatch(line); m != nil {
 			o.sections++
 			rank = slices.Index(dropOrder, strings.ToLower(m[1]))
 			o.pieces = append(o.pieces, piece{text: line, line: n, section: o.sections, rank: rank, heading: true})

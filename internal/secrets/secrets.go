@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Mask returns text with each secret it recognizes replaced by its kind, as
@@ -44,46 +45,52 @@ func maskOnce(text string) string {
 // secret is one kind, told by its form.
 type secret struct {
 	name string
-	mark string         // part of every secret of the kind, in either case: most texts have none
-	form *regexp.Regexp // its last group is the secret, without groups all of it is
+	mark string                // part of every secret of the kind, in either case: most texts have none
+	form func() *regexp.Regexp // its last group is the secret, without groups all of it is
 	real func(match string) bool
+}
+
+// pattern returns a form that is compiled when its mark first occurs: most runs never mask anything.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
 // secrets are the kinds. Of two that may match the same text the closer one is first.
 var secrets = []secret{
-	{"Anthropic key", "sk-ant-", regexp.MustCompile(`sk-ant-[A-Za-z0-9_-]{16,}`), nil},
-	{"OpenAI key", "sk-", regexp.MustCompile(`sk-[A-Za-z0-9_-]{20,}`), hasLongRun},
-	{"Slack token", "xox", regexp.MustCompile(`xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}`), nil},
-	{"Slack token", "xapp-", regexp.MustCompile(`xapp-[0-9]+-[A-Za-z0-9-]{10,}`), nil},
-	{"Slack webhook", "hooks.slack.com/", regexp.MustCompile(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`), nil},
-	{"Discord webhook", "/webhooks/", regexp.MustCompile(`/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`), nil},
+	{"Anthropic key", "sk-ant-", pattern(`sk-ant-[A-Za-z0-9_-]{16,}`), nil},
+	{"OpenAI key", "sk-", pattern(`sk-[A-Za-z0-9_-]{20,}`), hasLongRun},
+	{"Slack token", "xox", pattern(`xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}`), nil},
+	{"Slack token", "xapp-", pattern(`xapp-[0-9]+-[A-Za-z0-9-]{10,}`), nil},
+	{"Slack webhook", "hooks.slack.com/", pattern(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`), nil},
+	{"Discord webhook", "/webhooks/", pattern(`/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`), nil},
 	{"Discord token", ".", botToken, nil},
-	{"Discord token", "mfa.", regexp.MustCompile(`mfa\.[A-Za-z0-9_-]{60,}`), nil},
-	{"Telegram token", ":A", regexp.MustCompile(`[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`), nil},
-	{"AWS key", "secret", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
-	{"Google token", "ya29.", regexp.MustCompile(`ya29\.[A-Za-z0-9_-]{20,}`), nil},
-	{"Google secret", "GOCSPX-", regexp.MustCompile(`GOCSPX-[A-Za-z0-9_-]{20,}`), nil},
-	{"Hugging Face token", "hf_", regexp.MustCompile(`hf_[A-Za-z0-9]{30,}`), nil},
-	{"Groq key", "gsk_", regexp.MustCompile(`gsk_[A-Za-z0-9]{40,}`), nil},
-	{"Replicate token", "r8_", regexp.MustCompile(`r8_[A-Za-z0-9]{30,}`), nil},
-	{"xAI key", "xai-", regexp.MustCompile(`xai-[A-Za-z0-9]{60,}`), nil},
-	{"NVIDIA key", "nvapi-", regexp.MustCompile(`nvapi-[A-Za-z0-9_-]{40,}`), nil},
-	{"Tailscale key", "tskey-", regexp.MustCompile(`tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`), nil},
-	{"Docker token", "dckr_", regexp.MustCompile(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`), nil},
-	{"Stripe webhook secret", "whsec_", regexp.MustCompile(`whsec_[A-Za-z0-9+/]{24,}={0,2}`), nil},
-	{"Shopify token", "shp", regexp.MustCompile(`shp(?:at|ca|pa|ss|tka)_[A-Fa-f0-9]{32}`), nil},
-	{"Notion token", "ntn_", regexp.MustCompile(`ntn_[A-Za-z0-9]{40,}`), nil},
-	{"New Relic key", "NRAK-", regexp.MustCompile(`NRAK-[A-Z0-9]{27}`), nil},
-	{"web token", "eyJ", regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), nil},
-	{"password", "://", regexp.MustCompile(`://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
-	{"bearer token", "bearer", regexp.MustCompile(`\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`), hasDigitAndLetter},
-	{"password", "=", regexp.MustCompile(`[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'` + "`" + `]{4,}[^\s"'` + "`" + `.,;:)>\]}。]))`), isNoPlaceholder},
+	{"Discord token", "mfa.", pattern(`mfa\.[A-Za-z0-9_-]{60,}`), nil},
+	{"Telegram token", ":A", pattern(`[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`), nil},
+	{"AWS key", "secret", pattern(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
+	{"Google token", "ya29.", pattern(`ya29\.[A-Za-z0-9_-]{20,}`), nil},
+	{"Google secret", "GOCSPX-", pattern(`GOCSPX-[A-Za-z0-9_-]{20,}`), nil},
+	{"Hugging Face token", "hf_", pattern(`hf_[A-Za-z0-9]{30,}`), nil},
+	{"Groq key", "gsk_", pattern(`gsk_[A-Za-z0-9]{40,}`), nil},
+	{"Replicate token", "r8_", pattern(`r8_[A-Za-z0-9]{30,}`), nil},
+	{"xAI key", "xai-", pattern(`xai-[A-Za-z0-9]{60,}`), nil},
+	{"NVIDIA key", "nvapi-", pattern(`nvapi-[A-Za-z0-9_-]{40,}`), nil},
+	{"Tailscale key", "tskey-", pattern(`tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`), nil},
+	{"Docker token", "dckr_", pattern(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`), nil},
+	{"Stripe webhook secret", "whsec_", pattern(`whsec_[A-Za-z0-9+/]{24,}={0,2}`), nil},
+	{"Shopify token", "shp", pattern(`shp(?:at|ca|pa|ss|tka)_[A-Fa-f0-9]{32}`), nil},
+	{"Notion token", "ntn_", pattern(`ntn_[A-Za-z0-9]{40,}`), nil},
+	{"New Relic key", "NRAK-", pattern(`NRAK-[A-Z0-9]{27}`), nil},
+	{"web token", "eyJ", pattern(`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), nil},
+	{"password", "://", pattern(`://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
+	{"bearer token", "bearer", pattern(`\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`), hasDigitAndLetter},
+	{"password", "=", pattern(`[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'` + "`" + `]{4,}[^\s"'` + "`" + `.,;:)>\]}。]))`), isNoPlaceholder},
 }
 
 // mask replaces the secrets of one kind. One that goes on from a letter or digit is a
 // part of something else.
 func (s secret) mask(text string) string {
-	found := s.form.FindAllStringSubmatchIndex(text, -1)
+	form := s.form()
+	found := form.FindAllStringSubmatchIndex(text, -1)
 	if found == nil {
 		return text
 	}
@@ -96,7 +103,7 @@ func (s secret) mask(text string) string {
 				from, to = at[i], at[i+1]
 			}
 		}
-		if s.form == botToken {
+		if form == botToken() {
 			id := snowflakeBefore(text[done:begins])
 			if id < 0 {
 				continue
@@ -141,7 +148,7 @@ func isNoPlaceholder(match string) bool { return entropy(match) > 1 }
 
 // botToken is a token of a bot of Discord without its first part, which is the bot's
 // id in base64. A search for a dot is quick, one for an id is not.
-var botToken = regexp.MustCompile(`\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`)
+var botToken = pattern(`\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`)
 
 // snowflakeBefore is where an id in base64 begins that text ends in; -1: it does not.
 func snowflakeBefore(text string) int {
