@@ -1,4 +1,4 @@
-// How a compaction begins, up to the summary.
+// How a job starts, up to the summarizer's work.
 
 package compactor
 
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// begin begins a job, if Before allows it.
+// begin starts a job, if Before allows it.
 func (c *Compactor) begin(j *job) {
 	w := &work{job: j, making: j}
 	w.ctx, w.cancel = context.WithCancel(c.ctx)
@@ -21,7 +21,7 @@ func (c *Compactor) begin(j *job) {
 		c.decided(w, nil)
 		return
 	}
-	if j.row.Trigger == OnSelf && j.began != nil { // a turn waits for the answer, and must not wait for Before
+	if j.row.Trigger == OnSelf && j.began != nil { // a turn waits for this answer and must not wait for Before
 		j.began(j.event(EventStarted))
 		j.began = nil
 	}
@@ -35,7 +35,7 @@ func (c *Compactor) begin(j *job) {
 	})
 }
 
-// decided goes on with what Before has decided about.
+// decided continues after Before has returned.
 func (c *Compactor) decided(w *work, veto error) {
 	if veto != nil {
 		c.forbidden(w.job, veto)
@@ -54,8 +54,8 @@ func (c *Compactor) decided(w *work, veto error) {
 	c.make(w, w.job)
 }
 
-// make makes a row: a slot and what is to be read of a repair first, then its row is written,
-// then the summarizer works, and what it made is stored.
+// make takes a slot and narrows a repair in the background, then writes j's row; the summarizer
+// starts after that.
 func (c *Compactor) make(w *work, j *job) {
 	w.making = j
 	narrow := c.narrowing(j)
@@ -75,7 +75,7 @@ func (c *Compactor) make(w *work, j *job) {
 	})
 }
 
-// takeSlot waits for one of the places for workers, and returns what gives it back.
+// takeSlot waits for a worker's slot and returns the function that frees it.
 func takeSlot(ctx context.Context, slots chan struct{}) (release func(), err error) {
 	if slots == nil {
 		return func() {}, nil
