@@ -15,7 +15,7 @@ import (
 	"cairn/words"
 )
 
-// weightless words may be added or dropped: they are not compared.
+// weightless words do not change the meaning of a fact and are not compared.
 var weightless = strings.Fields("a an the that of at in on to for and is are am be do does also really very")
 
 // factWords splits a fact into the words that count, without case and accents.
@@ -66,9 +66,8 @@ func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share f
 	return found, err
 }
 
-// sharingTerms returns memories that have at least a given share of a draft's terms. Each of them has
-// at least one of the rarest terms; of a term that many memories have, it assumes that any may
-// have it.
+// sharingTerms returns memories with at least a given share of a draft's terms. Each has at least
+// one of the rarest terms; a term that very many memories have counts as if all had it.
 func sharingTerms(c *store.Conversation, tx *store.Tx, d draft, share float64) (found []int64, err error) {
 	all, err := withTerms(c, tx, d)
 	if err != nil {
@@ -112,7 +111,7 @@ func withTerms(c *store.Conversation, tx *store.Tx, d draft) (all [][]int64, err
 	return all, err
 }
 
-// akin is the share of common words from which one fact may supersede another.
+// akin is the minimum share of common words at which one fact may supersede another.
 const akin = 0.5
 
 // closest finds the active memory that is most like a draft but says something else: the draft may

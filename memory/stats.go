@@ -13,7 +13,7 @@ import (
 	"cairn/store"
 )
 
-// Count is how many memories have something in common.
+// Count is the number of memories with a common property.
 type Count struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
