@@ -21,7 +21,7 @@ import (
 // attempt asks with tools unless the model's server does not accept them.
 func (w worker) attempt(ctx context.Context, items []summarize.Item) (text string, err error) {
 	learnt := learntOf(w.model)
-	noTools := w.plain || learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
+	noTools := w.textOnly || learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
 	if !noTools {
 		text, err = w.withTools(ctx, items)
 		if !llm.RefusesTools(err) {
@@ -52,7 +52,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	loop := llm.Loop{
 		Model: w.model, MaxCalls: w.left(), Show: w.show, Count: w.count,
 		Request: func(context.Context, int) (llm.Request, error) {
-			for len(t.rounds) > 0 && w.room(t.messages(), tools) < w.leastAnswer() {
+			for len(t.rounds) > 0 && w.room(t.messages(), tools) < w.minAnswer() {
 				t.drop()
 			}
 			switch forced = summary == "" && (w.left() <= 1 || reminded || t.dropped); {
@@ -161,8 +161,8 @@ func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	if w.j.row.Focus != "" {
 		ask += " " + fmt.Sprintf(w.texts.AskFocus, summarize.Content(secrets.Mask(w.j.row.Focus), 200))
 	}
-	if w.again != "" {
-		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.again)
+	if w.refusal != "" {
+		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.refusal)
 	}
 	material := w.around.labelled(items) + summarize.PlainText(items)
 	if w.agent != "" {
@@ -177,22 +177,22 @@ func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 // answerTokens includes room for reasoning and for JSON-encoded arguments: a summary that is cut
 // off is useless. The second attempt gets more.
 func (w worker) answerTokens() int {
-	if w.again != "" {
-		return min(6*w.limit+2000, 2*leastOutput)
+	if w.refusal != "" {
+		return min(6*w.limit+2000, 2*acceptedOutput)
 	}
-	return min(3*w.limit+500, leastOutput)
+	return min(3*w.limit+500, acceptedOutput)
 }
 
 const (
-	// leastOutput is the number of output tokens that every model accepts.
-	leastOutput = 8192
+	// acceptedOutput is the number of output tokens that every model accepts.
+	acceptedOutput = 8192
 
-	// mostAsked is the largest target of a summary that one request asks for, in tokens.
-	mostAsked = 3000
+	// maxTarget is the largest target of a summary that one request asks for, in tokens.
+	maxTarget = 3000
 )
 
-// leastAnswer returns the tokens of a summary of the requested length, as JSON.
-func (w worker) leastAnswer() int { return w.target + w.target/2 + 100 }
+// minAnswer returns the tokens of a summary of the requested length, as JSON.
+func (w worker) minAnswer() int { return w.target + w.target/2 + 100 }
 
 // room returns how many tokens of the model's window a request leaves for answer and reasoning.
 func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
@@ -201,7 +201,7 @@ func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + chat.CallTokens(m.Calls...) + tokens.Estimate(string(m.Native))
 	}
 	prompt := int(float64(estimate) * learntOf(w.model).Factor())
-	return w.window - prompt - prompt/uncertaintyShare - leastUncertainty
+	return w.window - prompt - prompt/uncertaintyShare - minUncertainty
 }
 
 // summarizeTool returns the tool that receives the summary. A refused summary is sent back with the
@@ -257,7 +257,7 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 // judge returns why a text cannot be a summary of items; "" if it can.
 func (w worker) judge(text string, items []summarize.Item) summarize.Refusal {
 	most := summarize.MostOfSummary(items)
-	if w.plain {
+	if w.textOnly {
 		most = w.limit
 	}
 	return summarize.JudgeItems(text, items, w.prompt+"\n"+w.agent, most)

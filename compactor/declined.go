@@ -23,7 +23,7 @@ const (
 
 	pauseGrowth = 6
 
-	mostOfPiece = 1000 // most messages of one repair
+	maxRepairMessages = 1000 // most messages of one repair
 )
 
 // modelDeclines reports whether the model refuses this material: its server works, and other spans
@@ -33,22 +33,22 @@ func modelDeclines(err error) bool {
 	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow
 }
 
-// declinedTimes returns how often the current worker model declined row's span.
-func (c *Compactor) declinedTimes(row Compaction) int {
+// declineCount returns how often the current worker model declined row's span.
+func (c *Compactor) declineCount(row Compaction) int {
 	if c.o.Worker == nil || row.Declined.By != c.o.Worker.Name() {
 		return 0
 	}
 	return row.Declined.Times
 }
 
-// givenUp reports whether no model is called for row any more.
-func (c *Compactor) givenUp(row Compaction) bool {
-	return c.declinedTimes(row) >= c.policy().FailureLimit+laterTries
+// gaveUp reports whether no model is called for row any more.
+func (c *Compactor) gaveUp(row Compaction) bool {
+	return c.declineCount(row) >= c.policy().FailureLimit+laterTries
 }
 
-// restsUntil returns the time before which row is not retried.
-func (c *Compactor) restsUntil(row Compaction) time.Time {
-	later := c.declinedTimes(row) - c.policy().FailureLimit
+// retryDeclinedAt returns the time before which row is not retried.
+func (c *Compactor) retryDeclinedAt(row Compaction) time.Time {
+	later := c.declineCount(row) - c.policy().FailureLimit
 	if later < 0 {
 		return time.Time{}
 	}
@@ -65,32 +65,32 @@ func (c *Compactor) restsUntil(row Compaction) time.Time {
 func (c *Compactor) declined(j *job) (then *job) {
 	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
 	c.retries.declined(d.At, j.policy.FailureLimit)
-	if j.repairs == 0 && j.row.Kind == Leaf {
+	if j.replacesID == 0 && j.row.Kind == Leaf {
 		c.retries.declinedTo = j.row.To
 		return nil
 	}
-	if j.repairs != 0 && j.row.From == j.repaired.From && j.row.To == j.repaired.To {
-		if err := c.o.Records.Declined(c.ctx, j.repairs, d); err != nil && c.ctx.Err() == nil {
+	if j.replacesID != 0 && j.row.From == j.repaired.From && j.row.To == j.repaired.To {
+		if err := c.o.Records.Declined(c.ctx, j.replacesID, d); err != nil && c.ctx.Err() == nil {
 			c.o.Log.Warn("save_refusal_failed", "error", err)
 		}
-		c.noteDeclined(j.repairs, d)
+		c.noteDeclined(j.replacesID, d)
 		return nil
 	}
 	apart := *j
-	apart.extractive, apart.again, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
+	apart.extractive, apart.modelFollows, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
 	apart.row.AwaitsModel, apart.row.Declined = true, d
-	if j.repairs != 0 {
-		apart.most = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
+	if j.replacesID != 0 {
+		apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
 	}
 	apart.allowed = true
-	apart.row.ID, apart.began, apart.ended = 0, nil, nil
+	apart.row.ID, apart.onStart, apart.onEnd = 0, nil, nil
 	return &apart
 }
 
-// leafOf plans the summary of a span; nil if the span is empty, or is spared because its summary
+// planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
 // was undone. Spans that the worker declined go to the extractive summarizer.
-func (c *Compactor) leafOf(sp span, trigger Trigger, p Policy, window int, extractive bool) *job {
-	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.spares(sp.from, sp.to) {
+func (c *Compactor) planLeaf(sp span, trigger Trigger, p Policy, window int, extractive bool) *job {
+	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.isSpared(sp.from, sp.to) {
 		return nil
 	}
 	declined := !extractive && sp.from <= c.retries.declinedTo
@@ -109,7 +109,7 @@ func (c *Compactor) leafOf(sp span, trigger Trigger, p Policy, window int, extra
 // So a large row is repaired piece by piece, and each piece is kept. The function returns the row
 // to make.
 func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) {
-	if j.repairs == 0 || j.extractive || j.row.Kind != Leaf {
+	if j.replacesID == 0 || j.extractive || j.row.Kind != Leaf {
 		return func(context.Context) (Compaction, error) { return j.row, nil }
 	}
 	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
@@ -124,9 +124,9 @@ func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) 
 
 func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	j, row := w.j, w.j.row
-	w, most := w.on(ctx, c.o.Worker)
+	w, most := w.withModel(ctx, c.o.Worker)
 	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // less the summary
-	from := max(row.From, row.To-mostOfPiece)
+	from := max(row.From, row.To-maxRepairMessages)
 	all, err := c.o.Records.Span(ctx, from, row.To)
 	if cut := func(m chat.Message) bool { return m.Turn < from }; err == nil && from > row.From && len(all) > 0 && !cut(all[len(all)-1]) {
 		all = slices.DeleteFunc(all, cut)
@@ -158,14 +158,14 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 // skipsDeclined reports whether the repair of a fold continues without a part that was declined.
 // From the second attempt on it may skip a few parts, or they would prevent the repair forever.
 func (w worker) skipsDeclined(err error, parts int) bool {
-	if w.j.repairs == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !modelDeclines(err) {
+	if w.j.replacesID == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !modelDeclines(err) {
 		return false
 	}
 	if w.c.o.Fallback != nil && w.model != w.c.o.Fallback && llm.KindOf(err) != "" {
 		return false // the fallback is tried next
 	}
-	*w.absent++
-	return *w.absent <= max(parts/4, 1)
+	*w.declinedParts++
+	return *w.declinedParts <= max(parts/4, 1)
 }
 
 // extractiveText returns the extractive summarizer's text for material meant for a model.

@@ -85,18 +85,18 @@ func (c *Compactor) propose(w *work) func() (focus string, veto error) {
 	}
 }
 
-// forbidden reports a veto. Except for OnManual it pauses the trigger for the cooldown.
-func (c *Compactor) forbidden(j *job, reason error) {
+// vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
+func (c *Compactor) vetoed(j *job, reason error) {
 	if j.row.Trigger != OnManual { // people may ask again
 		c.retries.forbid(j.row.Trigger, reason.Error(), c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto)))
 	}
 	e := j.event(EventNoop)
 	e.Error = reason.Error()
 	c.notify(e)
-	if j.began != nil {
-		j.began(e)
+	if j.onStart != nil {
+		j.onStart(e)
 	} else {
-		c.overJob(j, e)
+		c.jobEnded(j, e)
 	}
 }
 
@@ -123,8 +123,8 @@ func (c *Compactor) notify(e Event) {
 
 // complete notifies the caller that waits for a row to end.
 func (c *Compactor) complete(e Event) {
-	if told := c.awaited[e.ID]; told != nil {
+	if notify := c.awaited[e.ID]; notify != nil {
 		delete(c.awaited, e.ID)
-		told(e)
+		notify(e)
 	}
 }

@@ -31,17 +31,17 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
-	c.overJob(j, e)
+	c.jobEnded(j, e)
 }
 
-// overJob notifies those who wait for a job to end, once.
-func (c *Compactor) overJob(j *job, e Event) {
-	told := j.ended
+// jobEnded notifies those who wait for a job to end, once.
+func (c *Compactor) jobEnded(j *job, e Event) {
+	notify := j.onEnd
 	if j.row.ID != 0 {
-		told = c.awaited[j.row.ID]
+		notify = c.awaited[j.row.ID]
 	}
-	if delete(c.awaited, j.row.ID); told != nil {
-		told(e)
+	if delete(c.awaited, j.row.ID); notify != nil {
+		notify(e)
 	}
 }
 
@@ -89,17 +89,17 @@ func (c *Compactor) workerDiffers() bool { return learntOf(c.o.Worker) != c.o.Le
 func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error) {
 	var provider *llm.Error
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
-	case j.repairs == 0 && j.extractive:
-		c.retries.stoodIn(now)
+	case j.replacesID == 0 && j.extractive:
+		c.retries.extractiveFailed(now)
 	case !j.extractive && modelDeclines(err):
 		return // declined spans have their own backoff
-	case j.repairs == 0 || down:
+	case j.replacesID == 0 || down:
 		c.retries.failed(now)
 	}
-	if j.repairs == 0 {
+	if j.replacesID == 0 {
 		return
 	}
-	c.retries.repairFailed(j.repairs, now, stack)
+	c.retries.repairFailed(j.replacesID, now, stack)
 }
 
 // jobError is the failure of a job whose row is on disk.

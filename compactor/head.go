@@ -78,22 +78,22 @@ type duplicate struct {
 	earlier bool // the original is from before the session, where nothing is verbatim
 }
 
-// leastCopy is the smallest size that a copy is clipped to, in tokens: less of a message is
+// minCopy is the smallest size that a copy is clipped to, in tokens: less of a message is
 // meaningless.
-const leastCopy = 40
+const minCopy = 40
 
-// duplicates returns the copies, by seq. Together they cost at most firstMost tokens: pins come
+// duplicates returns the copies, by seq. Together they cost at most maxFirst tokens: pins come
 // first, in the order in which they were pinned, so that no pin takes another one's place; then the
 // first messages. What does not fit is clipped, or left out if too little of it would remain.
 func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
 	var copies []duplicate
-	room := sh.firstMost
+	room := sh.maxFirst
 	add := func(m chat.Message, earlier bool) {
 		if slices.ContainsFunc(copies, func(d duplicate) bool { return d.Seq == m.Seq }) {
 			return
 		}
 		l := copyOf(m, room)
-		if l.tokens > room || l.tokens < wholeCopy(m) && room < leastCopy {
+		if l.tokens > room || l.tokens < wholeCopy(m) && room < minCopy {
 			return
 		}
 		room -= l.tokens
@@ -142,7 +142,7 @@ type PinCost struct {
 // PinCosts returns the costs of the copies of pins, in their order, if they share budget tokens
 // with the first messages, see Status.PinBudget.
 func PinCosts(pins []Pin, budget int) (costs []PinCost) {
-	copies := duplicates(pins, nil, shape{firstMost: budget})
+	copies := duplicates(pins, nil, shape{maxFirst: budget})
 	for _, p := range pins {
 		cost := PinCost{Whole: wholeCopy(p.Message)}
 		if i := slices.IndexFunc(copies, func(d duplicate) bool { return d.Seq == p.Seq }); i >= 0 {

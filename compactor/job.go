@@ -8,27 +8,29 @@ import (
 
 // job is one background job: a row to make, and who makes it.
 type job struct {
-	row        Compaction
-	tokens     int   // estimated tokens of the span when it was planned
-	most       int   // limit of the text in tokens, if below the policy's; 0: the policy's
-	repairs    int64 // the row that this replaces, whole or in part; 0: none
-	repaired   Compaction
-	declined   int  // how often the model has declined this span
-	extractive bool // made by the extractive summarizer
-	fills      bool // fills a placeholder, in parallel with the worker
-	again      bool // a model will read the span later and extract the memories then
-	degraded   bool // a fold on the way failed and the extractive summarizer took over
-	policy     Policy
-	window     int          // of the model
-	budget     int          // the window in estimated tokens, see Budget
-	children   []Compaction // of a rollup
-	allowed    bool         // skip Before
-	began      func(Event)  // called once when the job starts or is vetoed; nil: no one waits
-	ended      func(Event)  // called once when the job ends; nil: no one waits
+	row          Compaction
+	tokens       int   // estimated tokens of the span when it was planned
+	maxTokens    int   // limit of the text in tokens, if below the policy's; 0: the policy's
+	replacesID   int64 // the row that this replaces, whole or in part; 0: none
+	repaired     Compaction
+	declined     int  // how often the model has declined this span
+	extractive   bool // made by the extractive summarizer
+	fills        bool // fills a placeholder, in parallel with the worker
+	modelFollows bool // a model will read the span later and extract the memories then
+	degraded     bool // a fold on the way failed and the extractive summarizer took over
+	policy       Policy
+	window       int          // of the model
+	budget       int          // the window in estimated tokens, see Budget
+	children     []Compaction // of a rollup
+	allowed      bool         // skip Before
+	onStart      func(Event)  // called once when the job starts or is vetoed; nil: no one waits
+	onEnd        func(Event)  // called once when the job ends; nil: no one waits
 }
 
 // mayWait reports whether j can be left to the next start of the program.
-func (j *job) mayWait() bool { return !j.extractive && (j.repairs != 0 || j.row.Trigger == OnPrepare) }
+func (j *job) mayWait() bool {
+	return !j.extractive && (j.replacesID != 0 || j.row.Trigger == OnPrepare)
+}
 
 func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
 
@@ -73,7 +75,7 @@ func (c *Compactor) next() *job {
 	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
 	if l := levelOf(used, window, p); l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
-		if j := c.leafOf(planSpan(s, need, p.spared(c.budget())), l.trigger(), p, window, extractive); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), l.trigger(), p, window, extractive); j != nil {
 			c.tokenDeficit = 0
 			return j
 		}
@@ -101,7 +103,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 	if c.draining {
 		return nil
 	}
-	waits := c.modelWaits(now)
+	waits := c.modelUnavailable(now)
 	if !waits && !c.retries.forbids(OnRepair, now) {
 		if j := c.planRepair(s, p, window, used, now); j != nil {
 			return j
@@ -122,7 +124,7 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 	if c.tokenDeficit > 0 {
 		need := c.tokenDeficit
 		c.tokenDeficit = 0
-		if j := c.leafOf(planSpan(s, need, p.spared(c.budget())), OnPrepare, p, window, false); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), OnPrepare, p, window, false); j != nil {
 			return j
 		}
 	}
@@ -130,7 +132,7 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 		return nil
 	}
 	sp := planAhead(s, min(p.span(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
-	return c.leafOf(sp, OnPrepare, p, window, false)
+	return c.planLeaf(sp, OnPrepare, p, window, false)
 }
 
 // spanWithoutModel is how many tokens the extractive summarizer summarizes ahead at once.
@@ -143,7 +145,7 @@ func (c *Compactor) planFree(s view, p Policy, window int) *job {
 	if c.hasModel(p) || p.Prepare() == 0 || p.span(c.budget()) < spanWithoutModel {
 		return nil
 	}
-	return c.leafOf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, window, true)
+	return c.planLeaf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, window, true)
 }
 
 // summarizer reports whether the extractive summarizer makes the next summary, and whether any
@@ -152,9 +154,9 @@ func (c *Compactor) planFree(s view, p Policy, window int) *job {
 func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, ready bool) {
 	switch waiting := now.Before(c.retries.retryAt); {
 	case c.noModel(p):
-		return true, !now.Before(c.retries.standInAt)
+		return true, !now.Before(c.retries.extractiveRetryAt)
 	case c.retries.failures >= p.FailureLimit && waiting:
-		return true, !now.Before(c.retries.standInAt)
+		return true, !now.Before(c.retries.extractiveRetryAt)
 	case waiting:
 		return false, false
 	}
@@ -166,16 +168,16 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 	j.children = slices.Clone(children)
 	first, last := children[0], children[len(children)-1]
 	j.row.From, j.row.FromTime, j.row.To, j.row.ToTime = first.From, first.FromTime, last.To, last.ToTime
-	tokenDeficit := false
+	awaitsModel := false
 	for _, child := range children {
 		j.row.Messages += child.Messages
 		j.row.Children = append(j.row.Children, child.ID)
-		tokenDeficit = tokenDeficit || child.AwaitsModel || j.row.AwaitsModel && child.By == ByWorker
-		if !c.givenUp(child) && c.declinedTimes(child) > j.row.Declined.Times && extractive {
+		awaitsModel = awaitsModel || child.AwaitsModel || j.row.AwaitsModel && child.By == ByWorker
+		if !c.gaveUp(child) && c.declineCount(child) > j.row.Declined.Times && extractive {
 			j.row.Declined = child.Declined // a model that improves the fold reads the same text
 		}
 	}
-	j.row.AwaitsModel = tokenDeficit && extractive && c.hasModel(p)
+	j.row.AwaitsModel = awaitsModel && extractive && c.hasModel(p)
 	return j
 }
 
@@ -187,15 +189,15 @@ func (c *Compactor) planRepair(s view, p Policy, window, used int, now time.Time
 		if overlaps(c.prepared, row) {
 			continue
 		}
-		if now.Before(c.retries.repairAt(row.ID)) || c.spares(row.From, row.To) {
+		if now.Before(c.retries.repairAt(row.ID)) || c.isSpared(row.From, row.To) {
 			continue
 		}
-		if c.givenUp(row) || now.Before(c.restsUntil(row)) {
+		if c.gaveUp(row) || now.Before(c.retryDeclinedAt(row)) {
 			continue
 		}
 		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, false)
-		j.repaired, j.declined = row, c.declinedTimes(row)
-		j.repairs, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
+		j.repaired, j.declined = row, c.declineCount(row)
+		j.replacesID, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
 		if row.Kind == Rollup {
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}

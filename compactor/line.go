@@ -63,10 +63,10 @@ func lineOf(m chat.Message, sh shape) line {
 // The arguments of a call can be as long as an answer, and a turn has many steps. So where a
 // message is clipped, its calls are too.
 
-// leastArguments is the smallest size that a call's arguments are shrunk to, in tokens.
-const leastArguments = 16
+// minArguments is the smallest size that a call's arguments are shrunk to, in tokens.
+const minArguments = 16
 
-// shrinkCalls returns calls of at most most tokens together, unless leastArguments for each exceeds
+// shrinkCalls returns calls of at most most tokens together, unless minArguments for each exceeds
 // that: arguments that take more than their share are shrunk.
 func shrinkCalls(calls []llm.Call, most int) []llm.Call {
 	if chat.CallTokens(calls...) <= most {
@@ -76,7 +76,7 @@ func shrinkCalls(calls []llm.Call, most int) []llm.Call {
 	for i, call := range calls {
 		shrunk[i] = call
 		rest := chat.CallTokens(call) - tokens.Estimate(call.Arguments)
-		shrunk[i].Arguments = shrinkArguments(call.Arguments, max(most/len(calls)-rest, leastArguments))
+		shrunk[i].Arguments = shrinkArguments(call.Arguments, max(most/len(calls)-rest, minArguments))
 	}
 	return shrunk
 }
@@ -87,7 +87,7 @@ func shrinkArguments(arguments string, most int) string {
 	if tokens.Estimate(arguments) <= most {
 		return arguments
 	}
-	for room := most; room >= leastArguments/2; room -= max(room/8, 1) {
+	for room := most; room >= minArguments/2; room -= max(room/8, 1) {
 		shrunk, err := json.Marshal(map[string]string{"clipped": tokens.Clip(arguments, room)})
 		if err == nil && tokens.Estimate(string(shrunk)) <= most { // quotes inside cost more once they are escaped
 			return string(shrunk)
@@ -99,13 +99,13 @@ func shrinkArguments(arguments string, most int) string {
 // Pictures in the view: their cost, and which ones a request shows.
 
 const (
-	// mostPictures is the number of pictures in a request. Mistral accepts 8, Scaleway 12, Claude
+	// maxPictures is the number of pictures in a request. Mistral accepts 8, Scaleway 12, Claude
 	// 100, but smaller ones above 20.
-	mostPictures = 8
+	maxPictures = 8
 
-	// mostPictureBytes is their total size; base64 makes a request larger by a third. Claude accepts
+	// maxPictureBytes is their total size; base64 makes a request larger by a third. Claude accepts
 	// requests of 32 MB.
-	mostPictureBytes = 20_000_000
+	maxPictureBytes = 20_000_000
 )
 
 // shownPictures returns the newest pictures of lines, by the seq of their message; older ones are
@@ -126,10 +126,10 @@ func shownPictures(lines []line) map[int64][]llm.Image {
 		}
 		for _, a := range l.Message.Pictures()[:l.pictures] {
 			shown = append(shown, picture{l.Seq, a})
-			if bytes += a.Size; len(shown) <= mostPictures && bytes <= mostPictureBytes {
+			if bytes += a.Size; len(shown) <= maxPictures && bytes <= maxPictureBytes {
 				continue
 			}
-			for len(shown) > mostPictures/2 || bytes > mostPictureBytes/2 {
+			for len(shown) > maxPictures/2 || bytes > maxPictureBytes/2 {
 				bytes -= shown[0].Size
 				shown = shown[1:]
 			}

@@ -23,8 +23,8 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]s
 	switch {
 	case j.row.Kind != Rollup:
 		rows = []Compaction{{Kind: Placeholder, Span: Span{From: j.row.From, To: j.row.To}}}
-	case j.repairs != 0: // the rollup's own text is not read
-		children, err := record.Children(ctx, j.repairs)
+	case j.replacesID != 0: // the rollup's own text is not read
+		children, err := record.Children(ctx, j.replacesID)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction
 // of its children, and at the bottom the messages. So no good summary is summarized from messages
 // again.
 func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]summarize.Item, error) {
-	if row.NeedsRepair() && c.givenUp(row) {
+	if row.NeedsRepair() && c.gaveUp(row) {
 		return []summarize.Item{summarize.Omitted(row)}, nil
 	}
 	if c.ready(row) {
@@ -121,11 +121,11 @@ func withoutSecrets(messages []chat.Message) []chat.Message {
 // answered later.
 
 const (
-	mostAround  = 400 // tokens of what precedes the span, and of what follows it
-	aroundShare = 24  // and 1/24 of the worker's window
+	maxAroundTokens = 400 // tokens of what precedes the span, and of what follows it
+	aroundShare     = 24  // and 1/24 of the worker's window
 
-	// mostLater is how many messages after the span are considered.
-	mostLater = 500
+	// maxLater is how many messages after the span are considered.
+	maxLater = 500
 )
 
 // around is what surrounds a span.
@@ -166,7 +166,7 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 		}
 	}
 	for _, l := range lines {
-		if l.Seq > row.To && len(a.later) < mostLater {
+		if l.Seq > row.To && len(a.later) < maxLater {
 			a.later = append(a.later, l.Message)
 		}
 	}
@@ -181,7 +181,7 @@ func (a around) of(part []summarize.Item, made string, rest [][]summarize.Item) 
 		a.before = made
 	}
 	a.later = slices.Concat(saidIn(slices.Concat(rest...)), a.later)
-	a.later = a.later[:min(len(a.later), mostLater)]
+	a.later = a.later[:min(len(a.later), maxLater)]
 	return a
 }
 

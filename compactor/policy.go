@@ -179,9 +179,9 @@ func (p Policy) At(window int) Policy {
 }
 
 const (
-	levelGap      = 0.005 // of the window: smallest distance between two levels that would cross
-	leastHeadroom = 500   // tokens of a level before the window's end
-	mostHeadroom  = 1_000_000
+	levelGap    = 0.005 // of the window: smallest distance between two levels that would cross
+	minHeadroom = 500   // tokens of a level before the window's end
+	maxHeadroom = 1_000_000
 )
 
 // Prepare returns the share of the window from which summaries are prepared; 0: never. If it is not

@@ -30,7 +30,7 @@ func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 	s, p := c.h.view, c.policy()
 	j := &job{policy: p, window: c.o.Window(), row: Compaction{Kind: Leaf, Focus: cmp.Or(focus, p.Focus)}}
 	w := c.newWorker(j, nil, mostOfRecap, mostOfRecap*3/2)
-	w.prompt, w.plain = w.texts.Recap, true
+	w.prompt, w.textOnly = w.texts.Recap, true
 	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w, focus) }
 }
 
@@ -141,7 +141,7 @@ func (s view) above() (rows []Compaction, root []chat.Message) {
 			rows = append(rows, row)
 		}
 	}
-	if m := s.head.Inherited.Root; m != nil && shown(rootEntry(*m, s.shape.pastMost/rootShare).text) {
+	if m := s.head.Inherited.Root; m != nil && shown(rootEntry(*m, s.shape.maxPast/rootShare).text) {
 		root = append(root, *m)
 	}
 	return rows, root

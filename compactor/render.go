@@ -34,7 +34,7 @@ type rendering struct {
 // next returns the request for s, extending the last one if possible. The caller may change only
 // the pictures of the messages: requests share the rest.
 func (r *rendering) next(system string, s view) []llm.Message {
-	if !r.goesOn(s) {
+	if !r.extends(s) {
 		*r = rendering{head: s.headText, pictures: shownPictures(s.lines)}
 		r.out = appendHead(make([]llm.Message, 0, len(s.lines)+len(s.lines)/8+16), system, s.headText)
 		r.headLen = len(r.out)
@@ -61,11 +61,11 @@ func (r *rendering) dropsPictures(s view) bool {
 	return slices.ContainsFunc(s.lines, func(l line) bool { return len(shown[l.Seq]) < len(r.pictures[l.Seq]) })
 }
 
-// goesOn reports whether s extends the last request: it shows the same lines and contexts, and more
+// extends reports whether s extends the last request: it shows the same lines and contexts, and more
 // behind them. No element of a history's lines is ever overwritten, so lines that start at the same
 // address and are no shorter start with the same lines. False if a new line has a picture, which
 // may displace an older one, or is a tool result, which may replace a missing one.
-func (r *rendering) goesOn(s view) bool {
+func (r *rendering) extends(s view) bool {
 	n, k := len(r.lines), len(r.contexts)
 	if n == 0 || len(s.lines) < n || &s.lines[0] != &r.lines[0] || s.headText != r.head {
 		return false

@@ -18,7 +18,7 @@ const nearQuestion = 2
 
 // ready reports whether row can be folded: no model is going to improve it first.
 func (c *Compactor) ready(row Compaction) bool {
-	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || !c.hasModel(c.o.Policy()) || c.givenUp(row))
+	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || !c.hasModel(c.o.Policy()) || c.gaveUp(row))
 }
 
 // repairable returns the rows in s that a model should summarize, newest first.
@@ -37,7 +37,7 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 		}
 	}
 	for i, row := range all {
-		if row.ID == 0 || row.Kind == Placeholder || !row.NeedsRepair() || c.givenUp(row) {
+		if row.ID == 0 || row.Kind == Placeholder || !row.NeedsRepair() || c.gaveUp(row) {
 			continue
 		}
 		written := asked && row.Kind == Rollup && slices.Contains(row.Sources, 0) // its children's texts suffice
@@ -74,16 +74,16 @@ func (c *Compactor) worthModel(rows []Compaction) bool {
 		slices.ContainsFunc(rows, func(row Compaction) bool { return row.By == ByWorker })
 }
 
-// modelWaits reports whether no model may be called now.
-func (c *Compactor) modelWaits(now time.Time) bool {
+// modelUnavailable reports whether no model may be called now.
+func (c *Compactor) modelUnavailable(now time.Time) bool {
 	return c.noModel(c.o.Policy()) || now.Before(c.retries.retryAt)
 }
 
 // fallbackWake is the interval to the next check if nothing else determines it.
 const fallbackWake = 10 * time.Minute
 
-// sleep returns the time of the next check, when work that waits may start; zero: nothing waits.
-func (c *Compactor) sleep() (at time.Time) {
+// nextWake returns the time of the next check, when work that waits may start; zero: nothing waits.
+func (c *Compactor) nextWake() (at time.Time) {
 	s, p, now := c.h.view, c.policy(), c.o.Now()
 	if c.draining {
 		return at
@@ -105,7 +105,7 @@ func (c *Compactor) sleep() (at time.Time) {
 	sooner(c.retries.vetoes[OnRepair].until)
 	for _, row := range s.head.Rows() {
 		sooner(c.retries.repairAt(row.ID))
-		sooner(c.restsUntil(row))
+		sooner(c.retryDeclinedAt(row))
 	}
 	if at.IsZero() && c.noModel(p) {
 		at = now.Add(fallbackWake)
@@ -130,11 +130,11 @@ func (c *Compactor) planFill(now time.Time) *job {
 		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.retries.repairAt(row.ID)) || replaced(c.prepared, row) {
 			continue
 		}
-		if c.spares(row.From, row.To) {
+		if c.isSpared(row.From, row.To) {
 			continue
 		}
 		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, true)
-		j.repairs, j.fills, j.again, j.row.Focus = row.ID, true, !extractive, cmp.Or(row.Focus, j.row.Focus)
+		j.replacesID, j.fills, j.modelFollows, j.row.Focus = row.ID, true, !extractive, cmp.Or(row.Focus, j.row.Focus)
 		if row.IsRollup() { // a rollup that lost its text
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}
@@ -161,14 +161,14 @@ func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	if row.From < s.head.Start && !s.past.shows(row.ID) {
 		return true // it takes no room
 	}
-	j.most = c.room(used, j.window, j.policy) + row.Tokens - headingCost
+	j.maxTokens = c.room(used, j.window, j.policy) + row.Tokens - headingCost
 	if row.Kind != Placeholder {
-		j.most = max(j.most, tokens.Estimate(row.Text))
+		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
 	if left := j.policy.stackBudget(j.budget) - s.stackCost() + row.Tokens - headingCost; j.fills && left >= summarize.MinSummary {
-		j.most = min(j.most, left)
+		j.maxTokens = min(j.maxTokens, left)
 	}
-	return j.most >= summarize.MinSummary
+	return j.maxTokens >= summarize.MinSummary
 }
 
 // covers sets the span of the job's row to that of another row.

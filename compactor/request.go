@@ -85,15 +85,15 @@ func (c *Compactor) Compact(w Requested) {
 func (c *Compactor) startRequest(w Requested) {
 	j, reason := c.planRequest(w)
 	if j != nil {
-		c.begin(j)
+		c.startJob(j)
 		return
 	}
-	told := w.Began
-	if told == nil {
-		told = w.Ended
+	notify := w.Began
+	if notify == nil {
+		notify = w.Ended
 	}
-	if e := c.refuse(w, reason); told != nil {
-		told(e)
+	if e := c.refuse(w, reason); notify != nil {
+		notify(e)
 	}
 }
 
@@ -129,8 +129,8 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
-	j := c.leafOf(sp, w.Trigger, p, window, c.noModel(p))
-	if j.began, j.ended = w.Began, w.Ended; w.Focus != "" {
+	j := c.planLeaf(sp, w.Trigger, p, window, c.noModel(p))
+	if j.onStart, j.onEnd = w.Began, w.Ended; w.Focus != "" {
 		j.row.Focus = w.Focus
 	}
 	return j, ""

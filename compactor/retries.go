@@ -11,13 +11,13 @@ import (
 // Before vetoed, and after compactions that freed nothing.
 type retries struct {
 	backoff
-	standInAt   time.Time         // the extractive summarizer is not tried before this time
-	useless     int               // consecutive applied compactions that freed next to nothing
-	pausedUntil time.Time         // no level below emergency starts anything before this time
-	repairs     map[int64]backoff // of rows whose repair failed, by id
-	declines    int               // consecutive times that the model declined
-	declinedTo  int64             // the model declined to summarize messages up to this seq
-	vetoes      map[Trigger]veto
+	extractiveRetryAt time.Time         // the extractive summarizer is not tried before this time
+	useless           int               // consecutive applied compactions that freed next to nothing
+	pausedUntil       time.Time         // no level below emergency starts anything before this time
+	repairs           map[int64]backoff // of rows whose repair failed, by id
+	declines          int               // consecutive times that the model declined
+	declinedTo        int64             // the model declined to summarize messages up to this seq
+	vetoes            map[Trigger]veto
 }
 
 // backoff counts consecutive failures.
@@ -36,16 +36,16 @@ func retryPause(failures int) time.Duration {
 	return min(time.Minute<<min(failures-1, 10), 30*time.Minute)
 }
 
-// stoodIn records a failure of the extractive summarizer. It needs no model, so the disk failed,
+// extractiveFailed records a failure of the extractive summarizer. It needs no model, so the disk failed,
 // which must not be retried without pause.
-func (r *retries) stoodIn(now time.Time) {
+func (r *retries) extractiveFailed(now time.Time) {
 	r.failed(now)
-	r.standInAt = r.retryAt
+	r.extractiveRetryAt = r.retryAt
 }
 
 // worked resets the backoff after a success.
 func (r *retries) worked() {
-	r.backoff, r.standInAt, r.declines = backoff{}, time.Time{}, 0
+	r.backoff, r.extractiveRetryAt, r.declines = backoff{}, time.Time{}, 0
 }
 
 // declined records that the model declined something. After limit times in a row it seems to

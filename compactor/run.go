@@ -31,32 +31,32 @@ func (c *Compactor) proceed() {
 	}
 	if c.filling == nil {
 		if j := c.planFill(c.o.Now()); j != nil {
-			c.begin(j)
+			c.startJob(j)
 		}
 	}
 	if c.busy != nil || c.filling != nil {
 		return // what the worker would repair is about to change
 	}
 	if j := c.next(); j != nil {
-		c.begin(j)
+		c.startJob(j)
 		return
 	}
-	c.wake = c.sleep()
+	c.wake = c.nextWake()
 }
 
 // write writes the job's row as running and starts the summarizer.
 func (c *Compactor) write(w *work, j *job, err error) {
 	if err != nil {
-		c.made(w, j.row, err)
+		c.rowDone(w, j.row, err)
 		return
 	}
 	record, err := c.o.Records.Begin(w.ctx, j.row)
 	if err != nil {
-		c.made(w, j.row, fmt.Errorf("write the compaction: %w", err))
+		c.rowDone(w, j.row, fmt.Errorf("write the compaction: %w", err))
 		return
 	}
-	if j.row.ID = record.ID(); j.ended != nil {
-		c.awaited[j.row.ID] = j.ended
+	if j.row.ID = record.ID(); j.onEnd != nil {
+		c.awaited[j.row.ID] = j.onEnd
 	}
 	c.report(j.row, EventStarted, j.window)
 	how := c.summarizing(j, record)
@@ -92,7 +92,7 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 			row.State = Prepared
 			c.o.Saved(saved)
 			c.report(row, EventPrepared, j.window)
-			c.made(w, row, nil)
+			c.rowDone(w, row, nil)
 			return
 		}
 	}
@@ -102,17 +102,17 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 	if failErr := record.Fail(late, inWords(err)); failErr != nil {
 		err = errors.Join(err, failErr)
 	}
-	c.made(w, row, &jobError{id: row.ID, err: err})
+	c.rowDone(w, row, &jobError{id: row.ID, err: err})
 }
 
-// made continues with the next fold after a row is prepared. Keeping the stack inside its budget
+// rowDone continues with the next fold after a row is prepared. Keeping the stack inside its budget
 // must not depend on a model: if none answers, the extractive summarizer folds, and the result is
 // repaired later.
-func (c *Compactor) made(w *work, row Compaction, err error) {
+func (c *Compactor) rowDone(w *work, row Compaction, err error) {
 	fold := func(children []Compaction, extractive bool) {
 		j := c.planRollup(children, OnRollup, w.policy, w.window, extractive)
 		j.row.Focus = w.row.Focus
-		c.make(w, j)
+		c.makeRow(w, j)
 	}
 	if failed := w.making; err != nil && failed != w.job && !failed.extractive && w.ctx.Err() == nil {
 		w.degraded = !modelDeclines(err) // such a fold is repaired later, but not at once
@@ -169,7 +169,7 @@ func (c *Compactor) finish(w *work, err error) {
 	case !j.extractive || !c.hasModel(j.policy) && !j.fills:
 		c.retries.worked()
 	}
-	if j.repairs == 0 && j.row.Kind == Leaf {
+	if j.replacesID == 0 && j.row.Kind == Leaf {
 		full := levelOf(c.used(c.h.view), c.o.Window(), c.policy()) != levelNone
 		c.retries.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
 	}
@@ -189,7 +189,7 @@ func (c *Compactor) end(w *work, then *job) {
 		c.busy = nil
 	}
 	if then != nil && c.ctx.Err() == nil {
-		c.begin(then)
+		c.startJob(then)
 	} else if asked := c.queued; asked != nil && c.busy == nil {
 		c.queued = nil
 		c.startRequest(*asked)
@@ -207,7 +207,7 @@ func (c *Compactor) report(row Compaction, state EventState, window int) {
 // renew rereads the rows that a rollup summarizes: people may have edited or deleted messages since
 // it was planned. Changes after this make the row stale.
 func (j *job) renew(ctx context.Context, record Job) error {
-	if j.repairs != 0 || len(j.children) == 0 {
+	if j.replacesID != 0 || len(j.children) == 0 {
 		return nil
 	}
 	now, err := record.Children(ctx, record.ID())

@@ -40,7 +40,7 @@ const newSession = "[System: here somebody began anew with /new; what stands abo
 func shownPast(h Head, sh shape) (p past) {
 	defer func() { slices.Reverse(p.entries) }()
 	add := func(e entry) bool {
-		if p.tokens+e.tokens > sh.pastMost {
+		if p.tokens+e.tokens > sh.maxPast {
 			return false
 		}
 		p.entries, p.tokens = append(p.entries, e), p.tokens+e.tokens
@@ -55,7 +55,7 @@ func shownPast(h Head, sh shape) (p past) {
 			row := rows[len(rows)-1-i]
 			if len(p.entries) == 0 {
 				line := entry{text: newSession, tokens: tokens.PerMessage + tokens.Estimate(newSession)}
-				if line.tokens+row.Tokens > sh.pastMost {
+				if line.tokens+row.Tokens > sh.maxPast {
 					return p
 				}
 				add(line)
@@ -65,7 +65,7 @@ func shownPast(h Head, sh shape) (p past) {
 			}
 		}
 	}
-	if root := h.Inherited.Root; root != nil && !add(rootEntry(*root, sh.pastMost/rootShare)) {
+	if root := h.Inherited.Root; root != nil && !add(rootEntry(*root, sh.maxPast/rootShare)) {
 		return p
 	}
 	for _, row := range slices.Backward(h.Inherited.Stack) {

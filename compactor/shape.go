@@ -13,7 +13,7 @@ import (
 // shape is the form of a view, derived from policy and window.
 type shape struct {
 	clipTo     int  // most tokens of one message
-	firstMost  int  // most tokens of the copies of first messages and pins together
+	maxFirst   int  // most tokens of the copies of first messages and pins together
 	firstKeep  int  // how many of the first messages
 	firstTurns int  // how many of the first turns, with their replies
 	kept       int  // tool results that are never cleared
@@ -21,7 +21,7 @@ type shape struct {
 	maxLines   int  // of kept results behind the newest
 	reasoning  bool // the provider demands the reasoning of tool calls as long as they are shown
 
-	pastMost     int // most tokens of earlier sessions and what a thread inherited together
+	maxPast      int // most tokens of earlier sessions and what a thread inherited together
 	pastSessions int // most sessions of them
 }
 
@@ -115,9 +115,9 @@ func BurstBudget(window int) int { return window / messageShare }
 
 func (p Policy) shape(window int) shape {
 	return shape{
-		clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst, firstTurns: p.KeepFirstTurns,
+		clipTo: window / messageShare, maxFirst: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst, firstTurns: p.KeepFirstTurns,
 		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
-		pastMost: p.pastMost(window), pastSessions: p.EarlierSessions,
+		maxPast: p.maxPast(window), pastSessions: p.EarlierSessions,
 	}
 }
 
@@ -127,8 +127,8 @@ func (p Policy) span(window int) int { return min(p.SpanTokens, window*spanPerce
 // stackBudget returns the most tokens of the stack.
 func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
 
-// pastMost returns how many tokens of the stack's budget earlier sessions may take.
-func (p Policy) pastMost(window int) int {
+// maxPast returns how many tokens of the stack's budget earlier sessions may take.
+func (p Policy) maxPast(window int) int {
 	most := p.stackBudget(window) / pastShare
 	if p.EarlierTokens > 0 {
 		return min(p.EarlierTokens, most)

@@ -18,8 +18,8 @@ const readPage = 500
 // summarizing returns the function that runs the job's summarizer.
 func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summarize.Summary, error) {
 	limit := max(c.stackRoom(j)-headingOf(j.row), summarize.MinSummary)
-	if j.most > 0 {
-		limit = min(limit, j.most)
+	if j.maxTokens > 0 {
+		limit = min(limit, j.maxTokens)
 	}
 	var target int
 	switch {
@@ -74,7 +74,7 @@ func headingOf(row Compaction) int {
 
 // aim returns the target length, in tokens, for what was read: a repair knows its span only now.
 func (j *job) aim(target int, items []summarize.Item) int {
-	if j.repairs == 0 || j.row.Kind == Rollup {
+	if j.replacesID == 0 || j.row.Kind == Rollup {
 		return target
 	}
 	return j.policy.target(summarize.CostOfItems(items), target)
@@ -84,14 +84,14 @@ func (j *job) aim(target int, items []summarize.Item) int {
 // returns the material with at most most tokens in one item: each model has its own window.
 func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]summarize.Item, error)) (summarize.Summary, error) {
 	work := func(model llm.Model) (summarize.Summary, error) {
-		w, most := w.on(ctx, model)
+		w, most := w.withModel(ctx, model)
 		items, err := read(ctx, min(most/2, summarize.MostOfMessage))
 		if err != nil {
 			return summarize.Summary{}, err
 		}
 		w.target = w.j.aim(w.target, items)
 		w.limit = min(w.limit, tooLong(w.target))
-		w, most = w.on(ctx, model) // a short summary leaves more room for material
+		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
 	}
 	takeBack := w.mark()
@@ -182,7 +182,7 @@ func behind(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
 	messages, err := readThese(ctx, record, row.Sources)
 	below := []Compaction{row}
-	for reads := 0; err == nil && len(below) > 0 && reads < mostReads; reads++ {
+	for reads := 0; err == nil && len(below) > 0 && reads < maxChildReads; reads++ {
 		next := below[0]
 		below = below[1:]
 		if !slices.Contains(next.Sources, 0) {
@@ -208,9 +208,9 @@ func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 	return messages, err
 }
 
-// mostReads limits how many rows' children a fold reads: a worker's text is about as many folds
+// maxChildReads limits how many rows' children a fold reads: a worker's text is about as many folds
 // deep as the number of times the conversation has doubled since.
-const mostReads = 64
+const maxChildReads = 64
 
 // textsBeside returns the texts that will be in the stack with row's.
 func (c *Compactor) textsBeside(row Compaction) (texts []string) {
@@ -225,7 +225,7 @@ func (c *Compactor) textsBeside(row Compaction) (texts []string) {
 // memoriesOf returns how many memories the extractive summarizer may take from messages: none for a
 // fold of summaries, because they were taken when the children were made.
 func memoriesOf(j *job, messages []chat.Message) int {
-	if !j.policy.ExtractMemories || j.again || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, func(row Compaction) bool { return row.Kind == Placeholder }) {
+	if !j.policy.ExtractMemories || j.modelFollows || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, func(row Compaction) bool { return row.Kind == Placeholder }) {
 		return 0
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)

@@ -29,7 +29,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 			err = transcript.ErrStale
 		}
 		if err == nil && l.Why == "" {
-			change, l.Why = c.undoing(s, l, p, window)
+			change, l.Why = c.undoChange(s, l, p, window)
 		}
 		if err != nil || l.Why != "" {
 			return transcript.Change{}, err
@@ -53,13 +53,13 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	return c.undone(l, before), nil
 }
 
-// undoing returns the change that undoes a compaction, or why it cannot be undone.
-func (c *Compactor) undoing(s *transcript.State, l Undoable, p Policy, window int) (change transcript.Change, why string) {
+// undoChange returns the change that undoes a compaction, or why it cannot be undone.
+func (c *Compactor) undoChange(s *transcript.State, l Undoable, p Policy, window int) (change transcript.Change, why string) {
 	change, err := l.Undo(s)
 	if err != nil {
 		return change, err.Error()
 	}
-	return change, c.tooMuch(headAfter(c.h.head, s.With(change)), l.Freed, p, window)
+	return change, c.whyNoRoom(headAfter(c.h.head, s.With(change)), l.Freed, p, window)
 }
 
 // headAfter returns the head after a change that leaves pins and inherited content alone.
@@ -93,11 +93,11 @@ func (c *Compactor) undone(l Undoable, before int) Event {
 	return e
 }
 
-// spares reports whether messages stay verbatim because their summary was undone.
-func (c *Compactor) spares(from, to int64) bool { return c.h.head.Spares(from, to) && !c.undoLifted }
+// isSpared reports whether messages stay verbatim because their summary was undone.
+func (c *Compactor) isSpared(from, to int64) bool { return c.h.head.Spares(from, to) && !c.undoLifted }
 
-// tooMuch returns why there is no room for another head and freed messages; "" if there is.
-func (c *Compactor) tooMuch(head Head, freed []chat.Message, p Policy, window int) string {
+// whyNoRoom returns why there is no room for another head and freed messages; "" if there is.
+func (c *Compactor) whyNoRoom(head Head, freed []chat.Message, p Policy, window int) string {
 	s := c.h.view
 	if now, then, budget := s.stackCost(), headCost(head, s.shape), p.stackBudget(c.budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)

@@ -56,12 +56,12 @@ func (c *Compactor) prompt(s view) int {
 // uncertainty returns by how many tokens the prompt may exceed the estimate: an eighth of what no
 // provider has counted.
 func (c *Compactor) uncertainty(s view) int {
-	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/uncertaintyShare + leastUncertainty
+	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/uncertaintyShare + minUncertainty
 }
 
 const (
 	uncertaintyShare = 8  // an estimate is at most an eighth too low
-	leastUncertainty = 64 // tokens, for short texts
+	minUncertainty   = 64 // tokens, for short texts
 )
 
 // excess returns how many estimated tokens must leave to bring used down to goal. Removing anything
@@ -128,13 +128,13 @@ func (c *Compactor) ask(s view) {
 func (c *Compactor) Reported(u llm.Usage) {
 	words := c.lastRequest.estimate - c.lastRequest.pictures
 	prompt := u.Prompt
-	if prompt*leastPart < words {
+	if prompt*minCountedPart < words {
 		prompt += u.Cached + u.Written // few providers report them separately
 	}
-	if prompt <= 0 || prompt*leastPart < words {
+	if prompt <= 0 || prompt*minCountedPart < words {
 		return
 	}
-	if c.lastRequest.pictures == 0 && words >= leastLesson {
+	if c.lastRequest.pictures == 0 && words >= minSample {
 		c.o.Learnt().Counted(words, prompt)
 	}
 	c.lastRequest.counted = prompt
@@ -142,13 +142,13 @@ func (c *Compactor) Reported(u llm.Usage) {
 }
 
 const (
-	// leastPart: at least half of the estimate must have been counted. Less is a part of the prompt,
+	// minCountedPart: at least half of the estimate must have been counted. Less is a part of the prompt,
 	// or one that the server has truncated silently.
-	leastPart = 2
+	minCountedPart = 2
 
-	// leastLesson is the smallest estimate, in tokens, from which the factor is learned: in a shorter
+	// minSample is the smallest estimate, in tokens, from which the factor is learned: in a shorter
 	// prompt the server's own additions weigh too much.
-	leastLesson = 400
+	minSample = 400
 )
 
 // Count returns the current anchor, to be stored with the turn, so that every Status shows one
@@ -247,7 +247,7 @@ func (c *Compactor) measure(s view, g Status) Status {
 	g.Window, g.Reserve, g.Policy = window, Reserve(c.o.MaxOutput, window), c.policy()
 	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost)
 	g.Verbatim = prompt - g.Frame - g.Head
-	g.PinBudget = c.shape(g.Policy).firstMost
+	g.PinBudget = c.shape(g.Policy).maxFirst
 	g.Lines, g.Stack, g.Past = len(s.lines), s.head.Stack, s.pastOf()
 	for _, l := range s.lines {
 		if l.short != nil && l.Role != llm.RoleTool {

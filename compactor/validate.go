@@ -111,9 +111,9 @@ func (p Policy) validateLevels() (errs []*FieldError) {
 	level := func(key string, v float64) {
 		e := checkShare(key, v, 0.10, 0.99)
 		if v < 0 {
-			e.Want += fmt.Sprintf(", or from -%d to -%d: so many tokens before the window's end", mostHeadroom, leastHeadroom)
+			e.Want += fmt.Sprintf(", or from -%d to -%d: so many tokens before the window's end", maxHeadroom, minHeadroom)
 		}
-		if e != nil && !(v >= -mostHeadroom && v <= -leastHeadroom && v == math.Trunc(v)) {
+		if e != nil && !(v >= -maxHeadroom && v <= -minHeadroom && v == math.Trunc(v)) {
 			errs = append(errs, e)
 		}
 	}

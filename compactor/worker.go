@@ -15,22 +15,22 @@ import (
 
 // worker makes one summary with a model.
 type worker struct {
-	c      *Compactor
-	j      *job
-	record Job // nil: no memories are saved
-	model  llm.Model
-	window int // of the model, in tokens
-	texts  prompts.Texts
-	prompt string // its system prompt
-	agent  string // the chat model's system prompt, for reference
-	around around // what surrounds the span, for reference
-	target int    // tokens the summary should have
-	limit  int    // tokens it may have
-	again  summarize.Refusal
-	plain  bool   // asks for plain text without tools, as for a recap: it need not be much shorter
-	calls  *int   // calls of the model for this chunk
-	absent *int   // chunks that it declined
-	alive  func() // called when the model sends something
+	c             *Compactor
+	j             *job
+	record        Job // nil: no memories are saved
+	model         llm.Model
+	window        int // of the model, in tokens
+	texts         prompts.Texts
+	prompt        string // its system prompt
+	agent         string // the chat model's system prompt, for reference
+	around        around // what surrounds the span, for reference
+	target        int    // tokens the summary should have
+	limit         int    // tokens it may have
+	refusal       summarize.Refusal
+	textOnly      bool   // asks for plain text without tools, as for a recap: it need not be much shorter
+	calls         *int   // calls of the model for this chunk
+	declinedParts *int   // chunks that it declined
+	alive         func() // called when the model sends something
 }
 
 // newWorker returns a worker for the job. The agent's own prompt is read here, once.
@@ -48,22 +48,22 @@ func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
 	return w
 }
 
-// on returns the worker set up for a model, and the most tokens of material in a request. The
+// withModel returns the worker set up for a model, and the most tokens of material in a request. The
 // model's window determines how long its instructions are and how much reference material it gets.
-func (w worker) on(ctx context.Context, model llm.Model) (_ worker, most int) {
+func (w worker) withModel(ctx context.Context, model llm.Model) (_ worker, most int) {
 	w.model, w.window = model, model.Window(ctx).Tokens
 	window := int(float64(w.window) / learntOf(model).Factor()) // in estimated tokens
 	if window <= smallWindow {
 		w.prompt = strings.Replace(w.prompt, w.texts.Worker, w.texts.WorkerBrief, 1)
 	}
-	w.agent = summarize.Content(w.agent, min(mostOfAgent, window/agentShare))
-	w.around.most = min(mostAround, window/aroundShare)
+	w.agent = summarize.Content(w.agent, min(maxAgentTokens, window/agentShare))
+	w.around.most = min(maxAroundTokens, window/aroundShare)
 	return w, max(window*6/10-w.frame(), minChunk)
 }
 
 const (
-	mostOfAgent = 1_000 // tokens of the agent's system prompt that the worker sees
-	agentShare  = 16    // and 1/16 of its window
+	maxAgentTokens = 1_000 // tokens of the agent's system prompt that the worker sees
+	agentShare     = 16    // and 1/16 of its window
 
 	// smallWindow is the largest window, in tokens, for which the worker gets the short instructions.
 	smallWindow = 8192
@@ -81,7 +81,7 @@ func (w worker) frame() int {
 	if len(w.around.later) > 0 {
 		beside += w.around.most
 	}
-	return tokens.Estimate(w.prompt) + tokens.Estimate(w.agent) + beside + min(w.target, mostAsked) + requestCost
+	return tokens.Estimate(w.prompt) + tokens.Estimate(w.agent) + beside + min(w.target, maxTarget) + requestCost
 }
 
 // run summarizes the items in chunks of at most most tokens. If a chunk fails, the whole fails: no
@@ -90,7 +90,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	if len(items) == 0 {
 		return summarize.Summary{Text: "Nothing was said in words."}, nil
 	}
-	w.absent = new(int)
+	w.declinedParts = new(int)
 	text, err := w.summarizeItems(ctx, items, most)
 	if err != nil {
 		return summarize.Summary{}, err
@@ -113,7 +113,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 // its share of the target, limited by what one answer can contain; if the parts together are too
 // long, they are summarized once more.
 func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most int) (text string, err error) {
-	all, answers := summarize.CostOfItems(items), (w.target+mostAsked-1)/mostAsked
+	all, answers := summarize.CostOfItems(items), (w.target+maxTarget-1)/maxTarget
 	parts := summarize.Chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
 	made := ""               // the text of the previous part
@@ -122,7 +122,7 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 		share := w
 		share.around = w.around.of(part, made, parts[i+1:])
 		if len(parts) > 1 || answers > 1 {
-			share.target = min(max(min(max(w.target*summarize.CostOfItems(part)/all, 3*summarize.MinSummary), summarize.CostOfItems(part)*4/10), summarize.MinSummary), mostAsked)
+			share.target = min(max(min(max(w.target*summarize.CostOfItems(part)/all, 3*summarize.MinSummary), summarize.CostOfItems(part)*4/10), summarize.MinSummary), maxTarget)
 			share.limit = min(2*share.target, w.limit)
 		}
 		takeBack := w.mark()
@@ -186,7 +186,7 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 	ctx, alive, stop := llm.WatchWork(ctx, silence, max(longestPiece, silence))
 	defer stop()
 	w.alive = alive
-	text, err = w.patient(ctx, items)
+	text, err = w.chunkWithRetry(ctx, items)
 	took := w.c.o.Now().Sub(started)
 	switch {
 	case err == nil:
@@ -199,8 +199,8 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 	return text, err
 }
 
-// patient retries a refused text once, with the reason and more room for the answer.
-func (w worker) patient(ctx context.Context, items []summarize.Item) (text string, err error) {
+// chunkWithRetry retries a refused text once, with the reason and more room for the answer.
+func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
 	w.calls = new(int)
 	takeBack := w.mark()
 	text, err = w.attempt(ctx, items)
@@ -208,7 +208,7 @@ func (w worker) patient(ctx context.Context, items []summarize.Item) (text strin
 	if errors.As(err, &why) && why.Again(*w.calls) && w.left() > 0 {
 		w.c.o.Log.Debug("summary_refused", "reason", err)
 		takeBack()
-		w.again = why
+		w.refusal = why
 		text, err = w.attempt(ctx, items)
 	}
 	return secrets.Mask(text), err
