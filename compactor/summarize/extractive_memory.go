@@ -51,8 +51,8 @@ const (
 	maxMemory = 80 // most tokens of one memory: it is one thing, not a page
 	maxApart  = 4  // most messages from a memory's first message to its last
 
-	// leastBeside is the minimum of lasting for a sentence that is kept next to a lasting one.
-	leastBeside = -2.5
+	// minBeside is the minimum of lasting for a sentence that is kept next to a lasting one.
+	minBeside = -2.5
 )
 
 // note is a draft of a memory: sentences of one person from one message or from several close ones.
@@ -122,7 +122,7 @@ func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, na
 			continue
 		}
 		s.score = s.lasting(names)
-		if s.score > 0 || s.score > leastBeside && !s.idle {
+		if s.score > 0 || s.score > minBeside && !s.idle {
 			said = append(said, s)
 		}
 	}

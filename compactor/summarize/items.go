@@ -29,7 +29,7 @@ type Item struct {
 }
 
 const (
-	mostOfResult  = 300   // most tokens of a tool result that the worker reads
+	maxResult     = 300   // most tokens of a tool result that the worker reads
 	MostOfMessage = 3_000 // most tokens of one part of a message or summary
 )
 
@@ -109,7 +109,7 @@ func labelOf(m chat.Message) (l labelledText, ok bool) {
 		return labelledText{"message", at, Lean(m.Body())}, true
 	case llm.RoleTool:
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
-		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*mostOfResult)), mostOfResult)}, !slices.Contains(NeverCleared, m.Tool)
+		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*maxResult)), maxResult)}, !slices.Contains(NeverCleared, m.Tool)
 	default:
 		return labelledText{"answer", at, Lean(m.Text)}, m.Text != ""
 	}
@@ -145,12 +145,12 @@ func isBase64(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '+' || c == '/' || c == '='
 }
 
-// mostOfData is the maximum length of a run of base64 or hex: words, hashes and addresses are
+// maxDataRun is the maximum length of a run of base64 or hex: words, hashes and addresses are
 // shorter.
-const mostOfData = 300
+const maxDataRun = 300
 
 func withoutData(text string) string {
-	if len(text) < mostOfData {
+	if len(text) < maxDataRun {
 		return text
 	}
 	var b strings.Builder
@@ -159,7 +159,7 @@ func withoutData(text string) string {
 		if i < len(text) && isBase64(text[i]) {
 			continue
 		}
-		if i-started > mostOfData {
+		if i-started > maxDataRun {
 			b.WriteString(text[done:started])
 			fmt.Fprintf(&b, "[data: %d characters]", i-started)
 			done = i

@@ -43,7 +43,7 @@ func JudgeItems(text string, items []Item, instructions string, most int) Refusa
 		return refusedEcho
 	}
 	sentences := words.Sentences(text)
-	if len(sentences) > 0 && Declines(sentences[0]) && tokens.Estimate(text) <= mostOfRefusal {
+	if len(sentences) > 0 && Declines(sentences[0]) && tokens.Estimate(text) <= maxRefusal {
 		return RefusedDeclined
 	}
 	if tokens.Estimate(text) > most {
@@ -52,7 +52,7 @@ func JudgeItems(text string, items []Item, instructions string, most int) Refusa
 	span := vocabularyOf(items)
 	e, declined := span.evidence(sentences)
 	switch {
-	case e.found >= span.least() && e.found >= span.share()*e.all:
+	case e.found >= span.minEvidence() && e.found >= span.minShare()*e.all:
 		return ""
 	case declined || refusing.MatchString(text):
 		return RefusedDeclined
@@ -61,12 +61,12 @@ func JudgeItems(text string, items []Item, instructions string, most int) Refusa
 }
 
 const (
-	// mostOfRefusal is the length, in tokens, up to which a text can consist of a refusal alone.
-	mostOfRefusal = 80
+	// maxRefusal is the length, in tokens, up to which a text can consist of a refusal alone.
+	maxRefusal = 80
 
-	// mostEvidence is the minimum number of words of a long span in its summary; of a short span it
+	// maxEvidence is the minimum number of words of a long span in its summary; of a short span it
 	// is one per wordsPerEvidence different words.
-	mostEvidence     = 6.0
+	maxEvidence      = 6.0
 	wordsPerEvidence = 8.0
 
 	// leastShare is the minimum share of a summary's evidence that must be in its span: a summary
@@ -103,11 +103,11 @@ func vocabularyOf(items []Item) vocabulary {
 	return v
 }
 
-// least returns how much evidence a summary of the span needs.
-func (v vocabulary) least() float64 { return max(min(v.size/wordsPerEvidence, mostEvidence), 1) }
+// minEvidence returns how much evidence a summary of the span needs.
+func (v vocabulary) minEvidence() float64 { return max(min(v.size/wordsPerEvidence, maxEvidence), 1) }
 
-// share returns the minimum share of a summary's evidence that must be in the span.
-func (v vocabulary) share() float64 {
+// minShare returns the minimum share of a summary's evidence that must be in the span.
+func (v vocabulary) minShare() float64 {
 	return min(leastShare+max(0.06*math.Log2(v.spaced/100), 0), mostShare)
 }
 
@@ -214,8 +214,8 @@ var (
 	speaker = regexp.MustCompile(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
-// leastRepeated is the minimum number of messages in a span for which repeats checks.
-const leastRepeated = 4
+// minRepeated is the minimum number of messages in a span for which repeats checks.
+const minRepeated = 4
 
 // repeats reports whether a text repeats a passage of the span, with labels or without, instead of
 // choosing from it.
@@ -231,7 +231,7 @@ func repeats(text string, items []Item) bool {
 			messages++
 		}
 	}
-	if messages < leastRepeated {
+	if messages < minRepeated {
 		return false
 	}
 	span, sentences := said.String(), words.Sentences(text)
