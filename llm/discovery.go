@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// patienceForFacts limits the request for the window: a person waits for the answer to another
+// factsTimeout limits the request for the window: a person waits for the answer to another
 // request.
-const patienceForFacts = 3 * time.Second
+const factsTimeout = 3 * time.Second
 
 // sourceDefault marks a window that came from no setting and no server.
 const sourceDefault = "default"
@@ -28,7 +28,7 @@ type Discovery struct {
 	model       string     // "": not known yet
 	window      Window     // Tokens 0: not queried yet
 	windowKnown bool       // the server reported its window
-	looks       int        // how often the server was queried
+	queries     int        // how often the server was queried
 }
 
 // NewDiscovery returns a Discovery that has queried nothing yet. model and window are the settings,
@@ -74,10 +74,10 @@ func (d *Discovery) ChooseFrom(offered []Offered) error {
 
 // Window returns the window: the setting, else the result of ask (Tokens 0: none), else
 // DefaultWindow. limit is a smaller one learned from an overflow; 0: none. The server is queried
-// once, for at most patienceForFacts, and again after its first answer if it reported no window
+// once, for at most factsTimeout, and again after its first answer if it reported no window
 // before: Ollama only knows models it has loaded.
 func (d *Discovery) Window(ctx context.Context, limit int, ask func(context.Context) Window) Window {
-	patient, cancel := context.WithTimeout(ctx, patienceForFacts)
+	patient, cancel := context.WithTimeout(ctx, factsTimeout)
 	defer cancel()
 	err := d.once(patient, func() bool { return d.knownWindow().Tokens > 0 }, func() error {
 		stated := ask(patient)
@@ -104,7 +104,7 @@ func (d *Discovery) Window(ctx context.Context, limit int, ask func(context.Cont
 func (d *Discovery) Answered() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.looks == 1 && !d.windowKnown {
+	if d.queries == 1 && !d.windowKnown {
 		d.window = Window{}
 	}
 }
@@ -125,9 +125,9 @@ func (d *Discovery) keep(stated Window) {
 	}
 	d.mu.Lock()
 	d.window = window
-	d.looks++
+	d.queries++
 	d.windowKnown = stated.Tokens > 0
-	first, model := d.looks == 1, d.model
+	first, model := d.queries == 1, d.model
 	d.mu.Unlock()
 	switch {
 	case stated.Tokens > 0 && window.Tokens > stated.Tokens:

@@ -16,9 +16,9 @@ import (
 	"unicode/utf8"
 )
 
-// mostJudged is how many bytes of a refusal's text are examined: many patterns search it, and a
+// maxExamined is how many bytes of a refusal's text are examined: many patterns search it, and a
 // megabyte took them a second.
-const mostJudged = 16 << 10
+const maxExamined = 16 << 10
 
 // Refused returns the error for a server's response. status is 0 for an error inside a stream;
 // header may be nil.
@@ -28,7 +28,7 @@ func Refused(status int, header http.Header, body []byte) *Error {
 		status = said.status // an error in a response with a success status
 	}
 	text := strings.Join(said.words, ": ")
-	text = text[:min(len(text), mostJudged)]
+	text = text[:min(len(text), maxExamined)]
 	limit, over := overflow(said.codes, text)
 	e := &Error{Status: status, Message: Clip(text), RetryAfter: retryAfter(header, time.Now())}
 	if e.Message == "" {
@@ -105,7 +105,7 @@ var wordFields = []string{"error", "message", "msg", "detail", "details", "error
 // read walks through a server's error, whatever its form: text, lists, nested objects, JSON in a
 // string.
 func (c *complaint) read(value any, depth int) {
-	if depth > 8 || c.size >= mostJudged {
+	if depth > 8 || c.size >= maxExamined {
 		return
 	}
 	switch v := value.(type) {

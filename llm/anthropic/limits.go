@@ -104,8 +104,8 @@ func (l *limits) learn(text string, c composed) string {
 	case c.Temperature != nil && says("temperature"):
 		l.noTemperature = true
 		return "temperature"
-	case mostTokens(text) > 0 && mostTokens(text) < c.MaxTokens:
-		l.maxTokens = mostTokens(text)
+	case statedMaxTokens(text) > 0 && statedMaxTokens(text) < c.MaxTokens:
+		l.maxTokens = statedMaxTokens(text)
 		return "max_tokens"
 	case c.Output != nil && (says("effort") || says("output_config")):
 		l.learnEffort(text, c.Output.Effort)
@@ -134,8 +134,8 @@ func (l *limits) learnThinking(kind string) string {
 	return kind
 }
 
-// mostTokens returns the maximum of max_tokens that a refusal states; 0 if it states none.
-func mostTokens(text string) int {
+// statedMaxTokens returns the maximum of max_tokens that a refusal states; 0 if it states none.
+func statedMaxTokens(text string) int {
 	found := aboutTokens.FindStringSubmatch(text)
 	if found == nil {
 		return 0
