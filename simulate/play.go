@@ -20,7 +20,7 @@ func (p *player) play(ctx context.Context) error {
 		n++
 	}
 	p.importing = n > 0
-	if err := p.imports(ctx, p.rec.Messages[:n]); err != nil {
+	if err := p.replayImport(ctx, p.rec.Messages[:n]); err != nil {
 		return err
 	}
 	p.importing = false
@@ -47,8 +47,8 @@ func (p *player) play(ctx context.Context) error {
 // actionsAfter is how long after the last message actions are still replayed.
 const actionsAfter = 1000 * time.Hour
 
-// imports adds messages as an import does. Virtual time does not advance.
-func (p *player) imports(ctx context.Context, past []Message) error {
+// replayImport adds messages as an import does. Virtual time does not advance.
+func (p *player) replayImport(ctx context.Context, past []Message) error {
 	var done int
 	feed := compactor.Feed[Message]{
 		Engine: p.engine, Window: p.v.window,
@@ -67,7 +67,7 @@ func (p *player) imports(ctx context.Context, past []Message) error {
 		},
 		WaitIdle: func() error {
 			err := p.settle(ctx)
-			p.look()
+			p.recordUsage()
 			return err
 		},
 	}
@@ -104,14 +104,14 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 		if err := p.act(ctx, at, question[0].Seq); err != nil {
 			return err
 		}
-		p.until(at)
+		p.advanceTo(at)
 		if err := p.appendAll(question); err != nil {
 			return err
 		}
 	}
 	if !slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) && asked == len(burst) {
 		p.engine.Check(ctx)
-		p.look()
+		p.recordUsage()
 		return nil
 	}
 	return p.answer(ctx, question, burst[asked:])
@@ -137,9 +137,9 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 			requests++
 		}
 		if at := m.Time; last || at.Before(p.now) {
-			p.until(m.Saved)
+			p.advanceTo(m.Saved)
 		} else {
-			p.until(at)
+			p.advanceTo(at)
 		}
 		if last {
 			_, _ = history.Context() // as it is stored with the answer
@@ -151,11 +151,11 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		p.said = m.Message
 	}
 	if requests == 0 { // it failed or was skipped: the question is context
-		p.until(p.now)
+		p.advanceTo(p.now)
 	}
 	history.Answered()
 	p.engine.Check(ctx)
-	p.look()
+	p.recordUsage()
 	return nil
 }
 

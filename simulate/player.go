@@ -29,17 +29,17 @@ type player struct {
 	tasks []task        // by time, then in the order of their start
 	took  time.Duration // by the summary that was just made
 
-	learnt    *llm.Learnt           // of the model; as recorded, else as known today
-	known     map[spanKey][]Summary // recorded summaries by span, oldest attempt first
-	fillers   map[int]string        // by their tokens
-	usual     time.Duration         // mean duration of a summary
-	actions   []action              // recorded requests of people and the model, by time
-	cache     *promptcache.Ledger
-	sums      sums
-	said      chat.Message // the newest message
-	importing bool         // time passes with the messages alone
-	brief     bool         // only the lengths of summaries matter
-	extract   bool         // workers save memories
+	learnt       *llm.Learnt           // of the model; as recorded, else as known today
+	known        map[spanKey][]Summary // recorded summaries by span, oldest attempt first
+	fillers      map[int]string        // by their tokens
+	meanDuration time.Duration         // mean duration of a summary
+	actions      []action              // recorded requests of people and the model, by time
+	cache        *promptcache.Ledger
+	sums         sums
+	said         chat.Message // the newest message
+	importing    bool         // time passes with the messages alone
+	brief        bool         // only the lengths of summaries matter
+	extract      bool         // workers save memories
 }
 
 // spanKey identifies what a summary covers.
@@ -87,9 +87,9 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 	engine.Policy = func() compactor.Policy { return p.v.policy }
 	p.extract, p.v.policy.ExtractMemories = v.policy.ExtractMemories, false // memories do not change any plan
 	engine.Window, engine.Start, engine.Strategy = v.window, p.start, p.strategy
-	engine.After = p.happened
+	engine.After = p.recordApplied
 	if engine.Worker != nil {
-		engine.Worker = absent{engine.Worker.Name()}
+		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
 	engine.Fallback = nil
 	ttl := v.policy.CacheTTL.Or(engine.CacheTTL)
@@ -108,14 +108,14 @@ func (p *player) when() time.Time {
 	return p.now
 }
 
-// absent is a model that is never called: summaries are extracts or recorded ones.
-type absent struct{ name string }
+// unusedModel is a model that is never called: summaries are extracts or recorded ones.
+type unusedModel struct{ name string }
 
-func (a absent) Name() string { return a.name }
+func (a unusedModel) Name() string { return a.name }
 
-func (a absent) Window(context.Context) llm.Window { return llm.Window{Tokens: llm.DefaultWindow} }
+func (a unusedModel) Window(context.Context) llm.Window { return llm.Window{Tokens: llm.DefaultWindow} }
 
-func (a absent) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {
+func (a unusedModel) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {
 	return llm.Response{}, fmt.Errorf("model %s: a simulation asks no model", a.name)
 }
 
@@ -140,7 +140,7 @@ func (p *player) remember() {
 		}
 	}
 	if n > 0 {
-		p.usual = total / time.Duration(n)
+		p.meanDuration = total / time.Duration(n)
 	}
 	for _, seq := range p.rec.Sessions {
 		p.actions = append(p.actions, action{at: p.beginOf(seq), before: seq})
@@ -172,8 +172,8 @@ func (p *player) start(slow func() func()) {
 	slices.SortStableFunc(p.tasks, func(a, b task) int { return a.at.Compare(b.at) })
 }
 
-// until advances the time to t: slow work ends, and the engine checks when it asked to.
-func (p *player) until(t time.Time) {
+// advanceTo advances the time to t: slow work ends, and the engine checks when it asked to.
+func (p *player) advanceTo(t time.Time) {
 	for {
 		wake := p.engine.Wake()
 		switch {
@@ -236,7 +236,7 @@ func (p *player) act(ctx context.Context, t time.Time, seq int64) error {
 			return nil
 		}
 		p.actions = p.actions[1:]
-		p.until(a.at)
+		p.advanceTo(a.at)
 		if a.before == 0 {
 			p.engine.Compact(compactor.Requested{Trigger: a.trigger, Focus: a.focus})
 			continue

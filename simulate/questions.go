@@ -44,11 +44,11 @@ func (q Question) Seqs(place map[string]int64) (seqs []int64) {
 
 // Told contains the lines of summaries, as terms.
 type Told struct {
-	lines  []toldLine
+	lines  []summaryLine
 	rarity Rarity
 }
 
-type toldLine struct {
+type summaryLine struct {
 	author string
 	terms  map[string]bool
 }
@@ -59,7 +59,7 @@ func NewTold(rarity Rarity, summaries ...string) *Told {
 	for _, text := range summaries {
 		for line := range strings.Lines(text) {
 			if author, said, found := strings.Cut(line, ": "); found {
-				t.lines = append(t.lines, toldLine{author, SetOf(words.Content(said))})
+				t.lines = append(t.lines, summaryLine{author, SetOf(words.Content(said))})
 			}
 		}
 	}

@@ -108,8 +108,8 @@ func (s *Spent) add(p promptcache.Priced, output int) {
 	s.Share = float64(s.Cached) / float64(max(s.Input, 1))
 }
 
-// happened records an applied row and how full the window is then.
-func (p *player) happened(e compactor.Event) {
+// recordApplied records an applied row and how full the window is then.
+func (p *player) recordApplied(e compactor.Event) {
 	if e.State != compactor.EventApplied {
 		return
 	}
@@ -121,8 +121,8 @@ func (p *player) happened(e compactor.Event) {
 	p.point()
 }
 
-// look records how full the window is after a message.
-func (p *player) look() {
+// recordUsage records how full the window is after a message.
+func (p *player) recordUsage() {
 	s := &p.sums
 	used, head, verbatim := p.engine.Usage()
 	s.checks++

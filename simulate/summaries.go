@@ -33,7 +33,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	p, row := r.p, m.Row
 	byModel := row.By == compactor.ByWorker
 	if byModel {
-		p.took = p.usual
+		p.took = p.meanDuration
 	}
 	s, known := p.recall(row)
 	if known && !s.Ended.IsZero() {
