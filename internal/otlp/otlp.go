@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Traces, error) {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(o.Sent)) // it would print to standard error
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(told{otlptrace.NewUnstarted(to), o.Sent}), sdk.WithResource(about))
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(reportingExporter{otlptrace.NewUnstarted(to), o.Sent}), sdk.WithResource(about))
 	return &Traces{provider: provider, tracer: provider.Tracer("cairn"), class: o.Class, sent: o.Sent}, nil
 }
 
@@ -96,14 +96,14 @@ func (t *Traces) Close(ctx context.Context) {
 	}
 }
 
-// told reports the outcome of each export. OpenTelemetry would print failures to standard error.
-type told struct {
+// reportingExporter reports the outcome of each export. OpenTelemetry would print failures to standard error.
+type reportingExporter struct {
 	sdk.SpanExporter
 	sent func(err error)
 }
 
 // ExportSpans sends a batch.
-func (e told) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+func (e reportingExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	e.sent(e.SpanExporter.ExportSpans(ctx, spans))
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // pat]": what gitleaks' rules match, and the forms below, which they lack or which a chat alters.
 // It takes linear time, changes nothing else, and is idempotent.
 func Mask(text string) string {
-	for range mostPasses {
+	for range maxPasses {
 		masked := maskOnce(text)
 		if masked == text {
 			break
@@ -23,9 +23,9 @@ func Mask(text string) string {
 	return text
 }
 
-// mostPasses limits how often a text is scanned: of two secrets with one character between them, a
+// maxPasses limits how often a text is scanned: of two secrets with one character between them, a
 // rule finds only the first.
-const mostPasses = 8
+const maxPasses = 8
 
 func maskOnce(text string) string {
 	folded := strings.ToLower(text)
