@@ -21,7 +21,7 @@ type prospect struct {
 	tokens   int    // of all lines that leave
 }
 
-// ahead is the view once everything that is prepared has been applied.
+// ahead returns the view with everything prepared applied.
 func (c *Compactor) ahead() view {
 	s := c.h.view
 	if len(c.prepared) == 0 {

@@ -59,14 +59,14 @@ func (c *Compactor) ended(ctx context.Context, rows []Compaction, before int) (d
 	return done
 }
 
-// Applying invalidates the provider's prompt cache. So prepared summaries wait until a level is
+// Applying invalidates the provider's prompt cache, so prepared summaries wait until a level is
 // reached or the cache is cold anyway. Then only as many are applied, oldest first, as the level
 // demands: the messages of the others stay verbatim.
 
 // demand says what to apply in addition to urgent rows.
 type demand struct {
-	share    float64 // of the verbatim tokens, at least; 1: everything prepared
-	along    bool    // repairs and rollups too, which hide no message
+	share    float64 // at least this share of the verbatim tokens; 1: everything prepared
+	along    bool    // also repairs and rollups, which hide no message
 	crowding bool    // even if the stack outgrows its budget
 }
 
@@ -86,8 +86,8 @@ func (p Policy) applied(l level) float64 {
 	return p.fraction(l)
 }
 
-// applyDue applies urgent rows, and prepared rows as far as the level that is reached demands. The
-// worker does what the level demands beyond that.
+// applyDue applies urgent rows, and prepared rows as far as the current level demands. It records
+// in tokenDeficit what the level demands beyond that.
 func (c *Compactor) applyDue(ctx context.Context, p Policy, window int) {
 	s := c.h.view
 	l := levelOf(c.used(s), window, p)
@@ -104,7 +104,7 @@ func (c *Compactor) applyDue(ctx context.Context, p Policy, window int) {
 }
 
 // applyCold applies what the background level would if the provider's cache is cold, because the
-// model was not asked for a while. Below the prepare threshold no room is needed.
+// model has not been called for a while. Below the prepare threshold no room is needed.
 func (c *Compactor) applyCold(ctx context.Context, p Policy) {
 	if c.o.Now().Sub(c.lastRequest.at) < p.CacheTTL.Or(c.o.CacheTTL) {
 		return
@@ -116,8 +116,8 @@ func (c *Compactor) applyCold(ctx context.Context, p Policy) {
 	c.apply(ctx, d)
 }
 
-// urgent returns a function that reports whether a prepared row must not wait: somebody or a level asked
-// for it, or it brings back what is hidden, or the stack is too large without it.
+// urgent returns a function that reports whether a prepared row must not wait: a person or a level
+// requested it, it restores hidden content, or the stack is too large without it.
 func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
 	placeholders := slices.DeleteFunc(s.head.Rows(), func(row Compaction) bool { return row.Kind != Placeholder })
 	return func(row Compaction) bool {
@@ -151,15 +151,15 @@ func (c *Compactor) due(prepared []Compaction, d demand) []Compaction {
 	return nil
 }
 
-// chosen are the rows that must not wait, with all made ahead that is older than one of
-// them, and of the rest made ahead the oldest, until the share of the verbatim tokens has
-// left. What hides no message comes along when d wants it or the head changes anyway.
+// chosen returns the urgent rows; all prepared rows older than one of them; and of the other
+// prepared rows the oldest, until the share of the verbatim tokens has left. Repairs and rollups
+// come along if d asks for it or the head changes anyway.
 func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bool) []Compaction {
 	if d.share >= 1 {
 		return prepared
 	}
 	var ahead []Compaction
-	var reach int64 // rows made ahead up to this seq are chosen
+	var reach int64 // prepared rows up to this seq are chosen
 	for _, row := range prepared {
 		if row.Trigger == OnPrepare {
 			ahead = append(ahead, row)
@@ -189,9 +189,9 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 	})
 }
 
-// crowded reports whether the stack would outgrow its budget with the view then: the rows may wait
-// until others are folded. A summary and its folds are made together, but the process may end
-// between them.
+// crowded reports whether applying rows, which leads to the view then, takes the stack over its
+// budget: the rows may wait until others are folded. A summary and its folds are prepared together,
+// but the process may end between them.
 func (s view) crowded(then view, p Policy, budget int) bool {
 	most := p.stackBudget(budget)
 	return then.stackCost() > most && s.stackCost() <= most
@@ -211,7 +211,7 @@ func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 	return applied
 }
 
-// dropPrepared removes rows from those that are prepared, and reports whether there were any.
+// dropPrepared removes rows from the prepared ones, and reports whether done was not empty.
 func (c *Compactor) dropPrepared(done []int64) bool {
 	if len(done) > 0 {
 		c.prepared = slices.DeleteFunc(slices.Clone(c.prepared), func(r Compaction) bool { return slices.Contains(done, r.ID) })
@@ -240,12 +240,12 @@ func idsOf(rows []Compaction) (ids []int64) {
 	return ids
 }
 
-// applyThese applies those of the rows that may be applied, and returns the ids of all that are no
+// applyThese applies those rows for which there is room, and returns the ids of all that are no
 // longer prepared.
 func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []int64) {
 	s, p := c.h.view, c.policy()
 	if !c.roomFor(s, rows, p) {
-		rows = leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair }) // which may make it larger
+		rows = leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair }) // a repair may make the view larger
 	}
 	if len(rows) == 0 || !c.roomFor(s, rows, p) {
 		return nil
@@ -257,7 +257,7 @@ func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []i
 	return done
 }
 
-// leaveOut returns the rows without some of them and without their folds.
+// leaveOut returns the rows without those that match, and without their folds.
 func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction) {
 	var out []int64
 	for _, row := range rows {
@@ -270,8 +270,8 @@ func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction
 	return kept
 }
 
-// roomFor reports whether rows may be applied: if they do not make the view larger, or
-// leave it well below emergency.
+// roomFor reports whether rows may be applied: they do not make the view larger, or leave it well
+// below emergency.
 func (c *Compactor) roomFor(s view, rows []Compaction, p Policy) bool {
 	then := s.with(rows)
 	growth := then.stackCost() + then.lineCost - s.stackCost() - s.lineCost

@@ -18,16 +18,16 @@ import (
 
 // How a worker asks its model for one summary, and receives it.
 
-// attempt asks with tools if the model's server accepts them.
+// attempt asks with tools unless the model's server does not accept them.
 func (w worker) attempt(ctx context.Context, items []summarize.Item) (text string, err error) {
 	learnt := learntOf(w.model)
-	noTools := w.plain || learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
+	noTools := w.textOnly || learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
 	if !noTools {
 		text, err = w.withTools(ctx, items)
 		if !llm.RefusesTools(err) {
 			return text, err
 		}
-		*w.calls = max(*w.calls-1, 0) // it costs nothing, and happens once
+		*w.calls = max(*w.calls-1, 0) // the refused request cost nothing, and this happens once
 		w.c.o.Log.Info("worker_without_tools", "model", w.model.Name())
 		learnt.WorkPlain.Store(true)
 	}
@@ -52,7 +52,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	loop := llm.Loop{
 		Model: w.model, MaxCalls: w.left(), Show: w.show, Count: w.count,
 		Request: func(context.Context, int) (llm.Request, error) {
-			for len(t.rounds) > 0 && w.room(t.messages(), tools) < w.leastAnswer() {
+			for len(t.rounds) > 0 && w.room(t.messages(), tools) < w.minAnswer() {
 				t.drop()
 			}
 			switch forced = summary == "" && (w.left() <= 1 || reminded || t.dropped); {
@@ -103,16 +103,16 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	return summary, err
 }
 
-// talk is the exchange between a worker and its model about one piece of a span.
+// talk is the exchange between a worker and its model about one chunk.
 type talk struct {
 	material []llm.Message
-	rounds   [][]llm.Message // what followed; a round is kept or dropped as a whole
-	dropped  bool            // some are left out
+	rounds   [][]llm.Message // the messages after it; a round is kept or dropped as a whole
+	dropped  bool            // some rounds were dropped
 }
 
 func (t *talk) add(round ...llm.Message) { t.rounds = append(t.rounds, round) }
 
-// remind asks for the tool after a text; "" if there was none.
+// remind asks for the tool after the model answered with said, which may be empty.
 func (t *talk) remind(said, reminding string) {
 	reminder := llm.Message{Role: llm.RoleUser, Text: reminding}
 	if said == "" {
@@ -129,7 +129,7 @@ func (t *talk) messages() []llm.Message {
 	return slices.Concat(append([][]llm.Message{t.material}, t.rounds...)...)
 }
 
-// request asks for an answer as long as the window leaves room for.
+// request returns a request for an answer as long as the window leaves room for.
 func (w worker) request(messages []llm.Message, tools []llm.Tool) llm.Request {
 	room := w.room(messages, tools)
 	answer := max(min(w.answerTokens(), room), 1)
@@ -151,18 +151,18 @@ func (w worker) withoutTools(ctx context.Context, items []summarize.Item) (strin
 	return w.check(resp, items)
 }
 
-// show notes that text arrives; only the whole text is used.
+// show reports activity; only the complete text is used.
 func (w worker) show(string) { w.alive() }
 
-// messages returns the request: the instructions, what is there for reference, and the material.
+// messages returns the request: instructions, reference material, and the span.
 func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	first, last := items[0], items[len(items)-1]
 	ask := fmt.Sprintf(w.texts.Ask, first.From, last.To, w.target, w.limit)
 	if w.j.row.Focus != "" {
 		ask += " " + fmt.Sprintf(w.texts.AskFocus, summarize.Content(secrets.Mask(w.j.row.Focus), 200))
 	}
-	if w.again != "" {
-		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.again)
+	if w.refusal != "" {
+		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.refusal)
 	}
 	material := w.around.labelled(items) + summarize.PlainText(items)
 	if w.agent != "" {
@@ -174,25 +174,25 @@ func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	}
 }
 
-// answerTokens leaves room for reasoning and for arguments as JSON: a summary that is cut off is
-// useless. The second attempt gets more.
+// answerTokens includes room for reasoning and for JSON-encoded arguments: a summary that is cut
+// off is useless. The second attempt gets more.
 func (w worker) answerTokens() int {
-	if w.again != "" {
-		return min(6*w.limit+2000, 2*leastOutput)
+	if w.refusal != "" {
+		return min(6*w.limit+2000, 2*acceptedOutput)
 	}
-	return min(3*w.limit+500, leastOutput)
+	return min(3*w.limit+500, acceptedOutput)
 }
 
 const (
-	// leastOutput is the number of output tokens that every model accepts.
-	leastOutput = 8192
+	// acceptedOutput is the number of output tokens that every model accepts.
+	acceptedOutput = 8192
 
-	// mostAsked is how many tokens a summary shall have at most that is asked for at once.
-	mostAsked = 3000
+	// maxTarget is the largest target of a summary that one request asks for, in tokens.
+	maxTarget = 3000
 )
 
-// leastAnswer returns the tokens of a summary of the requested length, as JSON.
-func (w worker) leastAnswer() int { return w.target + w.target/2 + 100 }
+// minAnswer returns the tokens of a summary of the requested length, as JSON.
+func (w worker) minAnswer() int { return w.target + w.target/2 + 100 }
 
 // room returns how many tokens of the model's window a request leaves for answer and reasoning.
 func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
@@ -201,11 +201,12 @@ func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + chat.CallTokens(m.Calls...) + tokens.Estimate(string(m.Native))
 	}
 	prompt := int(float64(estimate) * learntOf(w.model).Factor())
-	return w.window - prompt - prompt/uncertaintyShare - leastUncertainty
+	return w.window - prompt - prompt/uncertaintyShare - minUncertainty
 }
 
-// summarizeTool takes the summary. One that is refused is sent back with the reason, once
-// if it is only longer than it should be; last is the reason of the last one.
+// summarizeTool returns the tool that receives the summary. A refused summary is sent back with the
+// reason, but only once if it is merely longer than it should be. last is set to the reason of the
+// latest refusal.
 func (w worker) summarizeTool(items []summarize.Item, summary *string, last *summarize.Refusal) llm.Tool {
 	once := false // a summary was too long before
 	return llm.Tool{
@@ -228,7 +229,7 @@ func (w worker) summarizeTool(items []summarize.Item, summary *string, last *sum
 				most := min(w.limit, summarize.MostOfSummary(items))
 				*last = summarize.TooLarge(tokens, most)
 				return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
-			case *last == summarize.RefusedDeclined: // it would decline again: that ends the work
+			case *last == summarize.RefusedDeclined: // it would decline again, so the exchange ends
 				return "", nil
 			case *last == summarize.RefusedEmpty:
 				return "", errors.New("the summary is empty; write it")
@@ -253,10 +254,10 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 	return text, nil
 }
 
-// judge says why a text cannot be a summary of items; "" if it can.
+// judge returns why a text cannot be a summary of items; "" if it can.
 func (w worker) judge(text string, items []summarize.Item) summarize.Refusal {
 	most := summarize.MostOfSummary(items)
-	if w.plain {
+	if w.textOnly {
 		most = w.limit
 	}
 	return summarize.JudgeItems(text, items, w.prompt+"\n"+w.agent, most)

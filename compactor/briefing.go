@@ -12,7 +12,7 @@ import (
 	"cairn/internal/tokens"
 )
 
-// What another agent learns of a conversation, to answer one question in it.
+// What another agent is given of a conversation, to answer one question in it.
 
 // Shares of a briefing.
 const (
@@ -21,10 +21,10 @@ const (
 	summedShare   = 4 // summary of the messages: at most 1/4 of what is left
 )
 
-// Briefing returns what tells, in about tokens tokens, what the view holds: the head, and the
-// messages as far as they fit; the oldest of them, if they do not, summarized without a model. The
-// question stands last and is not repeated among them. Nothing is written. What it returns may
-// run in any goroutine.
+// Briefing returns a function that renders the view in about tokens tokens: the head, then the
+// messages as far as they fit; older ones are summarized without a model. The question comes last
+// and is not repeated among the messages. Nothing is written. The function may run in any
+// goroutine.
 func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question chat.Message) (func() string, error) {
 	if c.reread(ctx); c.h.outdated {
 		return nil, errOutdated
@@ -72,7 +72,7 @@ func (s view) briefing(cost int, p Policy, question chat.Message) string {
 	return b.String()
 }
 
-// newestThatFit returns how many of the newest items fit.
+// newestThatFit returns how many of the newest items fit into tokens.
 func newestThatFit(items []summarize.Item, tokens int) (n int) {
 	for n < len(items) {
 		if tokens -= items[len(items)-1-n].Tokens; tokens < 0 {

@@ -11,11 +11,11 @@ import (
 	"cairn/llm"
 )
 
-// Old tool results are cleared from the view in batches. Which ones follows from
-// one stored number, clearedTo: of the results up to it the newest stay, the
-// others become a placeholder. So nothing changes between two changes of that number.
+// Old tool results are cleared from the view in batches. Which ones follows from one stored number,
+// clearedTo: of the results up to it the newest stay, the others become a placeholder. So nothing
+// changes while that number stays the same.
 
-// result is a tool's result in the forms that the view may show. They are made once, so that
+// result is a tool's result in the forms that the view may show. They are built once, so that
 // choosing among them costs nothing.
 type result struct {
 	whole form // complete, clipped if it is huge
@@ -46,9 +46,9 @@ func resultOf(m chat.Message, whole form, sh shape) *result {
 	return r
 }
 
-// clearResults chooses the form of each tool result: those behind clearedTo and the
-// newest before it stand whole, a few more stand shortened, the others are cleared.
-// It returns what that changed in tokens.
+// clearResults sets the form of each tool result: those after clearedTo and the newest one up to it
+// are whole, the next kept-1 are shortened, the others are cleared. It returns the change in
+// tokens.
 func clearResults(lines []line, clearedTo int64, kept int) (grown int) {
 	n := 0
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -73,8 +73,9 @@ func clearResults(lines []line, clearedTo int64, kept int) (grown int) {
 	return grown
 }
 
-// placeholder replaces a cleared result and has its number, so that expand can show it. A failure
-// keeps its first line: the model should not try the same again.
+// placeholder returns the text that replaces a cleared result. It contains the number, so that
+// expand can show the result. A failure keeps its first line: the model should not try the same
+// again.
 func placeholder(tool string, seq int64, text string) string {
 	mark := fmt.Sprintf("[Previous: used %s (#%d)]", chat.CleanLine(tool, 64), seq)
 	if first, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Error: ") {
@@ -83,7 +84,7 @@ func placeholder(tool string, seq int64, text string) string {
 	return mark
 }
 
-// shorten keeps the first and last lines of a long output, most in all.
+// shorten keeps the first and last lines of a long output, most lines in all.
 func shorten(text string, most int) string {
 	lines := strings.Split(text, "\n")
 	if len(lines) <= most {

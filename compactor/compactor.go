@@ -15,8 +15,8 @@ import (
 	"cairn/llm"
 )
 
-// Options is what a conversation's compactor works with. Policy and Window are
-// asked at each check, so that settings and learnt limits take effect at once.
+// Options configures a conversation's compactor. Policy and Window are called at each check, so
+// that changed settings and learned limits take effect at once.
 type Options struct {
 	Records Records
 	Policy  func() Policy
@@ -25,60 +25,59 @@ type Options struct {
 	Model  string             // its name
 	Learnt func() *llm.Learnt // what is known about the model; nil: only what this compactor learns
 
-	// CacheTTL tells how long the model's provider keeps its prompt cache, for a policy that
-	// leaves it to the provider. nil: DefaultTTL.
+	// CacheTTL returns how long the model's provider keeps its prompt cache, for a policy that leaves
+	// it to the provider. nil: DefaultTTL.
 	CacheTTL func() time.Duration
 
 	System    string     // the system prompt; counted and rendered
 	Language  string     // language of the worker's prompt, a code of prompts.Languages; "": English
-	Tools     []llm.Tool // counted, in every request
-	MaxOutput int        // tokens a reply may take; at most an eighth of the window is reserved for it
+	Tools     []llm.Tool // counted in every request
+	MaxOutput int        // most tokens of a reply; at most an eighth of the window is reserved for it
 
-	Worker   llm.Model     // nil: there is no model, and the extractive summarizer does all work
-	Fallback llm.Model     // does what Worker's server refuses; nil: none
+	Worker   llm.Model     // nil: no model; the extractive summarizer does all the work
+	Fallback llm.Model     // takes over what Worker's server refuses; nil: none
 	Prompt   func() string // the agent's own prompt for the worker, read once per job; nil or "": the one in prompts/
-	Slots    chan struct{} // its capacity bounds the workers that run in the process; nil: no bound
+	Slots    chan struct{} // its capacity limits how many workers run in the process; nil: no limit
 
-	// Spend is called before each request to the worker's or the fallback's model, retries
-	// included. Its error, which should be ErrSpent, ends the work. nil: no limit.
+	// Spend is called before each request to the worker's or the fallback's model, retries included.
+	// An error, normally ErrSpent, ends the job. nil: no limit.
 	Spend func() error
-	// Afford reports whether Spend would allow a request. While it does not, the extractive
-	// summarizer does the work. nil: always.
+	// Afford reports whether Spend would allow a request. While it returns false, the extractive
+	// summarizer takes over. nil: always true.
 	Afford func() bool
-	// Spent gets the usage of each request to the worker's or the fallback's model, by the model's
-	// name, failed attempts included. It must not block; may be nil.
+	// Spent receives the usage of each request to the worker's or the fallback's model, with the
+	// model's name, failed attempts included. It must not block; may be nil.
 	Spent func(model string, u llm.Usage)
 
 	// Strategy returns the strategy that the policy names. nil: StrategyOf.
 	Strategy func(name string) Strategy
 
-	// Start runs slow work in a goroutine, and then calls what it returned on the owner's. nil:
-	// there is no background work. Start itself must not wait, nor call it at once.
+	// Start runs slow in a goroutine, then calls the function it returned on the owner's goroutine.
+	// Start itself must neither wait nor call it directly. nil: no background work.
 	Start func(slow func() (finish func()))
 
-	// Before is asked about each piece of work that is about to begin. An error is a veto:
-	// nothing is begun, the error's words are the reason, and what was to begin by itself is
-	// not asked about again for the policy's cooldown, at least a minute. A focus, unless it is
-	// "", takes the place of the proposed one. Before runs in a child: no turn waits for it,
-	// and while it is asked an emergency makes room as always. Its context ends with the work.
-	// It is not asked about emergencies and what the provider's refusal forces (OnEmergency,
-	// OnReactive): without them the next request could not be sent. Nor about the folds that
-	// make room for a summary. nil: nothing is vetoed.
+	// Before is called before each job starts. An error vetoes the job, with the error's text as the
+	// reason; a job that was not requested by a person is not proposed again for the policy's
+	// cooldown, at least a minute. A non-empty focus replaces the proposed one. Before runs in a
+	// goroutine given to Start: no turn waits for it, an emergency makes room meanwhile, and its
+	// context ends with the job. It is not called for emergencies and for what a provider's refusal
+	// forces (OnEmergency, OnReactive), because without them the next request could not be sent, nor
+	// for the folds that make room for a summary. nil: no vetoes.
 	Before func(context.Context, Proposal) (focus string, veto error)
 	After  func(Event) // called after each step; must not block; may be nil
 
-	// Open returns what every summary of messages up to a seq must say besides: what was begun in
-	// them and goes on. It may ask the disk; "": nothing. nil: nothing ever.
+	// Open returns text that every summary of messages from..to must add: what started in that span
+	// and is not finished. It may read from disk. nil or "": nothing to add.
 	Open func(ctx context.Context, from, to int64) (string, error)
 
 	Saved func([]summarize.MemoryDraft) // called with new memories; must not block; may be nil
 	Log   *slog.Logger                  // nil: slog.Default()
-	Now   func() time.Time              // the clock for all waiting; nil: time.Now
+	Now   func() time.Time              // the clock for all waits; nil: time.Now
 }
 
-// Compactor guards one conversation's window. It belongs to the one goroutine that owns the
-// conversation, has none of its own, and never waits for a model: what is slow it gives to
-// Options.Start, and what must wait for a time it tells by Wake.
+// Compactor keeps one conversation inside its window. It belongs to the goroutine that owns the
+// conversation, starts none itself, and never waits for a model: it passes slow work to
+// Options.Start, and Wake returns when it next needs to run.
 type Compactor struct {
 	o      Options
 	h      *History
@@ -92,24 +91,24 @@ type Compactor struct {
 	filling      *work                 // nil: no placeholder is being filled
 	prepared     []Compaction          // prepared summaries, in the order of applying
 	prospect     prospect              // caches the view once all of them are applied
-	tokenDeficit int                   // tokens that a level demanded beyond what was prepared
+	tokenDeficit int                   // tokens that a level demanded beyond what is prepared
 	queued       *Requested            // a request that starts when the running work ends; nil if none
 	awaited      map[int64]func(Event) // called when a row ends, by its id
 
 	retries    retries
 	wake       time.Time
 	draining   bool // work that can wait is left to the next start
-	undoLifted bool // what was undone is no longer spared
+	undoLifted bool // undone spans are no longer spared
 	reports    reports
 }
 
-// ErrSpent means that the budget for a model is spent for now.
+// ErrSpent means that the budget for a model is used up for now.
 var ErrSpent = errors.New("what a model may cost here is used up for now")
 
 // policy returns the policy in force, for the current window.
 func (c *Compactor) policy() Policy { return c.o.Policy().At(c.o.Window()) }
 
-// noModel reports whether p allows no model to make summaries now.
+// noModel reports whether p or the budget allows no model to make summaries now.
 func (c *Compactor) noModel(p Policy) bool {
 	return !c.hasModel(p) || c.o.Afford != nil && !c.o.Afford()
 }
@@ -153,15 +152,15 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	return c, nil
 }
 
-// shape returns the view's shape by this policy and what is known about the model.
+// shape returns the view's shape for p and the known facts about the model.
 func (c *Compactor) shape(p Policy) shape {
 	sh := p.shape(c.budget())
 	sh.reasoning = c.o.Learnt().Facts().WantsReasoning
 	return sh
 }
 
-// Close cancels all background work and starts no more. Work given to Start returns soon, and its
-// result must still be passed on: the row becomes failed, and its span stays visible.
+// Close cancels all background work and starts no more. Functions given to Start return soon, and
+// the owner must still call what they return: the row becomes failed, and its span stays visible.
 func (c *Compactor) Close() { c.cancel() }
 
 // Busy reports whether any work is running.
@@ -170,12 +169,12 @@ func (c *Compactor) Busy() bool { return c.busy != nil || c.filling != nil }
 // Wake returns when to call Check even if no message arrives until then; zero: no need.
 func (c *Compactor) Wake() time.Time { return c.wake }
 
-// History returns the conversation's history, for its owner.
+// History returns the conversation's history.
 func (c *Compactor) History() *History { return c.h }
 
-// Check looks at how full the window is, and does what the level demands: an emergency immediately
+// Check measures how full the window is and does what the level demands: an emergency immediately
 // and without a model, the others by starting the worker. It never waits for a model. Call it after
-// every message taken up; Request calls it too.
+// every appended message; Request calls it too.
 func (c *Compactor) Check(ctx context.Context) {
 	p, window := c.policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
@@ -189,17 +188,17 @@ func (c *Compactor) Check(ctx context.Context) {
 	c.proceed()
 }
 
-// ErrTooLarge is returned by Request when the required part does not fit the window, however much
-// is hidden.
+// ErrTooLarge is returned by Request if the required part does not fit the window, however much is
+// hidden.
 var ErrTooLarge = errors.New("the request does not fit the context window")
 
 // Prompt is the next request to the model.
 type Prompt struct {
-	Messages  []llm.Message // the caller may change their pictures, and nothing else
-	Head      int           // how many of them stay the same until the head changes: the system prompt, and what is kept of earlier talk
+	Messages  []llm.Message // the caller may change only their pictures
+	Head      int           // how many of them stay the same until the head changes: the system prompt and the head
 	MaxTokens int           // tokens that the answer may take
-	Estimate  int           // tokens of the messages and the tools, as estimated
-	Spare     int           // tokens of the window left beside the answer, less the doubt about their estimate: a bound that exceeds the window is refused
+	Estimate  int           // of messages and tools, in tokens
+	Spare     int           // tokens of the window left beside the answer, less the uncertainty of the estimate: a request whose limit exceeds the window is refused
 }
 
 // Request calls Check and renders the next request. It fits the window, or the error is
@@ -228,9 +227,9 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 // requestTries is how often Request makes room before it gives up.
 const requestTries = 3
 
-// Overflow is told that the provider found the last request too long. What it
-// taught about the window is known to Window by now. It hides the oldest turns and
-// reports whether the next request is smaller: its prompt, or what it wants in reply.
+// Overflow is called after the provider has refused the last request as too long; what the refusal
+// revealed about the window must already be known to Window. It hides the oldest turns and reports
+// whether the next request will be smaller, in its prompt or in the reply it reserves.
 func (c *Compactor) Overflow(ctx context.Context) bool {
 	p, window := c.policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
@@ -241,9 +240,9 @@ func (c *Compactor) Overflow(ctx context.Context) bool {
 	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.reserve
 }
 
-// Drain has nothing begin any more that may wait for the next start: repairs and work ahead,
-// which are cancelled too. What a level demands, folds, and placeholders that are to be filled
-// are still made.
+// Drain starts no more work that can wait for the next start of the program: repairs and
+// preparation, which it also cancels. What a level demands, folds, and filling placeholders still
+// run.
 func (c *Compactor) Drain() {
 	c.draining, c.wake = true, time.Time{}
 	if c.busy != nil && c.busy.mayWait() {

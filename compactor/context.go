@@ -29,7 +29,7 @@ func contextOf(c Context) turnContext {
 // ContextTokens estimates what the text of a turn context costs in the prompt.
 func ContextTokens(text string) int { return contextOf(Context{Text: text}).tokens }
 
-// noVersion is the version of no head.
+// noVersion is a version that no head has.
 const noVersion = -1
 
 // Begin starts a turn: ctx follows the newest user message until Answered, or until
@@ -47,7 +47,7 @@ func (h *History) Begin(ctx Context) {
 }
 
 // Context returns the running turn's context, to be stored with its answer, and the version of the
-// head it belongs to: with another head it must not be stored.
+// head it belongs to: it must not be stored if the head has changed since.
 func (h *History) Context() (ctx Context, version int64) {
 	h.storedWith = h.head.Version
 	if !h.contextRuns {
@@ -87,8 +87,7 @@ func (h *History) dropRunningContext() {
 	h.contextRuns = false
 }
 
-// keepContexts shows these contexts and no others. Snapshots keep theirs: the
-// next one that is added copies.
+// keepContexts replaces the contexts. Snapshots keep theirs: the next append copies.
 func (h *History) keepContexts(contexts []turnContext) {
 	h.contexts, h.contextCost = slices.Clip(contexts), 0
 	for _, c := range contexts {
@@ -113,8 +112,8 @@ func (h *History) contextRunsAt(seq int64) bool {
 	return h.contextRuns && h.contexts[len(h.contexts)-1].Seq == seq
 }
 
-// endOldContexts ends the contexts of earlier turns: the provider's cache is lost with the
-// head, so they need not be sent any more. The running turn keeps its own.
+// endOldContexts drops the contexts of earlier turns: a new head invalidates the provider's cache
+// anyway, so they need not be sent any more. The running turn keeps its own.
 func (h *History) endOldContexts() {
 	if h.contextRuns {
 		h.keepContexts(h.contexts[len(h.contexts)-1:])
@@ -135,15 +134,15 @@ func (s view) withNewHead() view {
 	return s
 }
 
-// A message's reasoning is sent back within its turn, where providers demand it with
-// the results of tools. Afterwards it is dropped: it is not shown, counted or stored.
-// A provider that demands it longer gets it with the calls, as long as they are shown.
+// A message's reasoning is sent back within its turn, where providers demand it with the results of
+// tools. Afterwards it is dropped: it is not shown, counted or stored. A provider that demands it
+// longer gets it with the calls, as long as they are shown.
 
 // keepsReasoning reports whether the reasoning of m outlasts its turn.
 func (sh shape) keepsReasoning(m chat.Message) bool { return sh.reasoning && len(m.Calls) > 0 }
 
-// stored is a message as it is read from disk, without the reasoning that another model
-// wanted back, and without its context, which contexts holds.
+// stored returns a message as read from disk, without reasoning that another model needed and
+// without its context, which contexts contains.
 func (sh shape) stored(m chat.Message) chat.Message {
 	m.Context = ""
 	if !sh.keepsReasoning(m) {
@@ -152,9 +151,8 @@ func (sh shape) stored(m chat.Message) chat.Message {
 	return m
 }
 
-// dropReasoning forgets the reasoning that no request needs any more: of turns
-// that ended, and of the steps of the running one before its head changed. The calls of
-// those are Deprived.
+// dropReasoning drops the reasoning that no request needs any more: that of ended turns, and that
+// of the running turn's steps before the head changed, whose messages become Deprived.
 func (h *History) dropReasoning() {
 	sh := h.shape
 	drop := func(l line) bool {
@@ -181,8 +179,8 @@ func (h *History) Deprived(seq int64) bool {
 	return found && lines[i].Deprived
 }
 
-// reasons returns the index of the first of n lines that may have reasoning to be
-// dropped: those before it belong to earlier turns, which have none.
+// reasons returns the index of the first of n lines that may have reasoning to drop: those before
+// it belong to earlier turns, which have none.
 func (h *History) reasons(n int) int {
 	for n > 0 && h.lines[n-1].Role != llm.RoleUser {
 		n--
@@ -190,8 +188,8 @@ func (h *History) reasons(n int) int {
 	return n
 }
 
-// ReasoningOf is what m's reasoning costs, in estimated tokens, if the provider counted
-// so many for the whole of m; 0 tokens: it did not count.
+// ReasoningOf returns the cost of m's reasoning, in estimated tokens, if the provider counted
+// completion tokens for all of m; 0 if it counted none.
 func (c *Compactor) ReasoningOf(m chat.Message, completion int) int {
 	if completion <= 0 {
 		return 0
@@ -199,7 +197,7 @@ func (c *Compactor) ReasoningOf(m chat.Message, completion int) int {
 	return max(c.estimated(completion)-chat.TokensOf(m), 1)
 }
 
-// costOfReasoning is what m's reasoning costs while it is sent, in tokens.
+// costOfReasoning returns the cost of m's reasoning while it is sent, in tokens.
 func costOfReasoning(m chat.Message) int {
 	if len(m.Native) == 0 {
 		return 0

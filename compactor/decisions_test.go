@@ -109,7 +109,7 @@ func TestWhoSummarizes(t *testing.T) {
 				c.retries.failed(noon)
 			}
 		}, true, true, true},
-		{"nobody, after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.stoodIn(noon) }, true, true, false},
+		{"nobody, after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveFailed(noon) }, true, true, false},
 		{"the model again, when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour)) }, true, false, true},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
@@ -156,17 +156,17 @@ func TestWhenWhatWasDeclinedIsTriedAgain(t *testing.T) {
 	for times, want := range []time.Duration{0, 0, 0, time.Hour / 6, time.Hour, 6 * time.Hour} {
 		c := decider()
 		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
-		if got := c.restsUntil(row); want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want {
+		if got := c.retryDeclinedAt(row); want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want {
 			t.Errorf("declined %d times, it is tried again at %v, want %v later", times, got, want)
 		}
-		if c.givenUp(row) {
+		if c.gaveUp(row) {
 			t.Errorf("declined %d times, it is given up", times)
 		}
 	}
 	row := Compaction{Declined: Declined{Times: 6, At: noon, By: "m"}}
-	if c := decider(); !c.givenUp(row) {
+	if c := decider(); !c.gaveUp(row) {
 		t.Error("declined 6 times, it is not given up")
-	} else if c.o.Worker = (&llmtest.Model{Label: "another"}); c.givenUp(row) {
+	} else if c.o.Worker = (&llmtest.Model{Label: "another"}); c.gaveUp(row) {
 		t.Error("what one model declined another is not asked for")
 	}
 }
@@ -178,11 +178,11 @@ func TestWhatALevelAsksOfTheWindow(t *testing.T) {
 		"the reply":                    {Reserve(0, window), 12_500},
 		"the messages of one turn":     {BurstBudget(window), 25_000},
 		"one message":                  {p.shape(window).clipTo, 25_000},
-		"first messages and pins":      {p.shape(window).firstMost, 1000},
+		"first messages and pins":      {p.shape(window).maxFirst, 1000},
 		"the newest messages":          {p.tail(window), 16_000},
 		"one span of work ahead":       {p.span(window), 12_000},
 		"all summaries":                {p.stackBudget(window), 15_000},
-		"earlier sessions among them":  {p.pastMost(window), 7_500},
+		"earlier sessions among them":  {p.maxPast(window), 7_500},
 		"one summary, at least":        {p.entryCap(window, 0), 5_000},
 		"one summary, if more is left": {p.entryCap(window, 9_000), 9_000},
 		"the summary of a span":        {p.target(1000, 6400), 200},

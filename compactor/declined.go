@@ -13,17 +13,17 @@ import (
 	"cairn/llm"
 )
 
-// What the model declined the extractive summarizer summarizes, and repairs split it until little
-// of it is declined. Of that the model is asked a few more times, with growing pauses. Then it
-// stays as it is until /compact is used or another model summarizes.
+// What the model declines is summarized by the extractive summarizer, and repairs split it until
+// little of it is declined. For the rest the model is called a few more times, with growing pauses.
+// Then it stays as it is until /compact is used or another model summarizes.
 
 const (
-	laterTries = 3                // what was given to the extractive summarizer is tried so often
+	laterTries = 3                // attempts to repair what was left to the extractive summarizer
 	firstPause = 10 * time.Minute // before the first of them; each later one is pauseGrowth times as long
 
 	pauseGrowth = 6
 
-	mostOfPiece = 1000 // messages, of what is repaired at once
+	maxRepairMessages = 1000 // most messages of one repair
 )
 
 // modelDeclines reports whether the model refuses this material: its server works, and other spans
@@ -33,22 +33,22 @@ func modelDeclines(err error) bool {
 	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow
 }
 
-// declinedTimes returns how often the current worker model declined what row covers.
-func (c *Compactor) declinedTimes(row Compaction) int {
+// declineCount returns how often the current worker model declined row's span.
+func (c *Compactor) declineCount(row Compaction) int {
 	if c.o.Worker == nil || row.Declined.By != c.o.Worker.Name() {
 		return 0
 	}
 	return row.Declined.Times
 }
 
-// givenUp reports whether no model is asked for row any more.
-func (c *Compactor) givenUp(row Compaction) bool {
-	return c.declinedTimes(row) >= c.policy().FailureLimit+laterTries
+// gaveUp reports whether no model is called for row any more.
+func (c *Compactor) gaveUp(row Compaction) bool {
+	return c.declineCount(row) >= c.policy().FailureLimit+laterTries
 }
 
-// restsUntil returns when row may be tried again.
-func (c *Compactor) restsUntil(row Compaction) time.Time {
-	later := c.declinedTimes(row) - c.policy().FailureLimit
+// retryDeclinedAt returns the time before which row is not retried.
+func (c *Compactor) retryDeclinedAt(row Compaction) time.Time {
+	later := c.declineCount(row) - c.policy().FailureLimit
 	if later < 0 {
 		return time.Time{}
 	}
@@ -59,37 +59,38 @@ func (c *Compactor) restsUntil(row Compaction) time.Time {
 	return row.Declined.At.Add(pause)
 }
 
-// declined notes that the worker declined j, after it has failed. What it declined of a row, or a
-// fold, gets a row of its own: it returns the job that makes it.
+// declined records that the worker declined j, after j has failed. If j covered only a part of a
+// row, or was a fold, it returns a job in which the extractive summarizer makes a row of its own
+// for it; else nil.
 func (c *Compactor) declined(j *job) (then *job) {
 	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
 	c.retries.declined(d.At, j.policy.FailureLimit)
-	if j.repairs == 0 && j.row.Kind == Leaf {
+	if j.replacesID == 0 && j.row.Kind == Leaf {
 		c.retries.declinedTo = j.row.To
 		return nil
 	}
-	if j.repairs != 0 && j.row.From == j.repaired.From && j.row.To == j.repaired.To {
-		if err := c.o.Records.Declined(c.ctx, j.repairs, d); err != nil && c.ctx.Err() == nil {
+	if j.replacesID != 0 && j.row.From == j.repaired.From && j.row.To == j.repaired.To {
+		if err := c.o.Records.Declined(c.ctx, j.replacesID, d); err != nil && c.ctx.Err() == nil {
 			c.o.Log.Warn("save_refusal_failed", "error", err)
 		}
-		c.noteDeclined(j.repairs, d)
+		c.noteDeclined(j.replacesID, d)
 		return nil
 	}
 	apart := *j
-	apart.extractive, apart.again, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
+	apart.extractive, apart.modelFollows, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
 	apart.row.AwaitsModel, apart.row.Declined = true, d
-	if j.repairs != 0 {
-		apart.most = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
+	if j.replacesID != 0 {
+		apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
 	}
 	apart.allowed = true
-	apart.row.ID, apart.began, apart.ended = 0, nil, nil
+	apart.row.ID, apart.onStart, apart.onEnd = 0, nil, nil
 	return &apart
 }
 
-// leafOf plans the summary of a span; nil: there is none, or it waits because somebody undid it.
-// What the worker declined the extractive summarizer takes.
-func (c *Compactor) leafOf(sp span, trigger Trigger, p Policy, window int, extractive bool) *job {
-	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.spares(sp.from, sp.to) {
+// planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
+// was undone. Spans that the worker declined go to the extractive summarizer.
+func (c *Compactor) planLeaf(sp span, trigger Trigger, p Policy, window int, extractive bool) *job {
+	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.isSpared(sp.from, sp.to) {
 		return nil
 	}
 	declined := !extractive && sp.from <= c.retries.declinedTo
@@ -103,11 +104,12 @@ func (c *Compactor) leafOf(sp span, trigger Trigger, p Policy, window int, extra
 	return j
 }
 
-// narrowing returns what bounds a repair of messages to what one request holds, the newest
-// whole turns of what the row stands for, as the worker reads them, beside their summary: so a
-// large row is repaired piece by piece, and each is kept. It returns the row that is to be made.
+// narrowing returns a function that limits a repair of messages to what one request can contain:
+// the newest whole turns of the row's span, as the worker reads them, with room for their summary.
+// So a large row is repaired piece by piece, and each piece is kept. The function returns the row
+// to make.
 func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) {
-	if j.repairs == 0 || j.extractive || j.row.Kind != Leaf {
+	if j.replacesID == 0 || j.extractive || j.row.Kind != Leaf {
 		return func(context.Context) (Compaction, error) { return j.row, nil }
 	}
 	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
@@ -122,9 +124,9 @@ func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) 
 
 func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	j, row := w.j, w.j.row
-	w, most := w.on(ctx, c.o.Worker)
-	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // beside the summary
-	from := max(row.From, row.To-mostOfPiece)
+	w, most := w.withModel(ctx, c.o.Worker)
+	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // less the summary
+	from := max(row.From, row.To-maxRepairMessages)
 	all, err := c.o.Records.Span(ctx, from, row.To)
 	if cut := func(m chat.Message) bool { return m.Turn < from }; err == nil && from > row.From && len(all) > 0 && !cut(all[len(all)-1]) {
 		all = slices.DeleteFunc(all, cut)
@@ -153,26 +155,25 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	return row, nil
 }
 
-// skipsDeclined reports whether a part that was declined does not fail the repair of a fold: the
-// second time it may go on without a few of its parts, or they would keep it from ever being
-// repaired.
+// skipsDeclined reports whether the repair of a fold continues without a part that was declined.
+// From the second attempt on it may skip a few parts, or they would prevent the repair forever.
 func (w worker) skipsDeclined(err error, parts int) bool {
-	if w.j.repairs == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !modelDeclines(err) {
+	if w.j.replacesID == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !modelDeclines(err) {
 		return false
 	}
 	if w.c.o.Fallback != nil && w.model != w.c.o.Fallback && llm.KindOf(err) != "" {
-		return false // which is asked next
+		return false // the fallback is tried next
 	}
-	*w.absent++
-	return *w.absent <= max(parts/4, 1)
+	*w.declinedParts++
+	return *w.declinedParts <= max(parts/4, 1)
 }
 
-// extractiveText returns the extractive summarizer's text for what a model was to summarize.
+// extractiveText returns the extractive summarizer's text for material meant for a model.
 func extractiveText(items []summarize.Item, target int, focus string) string {
 	return secrets.Mask(summarize.Extract(withoutSecrets(saidIn(items)), target, 0, focus).Text)
 }
 
-// retryDeclined makes everything that was declined be tried again, because a person asked.
+// retryDeclined resets what was declined, because a person asked for a compaction.
 func (c *Compactor) retryDeclined() {
 	c.retries.declinedTo = 0
 	s := c.h.view
@@ -186,7 +187,7 @@ func (c *Compactor) retryDeclined() {
 	c.noteDeclined(0, Declined{})
 }
 
-// noteDeclined notes how often a row was declined, in the view and in plans; id 0: all rows.
+// noteDeclined updates Declined of a row in the view and in plans; id 0: of all rows.
 func (c *Compactor) noteDeclined(id int64, d Declined) {
 	note := func(rows []Compaction) []Compaction {
 		rows = slices.Clone(rows)

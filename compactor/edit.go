@@ -8,12 +8,12 @@ import (
 	"cairn/chat"
 )
 
-// Edits and deletions by people. The store has written them; here they reach the view. The head's
-// summaries and copies are read again before the next request.
+// Edits and deletions by people. The store has written them already; here they reach the view. The
+// head's summaries and copies are read again before the next request.
 
-// Changed shows messages as people edited them, without those they deleted, and has the head read
-// again before the next request: it quotes them, and others than the compactor change it on disk,
-// for instance what people pinned.
+// Changed shows messages as people edited them, without those they deleted. The head is read again
+// before the next request: it quotes them, and it also changes on disk without the compactor, for
+// instance when people pin a message.
 func (c *Compactor) Changed(edited []chat.Message, deleted []int64) {
 	for _, m := range edited {
 		c.h.edited(m)
@@ -34,8 +34,8 @@ func (h *History) Quoting() (seqs []int64) {
 	return seqs
 }
 
-// errOutdated is returned by Request and Undo when what people deleted cannot be read from disk:
-// better no request than one that repeats it.
+// errOutdated is returned by Request and Undo if deletions cannot be read from disk: no request is
+// better than one that repeats a deleted message.
 var errOutdated = errors.New("edits and deletions could not be read")
 
 // reread loads the head after edits and deletions, and reports whether it could.
@@ -66,7 +66,7 @@ func (h *History) edited(m chat.Message) {
 	if i := slices.IndexFunc(h.lines, func(old line) bool { return old.Seq == m.Seq }); i >= 0 {
 		lines := slices.Clone(h.lines)
 		lines[i] = lineOf(h.shape.stored(m), h.shape)
-		lines[i].Deprived = lines[i].Deprived || h.lines[i].Deprived // of the running turn no disk knows it
+		lines[i].Deprived = lines[i].Deprived || h.lines[i].Deprived // for the running turn the disk does not have it
 		h.setLines(lines)
 	}
 	h.changed()
@@ -83,8 +83,8 @@ func (h *History) deleted(seqs []int64) {
 	h.blank(seqs)
 }
 
-// blank forgets what was said in messages behind a placeholder in memory. They stay behind
-// it, so that it is one, and are not counted any more.
+// blank removes the content of messages behind a placeholder that exists in memory alone. Their
+// places stay, so that it remains one placeholder, and they are no longer counted.
 func (h *History) blank(seqs []int64) {
 	if !slices.ContainsFunc(h.hidden, func(l line) bool { return slices.Contains(seqs, l.Seq) }) {
 		return

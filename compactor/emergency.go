@@ -11,16 +11,16 @@ import (
 // An emergency makes room immediately, without a model. Each step stops as soon as used is below
 // goal. What it hides stays on disk and is summarized later.
 
-// makeRoom hides what must be hidden until used is below goal: the oldest prepared summaries
-// are applied, then contexts of earlier turns end if that suffices, the span that a worker is reading, then the oldest turns, then old tool results of the running
-// turn, and, only if the request would not fit the window at all, the newest
-// answered turns too.
+// makeRoom hides content until used is below goal, in this order: it applies the oldest prepared
+// summaries; ends the contexts of earlier turns if that suffices; hides the span that a worker is
+// reading, then the oldest turns; clears tool results of the running turn; and hides the newest
+// answered turns too if the request would not fit the window at all.
 func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.policy(), c.o.Window()
 	before := c.h.cost()
 	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
-	c.tokenDeficit = 0 // the room that a level demanded is made here
+	c.tokenDeficit = 0 // makeRoom makes the room that a level demanded
 	if s := c.h.view; c.used(s) >= goal && c.excess(s, goal) < 0 {
 		if c.endContexts(ctx); c.used(c.h.view) < goal {
 			return
@@ -43,7 +43,7 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 		limit /= 2
 		c.h.clearRunning(limit)
 	}
-	if c.used(c.h.view) >= ceiling { // only contexts are left to drop: the rest must stay
+	if c.used(c.h.view) >= ceiling { // only contexts are left to drop
 		c.endContexts(ctx)
 	}
 	if s := c.h.view; c.used(s) > window {
@@ -61,8 +61,8 @@ func (c *Compactor) endContexts(ctx context.Context) {
 	}
 }
 
-// newHead commits a new head that shows what the old one does, which ends the contexts of earlier
-// turns. If the disk refuses, they end in memory.
+// newHead commits a new head with the same content, which ends the contexts of earlier turns. If
+// the disk refuses, they end in memory.
 func (c *Compactor) newHead(ctx context.Context) {
 	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.EndContexts(), nil })
 	if c.h.contextsOnDisk = err != nil; c.h.contextsOnDisk {
@@ -73,10 +73,10 @@ func (c *Compactor) newHead(ctx context.Context) {
 
 const (
 	placeholderCost = 24 // a placeholder's line, in tokens
-	minResult       = 48 // the least a tool result is clipped to, in tokens
+	minResult       = 48 // smallest size a tool result is clipped to, in tokens
 )
 
-// within cuts a snapshot down to the lines from..to, if its oldest lines are those.
+// within reduces a snapshot to the lines from..to, if those are its oldest lines; else to no lines.
 func within(s view, from, to int64) view {
 	n := 0
 	for n < len(s.lines) && s.lines[n].Seq <= to {
@@ -90,8 +90,8 @@ func within(s view, from, to int64) view {
 	return s
 }
 
-// hide puts a span behind a placeholder: its row first, then the view. If the disk refuses,
-// the view changes all the same and the row is written later.
+// hide puts a span behind a placeholder: first its row, then the view. If the disk refuses, the
+// view changes anyway and the row is written later.
 func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 	var hidden Compaction
 	var before view

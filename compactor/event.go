@@ -37,18 +37,18 @@ type Event struct {
 	From         int64      `json:"from_seq"`
 	To           int64      `json:"to_seq"`
 	Messages     int        `json:"messages"`
-	BeforeTokens int        `json:"before_tokens"` // used before, of the next request, reserve included
-	AfterTokens  int        `json:"after_tokens"`  // used after; 0 until it was applied
+	BeforeTokens int        `json:"before_tokens"` // tokens of the next request before, reserve included
+	AfterTokens  int        `json:"after_tokens"`  // the same afterwards; 0 until it is applied
 	Window       int        `json:"window"`        // tokens
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
 
-	// Set is what was applied or undone in one step, this row among it, by From; of a
-	// start what is ready before it and will be applied with it.
+	// Set contains the rows applied or undone in one step, this one among them, by From. For
+	// EventStarted it contains the prepared rows that will be applied with this one.
 	Set []Compaction `json:"-"`
 }
 
-// attrs returns a job's attributes for traces.
+// attrs returns the job's attributes for traces.
 func (j *job) attrs() []slog.Attr {
 	return []slog.Attr{
 		slog.Int64("id", j.row.ID), slog.String("trigger", string(j.row.Trigger)), slog.String("kind", string(j.row.Kind)),
@@ -56,7 +56,7 @@ func (j *job) attrs() []slog.Attr {
 	}
 }
 
-// LogValue returns the event for the log, without the summary: people's words do not belong there.
+// LogValue returns the event without the summary: people's words do not belong in the log.
 func (e Event) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.Int64("id", e.ID), slog.String("state", string(e.State)), slog.String("trigger", string(e.Trigger)),
@@ -66,41 +66,41 @@ func (e Event) LogValue() slog.Value {
 	)
 }
 
-// Callbacks: Before may forbid a piece of work, and After gets the result.
+// Callbacks: Before may veto a job, After receives the result.
 
-// Proposal is a piece of work that is about to start.
+// Proposal is a job that is about to start.
 type Proposal struct {
 	Event         // EventStarted, with ID 0; BeforeTokens is what is used now
-	Tokens int    // estimated tokens of what is replaced; 0: unknown before reading, as for a repair
+	Tokens int    // estimated tokens of the span; 0: unknown before it is read, as for a repair
 	Focus  string // what the summary should keep, by policy or request; "": nothing special
 }
 
-// propose returns a function that asks Before about work that is about to start.
+// propose returns a function that calls Before for a job that is about to start.
 func (c *Compactor) propose(w *work) func() (focus string, veto error) {
 	p := Proposal{Event: w.event(EventStarted), Tokens: w.tokens, Focus: w.row.Focus}
 	p.BeforeTokens = c.used(c.h.view)
 	return func() (focus string, veto error) {
-		defer c.recoverCallback("before") // a panic forbids nothing
+		defer c.recoverCallback("before") // a panic vetoes nothing
 		return c.o.Before(w.ctx, p)
 	}
 }
 
-// forbidden reports a veto, which holds for a while.
-func (c *Compactor) forbidden(j *job, reason error) {
+// vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
+func (c *Compactor) vetoed(j *job, reason error) {
 	if j.row.Trigger != OnManual { // people may ask again
 		c.retries.forbid(j.row.Trigger, reason.Error(), c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto)))
 	}
 	e := j.event(EventNoop)
 	e.Error = reason.Error()
 	c.notify(e)
-	if j.began != nil {
-		j.began(e)
+	if j.onStart != nil {
+		j.onStart(e)
 	} else {
-		c.overJob(j, e)
+		c.jobEnded(j, e)
 	}
 }
 
-// recoverCallback recovers a panic of a callback.
+// recoverCallback logs a panic of a callback.
 func (c *Compactor) recoverCallback(hook string) {
 	if p := recover(); p != nil {
 		c.o.Log.Error("callback_panicked", "callback", hook, "panic", p, "stack", string(debug.Stack()))
@@ -121,10 +121,10 @@ func (c *Compactor) notify(e Event) {
 	c.o.After(e)
 }
 
-// complete notifies those who wait for a row to end.
+// complete notifies the caller that waits for a row to end.
 func (c *Compactor) complete(e Event) {
-	if told := c.awaited[e.ID]; told != nil {
+	if notify := c.awaited[e.ID]; notify != nil {
 		delete(c.awaited, e.ID)
-		told(e)
+		notify(e)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"cairn/llm"
 )
 
-// Meaning is what a setting means for a window, in tokens.
+// Meaning explains what a setting means for a window, in tokens.
 type Meaning struct {
-	Key    string `json:"key"`    // of the policy, or of what it is made with: context_window, max_output_tokens, instructions
+	Key    string `json:"key"`    // of the policy, or one of context_window, max_output_tokens, instructions
 	Value  string `json:"value"`  // in the syntax of the settings
-	Tokens int    `json:"tokens"` // with what limits it
+	Tokens int    `json:"tokens"` // after all limits
 	Means  string `json:"means"`
 	Moves  string `json:"moves,omitempty"` // what else changes with it
 }
 
-// Explain says what the settings mean for a window, largest first.
+// Explain returns what the settings mean for a window, largest first.
 func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) []Meaning {
 	given := p
 	p = p.At(window)
@@ -30,7 +30,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 		{"aggressive_threshold", "", of(p.AggressiveThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave, through a summary", 100*p.AggressiveFraction), ""},
 		{"background_threshold", "", of(p.BackgroundThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave, through a summary", 100*p.BackgroundFraction), p.movesOfBackground()},
 		{"prepare_threshold", "", of(p.Prepare()), "from here on summaries are prepared, and wait", ""},
-		{"stack_budget", "", p.stackBudget(window), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(window, p.stackBudget(window)), p.pastMost(window))},
+		{"stack_budget", "", p.stackBudget(window), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(window, p.stackBudget(window)), p.maxPast(window))},
 		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %s stay, as far as they fit into this%s", p.newest(), limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
 		{"span_tokens", "", p.span(window), "one summary is prepared of so much" + limited(p.SpanTokens, p.span(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.span(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
 		{"pin_budget", "", min(p.PinBudget, window/firstShare), "first messages and pins" + limited(p.PinBudget, window/firstShare, "a tenth of the window"), ""},
@@ -57,7 +57,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 	return all
 }
 
-// newest says how much of the newest messages stays.
+// newest describes how much of the newest messages stays.
 func (p Policy) newest() string {
 	if p.KeepLastTurns > 0 {
 		return fmt.Sprintf("%d messages (keep_last_n) and %d turns (keep_last_turns)", p.KeepLastN, p.KeepLastTurns)
@@ -65,7 +65,7 @@ func (p Policy) newest() string {
 	return fmt.Sprintf("%d messages (keep_last_n)", p.KeepLastN)
 }
 
-// movesOfBackground says what follows background_threshold.
+// movesOfBackground describes what follows background_threshold.
 func (p Policy) movesOfBackground() string {
 	moves := "must stay below aggressive_threshold"
 	if p.PrepareThreshold < 0 {
@@ -83,9 +83,9 @@ func limited(set, is int, by string) string {
 	return fmt.Sprintf(" (%s: the setting says %d)", by, set)
 }
 
-// ValidateWindow says, with numbers, which levels a conversation reaches before anybody has
-// said anything: those that lie below what system prompt, tools, the reply's reserve
-// and pins take of the window. "" if there are none.
+// ValidateWindow describes, with numbers, which levels a conversation reaches before the first
+// message: those below what system prompt, tools, the reply's reserve and pins take of the window.
+// "" if there are none.
 func (p Policy) ValidateWindow(system string, tools []llm.Tool, maxOutput, window int) string {
 	given := p
 	p = p.At(window)

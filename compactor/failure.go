@@ -13,7 +13,7 @@ import (
 	"cairn/llm"
 )
 
-// A compaction that failed: what is reported and logged, and when the next one is tried.
+// A failed compaction: what is reported and logged, and when the next attempt is made.
 
 // fail reports a job that failed.
 func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
@@ -31,22 +31,23 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
-	c.overJob(j, e)
+	c.jobEnded(j, e)
 }
 
-// overJob notifies those who wait for a job to end, once.
-func (c *Compactor) overJob(j *job, e Event) {
-	told := j.ended
+// jobEnded notifies those who wait for a job to end, once.
+func (c *Compactor) jobEnded(j *job, e Event) {
+	notify := j.onEnd
 	if j.row.ID != 0 {
-		told = c.awaited[j.row.ID]
+		notify = c.awaited[j.row.ID]
 	}
-	if delete(c.awaited, j.row.ID); told != nil {
-		told(e)
+	if delete(c.awaited, j.row.ID); notify != nil {
+		notify(e)
 	}
 }
 
-// logLevelFor is the level at which to log a failure of a model's work, or of the extractive summarizer's.
-// Whoever spends knows that all is spent, and turns that the model's server is down.
+// logLevelFor returns the level at which to log a failure of a model's or the extractive
+// summarizer's job. A spent budget is reported by whoever spends it, and a server that is down by
+// turns, unless they use another model.
 func (c *Compactor) logLevelFor(err error, ofModel bool) slog.Level {
 	switch {
 	case !ofModel:
@@ -61,7 +62,7 @@ func (c *Compactor) logLevelFor(err error, ofModel bool) slog.Level {
 	return c.reports.byModel.Begin()
 }
 
-// worked ends an incident, if there was one.
+// worked ends the incident that a successful job resolves.
 func (c *Compactor) worked(j *job) {
 	incident := &c.reports.byModel
 	if j.extractive {
@@ -79,29 +80,29 @@ func (c *Compactor) worked(j *job) {
 	}
 }
 
-// workerDiffers reports whether the worker's model is not the one that turns use. Then turns do not notice
-// when its server is down, and all conversations that need it share one incident.
+// workerDiffers reports whether the worker uses another model than turns. Then turns do not notice
+// if its server is down, and all conversations that use it share one incident.
 func (c *Compactor) workerDiffers() bool { return learntOf(c.o.Worker) != c.o.Learnt() }
 
-// failed makes the next try wait. A row that cannot be repaired, because of
-// what it holds, holds up no other work; a model that does not answer does.
+// failed sets the backoff for the next attempt. A row that cannot be repaired because of its
+// content does not hold up other work; a model that does not answer does.
 func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error) {
 	var provider *llm.Error
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
-	case j.repairs == 0 && j.extractive:
-		c.retries.stoodIn(now)
+	case j.replacesID == 0 && j.extractive:
+		c.retries.extractiveFailed(now)
 	case !j.extractive && modelDeclines(err):
 		return // declined spans have their own backoff
-	case j.repairs == 0 || down:
+	case j.replacesID == 0 || down:
 		c.retries.failed(now)
 	}
-	if j.repairs == 0 {
+	if j.replacesID == 0 {
 		return
 	}
-	c.retries.repairFailed(j.repairs, now, stack)
+	c.retries.repairFailed(j.replacesID, now, stack)
 }
 
-// jobError is the failure of a job with a row.
+// jobError is the failure of a job whose row is on disk.
 type jobError struct {
 	id  int64
 	err error
@@ -115,8 +116,8 @@ func inWords(err error) string {
 	return cmp.Or(reasonFor(err), "the summary could not be made or stored") + "; nothing was lost"
 }
 
-// reasonFor returns why no summary was made, in words for people; "" if they could do nothing
-// with it.
+// reasonFor returns why no summary was made, in words for people; "" if the reason is of no use to
+// them.
 func reasonFor(err error) string {
 	var refused summarize.Refusal
 	switch {
@@ -135,7 +136,7 @@ func reasonFor(err error) string {
 	return remedy.Reason
 }
 
-// guarded lets the summarizer work. One that panics has failed, and nothing else.
+// guarded runs a summarizer and converts a panic into an error.
 func (c *Compactor) guarded(ctx context.Context, summarize func(context.Context) (summarize.Summary, error)) (s summarize.Summary, err error) {
 	defer func() {
 		if p := recover(); p != nil {

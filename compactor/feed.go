@@ -5,14 +5,13 @@ import "cairn/chat"
 // feedBatch is the most messages that one transaction writes.
 const feedBatch = 200
 
-// Feed adds messages of the past, which nobody answers, to a conversation, in batches that
-// fit below the background level: so nothing has to be truncated. M is a message before it
-// has its place.
+// Feed adds past messages, which get no reply, to a conversation, in batches that fit below the
+// background level, so that nothing has to be truncated. M is a message before it has a seq.
 type Feed[M any] struct {
 	Engine   *Compactor
 	Window   func() int                        // called for each message
-	Most     func() int                        // estimated tokens a message takes at most
-	Write    func([]M) ([]chat.Message, error) // stores a batch, and returns what of it is new
+	Most     func() int                        // most estimated tokens of a message
+	Write    func([]M) ([]chat.Message, error) // stores a batch and returns the messages that are new
 	WaitIdle func() error                      // checks the window, and waits until nothing is due
 
 	batch  []M

@@ -36,7 +36,7 @@ type (
 	Undoable    = transcript.Undoable
 )
 
-// Kinds, makers, states and triggers of compactions, see transcript.
+// Kinds, authors, states and triggers of compactions, see transcript.
 const (
 	Leaf        = transcript.Leaf
 	Rollup      = transcript.Rollup
@@ -69,8 +69,8 @@ const (
 	MaxLevel = transcript.MaxLevel
 )
 
-// Copies in the head: messages that stay in sight when their originals do not.
-// People pin them, and the first ones of a conversation often say what it is about.
+// Copies in the head: messages that stay visible when their originals do not. People pin them, and
+// the first ones of a conversation often say what it is about.
 
 // duplicate is a copy for the head.
 type duplicate struct {
@@ -78,23 +78,22 @@ type duplicate struct {
 	earlier bool // the original is from before the session, where nothing is verbatim
 }
 
-// leastCopy is the smallest size that a copy is clipped to, in tokens: less of a message says
-// nothing.
-const leastCopy = 40
+// minCopy is the smallest size that a copy is clipped to, in tokens: less of a message is
+// meaningless.
+const minCopy = 40
 
-// duplicates makes the copies, by seq. Together they cost at most their budget:
-// what people pinned comes first, in the order in which they did, so that no pin
-// takes another one's place; then the first messages. What does not fit is clipped,
-// or left out where too little of it would remain.
+// duplicates returns the copies, by seq. Together they cost at most maxFirst tokens: pins come
+// first, in the order in which they were pinned, so that no pin takes another one's place; then the
+// first messages. What does not fit is clipped, or left out if too little of it would remain.
 func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
 	var copies []duplicate
-	room := sh.firstMost
+	room := sh.maxFirst
 	add := func(m chat.Message, earlier bool) {
 		if slices.ContainsFunc(copies, func(d duplicate) bool { return d.Seq == m.Seq }) {
 			return
 		}
 		l := copyOf(m, room)
-		if l.tokens > room || l.tokens < wholeCopy(m) && room < leastCopy {
+		if l.tokens > room || l.tokens < wholeCopy(m) && room < minCopy {
 			return
 		}
 		room -= l.tokens
@@ -119,11 +118,11 @@ func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
 	return copies
 }
 
-// copyOf is a copy in at most so many tokens, if its heading leaves room for that:
-// words alone, without pictures and calls.
+// copyOf returns a copy of at most most tokens, unless its heading takes more: text alone, without
+// pictures and calls.
 func copyOf(m chat.Message, most int) line {
 	if m.Role != llm.RoleUser {
-		m.Role, m.Author = llm.RoleUser, "you, the assistant" // the head is one message: it must say who spoke
+		m.Role, m.Author = llm.RoleUser, "you, the assistant" // the head is one message, so it must say who spoke
 		m.Calls, m.Native, m.CallID, m.Tokens = nil, nil, "", 0
 	}
 	l := lineOf(m, shape{clipTo: most})
@@ -134,16 +133,16 @@ func copyOf(m chat.Message, most int) line {
 
 func wholeCopy(m chat.Message) int { return copyOf(m, math.MaxInt).tokens }
 
-// PinCost says what a pin's copy costs.
+// PinCost is the cost of a pin's copy.
 type PinCost struct {
 	Shown int // tokens in the head; 0: it does not fit
 	Whole int // tokens without clipping
 }
 
-// PinCosts returns what the copies of pins cost, in their order, where they share so many tokens
+// PinCosts returns the costs of the copies of pins, in their order, if they share budget tokens
 // with the first messages, see Status.PinBudget.
 func PinCosts(pins []Pin, budget int) (costs []PinCost) {
-	copies := duplicates(pins, nil, shape{firstMost: budget})
+	copies := duplicates(pins, nil, shape{maxFirst: budget})
 	for _, p := range pins {
 		cost := PinCost{Whole: wholeCopy(p.Message)}
 		if i := slices.IndexFunc(copies, func(d duplicate) bool { return d.Seq == p.Seq }); i >= 0 {

@@ -13,7 +13,7 @@ import (
 // conversation.
 type History struct {
 	view
-	first          []chat.Message // first addressed messages of the session
+	first          []chat.Message // behind rows whose undo may already be on disk: a head that is read again shows them if it is
 	copies         []duplicate    // of them and of pins, for the head
 	restorable     []chat.Message // behind rows whose undo may be on disk: a head read again shows them if it was
 	next           int64
@@ -24,7 +24,7 @@ type History struct {
 	squeezed       bool  // the running turn's results are clipped below the shape's bound
 }
 
-// view is what is shown. Copies are snapshots: no element of a slice is ever overwritten.
+// view is what the prompt shows. Copies are snapshots: no element of a slice is ever overwritten.
 type view struct {
 	head        Head
 	headText    string
@@ -32,19 +32,19 @@ type view struct {
 	past        past   // what the head shows from before the session
 	lines       []line // verbatim, by seq
 	lineCost    int
-	hidden      []line        // behind a placeholder in memory alone, because the disk refused to write it
+	hidden      []line        // behind a placeholder that exists in memory alone, because the disk refused to write it
 	open        int64         // turn not answered yet, spared from every span; 0: none
 	contexts    []turnContext // by seq
 	contextCost int
-	stored      int64 // up to this seq messages are on disk
-	clearedTo   int64 // as shown: may run ahead of the head's in the running turn
+	stored      int64 // messages up to this seq are on disk
+	clearedTo   int64 // as shown: may be ahead of the head's in the running turn
 	resultTo    int64 // no tool result has a larger seq
 	addressed   bool  // the bot was addressed since a summary was applied
 	question    int64 // the newest known message addressed to the bot; 0: none
 	shape       shape
-	revision    int          // raised by what changes a part that was there; an append does not
-	anchor      Count        // what the provider counted of this revision
-	inWork      []Compaction // rows in the making; no fold includes them
+	revision    int          // incremented when an existing part changes; an append does not count
+	anchor      Count        // the provider's count for this revision
+	inWork      []Compaction // rows being made; no fold includes them
 }
 
 // cost returns the tokens of head, messages and contexts.
@@ -76,9 +76,9 @@ func (h *History) Next() int64 {
 	return h.next
 }
 
-// Append adds messages at the end. A turn that holds an addressed message is
-// spared from every span from now on until Answered. What the bot and its tools say
-// is appended before it is on disk; see Stored.
+// Append adds messages at the end. A turn with an addressed message is spared from every span from
+// now on until Answered. Messages of the bot and its tools are appended before they are on disk;
+// see Stored.
 func (h *History) Append(messages ...chat.Message) {
 	for _, m := range messages {
 		l := lineOf(m, h.shape)
@@ -98,8 +98,8 @@ func (h *History) Append(messages ...chat.Message) {
 	}
 }
 
-// isFirst reports whether m, the next message of a session, is one of those that Snapshot.First
-// holds, of which first are those before it.
+// isFirst reports whether m, the next message of a session, belongs to Snapshot.First; first
+// contains those before it.
 func isFirst(first []chat.Message, m chat.Message) bool {
 	asked := 0
 	for _, f := range first {
@@ -123,8 +123,8 @@ func (h *History) Shortened(turn int64) (found []Shortened) {
 	return found
 }
 
-// Shows returns a function that reports whether a message is shown word for word, as it is now; it may run in
-// any goroutine.
+// Shows returns a function that reports whether a message is verbatim in the current view; it may
+// run in any goroutine.
 func (h *History) Shows() func(seq int64) bool {
 	lines := h.lines
 	return func(seq int64) bool {
@@ -133,8 +133,8 @@ func (h *History) Shows() func(seq int64) bool {
 	}
 }
 
-// Answered ends the running turn: what was appended is on disk now. Its context stays
-// if Context returned it for the head that is still there, so that it is stored.
+// Answered ends the running turn: all appended messages are on disk now. The turn's context stays
+// if Context returned it for the head that is still current, because then it is stored.
 func (h *History) Answered() {
 	squeezed := h.squeezed
 	if h.storedWith != h.head.Version {
@@ -148,7 +148,7 @@ func (h *History) Answered() {
 	}
 }
 
-// quiet notes that a summary was applied: nothing is paid for again until the bot is addressed.
+// quiet records that a summary was applied: no model is paid for again until the bot is addressed.
 func (h *History) quiet() {
 	h.addressed = h.open != 0
 }
@@ -158,7 +158,7 @@ func (h *History) Stored() {
 	h.stored = h.next - 1
 }
 
-// Truncate drops the messages from seq on: a turn failed before it was written.
+// Truncate drops the messages from seq on, because a turn failed before it was written.
 func (h *History) Truncate(seq int64) {
 	n, _ := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return int(l.Seq - seq) })
 	if n < len(h.lines) {
@@ -177,9 +177,9 @@ func (h *History) Truncate(seq int64) {
 	}
 }
 
-// swap takes a committed head, if it is newer than the one in memory: what it covers leaves
-// the lines, what it uncovers of restorable comes back, and old tool results are shown as it
-// says. It returns what was before and what is after.
+// swap adopts a committed head if it is newer than the one in memory: lines it covers leave,
+// restorable messages it uncovers come back, and old tool results are shown as it says. It returns
+// the views before and after.
 func (h *History) swap(head Head) (before, after view, taken bool) {
 	before = h.view
 	if head.Version <= h.head.Version {
@@ -198,15 +198,15 @@ func (h *History) swap(head Head) (before, after view, taken bool) {
 	return before, h.view, true
 }
 
-// hide covers lines in memory only, because the disk refuses to write the placeholder.
+// hide covers lines in memory alone, because the disk refuses to write the placeholder.
 func (h *History) hide(lines []line) {
 	h.hidden = slices.Concat(h.hidden, lines)
-	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one placeholder
+	h.head.Stack = withHidden(h.head.Stack, h.hidden) // adjacent runs become one placeholder
 	h.newHead()
 }
 
-// newHead shows a head that was just set: what it covers leaves the lines, and the contexts
-// and the reasoning that only the old one needed end.
+// newHead shows the head that was just set: covered lines leave, and contexts and reasoning that
+// only the old head needed end.
 func (h *History) newHead() {
 	h.renderHead()
 	h.dropCovered()
@@ -217,7 +217,7 @@ func (h *History) newHead() {
 
 func (h *History) renderHead() { h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack) }
 
-// withHidden returns stack with placeholders that are not on disk over the lines.
+// withHidden returns stack with placeholders over the lines that are not on disk.
 func withHidden(stack []Compaction, lines []line) []Compaction {
 	for i := 0; i < len(lines); {
 		j := i + 1
@@ -230,9 +230,8 @@ func withHidden(stack []Compaction, lines []line) []Compaction {
 	return stack
 }
 
-// dropCovered takes the lines that the stack covers out of the view, and those
-// of earlier sessions.
-// Usually they are the oldest ones: then nothing is copied.
+// dropCovered removes the lines of earlier sessions and those that the stack covers. Usually they
+// are the oldest ones: then nothing is copied.
 func (h *History) dropCovered() {
 	n := 0
 	for n < len(h.lines) && (h.lines[n].Seq < h.head.Start || covered(h.head.Stack, h.lines[n].Seq)) {

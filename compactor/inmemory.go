@@ -12,9 +12,9 @@ import (
 	"cairn/transcript"
 )
 
-// InMemory keeps what the compactor of one conversation needs in memory. Its messages are never
-// edited or deleted, it saves no memories, and nothing in it can be undone. It has no
-// lock: Options.Start has to run what is slow on the goroutine that owns the conversation.
+// InMemory implements Records in memory. Its messages are never edited or deleted, it saves no
+// memories, and nothing in it can be undone. It has no lock: Options.Start must run slow work on
+// the goroutine that owns the conversation.
 type InMemory struct {
 	now      func() time.Time
 	state    *transcript.State
@@ -25,15 +25,15 @@ type InMemory struct {
 // InMemoryRow is a summary, and when it was applied.
 type InMemoryRow struct {
 	Compaction
-	Version int64     // of the head that showed it first; 0: none has
-	At      time.Time // when that was
-	Newest  int64     // the seq of the newest message of then
+	Version int64     // of the head that first showed it; 0: never shown
+	At      time.Time // the time of that head
+	Newest  int64     // the seq of the newest message at that time
 }
 
 var _ Records = (*InMemory)(nil)
 
-// NewInMemory returns the records of an empty conversation. now is the clock of
-// InMemoryRow.At; nil: it stays zero.
+// NewInMemory returns the records of an empty conversation. now is the clock of InMemoryRow.At;
+// nil: it stays zero.
 func NewInMemory(now func() time.Time) *InMemory {
 	if now == nil {
 		now = func() time.Time { return time.Time{} }
@@ -41,7 +41,7 @@ func NewInMemory(now func() time.Time) *InMemory {
 	return &InMemory{now: now, state: transcript.New(), rows: map[int64]*InMemoryRow{}}
 }
 
-// Row returns a summary by its id, whatever became of it; ok is false if there was none.
+// Row returns a summary by its id, whatever its state; ok is false if there is none.
 func (r *InMemory) Row(id int64) (row InMemoryRow, ok bool) {
 	if found := r.rows[id]; found != nil {
 		return *found, true
@@ -49,8 +49,7 @@ func (r *InMemory) Row(id int64) (row InMemoryRow, ok bool) {
 	return InMemoryRow{}, false
 }
 
-// Applied are the summaries that were applied, those that others have replaced since included,
-// in the order in which they were.
+// Applied returns the summaries that were applied, in that order, including those replaced since.
 func (r *InMemory) Applied() (all []InMemoryRow) {
 	for _, row := range r.rows {
 		if row.Version > 0 {
@@ -63,7 +62,7 @@ func (r *InMemory) Applied() (all []InMemoryRow) {
 	return all
 }
 
-// commit takes a change, and notes what it makes of each row.
+// commit adopts a change and updates the rows.
 func (r *InMemory) commit(c transcript.Change) {
 	r.state = r.state.With(c)
 	for _, s := range c.Summaries {
@@ -80,8 +79,8 @@ func (r *InMemory) commit(c transcript.Change) {
 	}
 }
 
-// Append adds messages at the end, by Seq; numbers may be left out. The error is
-// transcript.ErrOrder, and then nothing was added.
+// Append adds messages at the end, by Seq; numbers may be skipped. The error is
+// transcript.ErrOrder; then nothing was added.
 func (r *InMemory) Append(messages ...chat.Message) error {
 	added := make([]transcript.Message, len(messages))
 	for i, m := range messages {
@@ -96,7 +95,7 @@ func (r *InMemory) Append(messages ...chat.Message) error {
 	return nil
 }
 
-// Load returns the state as committed. Rows at work fail.
+// Load returns the committed state. Running rows become failed.
 func (r *InMemory) Load(ctx context.Context) (transcript.Snapshot, error) {
 	for _, row := range r.state.Running {
 		r.commit(r.state.Fail(row.ID, "its worker ended"))
@@ -109,7 +108,7 @@ func (r *InMemory) Load(ctx context.Context) (transcript.Snapshot, error) {
 	return s, err
 }
 
-// Head returns the head as committed, and the first messages of the session.
+// Head returns the committed head and the first messages of the session.
 func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
 	var first []chat.Message
 	for _, m := range r.said(r.state.SessionStart, r.state.NextSeq-1) {
@@ -120,7 +119,7 @@ func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
 	return r.state.Head(), first, nil
 }
 
-// said are the messages of a span.
+// said returns the messages of a span.
 func (r *InMemory) said(from, to int64) []chat.Message {
 	by := func(m chat.Message, seq int64) int { return cmp.Compare(m.Seq, seq) }
 	i, _ := slices.BinarySearchFunc(r.messages, from, by)
@@ -133,7 +132,7 @@ func (r *InMemory) Span(_ context.Context, from, to int64) ([]chat.Message, erro
 	return slices.Clone(r.said(from, to)), nil
 }
 
-// Begin enters a row.
+// Begin writes a row in state running and returns its job.
 func (r *InMemory) Begin(_ context.Context, sum Compaction) (Job, error) {
 	c, err := r.state.Begin(sum)
 	if err != nil {
@@ -143,7 +142,7 @@ func (r *InMemory) Begin(_ context.Context, sum Compaction) (Job, error) {
 	return &inMemoryJob{r, r.state.Running[len(r.state.Running)-1]}, nil
 }
 
-// Commit takes a change of s, and gives new rows their ids.
+// Commit applies a change of s, and assigns ids to new rows.
 func (r *InMemory) Commit(_ context.Context, s *transcript.State, c transcript.Change) (Head, error) {
 	if s.HeadVersion != r.state.HeadVersion {
 		return Head{}, transcript.ErrStale
@@ -183,7 +182,7 @@ func (r *InMemory) Stretches(_ context.Context, spans []Span) (all []transcript.
 	return all, nil
 }
 
-// Ended returns those of the rows that are prepared no longer.
+// Ended returns those of the rows that are no longer prepared.
 func (r *InMemory) Ended(_ context.Context, rows []int64) (ended []Compaction, err error) {
 	for _, id := range rows {
 		if row := r.rows[id]; row != nil && row.State != Prepared {
@@ -198,19 +197,19 @@ func (r *InMemory) Latest(context.Context) (Undoable, error) {
 	return Undoable{Version: r.state.HeadVersion, Why: "what was summarized in memory alone cannot be undone"}, nil
 }
 
-// Declined notes that a model declined to summarize what a row stands for.
+// Declined records that a model declined to summarize a row's span.
 func (r *InMemory) Declined(_ context.Context, id int64, d Declined) error {
 	r.setDeclined(d, func(s Compaction) bool { return s.ID == id })
 	return nil
 }
 
-// ClearDeclined has every row asked for again that was declined.
+// ClearDeclined clears that record of all rows.
 func (r *InMemory) ClearDeclined(context.Context) error {
 	r.setDeclined(Declined{}, func(s Compaction) bool { return s.Declined.Times > 0 })
 	return nil
 }
 
-// setDeclined changes what came of some of the applied rows.
+// setDeclined sets Declined of the matching rows.
 func (r *InMemory) setDeclined(d Declined, of func(Compaction) bool) {
 	c := transcript.Change{Base: r.state.Version, Marks: r.state.Marks, Sets: r.state.Sets, Sessions: r.state.Sessions}
 	for _, s := range r.state.Summaries {
@@ -223,5 +222,5 @@ func (r *InMemory) setDeclined(d Declined, of func(Compaction) bool) {
 	r.commit(c)
 }
 
-// Measured changes nothing: the events tell it too.
+// Measured does nothing: the events contain the numbers too.
 func (r *InMemory) Measured(context.Context, int64, int, int) error { return nil }

@@ -10,22 +10,22 @@ import (
 	"cairn/llm"
 )
 
-// inMemoryJob makes one row.
+// inMemoryJob is the job of one row.
 type inMemoryJob struct {
 	r   *InMemory
 	row Compaction
 }
 
-// ID is the row's.
+// ID returns the row's id.
 func (j *inMemoryJob) ID() int64 { return j.row.ID }
 
-// Messages returns messages of a span, at most limit of them.
+// Messages returns at most limit messages of a span.
 func (j *inMemoryJob) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
 	found, err := j.r.Span(ctx, from, to)
 	return found[:min(max(limit, 0), len(found))], err
 }
 
-// Children returns the rows that a rollup folded, or that the job's own is to fold.
+// Children returns the rows that a rollup folded, or those that the job's own row is folding.
 func (j *inMemoryJob) Children(_ context.Context, rollup int64) (found []Compaction, err error) {
 	of := j.r.rows[rollup]
 	if of == nil {
@@ -40,13 +40,13 @@ func (j *inMemoryJob) Children(_ context.Context, rollup int64) (found []Compact
 	return found, nil
 }
 
-// Tools, Mark and Kept: nothing saves memories here.
+// Tools returns nil: InMemory saves no memories.
 func (j *inMemoryJob) Tools(int) []llm.Tool { return nil }
 
 // Mark returns a function that does nothing.
 func (j *inMemoryJob) Mark() func() { return func() {} }
 
-// Kept is 0.
+// Kept returns 0.
 func (j *inMemoryJob) Kept() int { return 0 }
 
 // Store makes the row prepared.
@@ -61,7 +61,7 @@ func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize
 	return nil, nil
 }
 
-// Fail ends the row.
+// Fail makes the row failed.
 func (j *inMemoryJob) Fail(_ context.Context, cause string) error {
 	j.r.commit(j.r.state.Fail(j.row.ID, cause))
 	return nil

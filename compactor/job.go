@@ -6,29 +6,31 @@ import (
 	"time"
 )
 
-// job is one piece of work in the background: a row to be made, and who makes it.
+// job is one background job: a row to make, and who makes it.
 type job struct {
-	row        Compaction
-	tokens     int   // of the span, as it stood when planned
-	most       int   // tokens the text may have, if less than the policy says; 0: that
-	repairs    int64 // the row this takes the place of, or of a part of it; 0: none
-	repaired   Compaction
-	declined   int  // how often the model declined this
-	extractive bool // the extractive summarizer makes it
-	fills      bool // a placeholder, beside the worker
-	again      bool // a model is going to read the span too, and takes the memories then
-	degraded   bool // a fold on the way failed and the extractive summarizer stood in
-	policy     Policy
-	window     int          // of the model
-	budget     int          // the same in estimated tokens, see Budget
-	children   []Compaction // of a rollup
-	allowed    bool         // Before is not asked, or not again
-	began      func(Event)  // told whether it begins; nil: nobody waits for that
-	ended      func(Event)  // told how it ended, once; nil: nobody asked
+	row          Compaction
+	tokens       int   // estimated tokens of the span when it was planned
+	maxTokens    int   // limit of the text in tokens, if below the policy's; 0: the policy's
+	replacesID   int64 // the row that this replaces, whole or in part; 0: none
+	repaired     Compaction
+	declined     int  // how often the model has declined this span
+	extractive   bool // made by the extractive summarizer
+	fills        bool // fills a placeholder, in parallel with the worker
+	modelFollows bool // a model will read the span later and extract the memories then
+	degraded     bool // a fold on the way failed and the extractive summarizer took over
+	policy       Policy
+	window       int          // of the model
+	budget       int          // the window in estimated tokens, see Budget
+	children     []Compaction // of a rollup
+	allowed      bool         // skip Before
+	onStart      func(Event)  // called once when the job starts or is vetoed; nil: no one waits
+	onEnd        func(Event)  // called once when the job ends; nil: no one waits
 }
 
-// mayWait reports whether j can as well be made after the next start.
-func (j *job) mayWait() bool { return !j.extractive && (j.repairs != 0 || j.row.Trigger == OnPrepare) }
+// mayWait reports whether j can be left to the next start of the program.
+func (j *job) mayWait() bool {
+	return !j.extractive && (j.replacesID != 0 || j.row.Trigger == OnPrepare)
+}
 
 func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
 
@@ -51,9 +53,9 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Poli
 	return j
 }
 
-// next chooses the job that is due: the fold that a prepared summary waits for, what a level demands, then a fold if the stack
-// is too large, then repairing, then folds of earlier sessions
-// into one row each, then work ahead. nil: nothing is due.
+// next returns the job that is due, or nil. In order: the fold that a prepared summary waits for,
+// what a level demands, a fold if the stack is too large, a repair, a fold of an earlier session
+// into one row, preparation.
 func (c *Compactor) next() *job {
 	s, p, window, now := c.h.view, c.policy(), c.o.Window(), c.o.Now()
 	extractive, ready := c.summarizer(p, s, now)
@@ -61,11 +63,11 @@ func (c *Compactor) next() *job {
 		return nil
 	}
 	used, shown := c.used(s), s
-	s = c.ahead() // what is prepared is not bought again
+	s = c.ahead() // prepared spans are not summarized again
 	if shown.crowded(s, p, c.budget()) {
 		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
 			j := c.planRollup(children, OnRollup, p, window, byExtractive)
-			j.allowed = true // as of the summary that waits for it
+			j.allowed = true // the summary that waits for it was allowed
 			return j
 		}
 	}
@@ -73,7 +75,7 @@ func (c *Compactor) next() *job {
 	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
 	if l := levelOf(used, window, p); l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
-		if j := c.leafOf(planSpan(s, need, p.spared(c.budget())), l.trigger(), p, window, extractive); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), l.trigger(), p, window, extractive); j != nil {
 			c.tokenDeficit = 0
 			return j
 		}
@@ -90,8 +92,8 @@ func (c *Compactor) next() *job {
 	return c.planPrepare(s, p, window, used)
 }
 
-// planOld plans what concerns summaries: a fold if the stack is too large, a repair, a
-// fold of an earlier session.
+// planOld plans work on existing summaries: a fold if the stack is too large, a repair, a fold of
+// an earlier session.
 func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, extractive bool) *job {
 	if s.stackCost() > p.stackBudget(c.budget()) && !c.retries.forbids(OnRollup, now) {
 		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
@@ -101,7 +103,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 	if c.draining {
 		return nil
 	}
-	waits := c.modelWaits(now)
+	waits := c.modelUnavailable(now)
 	if !waits && !c.retries.forbids(OnRepair, now) {
 		if j := c.planRepair(s, p, window, used, now); j != nil {
 			return j
@@ -116,13 +118,13 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 	return nil
 }
 
-// planPrepare plans work ahead of the level that will need it: what a level
-// demanded and did not get, then span after span of what is older than the tail.
+// planPrepare plans work ahead of the level that will need it: first what a level demanded and did
+// not get, then the oldest spans before the tail.
 func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 	if c.tokenDeficit > 0 {
 		need := c.tokenDeficit
 		c.tokenDeficit = 0
-		if j := c.leafOf(planSpan(s, need, p.spared(c.budget())), OnPrepare, p, window, false); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), OnPrepare, p, window, false); j != nil {
 			return j
 		}
 	}
@@ -130,30 +132,31 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 		return nil
 	}
 	sp := planAhead(s, min(p.span(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
-	return c.leafOf(sp, OnPrepare, p, window, false)
+	return c.planLeaf(sp, OnPrepare, p, window, false)
 }
 
-// spanWithoutModel is how much the extractive summarizer summarizes ahead at once, in tokens.
+// spanWithoutModel is how many tokens the extractive summarizer summarizes ahead at once.
 const spanWithoutModel = 2000
 
-// planFree plans work ahead where there is no model. That costs nothing, so it does not
-// wait for prepare_threshold: what people say becomes a memory long before a level is reached.
-// In a small window a level is reached as soon.
+// planFree plans work ahead if there is no model. It costs nothing, so it does not wait for
+// prepare_threshold, and what people say becomes a memory long before a level is reached. A small
+// window reaches a level just as soon, so nothing is planned there.
 func (c *Compactor) planFree(s view, p Policy, window int) *job {
 	if c.hasModel(p) || p.Prepare() == 0 || p.span(c.budget()) < spanWithoutModel {
 		return nil
 	}
-	return c.leafOf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, window, true)
+	return c.planLeaf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, window, true)
 }
 
-// summarizer tells who makes the next summary, and whether anybody may now.
-// Nobody pays for talk in which the bot has no part.
+// summarizer reports whether the extractive summarizer makes the next summary, and whether any
+// summarizer may run now. A conversation in which the bot takes no part is not worth the cost of a
+// model.
 func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, ready bool) {
 	switch waiting := now.Before(c.retries.retryAt); {
 	case c.noModel(p):
-		return true, !now.Before(c.retries.standInAt)
+		return true, !now.Before(c.retries.extractiveRetryAt)
 	case c.retries.failures >= p.FailureLimit && waiting:
-		return true, !now.Before(c.retries.standInAt)
+		return true, !now.Before(c.retries.extractiveRetryAt)
 	case waiting:
 		return false, false
 	}
@@ -165,36 +168,36 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 	j.children = slices.Clone(children)
 	first, last := children[0], children[len(children)-1]
 	j.row.From, j.row.FromTime, j.row.To, j.row.ToTime = first.From, first.FromTime, last.To, last.ToTime
-	tokenDeficit := false
+	awaitsModel := false
 	for _, child := range children {
 		j.row.Messages += child.Messages
 		j.row.Children = append(j.row.Children, child.ID)
-		tokenDeficit = tokenDeficit || child.AwaitsModel || j.row.AwaitsModel && child.By == ByWorker
-		if !c.givenUp(child) && c.declinedTimes(child) > j.row.Declined.Times && extractive {
-			j.row.Declined = child.Declined // a model that is to make the fold better reads it
+		awaitsModel = awaitsModel || child.AwaitsModel || j.row.AwaitsModel && child.By == ByWorker
+		if !c.gaveUp(child) && c.declineCount(child) > j.row.Declined.Times && extractive {
+			j.row.Declined = child.Declined // a model that improves the fold reads the same text
 		}
 	}
-	j.row.AwaitsModel = tokenDeficit && extractive && c.hasModel(p)
+	j.row.AwaitsModel = awaitsModel && extractive && c.hasModel(p)
 	return j
 }
 
-// planRepair chooses the newest row of the extractive summarizer's that a model is to make
-// better. What a prepared row will repair is not bought again. A repair that makes the view
-// larger takes the room there is; one that does not may always run.
+// planRepair plans a repair of the newest repairable row. A row that a prepared one will replace is
+// skipped. A repair that makes the view larger is limited to the free room; one that does not may
+// always run.
 func (c *Compactor) planRepair(s view, p Policy, window, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
 		if overlaps(c.prepared, row) {
 			continue
 		}
-		if now.Before(c.retries.repairAt(row.ID)) || c.spares(row.From, row.To) {
+		if now.Before(c.retries.repairAt(row.ID)) || c.isSpared(row.From, row.To) {
 			continue
 		}
-		if c.givenUp(row) || now.Before(c.restsUntil(row)) {
+		if c.gaveUp(row) || now.Before(c.retryDeclinedAt(row)) {
 			continue
 		}
 		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, false)
-		j.repaired, j.declined = row, c.declinedTimes(row)
-		j.repairs, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
+		j.repaired, j.declined = row, c.declineCount(row)
+		j.replacesID, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
 		if row.Kind == Rollup {
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}
@@ -207,13 +210,13 @@ func (c *Compactor) planRepair(s view, p Policy, window, used int, now time.Time
 	return nil
 }
 
-// turnSince reports whether a turn has begun at seq or behind it.
+// turnSince reports whether a turn started at seq or later.
 func (s view) turnSince(seq int64) bool {
 	n := len(s.lines)
 	return n > 0 && s.lines[n-1].Turn >= seq
 }
 
-// reading returns the span the running worker reads, if it is one of messages.
+// reading returns the span of messages that the running worker reads; 0, 0 if none.
 func (c *Compactor) reading() (from, to int64) {
 	if c.busy == nil || c.busy.row.Kind != Leaf {
 		return 0, 0

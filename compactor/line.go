@@ -9,26 +9,25 @@ import (
 	"cairn/llm"
 )
 
-// line is a message as the view shows it.
+// line is a message in the form that the view shows.
 type line struct {
 	chat.Message
-	text     string     // what is shown of Text, speaker and time included
-	tokens   int        // what the shown message costs
+	text     string     // the shown text, speaker and time included
+	tokens   int        // of the shown message
 	pictures int        // how many of its pictures may be shown, the first ones
-	calls    []llm.Call // what is shown of Calls
-	result   *result    // of a tool's result: the forms it may be shown in
+	calls    []llm.Call // the shown calls
+	result   *result    // of a tool's result: the forms in which it may be shown
 	short    *Shortened // of a message that is too long: how much of it is shown
 }
 
-// Shortened tells how much the model sees of a message that is too long.
+// Shortened describes how much the model sees of a message that is too long.
 type Shortened struct {
 	chat.Message
 	First, Last, All int // characters
 }
 
-// lineOf shows m in at most clipTo tokens: of a larger one pictures are left out,
-// then what tools were given is shrunk, and then the text is clipped at both ends.
-// The row keeps all of it.
+// lineOf returns m in at most clipTo tokens: of a larger message it drops pictures, then shrinks
+// the arguments of calls, then clips the text in the middle. Message keeps all of it.
 func lineOf(m chat.Message, sh shape) line {
 	if m.Tokens == 0 {
 		m.Tokens = chat.TokensOf(m)
@@ -40,13 +39,13 @@ func lineOf(m chat.Message, sh shape) line {
 	if m.Tokens > sh.clipTo {
 		if len(m.Calls) > 0 {
 			l.calls = shrinkCalls(m.Calls, sh.clipTo/2)
-			m.Calls = l.calls // as it costs; the message itself keeps its own
+			m.Calls = l.calls // for its cost; the message itself keeps its own
 		}
 		words := chat.ShownTokens(m, l.text)
 		l.pictures = min(l.pictures, max(sh.clipTo-words, 0)/chat.PictureTokens)
 		if words > sh.clipTo {
 			rest := chat.ShownTokens(m, head)
-			// Once more, for a line of the rest may begin where none did.
+			// Escape again: clipping may start a line where none started.
 			first, mark, last := tokens.Parts(text, max(sh.clipTo-rest-tokens.PerMessage, 0))
 			l.text = head + chat.Escape(first+mark+last)
 			l.short = &Shortened{kept, utf8.RuneCountInString(first), utf8.RuneCountInString(last), utf8.RuneCountInString(text)}
@@ -61,14 +60,14 @@ func lineOf(m chat.Message, sh shape) line {
 	return l
 }
 
-// What a model gives its tools can be as long as an answer, and a turn has many
-// steps. Where a message is clipped, its calls are too.
+// The arguments of a call can be as long as an answer, and a turn has many steps. So where a
+// message is clipped, its calls are too.
 
-// leastArguments is the least that a call's arguments are shrunk to, in tokens.
-const leastArguments = 16
+// minArguments is the smallest size that a call's arguments are shrunk to, in tokens.
+const minArguments = 16
 
-// shrinkCalls returns calls that cost at most so many tokens together, if the least
-// allows it: the arguments of those that take more than their share are shrunk.
+// shrinkCalls returns calls of at most most tokens together, unless minArguments for each exceeds
+// that: arguments that take more than their share are shrunk.
 func shrinkCalls(calls []llm.Call, most int) []llm.Call {
 	if chat.CallTokens(calls...) <= most {
 		return calls
@@ -77,43 +76,43 @@ func shrinkCalls(calls []llm.Call, most int) []llm.Call {
 	for i, call := range calls {
 		shrunk[i] = call
 		rest := chat.CallTokens(call) - tokens.Estimate(call.Arguments)
-		shrunk[i].Arguments = shrinkArguments(call.Arguments, max(most/len(calls)-rest, leastArguments))
+		shrunk[i].Arguments = shrinkArguments(call.Arguments, max(most/len(calls)-rest, minArguments))
 	}
 	return shrunk
 }
 
-// shrinkArguments returns a JSON object in about so many tokens: arguments as they
-// are, or their beginning and end.
+// shrinkArguments returns a JSON object of at most most tokens: the arguments unchanged, or their
+// beginning and end.
 func shrinkArguments(arguments string, most int) string {
 	if tokens.Estimate(arguments) <= most {
 		return arguments
 	}
-	for room := most; room >= leastArguments/2; room -= max(room/8, 1) {
+	for room := most; room >= minArguments/2; room -= max(room/8, 1) {
 		shrunk, err := json.Marshal(map[string]string{"clipped": tokens.Clip(arguments, room)})
-		if err == nil && tokens.Estimate(string(shrunk)) <= most { // quotes inside cost more than they did
+		if err == nil && tokens.Estimate(string(shrunk)) <= most { // quotes inside cost more once they are escaped
 			return string(shrunk)
 		}
 	}
 	return "{}"
 }
 
-// Pictures in the view: what one costs, and which ones a request shows.
+// Pictures in the view: their cost, and which ones a request shows.
 
 const (
-	// mostPictures is how many a request shows. Mistral takes 8, Scaleway 12, Claude
-	// 100, of which it wants smaller ones above 20.
-	mostPictures = 8
+	// maxPictures is the number of pictures in a request. Mistral accepts 8, Scaleway 12, Claude
+	// 100, but smaller ones above 20.
+	maxPictures = 8
 
-	// mostPictureBytes is how large they are together; a request is larger by a third.
-	// Claude takes requests of 32 MB.
-	mostPictureBytes = 20_000_000
+	// maxPictureBytes is their total size; base64 makes a request larger by a third. Claude accepts
+	// requests of 32 MB.
+	maxPictureBytes = 20_000_000
 )
 
-// shownPictures are the newest pictures of lines, by the seq of their message; what
-// is older is seen in words alone. When there are too many, the older half goes at
-// once: each one that goes changes an old message, and throws away the provider's
-// cache from there on, so this happens once in several pictures. Which ones have
-// gone follows from the lines alone, and so stays the same until the head changes.
+// shownPictures returns the newest pictures of lines, by the seq of their message; older ones are
+// represented by text alone. If there are too many, the older half is dropped at once: each dropped
+// picture changes an old message and invalidates the provider's cache from there on, so this
+// happens once in several pictures. Which ones are dropped follows from the lines alone, so it
+// stays the same until the head changes.
 func shownPictures(lines []line) map[int64][]llm.Image {
 	type picture struct {
 		seq int64
@@ -127,10 +126,10 @@ func shownPictures(lines []line) map[int64][]llm.Image {
 		}
 		for _, a := range l.Message.Pictures()[:l.pictures] {
 			shown = append(shown, picture{l.Seq, a})
-			if bytes += a.Size; len(shown) <= mostPictures && bytes <= mostPictureBytes {
+			if bytes += a.Size; len(shown) <= maxPictures && bytes <= maxPictureBytes {
 				continue
 			}
-			for len(shown) > mostPictures/2 || bytes > mostPictureBytes/2 {
+			for len(shown) > maxPictures/2 || bytes > maxPictureBytes/2 {
 				bytes -= shown[0].Size
 				shown = shown[1:]
 			}

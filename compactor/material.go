@@ -13,18 +13,18 @@ import (
 	"cairn/words"
 )
 
-// What a summarizer reads of the store.
+// What a summarizer reads from the store.
 
-// read returns what the worker reads: the messages of the span, or of a rollup
-// the children's texts, with the messages of those that need repairing. A message of
-// more than most tokens comes in parts.
+// read returns the worker's material: the messages of the span, or for a rollup the children's
+// texts, with messages in place of those that need a repair. A message of more than most tokens is
+// split into parts.
 func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]summarize.Item, error) {
 	rows := j.children
 	switch {
 	case j.row.Kind != Rollup:
 		rows = []Compaction{{Kind: Placeholder, Span: Span{From: j.row.From, To: j.row.To}}}
-	case j.repairs != 0: // of the rollup itself nothing is read
-		children, err := record.Children(ctx, j.repairs)
+	case j.replacesID != 0: // the rollup's own text is not read
+		children, err := record.Children(ctx, j.replacesID)
 		if err != nil {
 			return nil, err
 		}
@@ -46,10 +46,11 @@ func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction
 	return items, nil
 }
 
-// material is what stands for a row: its text if nobody is to write a better one, else what
-// its children stand for, and in the end the messages. So no good summary is read twice.
+// material returns the material for a row: its text if no model is going to improve it, else that
+// of its children, and at the bottom the messages. So no good summary is summarized from messages
+// again.
 func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]summarize.Item, error) {
-	if row.NeedsRepair() && c.givenUp(row) {
+	if row.NeedsRepair() && c.gaveUp(row) {
 		return []summarize.Item{summarize.Omitted(row)}, nil
 	}
 	if c.ready(row) {
@@ -84,11 +85,11 @@ func readAll(ctx context.Context, record Job, from, to int64) ([]chat.Message, e
 	return all, nil
 }
 
-// readThese reads single messages. One that was deleted is left out.
+// readThese reads single messages. Deleted ones are left out.
 func readThese(ctx context.Context, record Job, seqs []int64) ([]chat.Message, error) {
 	var all []chat.Message
 	for _, seq := range seqs {
-		if seq == 0 { // what a worker wrote
+		if seq == 0 { // a worker's text
 			continue
 		}
 		one, err := record.Messages(ctx, seq, seq, 1)
@@ -115,28 +116,28 @@ func withoutSecrets(messages []chat.Message) []chat.Message {
 	return masked
 }
 
-// What the worker reads beside its span, for reference: the summary before it, and in
-// brief what was said after it. So it knows who is meant, and calls no question open that
-// was answered later.
+// What the worker reads around its span, for reference: the summary before it, and an extract of
+// what follows. So it can resolve references, and does not list a question as open that was
+// answered later.
 
 const (
-	mostAround  = 400 // tokens of what stands before the span, and of what stands after it
-	aroundShare = 24  // and 1/24 of the worker's window
+	maxAroundTokens = 400 // tokens of what precedes the span, and of what follows it
+	aroundShare     = 24  // and 1/24 of the worker's window
 
-	// mostLater is how many messages behind the span are looked at.
-	mostLater = 500
+	// maxLater is how many messages after the span are considered.
+	maxLater = 500
 )
 
-// around is what stands beside a span.
+// around is what surrounds a span.
 type around struct {
 	before string
 	later  []chat.Message    // what follows, oldest first; a summary is a message of the assistant
-	most   int               // tokens that are shown of each
+	most   int               // most tokens shown of each
 	read   *summarize.Beside // what was shown
 }
 
-// aroundOf is what stands beside a row in its session: the nearest summary before it, and
-// what is shown behind it. A row without a span has nothing beside it.
+// aroundOf returns what surrounds a row in its session: the nearest summary before it, and what is
+// shown after it; nothing for a row without a span.
 func (c *Compactor) aroundOf(row Compaction) (a around) {
 	a.read = new(summarize.Beside)
 	if row.To == 0 {
@@ -165,7 +166,7 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 		}
 	}
 	for _, l := range lines {
-		if l.Seq > row.To && len(a.later) < mostLater {
+		if l.Seq > row.To && len(a.later) < maxLater {
 			a.later = append(a.later, l.Message)
 		}
 	}
@@ -173,19 +174,19 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 	return a
 }
 
-// of is what stands beside one part of a span, between what was made of the part before it
-// and the parts behind it.
+// of returns what surrounds one part of a span: made, the summary of the part before it, and the
+// parts after it.
 func (a around) of(part []summarize.Item, made string, rest [][]summarize.Item) around {
 	if made != "" {
 		a.before = made
 	}
 	a.later = slices.Concat(saidIn(slices.Concat(rest...)), a.later)
-	a.later = a.later[:min(len(a.later), mostLater)]
+	a.later = a.later[:min(len(a.later), maxLater)]
 	return a
 }
 
-// labelled is what the worker reads of it: of what follows, what has most to do with the
-// questions of the span.
+// labelled returns the text for the worker: what precedes, and the sentences of what follows that
+// are most relevant to the span's questions.
 func (a around) labelled(items []summarize.Item) string {
 	var b strings.Builder
 	if text := tokens.Clip(a.before, a.most); text != "" {
@@ -203,7 +204,7 @@ func (a around) labelled(items []summarize.Item) string {
 	return b.String()
 }
 
-// questionsIn are the questions of the span.
+// questionsIn returns the questions of the span, one per line.
 func questionsIn(items []summarize.Item) string {
 	var b strings.Builder
 	for _, m := range saidIn(items) {

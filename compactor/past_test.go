@@ -51,7 +51,7 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 		{"no line without a row", line + 99, 3, nil, -1},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			p := shownPast(h, shape{pastMost: test.most, pastSessions: test.sessions})
+			p := shownPast(h, shape{maxPast: test.most, pastSessions: test.sessions})
 			var own []int64
 			copies, tokens := -1, 0
 			for _, e := range p.entries {
@@ -70,7 +70,7 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 	}
 	t.Run("in order", func(t *testing.T) {
 		var text strings.Builder
-		for _, e := range shownPast(h, shape{pastMost: 10_000, pastSessions: 3}).entries {
+		for _, e := range shownPast(h, shape{maxPast: 10_000, pastSessions: 3}).entries {
 			text.WriteString(e.text)
 		}
 		at := 0
@@ -93,7 +93,7 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 
 func TestACompactionChangesItsSessionAlone(t *testing.T) {
 	h := pastHead()
-	sh := shape{pastMost: 10_000, pastSessions: 3}
+	sh := shape{maxPast: 10_000, pastSessions: 3}
 	before := headCost(h, sh)
 	fold := stone(9, 1, 20, 120)
 	after := withRow(h, fold)

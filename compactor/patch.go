@@ -1,5 +1,5 @@
-// Layers of settings: a patch sets some fields of a policy, the others it leaves to
-// what lies below it.
+// Layers of settings: a patch sets some fields of a policy and leaves the others to the layers
+// below it.
 
 package compactor
 
@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// Patch is a layer of settings: values by key, as people write them. A key that is
-// missing is inherited; false, 0 and "" are values like any other.
+// Patch is a layer of settings: values by key, as people write them. A missing key is inherited;
+// false, 0 and "" are values like any other.
 type Patch map[string]string
 
-// Keys returns the key of every setting of a policy, in their order.
+// Keys returns the keys of all settings of a policy, in the order of its fields.
 func Keys() []string { return slices.Clone(keys) }
 
 var keys, fields = declared()
 
-// declared finds the policy's fields by the keys that settings files use.
+// declared returns the policy's fields by their keys in settings files.
 func declared() (keys []string, fields map[string]int) {
 	policy := reflect.TypeFor[Policy]()
 	fields = make(map[string]int)
@@ -33,7 +33,7 @@ func declared() (keys []string, fields map[string]int) {
 	return keys, fields
 }
 
-// PatchOf returns the patch that sets keys as p has them. Unknown ones are left out.
+// PatchOf returns the patch that sets keys to p's values. Unknown keys are left out.
 func PatchOf(p Policy, keys ...string) Patch {
 	patch := make(Patch, len(keys))
 	for _, key := range keys {
@@ -44,7 +44,7 @@ func PatchOf(p Policy, keys ...string) Patch {
 	return patch
 }
 
-// Merge lays patches on top of each other, the lowest first. It changes none of them.
+// Merge lays patches on top of each other, the lowest first, into a new one.
 func Merge(layers ...Patch) Patch {
 	merged := Patch{}
 	for _, layer := range layers {
@@ -53,13 +53,13 @@ func Merge(layers ...Patch) Patch {
 	return merged
 }
 
-// Spawn is what the layers of a sub-agent set: its definition's own values, over them
-// what its parent's layers set, over all the values of the call itself. The extractive
-// defaults are no layer, so what nobody has set does not hide the definition. The
-// result is a parent's layers in its turn.
+// Spawn returns the layers of a sub-agent: its definition's values, over them its parent's layers,
+// over all the values of the call itself. The built-in defaults are not a layer, so an unset value
+// does not hide the definition's. The result serves as the parent of the sub-agent's own
+// sub-agents.
 func Spawn(parent, definition, call Patch) Patch { return Merge(definition, parent, call) }
 
-// Value returns the value of a setting as a patch writes it; "" of an unknown key.
+// Value returns the value of a setting as a patch writes it; "" for an unknown key.
 func (p Policy) Value(key string) string {
 	i, known := fields[key]
 	if !known {
@@ -76,9 +76,9 @@ func (p Policy) Value(key string) string {
 	return fmt.Sprint(field.Interface())
 }
 
-// Over returns base with the patch's values in place of its own. What cannot be read,
-// an unknown key or a value of another kind, is returned and left out. Whether the
-// values go together is for Validate to tell.
+// Over returns base with the patch's values in place of its own. Unknown keys and values that
+// cannot be parsed are returned as errors and left out. Whether the values are consistent is for
+// Validate.
 func (patch Patch) Over(base Policy) (Policy, []*FieldError) {
 	var wrong []*FieldError
 	for _, key := range slices.Sorted(maps.Keys(patch)) {
@@ -89,8 +89,8 @@ func (patch Patch) Over(base Policy) (Policy, []*FieldError) {
 	return base, wrong
 }
 
-// Fit is Over with as much of the patch as makes a valid policy; base must be one.
-// It returns why for each value that is left out.
+// Fit is Over with only those values that make a valid policy; base must be valid. It returns an
+// error for each value that is left out.
 func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
 	patch = maps.Clone(patch)
 	fitted, wrong := patch.Over(base)
@@ -102,7 +102,7 @@ func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
 		if len(faults) == 0 {
 			break
 		}
-		// The value that leaves the fewest faults behind when it goes is the one at odds.
+		// Remove the value whose removal leaves the fewest faults.
 		key, least := "", len(faults)+1
 		for _, k := range slices.Sorted(maps.Keys(patch)) {
 			without := maps.Clone(patch)
@@ -118,7 +118,7 @@ func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
 				fault = *f
 			}
 		}
-		if fault.Key != key { // two settings are at odds, and the fault names the other
+		if fault.Key != key { // two settings conflict, and the fault names the other
 			fault = FieldError{Key: key, Value: patch[key], Want: "such that " + fault.Key + " is " + fault.Want, Hint: fault.Hint}
 		}
 		wrong = append(wrong, &fault)
@@ -128,7 +128,7 @@ func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
 	return fitted, wrong
 }
 
-// set reads text into the setting of that key.
+// set parses text into the setting of that key.
 func (p *Policy) set(key, text string) *FieldError {
 	i, known := fields[key]
 	if !known {
@@ -167,7 +167,7 @@ func (p *Policy) set(key, text string) *FieldError {
 		*into = f
 	case *string:
 		*into = text
-	default: // a field of a new kind; a test tries them all
+	default: // a field of a new type; a test tries them all
 		panic("no text can be read into " + key)
 	}
 	return nil
@@ -175,16 +175,16 @@ func (p *Policy) set(key, text string) *FieldError {
 
 const (
 	prepareKey = "prepare_threshold"
-	unset      = -1 // our own mark in PrepareThreshold, which nobody may write
+	unset      = -1 // internal mark in PrepareThreshold, which settings must not use
 )
 
-// PrepareUnset is the error of a prepare_threshold that is our own mark for "not set".
+// PrepareUnset returns the error for a prepare_threshold of -1, the internal mark for "not set".
 func PrepareUnset() *FieldError {
 	return &FieldError{Key: prepareKey, Value: unset, Want: "0 (off) or below background_threshold"}
 }
 
-// DidYouMean suggests the known word that is most like an unknown one, as an end of a
-// sentence; "" if none is like it.
+// DidYouMean suggests the known word most similar to an unknown one, as the end of a sentence; ""
+// if none is similar.
 func DidYouMean(word string, known []string) string {
 	best, least := "", 4
 	for _, k := range known {
@@ -198,7 +198,7 @@ func DidYouMean(word string, known []string) string {
 	return ", did you mean " + best + "?"
 }
 
-// edits counts the letters to change, add or drop to make b of a.
+// edits returns the number of characters to change, add or drop to turn a into b.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -219,7 +219,7 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
-// Nearest returns at most so many of known, those first that are most like word.
+// Nearest returns at most most of known, the most similar to word first.
 func Nearest(word string, known []string, most int) []string {
 	distance := make(map[string]int, len(known))
 	for _, k := range known {

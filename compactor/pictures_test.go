@@ -110,7 +110,7 @@ func TestTheNewestPicturesAreShown(t *testing.T) {
 		for seq := int64(1); seq <= 60; seq++ {
 			lines = append(lines, linesOf(picture(seq, 1000), chat.Message{Seq: 100 + seq, Role: llm.RoleAssistant, Text: "nice"})...)
 			now := files(rendered("", "", lines, ""))
-			if len(now) > mostPictures || now[len(now)-1] != 100*seq || seq > mostPictures && len(now) <= mostPictures/2-1 {
+			if len(now) > maxPictures || now[len(now)-1] != 100*seq || seq > maxPictures && len(now) <= maxPictures/2-1 {
 				t.Fatalf("after %d pictures %v are shown", seq, now)
 			}
 			if !slices.IsSorted(now) {
@@ -124,7 +124,7 @@ func TestTheNewestPicturesAreShown(t *testing.T) {
 			}
 			before = now
 		}
-		if most := 60 / (mostPictures / 2); changes == 0 || changes > most {
+		if most := 60 / (maxPictures / 2); changes == 0 || changes > most {
 			t.Errorf("old messages changed %d times, want at most %d", changes, most)
 		}
 	})
@@ -136,14 +136,14 @@ func TestTheNewestPicturesAreShown(t *testing.T) {
 		if got, want := files(rendered("", "", lines, "")), []int64{400, 500}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		if got := files(rendered("", "", linesOf(picture(1, mostPictureBytes+1)), "")); len(got) != 0 {
+		if got := files(rendered("", "", linesOf(picture(1, maxPictureBytes+1)), "")); len(got) != 0 {
 			t.Errorf("one that is too large is shown: %v", got)
 		}
 	})
 }
 
 func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
-	sh := shape{clipTo: 4000, firstMost: 1000, firstKeep: 3, kept: 3}
+	sh := shape{clipTo: 4000, maxFirst: 1000, firstKeep: 3, kept: 3}
 	long := strings.Repeat("word ", 400)
 	h := newHistory(transcript.Snapshot{
 		First: []chat.Message{picture(1, 1000, 1000), user(2, long), user(3, long)}, Next: 5,
@@ -152,12 +152,12 @@ func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
 	cost := func(wanted string) {
 		t.Helper()
 		s := h.view
-		if s.headCost > sh.firstMost+60 || strings.Count(s.headText, "word ") < sh.firstMost/2 || !strings.Contains(s.headText, wanted) {
-			t.Errorf("%d of %d tokens: %s", s.headCost, sh.firstMost, s.headText)
+		if s.headCost > sh.maxFirst+60 || strings.Count(s.headText, "word ") < sh.maxFirst/2 || !strings.Contains(s.headText, wanted) {
+			t.Errorf("%d of %d tokens: %s", s.headCost, sh.maxFirst, s.headText)
 		}
 	}
 	cost("[image: 1-0.png")
-	sh.firstMost = 300 // the window has become smaller
+	sh.maxFirst = 300 // the window has become smaller
 	h.reshape(sh)
 	cost("word ")
 }

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// Plans are pure functions of what they are given: which turns leave, which
-// summaries are folded, how long a summary may be.
+// Plans are pure functions of their arguments: which turns leave, which summaries are folded, how
+// long a summary may be.
 
 // level is how full the window is.
 type level int
@@ -23,8 +23,8 @@ func (l level) trigger() Trigger {
 	return [...]Trigger{"", OnBackground, OnAggressive, OnEmergency}[l]
 }
 
-// levelOf tells the highest level used tokens of window have reached; >= fires.
-// A policy that is not Enabled knows only emergency.
+// levelOf returns the highest level that used tokens of window reach; a level is reached at >= its
+// threshold. A policy that is not Enabled has only emergency.
 func levelOf(used, window int, p Policy) level {
 	p = p.At(window)
 	share := float64(used) / float64(window)
@@ -41,12 +41,12 @@ func levelOf(used, window int, p Policy) level {
 	return levelNone
 }
 
-// Level is the highest level that so many used tokens of a window have reached: OnBackground,
-// OnAggressive or OnEmergency; "" if none is.
+// Level returns the highest level that used tokens of a window reach: OnBackground, OnAggressive or
+// OnEmergency; "" if none.
 func (p Policy) Level(used, window int) Trigger { return levelOf(used, window, p).trigger() }
 
-// nextLevel tells which level comes next above used, and the fewest tokens that reach
-// it, by levelOf itself; 0 if emergency is reached.
+// nextLevel returns the next level above used, and the smallest number of tokens that reaches it;
+// OnEmergency and 0 if emergency is reached.
 func nextLevel(used, window int, p Policy) (Trigger, int) {
 	now := levelOf(used, window, p)
 	if now == emergency {
@@ -56,7 +56,7 @@ func nextLevel(used, window int, p Policy) (Trigger, int) {
 	return levelOf(above, window, p).trigger(), above
 }
 
-// fraction is the share of the verbatim tokens that leaves at a level.
+// fraction returns the share of the verbatim tokens that leaves at a level.
 func (p Policy) fraction(l level) float64 {
 	switch l {
 	case background:
@@ -75,17 +75,16 @@ type span struct {
 	tokens   int
 }
 
-// planSpan takes whole turns from the oldest verbatim one on until they cover at
-// least need tokens, or until the spared tail begins. from reaches back to the
-// compaction before it, so that what was deleted in between is covered too.
-// An empty span means that nothing may leave.
+// planSpan takes whole turns, oldest first, until they cost at least need tokens or the spared tail
+// starts. from reaches back to the preceding compaction, so that deleted messages in between are
+// covered too. An empty span means that nothing may leave.
 func planSpan(s view, need int, tail spared) span {
 	end := sparedFrom(s.lines, s.open, tail)
 	n, tokens := 0, 0
 	for n < end && (n == 0 || tokens < need) {
 		turn := s.lines[n].Turn
 		if n > 0 && between(s.head.Stack, s.lines[n-1].Seq, s.lines[n].Seq) {
-			break // what lies beyond another compaction is another span
+			break // messages beyond another compaction are another span
 		}
 		for n < end && s.lines[n].Turn == turn {
 			tokens += s.lines[n].tokens
@@ -102,8 +101,8 @@ func planSpan(s view, need int, tail spared) span {
 	return sp
 }
 
-// planAhead takes the oldest whole turns that together cost about tokens, if there
-// are as many that are older than the tail: a smaller piece is not worth a call.
+// planAhead takes the oldest whole turns that together cost about tokens. It returns an empty span
+// if less than that is older than the tail: a smaller piece is not worth a call.
 func planAhead(s view, tokens, tail int) span {
 	end := sparedFrom(s.lines, s.open, spared{messages: len(s.lines), tokens: tail})
 	older := 0
@@ -114,7 +113,7 @@ func planAhead(s view, tokens, tail int) span {
 		return span{}
 	}
 	sp := planSpan(s, tokens, spared{})
-	for sp.tokens > tokens { // a turn less, if it is not the only one
+	for sp.tokens > tokens { // drop the last turn, unless it is the only one
 		last := sp.lines[len(sp.lines)-1]
 		n, cost := len(sp.lines), sp.tokens
 		for n > 0 && sp.lines[n-1].Turn == last.Turn {
@@ -129,12 +128,12 @@ func planAhead(s view, tokens, tail int) span {
 	return sp
 }
 
-// spared is what stays of the newest messages: so many, rounded up to turns, and so many turns,
-// as far as they cost no more than tokens. The zero value spares nothing.
+// spared limits the newest messages that stay: messages, rounded up to turns, and turns, as long as
+// they cost no more than tokens. The zero value spares nothing.
 type spared struct{ messages, turns, tokens int }
 
-// sparedFrom is the index of the first line that stays: what tail spares, of which the newest
-// turn stays however large it is, and the turn that is still to be answered.
+// sparedFrom returns the index of the first line that stays: the tail, in which the newest turn
+// stays however large it is, and the turn that is not answered yet.
 func sparedFrom(lines []line, open int64, tail spared) int {
 	end, turns, tokens := len(lines), 0, 0
 	for end > 0 {
@@ -161,7 +160,7 @@ func between(stack []Compaction, a, b int64) bool {
 	return slices.ContainsFunc(stack, func(row Compaction) bool { return row.From > a && row.To < b })
 }
 
-// lastBelow is the index of the newest row that ends before seq, -1 if there is none.
+// lastBelow returns the index of the newest row that ends before seq; -1 if there is none.
 func lastBelow(stack []Compaction, seq int64) int {
 	found := -1
 	for i, c := range stack {
@@ -172,7 +171,7 @@ func lastBelow(stack []Compaction, seq int64) int {
 	return found
 }
 
-// stackCost is what the stack costs, in tokens.
+// stackCost returns the tokens of a stack.
 func stackCost(stack []Compaction) (tokens int) {
 	for _, c := range stack {
 		tokens += c.Tokens
@@ -180,13 +179,12 @@ func stackCost(stack []Compaction) (tokens int) {
 	return tokens
 }
 
-// planFold chooses the neighbours to fold into one. For a model these are the oldest
-// run of two to fanIn rows of one level, else the lightest two, which are those over
-// the fewest messages: so the oldest text is not summarized again and again. The
-// extractive summarizer chooses again among messages, however often it folds, and takes
-// the lightest two at once: so what is told is spread evenly over the conversation,
-// and the stack stays full. It spares what a model wrote as long as it can. nil
-// means that nothing can be folded.
+// planFold chooses neighbours to fold into one row; nil if nothing can be folded. For a model it
+// takes the oldest run of two to fanIn rows of one level, else the pair over the fewest messages,
+// so that the oldest text is not summarized again and again. The extractive summarizer chooses
+// among the original messages however often it folds, so it takes the pair over the fewest messages
+// at once: that spreads detail evenly over the conversation and keeps the stack full. It leaves
+// rows that a model wrote for last.
 func planFold(s view, fanIn int, extractive bool) []Compaction {
 	stack, adjacent := s.head.Stack, s.adjacent
 	if extractive {
@@ -209,7 +207,8 @@ func planFold(s view, fanIn int, extractive bool) []Compaction {
 	return lightest(stack, adjacent)
 }
 
-// lightest are the two neighbours over the fewest messages, of those that may fold.
+// lightest returns the two neighbours over the fewest messages for which may returns true; nil if
+// there are none.
 func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compaction) {
 	least := 0
 	for i := 1; i < len(stack); i++ {
@@ -221,10 +220,10 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 	return pair
 }
 
-// adjacent reports whether no message stands between two rows that follow each other:
-// one that was deleted before anything covered it parts nothing. A row without an id
-// is not on disk yet and has no neighbours, and one that is being worked on, or of which a part is left, is not folded: its text tells of
-// messages beyond the fold, which nobody would find when they are deleted.
+// adjacent reports whether two consecutive rows may be folded: no message is between them. A
+// message that was deleted before anything covered it does not separate them. Excluded are rows
+// without an id, which are not on disk yet; rows being worked on; and rows that were cut, because
+// their text mentions messages outside the fold, and deleting those would not reach it.
 func (s view) adjacent(a, b Compaction) bool {
 	if a.Cut || b.Cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
 		return false
@@ -233,8 +232,8 @@ func (s view) adjacent(a, b Compaction) bool {
 	return a.ID != 0 && b.ID != 0 && (i == len(s.lines) || s.lines[i].Seq > b.To)
 }
 
-// insert returns stack with row in it, in place of what it covers. Rows it
-// overlaps in part lose that part: they are placeholders, which the store splits.
+// insert returns stack with row in place of what it covers. Rows that it overlaps in part lose that
+// part: they are placeholders, which the store splits.
 func insert(stack []Compaction, row Compaction) []Compaction {
 	out := append(make([]Compaction, 0, len(stack)+2), row)
 	for _, c := range stack {
@@ -248,7 +247,7 @@ func insert(stack []Compaction, row Compaction) []Compaction {
 	return out
 }
 
-// foldLevel is the level of a fold of children.
+// foldLevel returns the level of a fold of children.
 func foldLevel(children []Compaction) int {
 	top := 0
 	for _, c := range children {

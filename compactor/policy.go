@@ -10,15 +10,14 @@ import (
 	"cairn/transcript"
 )
 
-// Policy says when and how a channel is compacted. Settings are merged field by
-// field: what a layer does not name it inherits. The defaults are DefaultPolicy's,
-// the ranges are those Validate names.
+// Policy determines when and how a channel is compacted. Settings are merged field by field: a
+// layer inherits what it does not set. DefaultPolicy has the defaults, Validate the ranges.
 type Policy struct {
 	// Enabled switches the levels below emergency. Emergency always works.
 	Enabled bool `toml:"enabled" json:"enabled"`
 
-	// The levels, as shares of the window; below 0, so many tokens before its end. A level is
-	// reached at >= its threshold.
+	// The levels, as shares of the window; a negative value is a number of tokens before its end. A
+	// level is reached at >= its threshold.
 	BackgroundThreshold float64 `toml:"background_threshold" json:"background_threshold"`
 	AggressiveThreshold float64 `toml:"aggressive_threshold" json:"aggressive_threshold"`
 	EmergencyThreshold  float64 `toml:"emergency_threshold" json:"emergency_threshold"`
@@ -28,42 +27,42 @@ type Policy struct {
 	AggressiveFraction float64 `toml:"aggressive_fraction" json:"aggressive_fraction"`
 	EmergencyFraction  float64 `toml:"emergency_fraction" json:"emergency_fraction"`
 
-	// PrepareThreshold is where work ahead begins, as a share of the window; 0 is off,
-	// negative (the default) follows the background threshold, see Prepare.
+	// PrepareThreshold is where preparation starts, as a share of the window; 0 is off, negative (the
+	// default) follows the background threshold, see Prepare.
 	PrepareThreshold float64 `toml:"prepare_threshold" json:"prepare_threshold"`
-	// CompactAtTokens acts like the background level at so many used tokens; 0 is off.
+	// CompactAtTokens acts like the background level at this many used tokens; 0 is off.
 	CompactAtTokens int `toml:"compact_at_tokens" json:"compact_at_tokens"`
 	// CacheTTL is how long a provider's prompt cache stays warm; AutoTTL: as long as
 	// the model's provider keeps it.
 	CacheTTL TTL `toml:"cache_ttl" json:"cache_ttl"`
-	// Economy applies everything that was prepared when a level is reached or the cache is
-	// cold, instead of the level's fraction: fewer tokens are sent, fewer messages stay verbatim.
+	// Economy applies everything prepared when a level is reached or the cache is cold, instead of
+	// the level's fraction: fewer tokens are sent, fewer messages stay verbatim.
 	Economy bool `toml:"economy" json:"economy"`
 
 	KeepFirst       int `toml:"keep_first" json:"keep_first"`               // first addressed messages copied into the head
-	KeepFirstTurns  int `toml:"keep_first_turns" json:"keep_first_turns"`   // first turns addressed to the bot, with their replies, likewise
+	KeepFirstTurns  int `toml:"keep_first_turns" json:"keep_first_turns"`   // first addressed turns, with their replies, likewise
 	KeepLastN       int `toml:"keep_last_n" json:"keep_last_n"`             // newest messages spared, rounded up to turns
-	KeepLastTurns   int `toml:"keep_last_turns" json:"keep_last_turns"`     // newest turns spared; whichever spares more counts
-	PinBudget       int `toml:"pin_budget" json:"pin_budget"`               // tokens of first messages and pins together
-	TailTokens      int `toml:"tail_tokens" json:"tail_tokens"`             // what both may spare at most
-	SpanTokens      int `toml:"span_tokens" json:"span_tokens"`             // one piece of work ahead
+	KeepLastTurns   int `toml:"keep_last_turns" json:"keep_last_turns"`     // newest turns spared; the larger of both counts
+	PinBudget       int `toml:"pin_budget" json:"pin_budget"`               // most tokens of first messages and pins together
+	TailTokens      int `toml:"tail_tokens" json:"tail_tokens"`             // most tokens that both may spare
+	SpanTokens      int `toml:"span_tokens" json:"span_tokens"`             // tokens of one piece that is prepared
 	TargetPct       int `toml:"target_percentage" json:"target_percentage"` // a summary's length, in percent of its span
 	MaxSummary      int `toml:"max_summary_tokens" json:"max_summary_tokens"`
 	RollupFanIn     int `toml:"rollup_fan_in" json:"rollup_fan_in"`                     // most summaries folded into one
-	EarlierSessions int `toml:"earlier_sessions" json:"earlier_sessions"`               // shown, as summaries
-	EarlierTokens   int `toml:"earlier_sessions_tokens" json:"earlier_sessions_tokens"` // what they may cost; 0: half of the stack's budget
+	EarlierSessions int `toml:"earlier_sessions" json:"earlier_sessions"`               // shown as summaries
+	EarlierTokens   int `toml:"earlier_sessions_tokens" json:"earlier_sessions_tokens"` // most tokens of them; 0: half of the stack's budget
 	MaxTurns        int `toml:"max_turns" json:"max_turns"`                             // most calls of the worker's model per chunk
-	FailureLimit    int `toml:"failure_limit" json:"failure_limit"`                     // failures until the extractive summarizer stands in
+	FailureLimit    int `toml:"failure_limit" json:"failure_limit"`                     // failures until the extractive summarizer takes over
 	MaxMemories     int `toml:"max_memories" json:"max_memories"`                       // most memories one compaction saves
 
-	StackBudget float64 `toml:"stack_budget" json:"stack_budget"` // share of the window the stack may take
+	StackBudget float64 `toml:"stack_budget" json:"stack_budget"` // share of the window that the stack may take
 
-	Strategy   string   `toml:"strategy" json:"strategy"`                 // who makes summaries: the name of a Strategy
+	Strategy   string   `toml:"strategy" json:"strategy"`                 // the name of the Strategy that makes summaries
 	Model      string   `toml:"model" json:"model"`                       // for the worker; empty: the agent's
-	Reasoning  string   `toml:"worker_reasoning" json:"worker_reasoning"` // how hard the worker's model thinks, one of llm.ReasoningEfforts; empty: the server's own
-	Focus      string   `toml:"focus" json:"focus"`                       // what every summary shall keep
+	Reasoning  string   `toml:"worker_reasoning" json:"worker_reasoning"` // reasoning effort of the worker's model, one of llm.ReasoningEfforts; empty: the server's default
+	Focus      string   `toml:"focus" json:"focus"`                       // what every summary should keep
 	PromptFile string   `toml:"prompt_file" json:"prompt_file"`           // the worker's prompt; empty: the one in prompts/
-	Timeout    Duration `toml:"timeout" json:"timeout"`                   // without a byte of the worker's model
+	Timeout    Duration `toml:"timeout" json:"timeout"`                   // without a byte from the worker's model
 	Cooldown   Duration `toml:"cooldown" json:"cooldown"`                 // pause of the automatic levels after applied compactions that freed little
 
 	ExtractMemories bool `toml:"extract_memories" json:"extract_memories"`
@@ -72,7 +71,7 @@ type Policy struct {
 	ToolResultMinChars int `toml:"tool_result_min_chars" json:"tool_result_min_chars"` // shorter results are never cleared
 	ToolOutputMaxLines int `toml:"tool_output_max_lines" json:"tool_output_max_lines"` // of kept results behind the newest
 
-	Notify string `toml:"notify" json:"notify"` // off, reaction or message: how a channel learns of an applied compaction
+	Notify string `toml:"notify" json:"notify"` // off, reaction or message: how a channel is notified of an applied compaction
 }
 
 // Duration is a time.Duration that settings write as "5m".
@@ -88,7 +87,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText writes the format that UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
 // TTL is how long a cache entry lives. Settings write it as a duration or as "auto".
@@ -97,7 +96,7 @@ type TTL time.Duration
 // AutoTTL leaves a TTL to the model's provider.
 const AutoTTL TTL = -1
 
-// DefaultTTL is how long a prompt cache lives where the provider does not say.
+// DefaultTTL is how long a prompt cache lives if the provider does not say.
 const DefaultTTL = 5 * time.Minute
 
 // UnmarshalText reads "auto" and what Duration reads.
@@ -114,7 +113,7 @@ func (t *TTL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText writes the format that UnmarshalText reads.
 func (t TTL) MarshalText() ([]byte, error) {
 	if t == AutoTTL {
 		return []byte("auto"), nil
@@ -122,7 +121,7 @@ func (t TTL) MarshalText() ([]byte, error) {
 	return Duration(t).MarshalText()
 }
 
-// Or returns the duration; in place of AutoTTL what auto tells, which may be nil.
+// Or returns t; for AutoTTL the result of auto, or DefaultTTL if auto is nil.
 func (t TTL) Or(auto func() time.Duration) time.Duration {
 	switch {
 	case t != AutoTTL:
@@ -133,17 +132,17 @@ func (t TTL) Or(auto func() time.Duration) time.Duration {
 	return DefaultTTL
 }
 
-// What Notify may be.
+// The values of Notify.
 const (
 	NotifyOff      = "off"
 	NotifyReaction = "reaction"
 	NotifyMessage  = "message"
 )
 
-// MaxKeepFirst is the most KeepFirst and KeepFirstTurns may be.
+// MaxKeepFirst is the maximum of KeepFirst and KeepFirstTurns.
 const MaxKeepFirst = transcript.MaxFirst
 
-// DefaultPolicy returns the policy of a bot whose settings say nothing.
+// DefaultPolicy returns the policy without any settings.
 func DefaultPolicy() Policy {
 	return Policy{
 		Enabled:             true,
@@ -160,9 +159,9 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// At is the policy with its levels as shares of a window. A level that is given in tokens
-// before the window's end leaves at most half of it free. Where levels of both kinds cross,
-// the higher level pulls the lower one down with it.
+// At returns the policy with all levels as shares of a window. A level in tokens before the
+// window's end leaves at most half of the window free. Where levels of both kinds cross, the higher
+// level pulls the lower one down.
 func (p Policy) At(window int) Policy {
 	share := func(threshold float64) float64 {
 		if threshold < 0 {
@@ -180,16 +179,17 @@ func (p Policy) At(window int) Policy {
 }
 
 const (
-	levelGap      = 0.005 // of the window, at least, between two levels that would cross
-	leastHeadroom = 500   // tokens, of a level before the window's end
-	mostHeadroom  = 1_000_000
+	levelGap    = 0.005 // of the window: smallest distance between two levels that would cross
+	minHeadroom = 500   // tokens of a level before the window's end
+	maxHeadroom = 1_000_000
 )
 
-// Prepare is the share of the window from which work is done ahead; 0 is never.
-// Not set, it is the smaller of 0.60 and three quarters of the background threshold, as At has it.
+// Prepare returns the share of the window from which summaries are prepared; 0: never. If it is not
+// set, that is the smaller of 0.60 and three quarters of the background threshold, as At returns
+// it.
 func (p Policy) Prepare() float64 {
 	switch {
-	case p.Strategy == StrategyWindow: // nothing is made that would take time
+	case p.Strategy == StrategyWindow: // nothing takes time to make
 		return 0
 	case p.PrepareThreshold >= 0:
 		return p.PrepareThreshold
@@ -199,10 +199,10 @@ func (p Policy) Prepare() float64 {
 	return min(0.60, 0.75*p.BackgroundThreshold)
 }
 
-// Hash is a short name of the policy: two policies that differ anywhere have two.
+// Hash returns a short hash of the policy: policies that differ anywhere have different ones.
 func (p Policy) Hash() string {
 	text, err := json.Marshal(p)
-	if err != nil { // only a NaN could do that, and Validate refuses it
+	if err != nil { // only a NaN causes this, and Validate refuses it
 		return "invalid"
 	}
 	sum := sha256.Sum256(text)

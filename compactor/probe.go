@@ -8,15 +8,15 @@ import (
 	"cairn/prompts"
 )
 
-// How a worker's model takes what a worker asks.
+// How a worker's model answered a probe.
 const (
 	ProbeForced = "with a forced tool call"
 	ProbeText   = "in text, without the tool call"
 	ProbePlain  = "in plain text: its server takes no tools"
 )
 
-// Probe has a model summarize two messages as a worker would in its last call, and tells
-// how it did.
+// Probe has a model summarize two messages as a worker would in its last call, and returns how it
+// answered.
 func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err error) {
 	messages := []llm.Message{
 		{Role: llm.RoleSystem, Text: prompts.In(prompts.English).Worker},

@@ -10,27 +10,27 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// Recap is a summary for whoever asked. Nothing is changed or kept by it.
+// Recap is a summary for a person who asked. It changes and stores nothing.
 type Recap struct {
 	Text     string
-	From, To int64 // what it is of, both ends included; 0: there is nothing to summarize
-	Hidden   int   // messages among them that no summary tells of yet, so neither does this
+	From, To int64 // its span, both ends included; 0: there is nothing to summarize
+	Hidden   int   // messages in the span that no summary covers yet, so neither does this
 	By       By    // ByWorker or ByExtractive
 	Why      string
 }
 
-// mostOfRecap is the length of a recap, in tokens: one message on any platform.
+// mostOfRecap is the length of a recap, in tokens: it fits one message on any platform.
 const mostOfRecap = 350
 
-// Recap returns what summarizes the view, summaries and messages, keeping what focus asks for; it
-// may run in any goroutine. It compacts nothing and saves no memories. It takes at most the
-// policy's timeout; if no model makes it, the extractive summarizer does, and Why says why in
-// words for people. The error is the context's.
+// Recap returns a function that summarizes the view, summaries and messages, with emphasis on
+// focus; the function may run in any goroutine. It compacts nothing and saves no memories. It takes
+// at most the policy's timeout; if no model can do it, the extractive summarizer does, and Why
+// gives the reason in words for people. The error is the context's.
 func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 	s, p := c.h.view, c.policy()
 	j := &job{policy: p, window: c.o.Window(), row: Compaction{Kind: Leaf, Focus: cmp.Or(focus, p.Focus)}}
 	w := c.newWorker(j, nil, mostOfRecap, mostOfRecap*3/2)
-	w.prompt, w.plain = w.texts.Recap, true
+	w.prompt, w.textOnly = w.texts.Recap, true
 	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w, focus) }
 }
 
@@ -67,7 +67,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 	return r, nil
 }
 
-// cover notes that the recap is of [from, to] too.
+// cover extends the recap's span by [from, to].
 func (r *Recap) cover(from, to int64) {
 	if r.From == 0 || from < r.From {
 		r.From = from
@@ -89,7 +89,7 @@ func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (string,
 	return summary.Text, err
 }
 
-// itemsOfView is what a view holds, as material.
+// itemsOfView returns the content of a view as material.
 func itemsOfView(s view, most int) []summarize.Item {
 	var items []summarize.Item
 	for _, row := range s.shownRows() {
@@ -109,7 +109,7 @@ func itemsOfView(s view, most int) []summarize.Item {
 		first = append(first, summarize.ItemsOfRow(row, most)...)
 	}
 	first = append(first, summarize.ItemsOf(root, most)...)
-	for i := range first { // its numbers are those of another conversation
+	for i := range first { // its seqs belong to another conversation
 		first[i].Turn, first[i].From, first[i].To = 0, 1, 1
 		if len(items) > 0 {
 			first[i].From, first[i].To = items[0].From, items[0].From
@@ -118,7 +118,7 @@ func itemsOfView(s view, most int) []summarize.Item {
 	return append(first, items...)
 }
 
-// shownRows are the conversation's own rows in the view, those of earlier sessions too.
+// shownRows returns the conversation's own rows in the view, those of earlier sessions included.
 func (s view) shownRows() (rows []Compaction) {
 	for _, session := range s.head.Earlier {
 		for _, row := range session.Rows {
@@ -130,8 +130,8 @@ func (s view) shownRows() (rows []Compaction) {
 	return append(rows, s.head.Stack...)
 }
 
-// above is what the view shows of the channel a thread belongs to: summaries, and the
-// message it hangs on, if there is one.
+// above returns what the view shows of the channel a thread belongs to: summaries, and the thread's
+// parent message if there is one.
 func (s view) above() (rows []Compaction, root []chat.Message) {
 	shown := func(text string) bool {
 		return slices.ContainsFunc(s.past.entries, func(e entry) bool { return e.row == 0 && e.text == text })
@@ -141,7 +141,7 @@ func (s view) above() (rows []Compaction, root []chat.Message) {
 			rows = append(rows, row)
 		}
 	}
-	if m := s.head.Inherited.Root; m != nil && shown(rootEntry(*m, s.shape.pastMost/rootShare).text) {
+	if m := s.head.Inherited.Root; m != nil && shown(rootEntry(*m, s.shape.maxPast/rootShare).text) {
 		root = append(root, *m)
 	}
 	return rows, root

@@ -11,52 +11,51 @@ import (
 	"cairn/transcript"
 )
 
-// Records is what a conversation's compactor needs of its store. Each call is one
-// transaction, and none is made while the history is locked.
+// Records is the part of the store that a conversation's compactor needs. Each call is one
+// transaction.
 type Records interface {
-	// Load returns what the view is rebuilt from. A row found running becomes
-	// failed: its worker died with the process.
+	// Load returns what the view is rebuilt from. A row in state running becomes failed: its worker
+	// died with the process.
 	Load(ctx context.Context) (transcript.Snapshot, error)
 
-	// Head returns the head as committed, and what Snapshot.First is by now, of one instant.
+	// Head returns the committed head and the current Snapshot.First, read in one transaction.
 	Head(ctx context.Context) (Head, []chat.Message, error)
 
-	// Begin writes row in state running and returns the job that works on it.
+	// Begin writes row in state running and returns its job.
 	Begin(ctx context.Context, row Compaction) (Job, error)
 
-	// Commit writes a change that package transcript has computed from s, which transcript.Snapshot.State
-	// made, and returns the head as committed: there new rows have their ids. transcript.ErrStale:
-	// what is stored is not s any more, and nothing has changed.
+	// Commit writes a change that package transcript computed from s, a state made by
+	// transcript.Snapshot.State, and returns the committed head, in which new rows have their ids.
+	// transcript.ErrStale: the stored state is not s any more, and nothing has changed.
 	Commit(ctx context.Context, s *transcript.State, change transcript.Change) (Head, error)
 
 	// Stretches counts the messages of spans, for transcript.State.Cover.
 	Stretches(ctx context.Context, spans []Span) ([]transcript.Stretch, error)
 
-	// Ended returns those of the rows, prepared when they were stored, that are prepared no
-	// longer, as they are now.
+	// Ended returns those of the rows that are no longer prepared, in their current form.
 	Ended(ctx context.Context, rows []int64) ([]Compaction, error)
 
-	// Latest returns the latest compaction of the session that was not undone yet,
-	// without what was applied with it in earlier ones. Emergencies are none.
+	// Latest returns the latest compaction of the session that was not undone yet, without what was
+	// applied with it in earlier sessions. Emergencies do not count.
 	Latest(ctx context.Context) (Undoable, error)
 
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
 	Span(ctx context.Context, from, to int64) ([]chat.Message, error)
 
-	// Declined notes that a model declined to summarize what a row stands for, and ClearDeclined
-	// forgets all of that: somebody wants it to be tried again.
+	// Declined records that a model declined to summarize a row's span. ClearDeclined clears all such
+	// records, so that a person's request tries again.
 	Declined(ctx context.Context, row int64, d Declined) error
 	ClearDeclined(ctx context.Context) error
 
-	// Measured notes what an applied compaction did to the tokens used.
+	// Measured records the tokens used before and after an applied compaction.
 	Measured(ctx context.Context, row int64, before, after int) error
 }
 
 // Job is one compaction being made.
 type Job = summarize.Job
 
-// transcript is that of now, as far as it is on disk: without the running turn's messages, and
-// with those verbatim that are hidden in memory alone.
+// transcript returns the current state as far as it is on disk: without the running turn's
+// messages, and with those verbatim that are hidden in memory alone.
 func (c *Compactor) transcript() *transcript.State {
 	s := c.h.view
 	lines := s.lines
@@ -86,13 +85,13 @@ func (c *Compactor) transcript() *transcript.State {
 	return t
 }
 
-// commitTries is how often a change is decided on: what people edit, delete or pin meanwhile
-// makes it stale.
+// commitTries is how often a change is decided: edits, deletions and pins in the meantime make it
+// stale.
 const commitTries = 5
 
-// commit writes what is decided about the conversation, unless that is nothing, and shows the
-// head after it. If people have changed what is stored, it is read and decided on again;
-// transcript.ErrStale: they do so again and again.
+// commit writes the change that decide returns, unless it is empty, and shows the resulting head.
+// If the stored state has changed, it is read and decide is called again; transcript.ErrStale: that
+// happened too often.
 func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
 	for try := range commitTries {
 		s := c.transcript()
@@ -101,7 +100,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 			head, err = c.o.Records.Commit(ctx, s, change)
 		}
 		if err == nil {
-			c.h.swap(head) // the zero head is older
+			c.h.swap(head) // the zero head is older, so it is ignored
 			return change, nil
 		}
 		if !errors.Is(err, transcript.ErrStale) {
@@ -110,7 +109,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 		if c.h.outdated = true; !c.reread(ctx) {
 			return change, errOutdated
 		}
-		if try == 0 { // usually the head was another one, and that is all
+		if try == 0 { // usually only the head was outdated
 			continue
 		}
 		if err := c.dropDeleted(ctx); err != nil {
@@ -120,7 +119,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 	return change, err
 }
 
-// dropDeleted takes away messages that were deleted, though nobody has told so yet.
+// dropDeleted removes messages that were deleted on disk but not reported through Changed yet.
 func (c *Compactor) dropDeleted(ctx context.Context) error {
 	s := c.transcript()
 	first, ok := s.Messages.First()

@@ -9,25 +9,25 @@ import (
 	"cairn/internal/tokens"
 )
 
-// Repair: a model summarizes what the extractive summarizer has stood in for. What awaits a model is
-// repaired also while nobody speaks; of talk in which the bot had no part only what stands
-// next to a question is worth a model.
+// Repair: a model rewrites what the extractive summarizer made in its place. Rows that await a
+// model are repaired even while the conversation is idle; of talk in which the bot took no part,
+// only rows next to a question are worth a model.
 
-// nearQuestion is how many of the newest rows stand next to a question.
+// nearQuestion is how many of the newest rows count as next to a question.
 const nearQuestion = 2
 
-// ready reports whether no model is going to make row better before it is folded.
+// ready reports whether row can be folded: no model is going to improve it first.
 func (c *Compactor) ready(row Compaction) bool {
-	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || !c.hasModel(c.o.Policy()) || c.givenUp(row))
+	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || !c.hasModel(c.o.Policy()) || c.gaveUp(row))
 }
 
-// repairable are the rows in s that a model is to summarize, the newest first.
+// repairable returns the rows in s that a model should summarize, newest first.
 func (c *Compactor) repairable(s view) (rows []Compaction) {
 	var all []Compaction
 	for _, row := range slices.Backward(s.head.Stack) {
 		all = append(all, row)
 	}
-	near, asked := 0, len(all) > 0 && s.question >= all[0].From // nothing was summarized since
+	near, asked := 0, len(all) > 0 && s.question >= all[0].From // nothing was summarized since the question
 	if asked {
 		near = nearQuestion
 	}
@@ -37,7 +37,7 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 		}
 	}
 	for i, row := range all {
-		if row.ID == 0 || row.Kind == Placeholder || !row.NeedsRepair() || c.givenUp(row) {
+		if row.ID == 0 || row.Kind == Placeholder || !row.NeedsRepair() || c.gaveUp(row) {
 			continue
 		}
 		written := asked && row.Kind == Rollup && slices.Contains(row.Sources, 0) // its children's texts suffice
@@ -48,9 +48,9 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 	return rows
 }
 
-// planFold chooses rows to fold, and who folds them. A model folds only what nobody is
-// going to make better, so that it reads summaries and no past; and none pays for a fold of
-// talk that nobody addressed to the bot.
+// planFold chooses rows to fold, and who folds them. A model folds only rows that no repair will
+// improve, so that it reads summaries and no messages, and it is not paid for folding talk that was
+// not addressed to the bot.
 func (c *Compactor) planFold(s view, p Policy, extractive bool) (children []Compaction, byExtractive bool) {
 	if !extractive {
 		only := s
@@ -67,22 +67,23 @@ func (c *Compactor) planFold(s view, p Policy, extractive bool) (children []Comp
 	return planFold(s, p.RollupFanIn, true), true
 }
 
-// worthModel reports whether a model folds rows: it reads texts alone, and wrote one of them.
+// worthModel reports whether a model should fold rows: all are ready, and a worker wrote at least
+// one.
 func (c *Compactor) worthModel(rows []Compaction) bool {
 	return !slices.ContainsFunc(rows, func(row Compaction) bool { return !c.ready(row) }) &&
 		slices.ContainsFunc(rows, func(row Compaction) bool { return row.By == ByWorker })
 }
 
-// modelWaits reports whether no model may be asked now.
-func (c *Compactor) modelWaits(now time.Time) bool {
+// modelUnavailable reports whether no model may be called now.
+func (c *Compactor) modelUnavailable(now time.Time) bool {
 	return c.noModel(c.o.Policy()) || now.Before(c.retries.retryAt)
 }
 
-// fallbackWake is when to look again if nothing says when.
+// fallbackWake is the interval to the next check if nothing else determines it.
 const fallbackWake = 10 * time.Minute
 
-// sleep is when to look again, because what waits may begin then; zero: nothing waits.
-func (c *Compactor) sleep() (at time.Time) {
+// nextWake returns the time of the next check, when work that waits may start; zero: nothing waits.
+func (c *Compactor) nextWake() (at time.Time) {
 	s, p, now := c.h.view, c.policy(), c.o.Now()
 	if c.draining {
 		return at
@@ -104,7 +105,7 @@ func (c *Compactor) sleep() (at time.Time) {
 	sooner(c.retries.vetoes[OnRepair].until)
 	for _, row := range s.head.Rows() {
 		sooner(c.retries.repairAt(row.ID))
-		sooner(c.restsUntil(row))
+		sooner(c.retryDeclinedAt(row))
 	}
 	if at.IsZero() && c.noModel(p) {
 		at = now.Add(fallbackWake)
@@ -112,12 +113,12 @@ func (c *Compactor) sleep() (at time.Time) {
 	return at
 }
 
-// A placeholder is filled by the extractive summarizer at once, beside whatever a model is
-// doing: it needs milliseconds, and a model that hangs minutes. The model repairs later what
-// was filled.
+// A placeholder is filled by the extractive summarizer immediately, in parallel with a model's job:
+// it needs milliseconds, while a model that hangs takes minutes. The model repairs the result
+// later.
 
-// planFill plans to fill the oldest placeholder.
-// What somebody undid is left alone, and so is one for whose summary there is no room.
+// planFill plans to fill the oldest placeholder. It skips spans whose summary was undone, and
+// placeholders for whose summary there is no room.
 func (c *Compactor) planFill(now time.Time) *job {
 	if c.retries.forbids(OnRepair, now) {
 		return nil
@@ -129,12 +130,12 @@ func (c *Compactor) planFill(now time.Time) *job {
 		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.retries.repairAt(row.ID)) || replaced(c.prepared, row) {
 			continue
 		}
-		if c.spares(row.From, row.To) {
+		if c.isSpared(row.From, row.To) {
 			continue
 		}
 		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, true)
-		j.repairs, j.fills, j.again, j.row.Focus = row.ID, true, !extractive, cmp.Or(row.Focus, j.row.Focus)
-		if row.IsRollup() { // which lost its text
+		j.replacesID, j.fills, j.modelFollows, j.row.Focus = row.ID, true, !extractive, cmp.Or(row.Focus, j.row.Focus)
+		if row.IsRollup() { // a rollup that lost its text
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}
 		if !c.fits(j, row, s, used) {
@@ -148,29 +149,29 @@ func (c *Compactor) planFill(now time.Time) *job {
 	return nil
 }
 
-// replaced reports whether one of the rows stands for all that row stands for. A text for a
-// part of a placeholder, made before it grew, does not.
+// replaced reports whether one of the rows covers all of row. A text for a part of a placeholder,
+// made before it grew, does not.
 func replaced(rows []Compaction, row Compaction) bool {
 	return slices.ContainsFunc(rows, func(r Compaction) bool { return r.From <= row.From && row.To <= r.To })
 }
 
-// fits bounds the text that takes row's place to the room there is, and reports whether there
-// is any. The filler rather writes less than fold what a model wrote.
+// fits limits the text that replaces row to the free room, and reports whether there is enough. A
+// placeholder gets less text rather than forcing a fold of what a model wrote.
 func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	if row.From < s.head.Start && !s.past.shows(row.ID) {
 		return true // it takes no room
 	}
-	j.most = c.room(used, j.window, j.policy) + row.Tokens - headingCost
+	j.maxTokens = c.room(used, j.window, j.policy) + row.Tokens - headingCost
 	if row.Kind != Placeholder {
-		j.most = max(j.most, tokens.Estimate(row.Text))
+		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
 	if left := j.policy.stackBudget(j.budget) - s.stackCost() + row.Tokens - headingCost; j.fills && left >= summarize.MinSummary {
-		j.most = min(j.most, left)
+		j.maxTokens = min(j.maxTokens, left)
 	}
-	return j.most >= summarize.MinSummary
+	return j.maxTokens >= summarize.MinSummary
 }
 
-// covers has the job's row stand for the messages of another one.
+// covers sets the span of the job's row to that of another row.
 func (j *job) covers(row Compaction) {
 	j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages
 	j.row.FromTime, j.row.ToTime = row.FromTime, row.ToTime

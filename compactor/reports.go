@@ -2,17 +2,18 @@ package compactor
 
 import "cairn/llm"
 
-// reports keeps the last events, for Status, and the failures that the log has and must not repeat.
+// reports keeps the last events, for Status, and the incidents that were logged and must not be
+// logged again.
 type reports struct {
-	last      Event // that something ended with
+	last      Event // the last event that ended something
 	failed    Event // the last failure since a summary was applied
-	appliedAt int64 // the seq that was next when messages were last summarized; 0: not yet
+	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
 
-	byModel, byExtractive, byFallback llm.Incident // jobs of a model fail; of the extractive summarizer; the fallback does the worker's work
-	tooLarge                          llm.Incident // nothing can be hidden any more
+	byModel, byExtractive, byFallback llm.Incident // jobs of a model fail; jobs of the extractive summarizer fail; the fallback does the worker's jobs
+	tooLarge                          llm.Incident // nothing more can be hidden
 }
 
-// note notes an event; next is the seq of the next message.
+// note records an event; next is the seq of the next message.
 func (r *reports) note(e Event, next int64) {
 	switch e.State {
 	case EventStarted, EventPrepared, EventScheduled:

@@ -7,7 +7,7 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// Compactions that people and the model ask for.
+// Compactions that people and the model request.
 
 // Reasons why there is nothing to compact, in words for people.
 const (
@@ -25,22 +25,23 @@ const (
 	reasonBackoff   = "the last attempt failed; the next one waits a little"
 )
 
-// Requested is a compaction that somebody asks for. Neither of its functions may block.
+// Requested is a requested compaction. Neither of its functions may block.
 type Requested struct {
 	Trigger Trigger
-	Focus   string // what the summary shall keep
-	With    Patch  // over the policy, for this one compaction; what makes no valid policy is left out
+	Focus   string // what the summary should keep
+	With    Patch  // over the policy, for this compaction alone; values that make it invalid are left out
 
-	// Began gets, once, that it has begun or is scheduled, or why there is nothing to do: at
-	// once, or when Before has decided; a turn (OnSelf) does not wait for that. nil: nobody asks.
+	// Began is called once, with an event that says that the compaction started or is scheduled, or
+	// why there is nothing to do: immediately, or after Before has returned, for which a turn
+	// (OnSelf) does not wait. May be nil.
 	Began func(Event)
-	// Ended gets, once, how what was begun or scheduled has ended: applied, failed, as a noop
-	// that says why nothing was done, or prepared, if it has to wait until there is room. nil:
-	// nobody asks.
+	// Ended is called once for a compaction that started or was scheduled, with its outcome: applied,
+	// failed, a noop with the reason, or prepared if it has to wait for room. May be nil.
 	Ended func(Event)
 }
 
-// policyFor is the policy of a request. Whoever says how many messages stay means no more.
+// policyFor returns the policy of a request. A request that sets only one of keep_last_n and
+// keep_last_turns disables the other.
 func (c *Compactor) policyFor(w Requested) Policy {
 	p, _ := w.With.Fit(c.o.Policy())
 	_, messages := w.With["keep_last_n"]
@@ -54,13 +55,13 @@ func (c *Compactor) policyFor(w Requested) Policy {
 	return p.At(c.o.Window())
 }
 
-// Compact summarizes everything older than the newest messages, because somebody asks for
-// it. Where something else is running, what a person wants (OnManual) is scheduled: it begins
-// when that has ended, and is forgotten if the process ends before.
+// Compact summarizes everything older than the newest messages on request. While another job runs,
+// a person's request (OnManual) is queued: it starts when that job ends, and is lost if the process
+// ends first.
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
 		c.retryDeclined()
-		c.undoLifted = true // also if there is nothing to do, or not now
+		c.undoLifted = true // even if there is nothing to do, or not now
 	}
 	if c.busy == nil {
 		c.startRequest(w)
@@ -80,28 +81,29 @@ func (c *Compactor) Compact(w Requested) {
 	}
 }
 
-// startRequest begins what was requested, or reports why not.
+// startRequest starts a request, or reports why not.
 func (c *Compactor) startRequest(w Requested) {
 	j, reason := c.planRequest(w)
 	if j != nil {
-		c.begin(j)
+		c.startJob(j)
 		return
 	}
-	told := w.Began
-	if told == nil {
-		told = w.Ended
+	notify := w.Began
+	if notify == nil {
+		notify = w.Ended
 	}
-	if e := c.refuse(w, reason); told != nil {
-		told(e)
+	if e := c.refuse(w, reason); notify != nil {
+		notify(e)
 	}
 }
 
-// eventOf is an event of a request of which no more is known.
+// eventOf returns an event for a request that has no row.
 func (c *Compactor) eventOf(w Requested, state EventState, reason string) Event {
 	return Event{State: state, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
 }
 
-// refuse tells why nothing was planned. What is ready and waits is shown all the same.
+// refuse reports why nothing was planned. If prepared summaries are waiting, it applies them and
+// returns their event instead.
 func (c *Compactor) refuse(w Requested, reason string) Event {
 	little := reason == reasonShort || reason == reasonLittle || reason == reasonJust
 	if little && c.apply(c.ctx, demand{share: 1}) {
@@ -112,7 +114,7 @@ func (c *Compactor) refuse(w Requested, reason string) Event {
 	return e
 }
 
-// planRequest plans what is requested, or says why there is nothing to do.
+// planRequest plans a request, or returns why there is nothing to do.
 func (c *Compactor) planRequest(w Requested) (*job, string) {
 	s, p, window, now := c.ahead(), c.policyFor(w), c.o.Window(), c.o.Now()
 	sp := planSpan(s, s.lineCost+1, p.spared(c.budget()))
@@ -127,15 +129,15 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
-	j := c.leafOf(sp, w.Trigger, p, window, c.noModel(p))
-	if j.began, j.ended = w.Began, w.Ended; w.Focus != "" {
+	j := c.planLeaf(sp, w.Trigger, p, window, c.noModel(p))
+	if j.onStart, j.onEnd = w.Began, w.Ended; w.Focus != "" {
 		j.row.Focus = w.Focus
 	}
 	return j, ""
 }
 
-// whyNotScheduled says why a request cannot wait for the end of what is running: it
-// is a model's, which may ask again, or another one waits, or nothing will be left to do.
+// whyNotScheduled returns why a request cannot be queued behind the running job: it is a model's,
+// which may ask again, another request is queued, or nothing will be left to do; "" if it can.
 func (c *Compactor) whyNotScheduled(w Requested) string {
 	s, p, now := c.h.view, c.policyFor(w), c.o.Now()
 	running := c.busy.row
@@ -145,7 +147,7 @@ func (c *Compactor) whyNotScheduled(w Requested) string {
 	case c.queued != nil:
 		return reasonScheduled
 	case running.Trigger == OnPrepare:
-		return "" // it is shown then, at least
+		return "" // it applies what is prepared by then, at least
 	}
 	rest := s.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
 	sp := planSpan(rest, rest.lineCost+1, p.spared(c.budget()))
@@ -156,8 +158,8 @@ func (c *Compactor) whyNotScheduled(w Requested) string {
 	return reason
 }
 
-// whyNot says why a request is not granted; "": it is. People may always ask. A
-// model may once a turn, where compaction is switched on, and once more after a failure.
+// whyNot returns why a request is refused; "" if it is not. People may always ask. A model may ask
+// once a turn if compaction is enabled, and once more after a failure.
 func (c *Compactor) whyNot(trigger Trigger, p Policy, turnSince bool, tokens int, now time.Time) string {
 	self := trigger == OnSelf
 	switch {

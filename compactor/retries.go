@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// retries says when automatic work may run: after failures, after what the model declined or
-// Before has forbidden, and after compactions that freed nothing.
+// retries determines when automatic work may run: after failures, after the model declined or
+// Before vetoed, and after compactions that freed nothing.
 type retries struct {
 	backoff
-	standInAt   time.Time         // the extractive summarizer is not tried before this time
-	useless     int               // consecutive applied compactions that freed next to nothing
-	pausedUntil time.Time         // no level below emergency starts anything before this time
-	repairs     map[int64]backoff // of rows whose repair failed, by id
-	declines    int               // how often the model declined in a row
-	declinedTo  int64             // it declined to summarize messages up to this seq
-	vetoes      map[Trigger]veto
+	extractiveRetryAt time.Time         // the extractive summarizer is not tried before this time
+	useless           int               // consecutive applied compactions that freed next to nothing
+	pausedUntil       time.Time         // no level below emergency starts anything before this time
+	repairs           map[int64]backoff // of rows whose repair failed, by id
+	declines          int               // consecutive times that the model declined
+	declinedTo        int64             // the model declined to summarize messages up to this seq
+	vetoes            map[Trigger]veto
 }
 
-// backoff is what failed again and again.
+// backoff counts consecutive failures.
 type backoff struct {
 	failures int       // in a row
 	retryAt  time.Time // no model is tried before this time
@@ -31,25 +31,25 @@ func (b *backoff) failed(now time.Time) {
 	b.retryAt = now.Add(retryPause(b.failures))
 }
 
-// retryPause returns how long to wait after so many failures: 1, 2, 4, … up to 30 minutes.
+// retryPause returns how long to wait after n failures: 1, 2, 4, … up to 30 minutes.
 func retryPause(failures int) time.Duration {
 	return min(time.Minute<<min(failures-1, 10), 30*time.Minute)
 }
 
-// stoodIn notes a failure of the extractive summarizer. It needs no model, so the disk failed,
-// which must not be retried endlessly.
-func (r *retries) stoodIn(now time.Time) {
+// extractiveFailed records a failure of the extractive summarizer. It needs no model, so the disk failed,
+// which must not be retried without pause.
+func (r *retries) extractiveFailed(now time.Time) {
 	r.failed(now)
-	r.standInAt = r.retryAt
+	r.extractiveRetryAt = r.retryAt
 }
 
-// worked notes that what failed or declined does so no longer.
+// worked resets the backoff after a success.
 func (r *retries) worked() {
-	r.backoff, r.standInAt, r.declines = backoff{}, time.Time{}, 0
+	r.backoff, r.extractiveRetryAt, r.declines = backoff{}, time.Time{}, 0
 }
 
-// declined notes that the model declined something. After limit times in a row it seems to decline
-// everything.
+// declined records that the model declined something. After limit times in a row it seems to
+// decline everything.
 func (r *retries) declined(now time.Time, limit int) {
 	if r.declines++; r.declines >= limit {
 		r.failures = max(r.failures, r.declines-1)
@@ -57,7 +57,8 @@ func (r *retries) declined(now time.Time, limit int) {
 	}
 }
 
-// repairFailed makes the repair of a row wait. Those of rows that are in no stack are forgotten.
+// repairFailed sets the backoff for the repair of a row. Entries of rows that are not in stack are
+// removed.
 func (r *retries) repairFailed(id int64, now time.Time, stack []Compaction) {
 	b := r.repairs[id]
 	b.failed(now)
@@ -73,9 +74,9 @@ func (r *retries) repairFailed(id int64, now time.Time, stack []Compaction) {
 // repairAt returns the time before which a row is not repaired.
 func (r *retries) repairAt(id int64) time.Time { return r.repairs[id].retryAt }
 
-// freed notes what an applied compaction freed of its span, and whether the window is full all
-// the same. Two applied compactions in a row that free less than a twentieth, or too little,
-// pause the levels below emergency: what fills the window is then not what they can move.
+// freed records how many tokens an applied compaction freed of its span, and whether the window is
+// still full. Two in a row that free less than a twentieth, or too little, pause the levels below
+// emergency: then compaction cannot move what fills the window.
 func (r *retries) freed(tokens, ofSpan int, full bool, now time.Time, cooldown time.Duration) {
 	if tokens*20 >= ofSpan && !full {
 		r.useless = 0
@@ -92,7 +93,7 @@ type veto struct {
 	until  time.Time
 }
 
-// minVeto is the shortest time that a veto holds, so that a hook is not called at each message.
+// minVeto is the shortest duration of a veto, so that a hook is not called at each message.
 const minVeto = time.Minute
 
 func (r *retries) forbid(t Trigger, reason string, until time.Time) {
@@ -105,12 +106,12 @@ func (r *retries) forbid(t Trigger, reason string, until time.Time) {
 // forbids reports whether jobs of a trigger wait because of a veto.
 func (r *retries) forbids(t Trigger, now time.Time) bool { return now.Before(r.vetoes[t].until) }
 
-// reason says why jobs of a trigger are forbidden.
+// reason returns why jobs of a trigger are forbidden, in words for people.
 func (r *retries) reason(t Trigger) string {
 	return fmt.Sprintf("%s was forbidden: %s", t, r.vetoes[t].reason)
 }
 
-// why says why automatic work waits; "": it does not.
+// why returns why automatic work waits; "" if it does not.
 func (r *retries) why(now time.Time) string {
 	switch {
 	case now.Before(r.pausedUntil):

@@ -12,52 +12,51 @@ import (
 	"cairn/internal/observe"
 )
 
-// work is what is made at a time: a summary, and the folds that keep the stack inside its
-// budget with it. Its slow steps run by Options.Start; between them the owner commits what
-// they made.
+// work is one running job: a summary, together with the folds that keep the stack inside its
+// budget. Its slow steps run through Options.Start; between them the owner commits their results.
 type work struct {
 	*job
-	making  *job         // it, or a fold
-	rows    []Compaction // what is prepared of it
-	before  int          // tokens used when it began
+	making  *job         // the current job: the summary or a fold
+	rows    []Compaction // prepared so far
+	before  int          // tokens used at the start
 	ctx     context.Context
 	cancel  context.CancelFunc
-	release func() // gives its slot back; nil: it has none
+	release func() // frees its slot; nil: it has none
 }
 
-// proceed begins what is due, and notes when to look again.
+// proceed starts the job that is due, and schedules the next wake-up.
 func (c *Compactor) proceed() {
 	if c.wake = (time.Time{}); c.ctx.Err() != nil || c.o.Start == nil {
 		return
 	}
 	if c.filling == nil {
 		if j := c.planFill(c.o.Now()); j != nil {
-			c.begin(j)
+			c.startJob(j)
 		}
 	}
 	if c.busy != nil || c.filling != nil {
 		return // what the worker would repair is about to change
 	}
 	if j := c.next(); j != nil {
-		c.begin(j)
+		c.startJob(j)
 		return
 	}
-	c.wake = c.sleep()
+	c.wake = c.nextWake()
 }
 
-// write writes the row of a job as running, and lets the summarizer work.
+// write writes the job's row as running and starts the summarizer.
 func (c *Compactor) write(w *work, j *job, err error) {
 	if err != nil {
-		c.made(w, j.row, err)
+		c.rowDone(w, j.row, err)
 		return
 	}
 	record, err := c.o.Records.Begin(w.ctx, j.row)
 	if err != nil {
-		c.made(w, j.row, fmt.Errorf("write the compaction: %w", err))
+		c.rowDone(w, j.row, fmt.Errorf("write the compaction: %w", err))
 		return
 	}
-	if j.row.ID = record.ID(); j.ended != nil {
-		c.awaited[j.row.ID] = j.ended
+	if j.row.ID = record.ID(); j.onEnd != nil {
+		c.awaited[j.row.ID] = j.onEnd
 	}
 	c.report(j.row, EventStarted, j.window)
 	how := c.summarizing(j, record)
@@ -80,7 +79,7 @@ func (c *Compactor) write(w *work, j *job, err error) {
 	})
 }
 
-// store stores what the summarizer made: then the row is prepared, and its memories count.
+// store stores the summarizer's result: the row becomes prepared, and its memories count.
 func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary, err error) {
 	row := j.row
 	if err == nil {
@@ -93,29 +92,30 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 			row.State = Prepared
 			c.o.Saved(saved)
 			c.report(row, EventPrepared, j.window)
-			c.made(w, row, nil)
+			c.rowDone(w, row, nil)
 			return
 		}
 	}
-	// The row must say so even when the process is stopping.
+	// The row must become failed even if the process is stopping.
 	late, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), 5*time.Second)
 	defer cancel()
 	if failErr := record.Fail(late, inWords(err)); failErr != nil {
 		err = errors.Join(err, failErr)
 	}
-	c.made(w, row, &jobError{id: row.ID, err: err})
+	c.rowDone(w, row, &jobError{id: row.ID, err: err})
 }
 
-// made goes on with the next fold when a row was made. The stack's budget must not hang on a
-// model: if none answers, the extractive summarizer folds, and that is repaired later.
-func (c *Compactor) made(w *work, row Compaction, err error) {
+// rowDone continues with the next fold after a row is prepared. Keeping the stack inside its budget
+// must not depend on a model: if none answers, the extractive summarizer folds, and the result is
+// repaired later.
+func (c *Compactor) rowDone(w *work, row Compaction, err error) {
 	fold := func(children []Compaction, extractive bool) {
 		j := c.planRollup(children, OnRollup, w.policy, w.window, extractive)
 		j.row.Focus = w.row.Focus
-		c.make(w, j)
+		c.makeRow(w, j)
 	}
 	if failed := w.making; err != nil && failed != w.job && !failed.extractive && w.ctx.Err() == nil {
-		w.degraded = !modelDeclines(err) // what was folded so is repaired later, but not at once
+		w.degraded = !modelDeclines(err) // such a fold is repaired later, but not at once
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, true), "rollup_failed", "effect", "the extractive summarizer makes it", "error", err)
 		fold(failed.children, true)
 		return
@@ -130,7 +130,7 @@ func (c *Compactor) made(w *work, row Compaction, err error) {
 		then.inWork = []Compaction{c.busy.row}
 	}
 	if headCost(then.head, w.policy.shape(w.budget)) > w.policy.stackBudget(w.budget) {
-		// A model that declined a span folds what it wrote all the same: else the span would be
+		// A span that the model declined is folded by a model all the same: otherwise it would be
 		// folded with its neighbours, and they could not be repaired without it.
 		if children, extractive := c.planFold(then, w.policy, w.extractive && (w.fills || w.row.Declined.Times == 0)); children != nil {
 			fold(children, extractive)
@@ -140,13 +140,13 @@ func (c *Compactor) made(w *work, row Compaction, err error) {
 	c.finish(w, nil)
 }
 
-// finish applies what was made, as far as it is due. Whatever went wrong, the view is what it was.
+// finish applies the result as far as it is due. After an error the view is unchanged.
 func (c *Compactor) finish(w *work, err error) {
 	j := w.job
 	c.prepared = append(c.prepared, w.rows...)
 	c.dropStale(c.ctx)
 	if err == nil {
-		c.worked(j) // before the summary is applied, which ends the wait of those who asked for it
+		c.worked(j) // before the summary is applied, which notifies the requester
 	}
 	c.applyDue(c.ctx, c.policy(), c.o.Window())
 	now := c.o.Now()
@@ -161,7 +161,7 @@ func (c *Compactor) finish(w *work, err error) {
 		return
 	}
 	if row := w.rows[0]; slices.ContainsFunc(c.prepared, func(r Compaction) bool { return r.ID == row.ID }) {
-		c.complete(eventOf(row, EventPrepared, j.window)) // it is ready, and has to wait
+		c.complete(eventOf(row, EventPrepared, j.window)) // it is ready but has to wait
 	}
 	switch {
 	case j.degraded:
@@ -169,15 +169,15 @@ func (c *Compactor) finish(w *work, err error) {
 	case !j.extractive || !c.hasModel(j.policy) && !j.fills:
 		c.retries.worked()
 	}
-	if j.repairs == 0 && j.row.Kind == Leaf {
+	if j.replacesID == 0 && j.row.Kind == Leaf {
 		full := levelOf(c.used(c.h.view), c.o.Window(), c.policy()) != levelNone
 		c.retries.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
 	}
 	c.end(w, nil)
 }
 
-// end ends a work and begins what follows: then, if it is not nil, what somebody asked for
-// while it ran, or what is due.
+// end ends a work and starts the next one: then if it is not nil, else a queued request, else what
+// is due.
 func (c *Compactor) end(w *work, then *job) {
 	w.cancel()
 	if w.release != nil {
@@ -189,7 +189,7 @@ func (c *Compactor) end(w *work, then *job) {
 		c.busy = nil
 	}
 	if then != nil && c.ctx.Err() == nil {
-		c.begin(then)
+		c.startJob(then)
 	} else if asked := c.queued; asked != nil && c.busy == nil {
 		c.queued = nil
 		c.startRequest(*asked)
@@ -197,23 +197,23 @@ func (c *Compactor) end(w *work, then *job) {
 	c.proceed()
 }
 
-// report tells of a step that has changed nothing yet.
+// report emits an event for a step that changes nothing in the prompt.
 func (c *Compactor) report(row Compaction, state EventState, window int) {
 	e := eventOf(row, state, window)
 	e.BeforeTokens = c.used(c.h.view)
 	c.notify(e)
 }
 
-// renew reads again what a rollup is to be made of: since it was planned, people may have
-// edited or deleted messages. What changes from here on makes the row stale.
+// renew rereads the rows that a rollup summarizes: people may have edited or deleted messages since
+// it was planned. Changes after this make the row stale.
 func (j *job) renew(ctx context.Context, record Job) error {
-	if j.repairs != 0 || len(j.children) == 0 {
+	if j.replacesID != 0 || len(j.children) == 0 {
 		return nil
 	}
 	now, err := record.Children(ctx, record.ID())
 	for i, child := range j.children {
 		if k := slices.IndexFunc(now, func(row Compaction) bool { return row.ID == child.ID }); k >= 0 {
-			span := child.Span // a plan may want a part of a row
+			span := child.Span // the plan may cover only a part of a row
 			j.children[i] = now[k]
 			j.children[i].Span = span
 		}
@@ -221,7 +221,8 @@ func (j *job) renew(ctx context.Context, record Job) error {
 	return err
 }
 
-// addOpen adds to a summary what goes on that was begun in its span, whoever wrote it.
+// addOpen appends to a summary what started in its span and is not finished, whichever summarizer
+// wrote it.
 func (c *Compactor) addOpen(ctx context.Context, s *summarize.Summary, row Compaction) error {
 	open, err := c.o.Open(ctx, row.From, row.To)
 	if err == nil && open != "" {

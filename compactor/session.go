@@ -12,11 +12,10 @@ import (
 	"cairn/transcript"
 )
 
-// Sessions: what lies between two /new of a conversation. Of the earlier ones, and
-// of the conversation that a thread hangs on, the head shows summaries, as far as
-// half of the stack's budget goes.
+// Sessions: what lies between two /new of a conversation. The head shows summaries of earlier ones,
+// and of the conversation that a thread belongs to, within half of the stack's budget.
 
-// past is what the head shows of the time before the session, oldest first.
+// past is the part of the head from before the session, oldest first.
 type past struct {
 	entries []entry
 	tokens  int
@@ -24,7 +23,7 @@ type past struct {
 
 // entry is one text of the head.
 type entry struct {
-	row    int64 // of an own compaction
+	row    int64 // id of the conversation's own compaction; 0: inherited, or no compaction
 	text   string
 	tokens int
 }
@@ -33,15 +32,15 @@ func (p past) shows(row int64) bool {
 	return slices.ContainsFunc(p.entries, func(e entry) bool { return e.row == row })
 }
 
-// newSession stands between what is shown of earlier sessions and the current one.
+// newSession separates earlier sessions from the current one.
 const newSession = "[System: here somebody began anew with /new; what stands above is from before]"
 
-// shownPast chooses what is shown: the newest rows of the newest sessions, then what
-// the thread inherited, the message it hangs on first, until one does not fit.
+// shownPast chooses what the head shows: the newest rows of the newest sessions, then what the
+// thread inherited, its parent message first, until one does not fit.
 func shownPast(h Head, sh shape) (p past) {
 	defer func() { slices.Reverse(p.entries) }()
 	add := func(e entry) bool {
-		if p.tokens+e.tokens > sh.pastMost {
+		if p.tokens+e.tokens > sh.maxPast {
 			return false
 		}
 		p.entries, p.tokens = append(p.entries, e), p.tokens+e.tokens
@@ -56,7 +55,7 @@ func shownPast(h Head, sh shape) (p past) {
 			row := rows[len(rows)-1-i]
 			if len(p.entries) == 0 {
 				line := entry{text: newSession, tokens: tokens.PerMessage + tokens.Estimate(newSession)}
-				if line.tokens+row.Tokens > sh.pastMost {
+				if line.tokens+row.Tokens > sh.maxPast {
 					return p
 				}
 				add(line)
@@ -66,7 +65,7 @@ func shownPast(h Head, sh shape) (p past) {
 			}
 		}
 	}
-	if root := h.Inherited.Root; root != nil && !add(rootEntry(*root, sh.pastMost/rootShare)) {
+	if root := h.Inherited.Root; root != nil && !add(rootEntry(*root, sh.maxPast/rootShare)) {
 		return p
 	}
 	for _, row := range slices.Backward(h.Inherited.Stack) {
@@ -77,12 +76,11 @@ func shownPast(h Head, sh shape) (p past) {
 	return p
 }
 
-// rootShare is the share of what is shown of the past that the message a thread
-// hangs on may take: 1/2.
+// rootShare is the part of the past's budget that a thread's parent message may take: 1/2.
 const rootShare = 2
 
-// rootEntry shows the message a thread hangs on in at most most tokens, unless its
-// first line alone has more.
+// rootEntry shows a thread's parent message in at most most tokens, unless its heading alone takes
+// more.
 func rootEntry(m chat.Message, most int) entry {
 	who := "you"
 	if m.Role == llm.RoleUser {
@@ -99,7 +97,7 @@ func rootEntry(m chat.Message, most int) entry {
 	return entry{text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
-// withRow returns the head as it would be if row was applied.
+// withRow returns the head as it would be with row applied.
 func withRow(h Head, row Compaction) Head {
 	if row.From >= h.Start {
 		h.Stack = insert(h.Stack, row)
@@ -114,12 +112,12 @@ func withRow(h Head, row Compaction) Head {
 	return h
 }
 
-// stackCost returns what counts against the stack's budget, in tokens.
+// headCost returns what counts against the stack's budget, in tokens.
 func headCost(h Head, sh shape) int { return stackCost(h.Stack) + shownPast(h, sh).tokens }
 
-// foldable are the rows of an earlier session that are to be folded next, the
-// newest session first; none if one row stands for each. All that lies in such a
-// session is behind its rows, so any two in order are neighbours.
+// foldable returns the rows of an earlier session to fold next, newest session first; nil if every
+// session has a single row. Everything in such a session is covered, so any consecutive rows are
+// neighbours.
 func foldable(h Head, fanIn int, but func(Compaction) bool) []Compaction {
 	for _, s := range slices.Backward(h.Earlier) {
 		rows := s.Rows[max(len(s.Rows)-fanIn, 0):] // the newest: the oldest have been folded most often
@@ -130,12 +128,12 @@ func foldable(h Head, fanIn int, but func(Compaction) bool) []Compaction {
 	return nil
 }
 
-// StartSession puts what is verbatim behind a placeholder, which is summarized in the
-// background, and begins a new session. It waits for no model. started is false if
-// nothing was said in the current one. It belongs to the conversation's owner, between turns.
+// StartSession puts the verbatim messages behind a placeholder, which is summarized in the
+// background, and starts a new session. It does not wait for a model. started is false if the
+// current session is empty. Call it on the owner's goroutine, between turns.
 func (c *Compactor) StartSession(ctx context.Context) (started bool, err error) {
 	change, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) {
-		change, err := s.NewSession(len(c.h.first) > 0) // nobody pays for talk in which the bot had no part
+		change, err := s.NewSession(len(c.h.first) > 0) // talk without the bot is not worth a model
 		if errors.Is(err, transcript.ErrEmpty) {
 			err = nil
 		}
@@ -149,12 +147,12 @@ func (c *Compactor) StartSession(ctx context.Context) (started bool, err error) 
 	return true, nil
 }
 
-// Past is what a conversation has of the time before its session.
+// Past describes what a conversation has from before its session.
 type Past struct {
-	Earlier   []Session // oldest first: those that may be shown, and of older ones those that need work
+	Earlier   []Session // oldest first: those that may be shown, and older ones that need work
 	Inherited Inheritance
-	Shown     map[int64]bool // own rows that stand in the view, by id
-	Tokens    int            // what of it stands in the view
+	Shown     map[int64]bool // own rows in the view, by id
+	Tokens    int            // of what is in the view
 }
 
 func (s view) pastOf() Past {

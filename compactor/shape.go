@@ -7,13 +7,13 @@ import (
 	"cairn/llm"
 )
 
-// How a history is shown: what policy and window make of it, and what must be made
-// again when they change or when tool results are cleared.
+// How a history is shown: what policy and window determine, and what must be rebuilt when they
+// change or tool results are cleared.
 
-// shape is what policy and window make of a view.
+// shape is the form of a view, derived from policy and window.
 type shape struct {
-	clipTo     int  // most tokens one message is shown in
-	firstMost  int  // most tokens the copies of first messages and pins may take together
+	clipTo     int  // most tokens of one message
+	maxFirst   int  // most tokens of the copies of first messages and pins together
 	firstKeep  int  // how many of the first messages
 	firstTurns int  // how many of the first turns, with their replies
 	kept       int  // tool results that are never cleared
@@ -21,11 +21,11 @@ type shape struct {
 	maxLines   int  // of kept results behind the newest
 	reasoning  bool // the provider demands the reasoning of tool calls as long as they are shown
 
-	pastMost     int // most tokens that earlier sessions and what a thread inherited may take together
-	pastSessions int // how many sessions of them
+	maxPast      int // most tokens of earlier sessions and what a thread inherited together
+	pastSessions int // most sessions of them
 }
 
-// reshape shows everything again if the shape is another one.
+// reshape rebuilds everything if the shape has changed.
 func (h *History) reshape(sh shape) {
 	if h.shape == sh {
 		return
@@ -42,7 +42,7 @@ func (h *History) reshapeHead() {
 	h.renderHead()
 }
 
-// rework puts another line in the place of each.
+// rework replaces each line by f's result.
 func (h *History) rework(sh shape, f func(line) line) {
 	lines := make([]line, len(h.lines))
 	for i, l := range h.lines {
@@ -58,8 +58,8 @@ func (h *History) showLines(lines []line, sh shape) {
 	h.revision++
 }
 
-// showResults shows tool results, and what the bot said and gave its tools, in at
-// most limit tokens each; 0: as the shape says.
+// showResults shows tool results and the bot's own messages and calls in at most limit tokens each;
+// 0: as the shape says.
 func (h *History) showResults(limit int) {
 	sh := h.shape
 	h.squeezed = limit > 0 && limit < sh.clipTo
@@ -81,8 +81,8 @@ func (h *History) setLines(lines []line) {
 	}
 }
 
-// clear shows tool results up to seq cleared, and the others whole. The array
-// is copied only if there are any: snapshots keep what they saw.
+// clear shows tool results up to seq cleared, and the others whole. The lines are copied only if
+// there are results: snapshots keep what they saw.
 func (h *History) clear(seq int64) {
 	last := max(h.clearedTo, seq)
 	h.clearedTo = seq
@@ -93,26 +93,26 @@ func (h *History) clear(seq int64) {
 	h.lineCost += clearResults(h.lines, seq, h.shape.kept)
 }
 
-// clearRunning clears the tool results of everything, the running turn's too, and
-// shows each of those in at most limit tokens. It lasts until the turn's end.
+// clearRunning clears all tool results, those of the running turn included, and shows each of those
+// in at most limit tokens, until the turn ends.
 func (h *History) clearRunning(limit int) {
 	h.clearedTo = h.next - 1
 	h.showResults(limit)
 }
 
-// Where a token setting and the window disagree the smaller one wins: these are
-// the shares of the window beside each setting.
+// Where a token setting and the window disagree, the smaller one wins. These are the shares of the
+// window for each setting.
 const (
 	reserveShare = 8  // the reply: 1/8
 	tailShare    = 4  // the newest messages that stay: 1/4
 	messageShare = 4  // one message, and one burst: 1/4
 	firstShare   = 10 // first messages and pins: 1/10
-	entryShare   = 3  // one summary, of the stack's budget: 1/3 at least
-	spanPercent  = 15 // what is summarized ahead at once: 15 %
+	entryShare   = 3  // one summary: at least 1/3 of the stack's budget
+	spanPercent  = 15 // summarized ahead at once: 15 %
 	pastShare    = 2  // earlier sessions, of the stack's budget: 1/2
 )
 
-// Reserve is what is kept free for the reply, and what is sent as max_tokens.
+// Reserve returns the tokens kept free for the reply, which are sent as max_tokens.
 func Reserve(maxOutput, window int) int {
 	if maxOutput <= 0 {
 		return window / reserveShare
@@ -120,25 +120,25 @@ func Reserve(maxOutput, window int) int {
 	return min(maxOutput, window/reserveShare)
 }
 
-// BurstBudget is how much of the window the messages of one turn may take.
+// BurstBudget returns how many tokens of the window the messages of one turn may take.
 func BurstBudget(window int) int { return window / messageShare }
 
 func (p Policy) shape(window int) shape {
 	return shape{
-		clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst, firstTurns: p.KeepFirstTurns,
+		clipTo: window / messageShare, maxFirst: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst, firstTurns: p.KeepFirstTurns,
 		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
-		pastMost: p.pastMost(window), pastSessions: p.EarlierSessions,
+		maxPast: p.maxPast(window), pastSessions: p.EarlierSessions,
 	}
 }
 
-// span is how much is summarized ahead at once, in tokens.
+// span returns how many tokens are summarized ahead at once.
 func (p Policy) span(window int) int { return min(p.SpanTokens, window*spanPercent/100) }
 
-// stackBudget is what the stack may cost, in tokens.
+// stackBudget returns the most tokens of the stack.
 func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
 
-// pastMost is what earlier sessions may cost of it, in tokens.
-func (p Policy) pastMost(window int) int {
+// maxPast returns how many tokens of the stack's budget earlier sessions may take.
+func (p Policy) maxPast(window int) int {
 	most := p.stackBudget(window) / pastShare
 	if p.EarlierTokens > 0 {
 		return min(p.EarlierTokens, most)
@@ -146,27 +146,27 @@ func (p Policy) pastMost(window int) int {
 	return most
 }
 
-// entryCap is what one summary may cost, in tokens, where left is left of the stack's
-// budget. A third of the budget is made free for it in any case, by folds.
+// entryCap returns the most tokens of one summary if left tokens of the stack's budget are left.
+// Folds free a third of the budget for it in any case.
 func (p Policy) entryCap(window, left int) int {
 	return min(p.MaxSummary, max(left, p.stackBudget(window)/entryShare))
 }
 
-// target is how long the summary of a span shall be, in tokens, if it may have most.
+// target returns the length aimed at for the summary of a span, in tokens, limited to most.
 func (p Policy) target(spanTokens, most int) int {
 	return max(min(spanTokens*p.TargetPct/100, most), summarize.MinSummary)
 }
 
-// tooLong is from how many tokens on a summary is too long that shall have target.
+// tooLong returns the length, in tokens, above which a summary with that target is too long.
 func tooLong(target int) int { return max(2*target, 3*summarize.MinSummary) }
 
-// headingCost is what stands above a summary's text, in tokens, at most.
+// headingCost is the most tokens of the heading above a summary's text.
 const headingCost = 40
 
-// spared is what stays of the newest messages.
+// spared returns which of the newest messages stay.
 func (p Policy) spared(window int) spared {
 	return spared{p.KeepLastN, p.KeepLastTurns, p.tail(window)}
 }
 
-// tail is how much keep_last_n and keep_last_turns may spare, in tokens.
+// tail returns how many tokens keep_last_n and keep_last_turns may spare.
 func (p Policy) tail(window int) int { return min(p.TailTokens, window/tailShare) }

@@ -10,34 +10,34 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// Strategy makes the summaries of a conversation. What is planned, stored, applied and undone,
-// and when, is the same with all of them. A strategy is used by many conversations at a time,
-// from any goroutine.
+// Strategy makes the summaries of a conversation. What is planned, stored, applied and undone, and
+// when, is the same with all of them. A strategy is used by many conversations at a time, from any
+// goroutine.
 type Strategy interface {
-	// AsksModel reports whether it needs a model: while none can be asked, or it fails too often,
-	// Summarize is called with a Material without Worker.
+	// AsksModel reports whether it needs a model: while none can be called, or it fails too often,
+	// Summarize gets a Material without Worker.
 	AsksModel() bool
 	// Summarize returns a summary of about m.Target tokens, with the memories in it. An error is
-	// logged, and the summary is tried again later; meanwhile nothing is lost.
+	// logged, and the summary is retried later; meanwhile nothing is lost.
 	Summarize(ctx context.Context, m Material) (summarize.Summary, error)
 }
 
 // Material is what a strategy summarizes.
 type Material struct {
-	Row    Compaction // From and To are the messages, Messages is how many they are, Focus what to keep
-	Target int        // tokens that the summary shall have at most
+	Row    Compaction // From and To are its messages, Messages their number, Focus what to keep
+	Target int        // length of the summary in tokens
 
-	// Messages reads what was said, without secrets; of a rollup, what its children were made of.
+	// Messages reads the messages without secrets; of a rollup, those its children were made from.
 	Messages func(context.Context) ([]chat.Message, error)
 	// Extractive chooses sentences, without a model.
 	Extractive func(context.Context) (summarize.Summary, error)
-	// Worker has the worker's model summarize; nil: none may be asked now.
+	// Worker has the worker's model summarize; nil: none may be called now.
 	Worker func(context.Context) (summarize.Summary, error)
 }
 
 // The strategies that a policy may name.
 const (
-	StrategyWorker     = "worker"     // a model summarizes; the extractive summarizer stands in
+	StrategyWorker     = "worker"     // a model summarizes; the extractive summarizer takes over if it fails
 	StrategyExtractive = "extractive" // sentences are chosen without a model
 	StrategyWindow     = "window"     // messages leave the window without a summary; they can be searched and expanded
 )
@@ -74,7 +74,7 @@ func (byExtraction) Summarize(ctx context.Context, m Material) (summarize.Summar
 	return m.Extractive(ctx)
 }
 
-// slidingWindow says only that messages have left.
+// slidingWindow only says that messages have left.
 type slidingWindow struct{}
 
 func (slidingWindow) AsksModel() bool { return false }
@@ -83,7 +83,7 @@ func (slidingWindow) Summarize(_ context.Context, m Material) (summarize.Summary
 	return summarize.Summary{Text: fmt.Sprintf("%d messages have left the window here, without a summary. recall finds them, expand shows them.", m.Row.Messages)}, nil
 }
 
-// strategy is what makes summaries now.
+// strategy returns the Strategy that p names.
 func (c *Compactor) strategy(p Policy) Strategy {
 	if c.o.Strategy != nil {
 		return c.o.Strategy(p.Strategy)
@@ -91,7 +91,7 @@ func (c *Compactor) strategy(p Policy) Strategy {
 	return StrategyOf(p.Strategy)
 }
 
-// hasModel reports whether a model makes summaries by p, though perhaps not just now.
+// hasModel reports whether p lets a model make summaries, though perhaps not right now.
 func (c *Compactor) hasModel(p Policy) bool {
 	return c.o.Worker != nil && c.strategy(p).AsksModel()
 }

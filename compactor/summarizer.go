@@ -15,19 +15,19 @@ import (
 // readPage is how many messages are read from disk at once.
 const readPage = 500
 
-// summarizing returns what lets the job's summarizer work.
+// summarizing returns the function that runs the job's summarizer.
 func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summarize.Summary, error) {
 	limit := max(c.stackRoom(j)-headingOf(j.row), summarize.MinSummary)
-	if j.most > 0 {
-		limit = min(limit, j.most)
+	if j.maxTokens > 0 {
+		limit = min(limit, j.maxTokens)
 	}
 	var target int
 	switch {
-	case j.row.Kind == Rollup && j.extractive && j.tokens > 0: // which chooses again, so that nothing is gained by a text that leaves room
+	case j.row.Kind == Rollup && j.extractive && j.tokens > 0: // it chooses among messages again, so leaving room gains nothing
 		target = max(min(limit, j.tokens*3/4), summarize.MinSummary)
 	case j.row.Kind == Rollup && !j.extractive: // of summaries, which are dense already
 		target = max(min(limit*9/10, j.tokens/2), summarize.MinSummary)
-	case j.tokens == 0: // known when it is read
+	case j.tokens == 0: // unknown until the span is read
 		target = max(limit*9/10, summarize.MinSummary)
 	default:
 		target = j.policy.target(j.tokens, limit)
@@ -50,13 +50,13 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	return func(ctx context.Context) (summarize.Summary, error) { return strategy.Summarize(ctx, m) }
 }
 
-// stackRoom is what the job's row may cost in the stack, in tokens: what the other rows
-// leave of the budget. If they leave little they are folded.
+// stackRoom returns how many tokens the job's row may take in the stack: what the other rows leave
+// of the budget. If they leave little they are folded.
 func (c *Compactor) stackRoom(j *job) int {
 	then := c.ahead()
 	left := j.policy.stackBudget(j.budget) - then.past.tokens
 	if j.row.Kind == Rollup && j.extractive {
-		left = 0 // it folds again and again: no row shall become most of the stack
+		left = 0 // it folds again and again: no row should take most of the stack
 	}
 	for _, other := range then.head.Stack {
 		if other.To < j.row.From || other.From > j.row.To {
@@ -66,34 +66,32 @@ func (c *Compactor) stackRoom(j *job) int {
 	return j.policy.entryCap(j.budget, left)
 }
 
-// headingOf is what stands above a row's text, in tokens.
+// headingOf returns the cost of the heading above a row's text, in tokens.
 func headingOf(row Compaction) int {
 	row.Text = ""
 	return row.Cost() + 1 // sums of parts are rounded up
 }
 
-// aim is how long the summary of what was read shall be, in tokens: a repair knows its
-// span only now.
+// aim returns the target length, in tokens, for what was read: a repair knows its span only now.
 func (j *job) aim(target int, items []summarize.Item) int {
-	if j.repairs == 0 || j.row.Kind == Rollup {
+	if j.replacesID == 0 || j.row.Kind == Rollup {
 		return target
 	}
 	return j.policy.target(summarize.CostOfItems(items), target)
 }
 
-// byModel lets the worker's model work, and if its server does not let it, the
-// fallback, from the beginning. read returns the material, at most so
-// many tokens in one item: each model has a window of its own.
+// byModel runs the worker's model, and the fallback, from the beginning, if its server fails. read
+// returns the material with at most most tokens in one item: each model has its own window.
 func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]summarize.Item, error)) (summarize.Summary, error) {
 	work := func(model llm.Model) (summarize.Summary, error) {
-		w, most := w.on(ctx, model)
+		w, most := w.withModel(ctx, model)
 		items, err := read(ctx, min(most/2, summarize.MostOfMessage))
 		if err != nil {
 			return summarize.Summary{}, err
 		}
 		w.target = w.j.aim(w.target, items)
 		w.limit = min(w.limit, tooLong(w.target))
-		w, most = w.on(ctx, model) // a short summary leaves more room
+		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
 	}
 	takeBack := w.mark()
@@ -108,7 +106,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	takeBack()
 	why := err
 	if s, err = work(c.o.Fallback); err != nil {
-		return s, err // which is told, as a compaction that failed
+		return s, err // reported as a failed compaction
 	}
 	s.Model = c.o.Fallback.Name()
 	c.o.Log.Log(ctx, c.reports.byFallback.Begin(), "worker_model_failed",
@@ -116,23 +114,23 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	return s, nil
 }
 
-// extractive chooses among messages.
+// extractive runs the extractive summarizer.
 func extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
 	messages, err := messagesFor(ctx, j, record)
 	if err != nil {
 		return s, err
 	}
 	s = summarize.ExtractBeside(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside)
-	s.Text = secrets.Mask(s.Text) // what stands together only now
+	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
 	return s, nil
 }
 
-// messagesFor are what the job's summary is made of: the messages of the span, or, for a fold,
-// those its children were chosen from. Nothing is chosen from a choice; what a worker wrote is
-// as good as something said.
+// messagesFor returns what the job's summary is made from: the messages of the span, or, for a
+// fold, those its children were chosen from. The extractive summarizer never chooses from its own
+// output; a worker's text counts like a message.
 func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Message, err error) {
 	if j.row.Kind != Rollup {
 		messages, err = readAll(ctx, record, j.row.From, j.row.To)
@@ -145,7 +143,7 @@ func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Messa
 	return withoutSecrets(messages), err
 }
 
-// belowRows is what a fold of rows chooses among.
+// belowRows returns the messages that a fold of rows chooses among.
 func belowRows(ctx context.Context, record Job, rows []Compaction) (messages []chat.Message, err error) {
 	for _, row := range rows {
 		var part []chat.Message
@@ -165,8 +163,8 @@ func belowRows(ctx context.Context, record Job, rows []Compaction) (messages []c
 	return messages, nil
 }
 
-// behind is what a placeholder stands for: the children of a rollup that lost its text, else
-// the messages.
+// behind returns what a placeholder covers: the children of a rollup that lost its text, else the
+// messages.
 func behind(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
 	if row.IsRollup() {
 		children, err := record.Children(ctx, row.ID)
@@ -178,13 +176,13 @@ func behind(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 	return readAll(ctx, record, row.From, row.To)
 }
 
-// choice is what a fold of a row that the extractive summarizer made chooses among:
-// the messages that row was chosen from, and where it drew on what workers wrote,
-// their texts, which stand in the rows below it.
+// choice returns what a fold chooses among for a row that the extractive summarizer made: the
+// messages that row was chosen from, and the texts of workers it drew on, which are in the rows
+// below it.
 func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
 	messages, err := readThese(ctx, record, row.Sources)
 	below := []Compaction{row}
-	for reads := 0; err == nil && len(below) > 0 && reads < mostReads; reads++ {
+	for reads := 0; err == nil && len(below) > 0 && reads < maxChildReads; reads++ {
 		next := below[0]
 		below = below[1:]
 		if !slices.Contains(next.Sources, 0) {
@@ -204,15 +202,15 @@ func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, er
 			messages = slices.Insert(messages, at, summarize.WrittenOf(child))
 		}
 	}
-	if err == nil && len(messages) == 0 && slices.Contains(row.Sources, 0) { // a copy, which has nothing below it
+	if err == nil && len(messages) == 0 && slices.Contains(row.Sources, 0) { // a copy, which has no rows below it
 		messages = []chat.Message{summarize.WrittenOf(row)}
 	}
 	return messages, err
 }
 
-// mostReads is of how many rows a fold reads the children: what a worker wrote is
-// about as many folds deep as the conversation doubled since.
-const mostReads = 64
+// maxChildReads limits how many rows' children a fold reads: a worker's text is about as many folds
+// deep as the number of times the conversation has doubled since.
+const maxChildReads = 64
 
 // textsBeside returns the texts that will be in the stack with row's.
 func (c *Compactor) textsBeside(row Compaction) (texts []string) {
@@ -224,10 +222,10 @@ func (c *Compactor) textsBeside(row Compaction) (texts []string) {
 	return texts
 }
 
-// memoriesOf is how many memories the extractive summarizer may take from messages.
-// A fold of summaries takes none: they were taken when the children were made.
+// memoriesOf returns how many memories the extractive summarizer may take from messages: none for a
+// fold of summaries, because they were taken when the children were made.
 func memoriesOf(j *job, messages []chat.Message) int {
-	if !j.policy.ExtractMemories || j.again || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, func(row Compaction) bool { return row.Kind == Placeholder }) {
+	if !j.policy.ExtractMemories || j.modelFollows || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, func(row Compaction) bool { return row.Kind == Placeholder }) {
 		return 0
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)

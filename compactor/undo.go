@@ -11,10 +11,10 @@ import (
 	"cairn/transcript"
 )
 
-// Undo undoes the summaries that were applied last: what they hid is verbatim again, and
-// the rows they replaced are applied again. The memories saved with them stay. The event says
-// what was undone, or, as a noop, why nothing was. An error means that the disk refused,
-// and nothing has changed.
+// Undo undoes the summaries that were applied last: what they hid is verbatim again, and the rows
+// they replaced are applied again. The memories saved with them stay. The event says what was
+// undone, or, as a noop, why nothing was. An error means that the disk refused and nothing has
+// changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	p, window := c.policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
@@ -29,7 +29,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 			err = transcript.ErrStale
 		}
 		if err == nil && l.Why == "" {
-			change, l.Why = c.undoing(s, l, p, window)
+			change, l.Why = c.undoChange(s, l, p, window)
 		}
 		if err != nil || l.Why != "" {
 			return transcript.Change{}, err
@@ -41,7 +41,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	case errors.Is(err, transcript.ErrStale):
 		return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
 	case err != nil:
-		c.h.outdated = true // what the disk did is read again; until then the messages are at hand
+		c.h.outdated = true // the disk is read again to see what it did; until then the messages are at hand
 		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
 	}
 	c.h.restorable = nil
@@ -53,16 +53,16 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	return c.undone(l, before), nil
 }
 
-// undoing is what undoes a compaction, or why it cannot be undone.
-func (c *Compactor) undoing(s *transcript.State, l Undoable, p Policy, window int) (change transcript.Change, why string) {
+// undoChange returns the change that undoes a compaction, or why it cannot be undone.
+func (c *Compactor) undoChange(s *transcript.State, l Undoable, p Policy, window int) (change transcript.Change, why string) {
 	change, err := l.Undo(s)
 	if err != nil {
 		return change, err.Error()
 	}
-	return change, c.tooMuch(headAfter(c.h.head, s.With(change)), l.Freed, p, window)
+	return change, c.whyNoRoom(headAfter(c.h.head, s.With(change)), l.Freed, p, window)
 }
 
-// headAfter is the head as a change makes it that leaves pins and what was inherited alone.
+// headAfter returns the head after a change that leaves pins and inherited content alone.
 func headAfter(h Head, s *transcript.State) Head {
 	after := s.Head()
 	after.Pins, after.Inherited = h.Pins, h.Inherited
@@ -72,15 +72,15 @@ func headAfter(h Head, s *transcript.State) Head {
 // undone reports an applied compaction that was undone.
 func (c *Compactor) undone(l Undoable, before int) Event {
 	c.undoLifted = false
-	c.prepared = leaveOut(c.prepared, func(row Compaction) bool { return overlaps(l.Rows, row) }) // it is stale now
+	c.prepared = leaveOut(c.prepared, func(row Compaction) bool { return overlaps(l.Rows, row) }) // they are stale now
 	row := l.Rows[0]
-	for _, r := range l.Rows { // what it was about is the leaf, not the folds that made room for it
+	for _, r := range l.Rows { // report the leaf, not the folds that made room for it
 		if r.By != ByEmergency && r.ID < row.ID || row.By == ByEmergency {
 			row = r
 		}
 	}
 	e := eventOf(row, EventUndone, c.o.Window())
-	if e.Set = l.Rows; e.Kind == Leaf { // all of it is undone
+	if e.Set = l.Rows; e.Kind == Leaf { // the event covers all of them
 		e.Messages = 0
 		for _, r := range l.Rows {
 			if e.From, e.To = min(e.From, r.From), max(e.To, r.To); r.Kind == Leaf {
@@ -93,11 +93,11 @@ func (c *Compactor) undone(l Undoable, before int) Event {
 	return e
 }
 
-// spares reports whether messages stay as they are because somebody undid their summary.
-func (c *Compactor) spares(from, to int64) bool { return c.h.head.Spares(from, to) && !c.undoLifted }
+// isSpared reports whether messages stay verbatim because their summary was undone.
+func (c *Compactor) isSpared(from, to int64) bool { return c.h.head.Spares(from, to) && !c.undoLifted }
 
-// tooMuch tells why there is no room for another head and freed messages; empty: there is.
-func (c *Compactor) tooMuch(head Head, freed []chat.Message, p Policy, window int) string {
+// whyNoRoom returns why there is no room for another head and freed messages; "" if there is.
+func (c *Compactor) whyNoRoom(head Head, freed []chat.Message, p Policy, window int) string {
 	s := c.h.view
 	if now, then, budget := s.stackCost(), headCost(head, s.shape), p.stackBudget(c.budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
@@ -112,9 +112,9 @@ func (c *Compactor) tooMuch(head Head, freed []chat.Message, p Policy, window in
 	return ""
 }
 
-// clearedWith is up to where tool results are cleared with a new head, if they were
-// up to was before: less than that after an undo, but what a running turn had to
-// clear stays so.
+// clearedWith returns the seq up to which tool results are cleared with a new head, if they were
+// cleared up to was before: an undo may lower it, but what a running turn had to clear stays
+// cleared.
 func clearedWith(head Head, was int64, old Head) int64 {
 	if was == old.ClearedTo {
 		return head.ClearedTo
@@ -124,8 +124,8 @@ func clearedWith(head Head, was int64, old Head) int64 {
 
 func bySeq(a, b line) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// restore makes those of the restorable messages verbatim that no row covers any more, and
-// reports whether there were any. Those of a session that has ended are not shown.
+// restore makes those restorable messages verbatim that no row covers any more, and reports whether
+// there were any. Messages of a session that has ended are not shown.
 func (h *History) restore() bool {
 	lines := slices.Clone(h.lines)
 	for _, m := range h.restorable {

@@ -11,29 +11,27 @@ import (
 	"cairn/llm"
 )
 
-// What the next request costs. Messages and summaries bear estimates, which never
-// change; what they cost in real tokens is told by the provider. Its last count is the
-// anchor: used is that count and an estimate of what has changed since: what was added,
-// and what other budgets show at another length. Where it cannot hold, because a part
-// that was counted is another one now, used is an estimate of the whole. Both are
-// corrected by the model's factor.
+// What the next request costs. Messages and summaries have estimates, which never change; the
+// provider reports real tokens. Its last count is the anchor: used is that count plus an estimate
+// of what has changed since. If a part that was counted has changed, there is no anchor, and used
+// is an estimate of the whole. Both are corrected by the model's factor.
 
-// lastRequest is what was sent last.
+// lastRequest describes the last request.
 type lastRequest struct {
 	rendering rendering
-	at        time.Time // which is the age of the provider's cache
+	at        time.Time // which determines the age of the provider's cache
 	measured
 }
 
-// measured describes what it showed, until Sent has told that.
+// measured is the size of the last request, until Sent has returned it.
 type measured struct {
 	revision int
 	estimate int // tokens
-	counted  int // tokens, as the provider counted; 0: it did not report any
+	counted  int // tokens, as the provider counted; 0: it reported none
 	context  int // tokens of the turn context
-	pictures int // how many of them are pictures'
-	reserve  int // for the reply
-	spare    int // of the window
+	pictures int // of estimate: tokens of pictures
+	reserve  int // tokens reserved for the reply
+	spare    int // tokens of the window left
 }
 
 // used returns what the next request costs, including the reply's reserve.
@@ -41,11 +39,11 @@ func (c *Compactor) used(s view) int {
 	return c.prompt(s) + Reserve(c.o.MaxOutput, c.o.Window())
 }
 
-// prompt is what the next request's prompt costs. Messages that were added since the
-// anchor, and reasoning that is sent no more, are the difference of two estimates. An answer is counted like any message: what the provider counted for it
-// holds reasoning that is not sent back. What is shown no longer may have cost less than
-// its estimate, so that what is left is not taken to cost less than its own, nor more
-// than all of it did.
+// prompt returns the cost of the next request's prompt. Messages added since the anchor, and
+// reasoning that is no longer sent, count as the difference of two estimates. An answer counts like
+// any message, because the provider's count for it includes reasoning that is not sent back.
+// Content that has left may have cost less than its estimate, so the result is at least the
+// estimate of what is left, but not more than the anchor.
 func (c *Compactor) prompt(s view) int {
 	estimate := c.frame() + s.cost()
 	if s.anchor.Prompt > 0 {
@@ -58,12 +56,12 @@ func (c *Compactor) prompt(s view) int {
 // uncertainty returns by how many tokens the prompt may exceed the estimate: an eighth of what no
 // provider has counted.
 func (c *Compactor) uncertainty(s view) int {
-	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/uncertaintyShare + leastUncertainty
+	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/uncertaintyShare + minUncertainty
 }
 
 const (
 	uncertaintyShare = 8  // an estimate is at most an eighth too low
-	leastUncertainty = 64 // tokens, for short texts
+	minUncertainty   = 64 // tokens, for short texts
 )
 
 // excess returns how many estimated tokens must leave to bring used down to goal. Removing anything
@@ -72,7 +70,7 @@ func (c *Compactor) excess(s view, goal int) int {
 	return c.frame() + s.withNewHead().cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
 }
 
-// fixedCost is what each request costs beside the view, as estimated.
+// fixedCost is the estimated cost of each request apart from the view.
 type fixedCost struct{ system, tools int }
 
 // frame estimates the system prompt and the tools.
@@ -94,7 +92,7 @@ func (c *Compactor) estimated(real int) int {
 // learntOf returns what is known about the worker's model, or about the fallback: see remembering.
 func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.Learnt)) }
 
-// remembering is a model that remembers what is learnt about it, for one that does not by itself.
+// remembering wraps a model that does not itself remember what is learned about it.
 type remembering struct {
 	llm.Model
 	learnt llm.Learnt
@@ -109,11 +107,11 @@ func remembered(m llm.Model) llm.Model {
 	return &remembering{Model: m}
 }
 
-// budget is about the window in estimated tokens, and hardly ever another one. The
-// shares of the window that single parts may take are shares of this.
+// budget returns about the window in estimated tokens; it rarely changes. The shares of the window
+// that single parts may take are shares of this.
 func (c *Compactor) budget() int { return c.o.Window() * 100 / c.o.Learnt().Scale() }
 
-// ask notes what the request rendered from s shows.
+// ask records the size of the request rendered from s.
 func (c *Compactor) ask(s view) {
 	c.lastRequest.measured = measured{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.uncertainty(s)}
 	if c.h.contextRuns {
@@ -124,20 +122,19 @@ func (c *Compactor) ask(s view) {
 	}
 }
 
-// Reported is told what the provider counted for the last Request, sent with the
-// tools that Options names. It becomes the anchor, unless what was counted is no
-// longer what the view shows, and teaches the model's factor. A count of 0, or one
-// that cannot be of the whole prompt, changes nothing.
+// Reported receives the provider's count for the last Request, sent with the tools of Options. The
+// count becomes the anchor, unless the view has changed since, and updates the model's factor. A
+// count of 0, or one that cannot include the whole prompt, is ignored.
 func (c *Compactor) Reported(u llm.Usage) {
 	words := c.lastRequest.estimate - c.lastRequest.pictures
 	prompt := u.Prompt
-	if prompt*leastPart < words {
-		prompt += u.Cached + u.Written // few providers report it separately
+	if prompt*minCountedPart < words {
+		prompt += u.Cached + u.Written // few providers report them separately
 	}
-	if prompt <= 0 || prompt*leastPart < words {
+	if prompt <= 0 || prompt*minCountedPart < words {
 		return
 	}
-	if c.lastRequest.pictures == 0 && words >= leastLesson {
+	if c.lastRequest.pictures == 0 && words >= minSample {
 		c.o.Learnt().Counted(words, prompt)
 	}
 	c.lastRequest.counted = prompt
@@ -145,20 +142,20 @@ func (c *Compactor) Reported(u llm.Usage) {
 }
 
 const (
-	// leastPart of what was estimated must have been counted: less is a part of the
-	// prompt, or one that the server has cut in silence.
-	leastPart = 2
+	// minCountedPart: at least half of the estimate must have been counted. Less is a part of the prompt,
+	// or one that the server has truncated silently.
+	minCountedPart = 2
 
-	// leastLesson is the fewest estimated tokens a factor is learnt from: of a shorter
-	// prompt what the server itself adds is too large a part.
-	leastLesson = 400
+	// minSample is the smallest estimate, in tokens, from which the factor is learned: in a shorter
+	// prompt the server's own additions weigh too much.
+	minSample = 400
 )
 
-// Count returns the count that holds now, to be stored with the turn: so every Status
-// shows one number, also after a restart and beside a running bot.
+// Count returns the current anchor, to be stored with the turn, so that every Status shows one
+// number, also after a restart and in a second process.
 func (c *Compactor) Count() Count { return c.h.anchor }
 
-// Sent returns the last Request since it was called last.
+// Sent returns the last Request, once; the zero value if there was none since the last call.
 func (c *Compactor) Sent() (s Sent) {
 	if c.lastRequest.estimate == 0 {
 		return s
@@ -176,14 +173,13 @@ func (h *History) counted(revision int, count Count) {
 	}
 }
 
-// changed tells that a part of the view which was there is another one now:
-// what was counted of it holds no longer.
+// changed records that an existing part of the view has changed, which invalidates the anchor.
 func (h *History) changed() {
 	h.revision++
 	h.anchor = Count{}
 }
 
-// Status says how full a conversation's window is, and of what.
+// Status describes how full a conversation's window is, and with what.
 type Status struct {
 	Used, Window int // tokens; used counts the prompt of the next request and the reply's reserve
 	Frame        int // of Used: system prompt and tools
@@ -191,7 +187,7 @@ type Status struct {
 	Verbatim     int // of Used: messages and turn contexts
 	Contexts     int // of Verbatim: turn contexts
 	Reserve      int // of Used: kept free for the reply
-	PinBudget    int // what first messages and pins may take, in tokens
+	PinBudget    int // most tokens of first messages and pins
 	Lines        int // verbatim messages
 	InPart       int // of Lines: messages that are too long and shown in part, without tool results
 	Stack        []Compaction
@@ -200,16 +196,16 @@ type Status struct {
 	Next         Trigger      // the next level
 	NextAt       int          // tokens used at which it is reached; 0: emergency is reached
 	Running      *Event       // what a worker is doing; nil: nothing
-	Scheduled    bool         // a request is queued; it begins when that has ended
-	Last         Event        // the last thing that happened; its State is empty if nothing has
-	Failed       Event        // the last failure that no compaction has followed; its State is empty if there is none
-	BackingOff   bool         // a level is reached that waits only because the last attempt failed
-	Paused       string       // why automatic compaction is paused; empty: it is not
+	Scheduled    bool         // a request is queued and starts when the running job ends
+	Last         Event        // the last event; its State is empty if there is none
+	Failed       Event        // the last failure since which no compaction was applied; its State is empty if there is none
+	BackingOff   bool         // a level is reached, but waits because the last attempt failed
+	Paused       string       // why automatic compaction is paused; "": it is not
 	Policy       Policy
 }
 
-// StatusReader returns a function that returns the current Status. It may be called in any goroutine, at
-// any time.
+// StatusReader returns a function that returns the current Status. That may be called in any
+// goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
 	s, retries, undoLifted := c.h.view, c.retries, c.undoLifted
 	retries.vetoes = maps.Clone(retries.vetoes)
@@ -233,8 +229,8 @@ func (c *Compactor) StatusReader() func() Status {
 	}
 }
 
-// Usage returns Used, Head and Verbatim of a Status. It costs the same however much is shown.
-// It is for the owner.
+// Usage returns Used, Head and Verbatim of a Status, at a cost independent of the size of the view.
+// Call it on the owner's goroutine.
 func (c *Compactor) Usage() (used, head, verbatim int) {
 	s := c.h.view
 	prompt, frame := c.prompt(s), c.frame()
@@ -251,7 +247,7 @@ func (c *Compactor) measure(s view, g Status) Status {
 	g.Window, g.Reserve, g.Policy = window, Reserve(c.o.MaxOutput, window), c.policy()
 	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost)
 	g.Verbatim = prompt - g.Frame - g.Head
-	g.PinBudget = c.shape(g.Policy).firstMost
+	g.PinBudget = c.shape(g.Policy).maxFirst
 	g.Lines, g.Stack, g.Past = len(s.lines), s.head.Stack, s.pastOf()
 	for _, l := range s.lines {
 		if l.short != nil && l.Role != llm.RoleTool {

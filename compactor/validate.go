@@ -10,12 +10,12 @@ import (
 	"cairn/llm"
 )
 
-// FieldError is one setting that cannot be.
+// FieldError is one invalid setting.
 type FieldError struct {
 	Key   string // as the settings file spells it
 	Value any
-	Want  string // the valid range, in words; empty: there is no such setting
-	Hint  string // what was probably meant; often empty
+	Want  string // the valid range, in words; "": there is no such setting
+	Hint  string // what was probably meant; often ""
 }
 
 func (e *FieldError) Error() string {
@@ -29,7 +29,7 @@ func (e *FieldError) Error() string {
 	return s
 }
 
-// Validate returns everything that is wrong with the policy, each as a *FieldError.
+// Validate returns everything that is wrong with the policy.
 func (p Policy) Validate() []*FieldError {
 	var errs []*FieldError
 	bad := func(key string, value any, want, hint string) {
@@ -94,7 +94,7 @@ func (p Policy) Validate() []*FieldError {
 	return errs
 }
 
-// checkShare returns what is wrong with a share of the window; nil if nothing is.
+// checkShare returns what is wrong with a share of the window; nil if it is valid.
 func checkShare(key string, v, low, high float64) *FieldError {
 	if v >= low && v <= high { // false for NaN
 		return nil
@@ -106,21 +106,21 @@ func checkShare(key string, v, low, high float64) *FieldError {
 	return e
 }
 
-// validateLevels returns what is wrong with the levels, and with where work ahead begins.
+// validateLevels returns what is wrong with the levels and with prepare_threshold.
 func (p Policy) validateLevels() (errs []*FieldError) {
 	level := func(key string, v float64) {
 		e := checkShare(key, v, 0.10, 0.99)
 		if v < 0 {
-			e.Want += fmt.Sprintf(", or from -%d to -%d: so many tokens before the window's end", mostHeadroom, leastHeadroom)
+			e.Want += fmt.Sprintf(", or from -%d to -%d: so many tokens before the window's end", maxHeadroom, minHeadroom)
 		}
-		if e != nil && !(v >= -mostHeadroom && v <= -leastHeadroom && v == math.Trunc(v)) {
+		if e != nil && !(v >= -maxHeadroom && v <= -minHeadroom && v == math.Trunc(v)) {
 			errs = append(errs, e)
 		}
 	}
 	level("background_threshold", p.BackgroundThreshold)
 	level("aggressive_threshold", p.AggressiveThreshold)
 	level("emergency_threshold", p.EmergencyThreshold)
-	crossed := func(lower, higher float64) bool { return (lower < 0) == (higher < 0) && !(lower < higher) } // one in tokens meets one in shares in At
+	crossed := func(lower, higher float64) bool { return (lower < 0) == (higher < 0) && !(lower < higher) } // a level in tokens is compared with one in shares by At
 	if b, a, e := p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold; len(errs) == 0 && (crossed(b, a) || crossed(a, e) || crossed(b, e)) {
 		errs = append(errs, &FieldError{
 			Key: "background_threshold", Value: b,
@@ -133,8 +133,8 @@ func (p Policy) validateLevels() (errs []*FieldError) {
 	return errs
 }
 
-// CheckReasoning returns what is wrong with a value of a setting that says how hard a
-// model thinks; nil if nothing is.
+// CheckReasoning returns what is wrong with the value of a setting for the reasoning effort; nil if
+// it is valid.
 func CheckReasoning(key, value string) *FieldError {
 	if value == "" || slices.Contains(llm.ReasoningEfforts, value) {
 		return nil

@@ -47,7 +47,7 @@ func viewOf(turns ...[]chat.Message) (lines []line, view []llm.Message) {
 	return lines, rendered("system", "", lines, "")
 }
 
-var wide = shape{clipTo: 1 << 20, firstMost: 1000, firstKeep: 1, kept: 3, minChars: 100, maxLines: 50}
+var wide = shape{clipTo: 1 << 20, maxFirst: 1000, firstKeep: 1, kept: 3, minChars: 100, maxLines: 50}
 
 // pairs writes the calls and results of a view: "a b | a=1 b=2".
 func pairs(view []llm.Message) string {
@@ -264,7 +264,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 
 func TestShrunkArgumentsAreValid(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		most := rapid.IntRange(leastArguments, 300).Draw(rt, "most")
+		most := rapid.IntRange(minArguments, 300).Draw(rt, "most")
 		text := strings.Repeat(rapid.StringN(1, 40, -1).Draw(rt, "text"), rapid.IntRange(1, 200).Draw(rt, "times"))
 		arguments, err := json.Marshal(map[string]string{"text": text})
 		if err != nil {

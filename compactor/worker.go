@@ -15,25 +15,25 @@ import (
 
 // worker makes one summary with a model.
 type worker struct {
-	c      *Compactor
-	j      *job
-	record Job // nil if no memories are to be saved
-	model  llm.Model
-	window int // of the model, in tokens
-	texts  prompts.Texts
-	prompt string // what it is told
-	agent  string // who the chat's model is, for reference
-	around around // what stands beside the span, likewise
-	target int    // tokens the summary shall have
-	limit  int    // tokens it may have
-	again  summarize.Refusal
-	plain  bool   // asked for text alone, as for a person: it need not be much shorter
-	calls  *int   // of the model, for this chunk
-	absent *int   // chunks that it declined
-	alive  func() // called when something comes from the model
+	c             *Compactor
+	j             *job
+	record        Job // nil: no memories are saved
+	model         llm.Model
+	window        int // of the model, in tokens
+	texts         prompts.Texts
+	prompt        string // its system prompt
+	agent         string // the chat model's system prompt, for reference
+	around        around // what surrounds the span, for reference
+	target        int    // tokens the summary should have
+	limit         int    // tokens it may have
+	refusal       summarize.Refusal
+	textOnly      bool   // asks for plain text without tools, as for a recap: it need not be much shorter
+	calls         *int   // calls of the model for this chunk
+	declinedParts *int   // chunks that it declined
+	alive         func() // called when the model sends something
 }
 
-// newWorker is a worker of the job. The agent's own prompt is read here, once.
+// newWorker returns a worker for the job. The agent's own prompt is read here, once.
 func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
 	w := worker{c: c, j: j, record: record, target: target, limit: limit, texts: prompts.In(c.o.Language), agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
 	w.prompt = w.texts.Worker
@@ -48,50 +48,49 @@ func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
 	return w
 }
 
-// on is the worker with a model, whose own window says how much it is told, how much of
-// what is there for reference it is shown and, as most, how many tokens of material a
-// request may have beside the answer.
-func (w worker) on(ctx context.Context, model llm.Model) (_ worker, most int) {
+// withModel returns the worker set up for a model, and the most tokens of material in a request. The
+// model's window determines how long its instructions are and how much reference material it gets.
+func (w worker) withModel(ctx context.Context, model llm.Model) (_ worker, most int) {
 	w.model, w.window = model, model.Window(ctx).Tokens
 	window := int(float64(w.window) / learntOf(model).Factor()) // in estimated tokens
 	if window <= smallWindow {
 		w.prompt = strings.Replace(w.prompt, w.texts.Worker, w.texts.WorkerBrief, 1)
 	}
-	w.agent = summarize.Content(w.agent, min(mostOfAgent, window/agentShare))
-	w.around.most = min(mostAround, window/aroundShare)
+	w.agent = summarize.Content(w.agent, min(maxAgentTokens, window/agentShare))
+	w.around.most = min(maxAroundTokens, window/aroundShare)
 	return w, max(window*6/10-w.frame(), minChunk)
 }
 
 const (
-	mostOfAgent = 1_000 // tokens of the agent's system prompt that the worker is shown
-	agentShare  = 16    // and 1/16 of its window
+	maxAgentTokens = 1_000 // tokens of the agent's system prompt that the worker sees
+	agentShare     = 16    // and 1/16 of its window
 
-	// smallWindow is the largest for which the worker is told its task in few words.
+	// smallWindow is the largest window, in tokens, for which the worker gets the short instructions.
 	smallWindow = 8192
 
-	// minChunk is the least a chunk may hold, in tokens: less could not be summarized.
+	// minChunk is the smallest size of a chunk, in tokens: less could not be summarized.
 	minChunk = 300
 )
 
-// requestCost is what the tools' schemas and what is asked cost, in tokens.
+// requestCost is the cost of the tools' schemas and of the question, in tokens.
 const requestCost = 4*tokens.PerMessage + 250
 
-// frame is what a request costs beside its material, the answer included.
+// frame returns the tokens of a request without its material, answer included.
 func (w worker) frame() int {
 	beside := min(tokens.Estimate(w.around.before), w.around.most)
 	if len(w.around.later) > 0 {
 		beside += w.around.most
 	}
-	return tokens.Estimate(w.prompt) + tokens.Estimate(w.agent) + beside + min(w.target, mostAsked) + requestCost
+	return tokens.Estimate(w.prompt) + tokens.Estimate(w.agent) + beside + min(w.target, maxTarget) + requestCost
 }
 
-// run summarizes the items, in chunks of at most most tokens. A chunk that fails fails
-// the whole: no part is dropped silently.
+// run summarizes the items in chunks of at most most tokens. If a chunk fails, the whole fails: no
+// part is dropped silently.
 func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summarize.Summary, error) {
 	if len(items) == 0 {
 		return summarize.Summary{Text: "Nothing was said in words."}, nil
 	}
-	w.absent = new(int)
+	w.declinedParts = new(int)
 	text, err := w.summarizeItems(ctx, items, most)
 	if err != nil {
 		return summarize.Summary{}, err
@@ -110,20 +109,20 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	return s, nil
 }
 
-// summarizeItems summarizes items in requests of at most most tokens of material. Each chunk
-// is summarized to its share, as much as one answer can hold; if the parts together are
-// too long, they are summarized once more.
+// summarizeItems summarizes items in requests of at most most tokens of material. Each chunk gets
+// its share of the target, limited by what one answer can contain; if the parts together are too
+// long, they are summarized once more.
 func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most int) (text string, err error) {
-	all, answers := summarize.CostOfItems(items), (w.target+mostAsked-1)/mostAsked
+	all, answers := summarize.CostOfItems(items), (w.target+maxTarget-1)/maxTarget
 	parts := summarize.Chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
-	made := ""               // of the part before
+	made := ""               // the text of the previous part
 	absent := map[int]bool{} // parts that were declined
 	for i, part := range parts {
 		share := w
 		share.around = w.around.of(part, made, parts[i+1:])
 		if len(parts) > 1 || answers > 1 {
-			share.target = min(max(min(max(w.target*summarize.CostOfItems(part)/all, 3*summarize.MinSummary), summarize.CostOfItems(part)*4/10), summarize.MinSummary), mostAsked)
+			share.target = min(max(min(max(w.target*summarize.CostOfItems(part)/all, 3*summarize.MinSummary), summarize.CostOfItems(part)*4/10), summarize.MinSummary), maxTarget)
 			share.limit = min(2*share.target, w.limit)
 		}
 		takeBack := w.mark()
@@ -135,7 +134,7 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 		if made = t; err != nil && w.skipsDeclined(err, len(parts)) && ctx.Err() == nil {
 			w.c.o.Log.Info("rollup_part_declined", "effect", "the extractive summarizer summarizes it", "from", part[0].From, "to", part[len(part)-1].To)
 			takeBack()
-			t, made = extractiveText(part, share.target, ""), "" // what is declined is not shown again
+			t, made = extractiveText(part, share.target, ""), "" // the next part does not see the declined text
 			absent[i], err = true, nil
 		}
 		if err != nil {
@@ -157,21 +156,21 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 		}
 		joined = append(joined, summarize.ItemsOfRow(row, most/2)...)
 	}
-	if summarize.CostOfItems(joined) >= summarize.CostOfItems(items) { // no progress: what is there must do
+	if summarize.CostOfItems(joined) >= summarize.CostOfItems(items) { // no progress: use what is there
 		return summarize.ShortenSummary(text, w.limit), nil
 	}
 	return w.summarizeItems(ctx, joined, most)
 }
 
-// evenly is the size of chunks that are all about as large, at most most tokens: a
-// small rest would be hard to summarize in fewer words.
+// evenly returns a chunk size of at most most tokens with which all chunks are about equal: a small
+// rest would be hard to summarize in fewer words.
 func evenly(items []summarize.Item, most int) int {
 	total := summarize.CostOfItems(items)
 	n := (total + most - 1) / most
 	return min(most, total/max(n, 1)+most/8)
 }
 
-// mark returns a function that takes back the memories saved since.
+// mark returns a function that discards the memories saved since.
 func (w worker) mark() (takeBack func()) {
 	if w.record == nil {
 		return func() {}
@@ -179,30 +178,29 @@ func (w worker) mark() (takeBack func()) {
 	return w.record.Mark()
 }
 
-// chunk summarizes items with at most max_turns calls of the model, as long as the model
-// sends something now and then, and measures its speed.
+// chunk summarizes items with at most max_turns calls of the model, as long as the model sends
+// something from time to time, and measures its speed.
 func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string, err error) {
 	cost, started := w.frame()+summarize.CostOfItems(items), w.c.o.Now()
 	silence := time.Duration(w.j.policy.Timeout)
 	ctx, alive, stop := llm.WatchWork(ctx, silence, max(longestPiece, silence))
 	defer stop()
 	w.alive = alive
-	text, err = w.patient(ctx, items)
+	text, err = w.chunkWithRetry(ctx, items)
 	took := w.c.o.Now().Sub(started)
 	switch {
 	case err == nil:
 		learntOf(w.model).Speed.Measured(cost+tokens.Estimate(text), took)
 	case context.Cause(ctx) == llm.ErrWorkSilent, context.Cause(ctx) == llm.ErrWorkLate:
 		err = context.Cause(ctx)
-		// The next piece is at most half as large, and less if even that would have been too much.
+		// The next piece is at most half as large, and smaller if even that would have been too much.
 		learntOf(w.model).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())
 	}
 	return text, err
 }
 
-// patient asks once more for a text that is refused, with the reason and more room
-// for the answer.
-func (w worker) patient(ctx context.Context, items []summarize.Item) (text string, err error) {
+// chunkWithRetry retries a refused text once, with the reason and more room for the answer.
+func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
 	w.calls = new(int)
 	takeBack := w.mark()
 	text, err = w.attempt(ctx, items)
@@ -210,14 +208,13 @@ func (w worker) patient(ctx context.Context, items []summarize.Item) (text strin
 	if errors.As(err, &why) && why.Again(*w.calls) && w.left() > 0 {
 		w.c.o.Log.Debug("summary_refused", "reason", err)
 		takeBack()
-		w.again = why
+		w.refusal = why
 		text, err = w.attempt(ctx, items)
 	}
 	return secrets.Mask(text), err
 }
 
-// spend counts a request to the model, further attempts after a failure included: there
-// are max_turns for a chunk.
+// spend counts a request to the model, retries after failures included: max_turns for a chunk.
 func (w worker) spend() error {
 	if w.left() <= 0 {
 		return summarize.RefusedCalls
@@ -228,19 +225,19 @@ func (w worker) spend() error {
 		}
 	}
 	*w.calls++
-	w.alive() // a request begins, or another attempt
+	w.alive() // a request or a retry starts
 	return nil
 }
 
-// count reports what a request to the model was counted at.
+// count reports the usage of a request.
 func (w worker) count(u llm.Usage) {
 	if w.c.o.Spent != nil {
 		w.c.o.Spent(w.model.Name(), u)
 	}
 }
 
-// left is how often the model may still be called for this chunk.
-// What was declined before gets few.
+// left returns how often the model may still be called for this chunk. Material that was declined
+// before gets few calls.
 func (w worker) left() int {
 	most := w.j.policy.MaxTurns
 	switch w.j.declined {

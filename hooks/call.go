@@ -16,18 +16,18 @@ import (
 	"time"
 )
 
-// vetoCode is the exit code with which a program forbids; over HTTP it is 409.
+// vetoCode is the exit code with which a program vetoes; over HTTP it is status 409.
 const vetoCode = 10
 
-// endTime is how long a program's children may hold its output open after it has ended.
+// endTime is how long a program's children may keep its output open after it has ended.
 const endTime = time.Second
 
-// run runs a program with the event on its standard input, and returns what it wrote. It gets
-// none of the bot's environment but what programs need to run: no key is among it.
+// run runs a program with the event on its standard input, and returns its output. Of the bot's
+// environment it gets only what programs need to run, so no API keys.
 func run(ctx context.Context, command []string, body []byte) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with what it started
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // the process group, with what it started
 	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
 		if value, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+value)
@@ -38,7 +38,7 @@ func run(ctx context.Context, command []string, body []byte) ([]byte, error) {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
-	case errors.Is(err, exec.ErrWaitDelay): // it succeeded, and left something running
+	case errors.Is(err, exec.ErrWaitDelay): // it succeeded and left something running
 		return out.Bytes(), nil
 	case errors.As(err, &exit) && exit.ExitCode() == vetoCode:
 		return out.Bytes(), errVeto
@@ -50,7 +50,7 @@ func run(ctx context.Context, command []string, body []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// bounded keeps the first bytes, and lets the writer go on.
+// bounded keeps the first most bytes and discards the rest without an error.
 type bounded struct {
 	bytes.Buffer
 	most int
@@ -61,10 +61,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// client follows no redirect: what is signed is for one address.
+// client does not follow redirects: a signed event is for one address.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// post sends the event to an address, and returns what it answers.
+// post sends the event to an address, and returns the body of the answer.
 func post(ctx context.Context, address, secret, hook string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
@@ -92,8 +92,7 @@ func post(ctx context.Context, address, secret, hook string, body []byte) ([]byt
 	return said, nil
 }
 
-// Signature is the HMAC-SHA256 of a body, in hexadecimal: the receiver computes it, too, and
-// compares.
+// Signature returns the HMAC-SHA256 of a body, in hexadecimal, for the receiver to verify.
 func Signature(secret string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)

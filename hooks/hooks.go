@@ -1,7 +1,8 @@
-// Package hooks tells programs and addresses of the bot's owner what happens: before and after
-// compactions, at new memories and at replies. One that is asked before a compaction may forbid
-// it, or say what its summary shall keep. None delays a turn: a hook that hangs, fails or floods
-// ends after its timeout, and the log and the metrics say so. The package imports nothing of Cairn.
+// Package hooks notifies the owner's programs and addresses of what happens: before and after
+// compactions, of new memories and of replies. A hook called before a compaction may veto it, or
+// set what its summary should keep. No hook delays a turn: one that hangs, fails or floods is
+// stopped after its timeout, which the log and the metrics record. The package imports nothing of
+// Cairn.
 package hooks
 
 import (
@@ -17,7 +18,7 @@ import (
 	"unicode"
 )
 
-// Names of hooks, as the settings and payloads have them.
+// Names of hooks, as in settings and payloads.
 const (
 	Before   = "before_compaction"
 	After    = "after_compaction"
@@ -25,7 +26,7 @@ const (
 	OnReply  = "on_reply"
 )
 
-// Names are all of them.
+// Names lists all hooks.
 var Names = []string{Before, After, OnMemory, OnReply}
 
 // Outcomes of a call.
@@ -34,36 +35,36 @@ const (
 	Vetoed  = "veto"
 	Failed  = "failed"
 	Timeout = "timeout"
-	Dropped = "dropped" // it was not called: too many wait
+	Dropped = "dropped" // not called: too many events are waiting
 )
 
-// Outcomes are all of them.
+// Outcomes lists all outcomes.
 var Outcomes = []string{OK, Vetoed, Failed, Timeout, Dropped}
 
-// DefaultTimeout bounds a call.
+// DefaultTimeout is the default of Settings.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// Settings say what is called.
+// Settings configure which hooks are called.
 type Settings struct {
 	Call    map[string][]string // by the hook's name: a program and its arguments, or one URL
 	Timeout time.Duration       // of a call; 0: DefaultTimeout
-	Secret  string              // signs what is sent to a URL; "": nothing is signed
+	Secret  string              // signs what is sent to a URL; "": unsigned
 }
 
-// Event is a JSON object that a hook gets: a struct. Its field "hook" is added.
+// Event is a struct that is sent to a hook as a JSON object, with the field "hook" added.
 type Event any
 
-// Verdict is what a hook that is asked before a compaction says.
+// Verdict is the answer of a hook that is called before a compaction.
 type Verdict struct {
-	Focus  string `json:"focus"`  // what the summary shall keep; "": as proposed
+	Focus  string `json:"focus"`  // what the summary should keep; "": as proposed
 	Reason string `json:"reason"` // of a veto
 	Veto   bool   `json:"-"`
 }
 
-// Bounds of what is kept of a hook, and of what it says.
+// Limits of the queue, and of a hook's answer.
 const (
-	maxWaiting = 256      // events that wait for their hook
-	maxOutput  = 64 << 10 // bytes that are read; the rest is thrown away
+	maxWaiting = 256      // events waiting for their hook
+	maxOutput  = 64 << 10 // bytes that are read; the rest is discarded
 	maxReason  = 200      // characters
 	maxFocus   = 1000     // characters
 )
@@ -72,18 +73,18 @@ const (
 type Hooks struct {
 	log    *slog.Logger
 	count  func(hook, outcome string)
-	ctx    context.Context // of the calls
+	ctx    context.Context // of all calls
 	cancel context.CancelFunc
 
 	mu       sync.Mutex // guards everything below
 	settings Settings
-	waiting  map[string][][]byte // events, by hook: one that hangs keeps no other one waiting
+	waiting  map[string][][]byte // queued events by hook, so that one that hangs does not delay others
 	working  map[string]bool
 	closed   bool
-	ended    *sync.Cond // one of them works no more
+	ended    *sync.Cond // signals that a hook has no more events
 }
 
-// New returns hooks that call nothing yet. count receives the result of each call.
+// New returns hooks that call nothing yet. count receives the outcome of each call.
 func New(log *slog.Logger, count func(hook, outcome string)) *Hooks {
 	h := &Hooks{log: log, count: count, waiting: map[string][][]byte{}, working: map[string]bool{}}
 	h.ended = sync.NewCond(&h.mu)
@@ -91,7 +92,7 @@ func New(log *slog.Logger, count func(hook, outcome string)) *Hooks {
 	return h
 }
 
-// Update has other settings hold from the next call on.
+// Update sets the settings for the following calls.
 func (h *Hooks) Update(s Settings) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,14 +102,14 @@ func (h *Hooks) Update(s Settings) {
 	h.settings = s
 }
 
-// Has reports whether a hook is called.
+// Has reports whether a hook is configured.
 func (h *Hooks) Has(hook string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.settings.Call[hook]) > 0
 }
 
-// Tell has a hook called with an event, behind those that wait. It does not wait.
+// Tell queues an event for a hook. It does not wait.
 func (h *Hooks) Tell(hook string, e Event) {
 	if !h.Has(hook) {
 		return
@@ -128,12 +129,12 @@ func (h *Hooks) Tell(hook string, e Event) {
 	}
 }
 
-// work calls a hook with what waits, one after the other.
+// work calls a hook with its queued events, one after the other.
 func (h *Hooks) work(hook string) {
 	for {
 		h.mu.Lock()
 		waiting := h.waiting[hook]
-		if h.ctx.Err() != nil && len(waiting) > 0 { // the bot ends
+		if h.ctx.Err() != nil && len(waiting) > 0 { // the bot is stopping
 			for range waiting {
 				h.count(hook, Dropped)
 			}
@@ -152,7 +153,7 @@ func (h *Hooks) work(hook string) {
 	}
 }
 
-// Ask calls a hook and returns what it says. One that fails has forbidden nothing.
+// Ask calls a hook and returns its verdict. A hook that fails does not veto.
 func (h *Hooks) Ask(ctx context.Context, hook string, e Event) Verdict {
 	if !h.Has(hook) {
 		return Verdict{}
@@ -169,7 +170,7 @@ func (h *Hooks) Ask(ctx context.Context, hook string, e Event) Verdict {
 	return v
 }
 
-// Close waits for what is under way as long as one call may take, and ends the rest.
+// Close waits for queued events for at most the timeout of one call, and cancels the rest.
 func (h *Hooks) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -182,7 +183,7 @@ func (h *Hooks) Close() {
 	h.cancel()
 }
 
-// errVeto is how a hook forbids.
+// errVeto is returned by a call that vetoes.
 var errVeto = errors.New("forbidden")
 
 // call calls a hook once.
@@ -191,7 +192,7 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	s := h.settings
 	h.mu.Unlock()
 	target := s.Call[hook]
-	if len(target) == 0 { // not any more
+	if len(target) == 0 { // removed since
 		return Verdict{}
 	}
 	limited, cancel := context.WithTimeout(ctx, s.Timeout)
@@ -224,12 +225,12 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	return v
 }
 
-// IsURL reports whether a hook is an address, and no program.
+// IsURL reports whether a hook is an address and not a program.
 func IsURL(target []string) bool {
 	return len(target) == 1 && (strings.HasPrefix(target[0], "http://") || strings.HasPrefix(target[0], "https://"))
 }
 
-// verdictOf reads what a hook said: an object, or for a veto a reason in words.
+// verdictOf parses a hook's answer: an object, or for a veto also a reason as text.
 func verdictOf(said []byte) (v Verdict) {
 	text := strings.TrimSpace(string(said))
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -239,7 +240,7 @@ func verdictOf(said []byte) (v Verdict) {
 	return v
 }
 
-// clip is a line of at most so many characters, without what cannot be shown.
+// clip returns text on one line of at most most characters, without control characters.
 func clip(text string, most int) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if runes := []rune(text); len(runes) > most {
@@ -248,7 +249,7 @@ func clip(text string, most int) string {
 	return text
 }
 
-// bodyOf is an event as a hook gets it.
+// bodyOf returns an event as the hook receives it.
 func bodyOf(hook string, e Event) ([]byte, error) {
 	text, err := json.Marshal(e)
 	if err != nil || len(text) < 2 || text[0] != '{' {

@@ -1,4 +1,4 @@
-// Bounds of an answer: a server that sends without end, or nonsense, must not fill memory.
+// Limits of an answer: a server that sends without end, or nonsense, must not fill memory.
 
 package llm
 
@@ -14,8 +14,8 @@ const (
 	MaxParts = 10_000  // lists and objects in one event: decoded, an empty one takes a hundred times its bytes
 )
 
-// An answer of n tokens may have bytesPerToken*n bytes, and always leastSaid. A token
-// has 4 to 5 bytes in most languages, so normal answers stay below.
+// An answer of n tokens may have bytesPerToken*n bytes, and always leastSaid. A token has 4 to 5
+// bytes in most languages, so normal answers stay below.
 const (
 	leastSaid     = 64 << 10
 	bytesPerToken = 32
@@ -37,8 +37,8 @@ func NewBounds(tokens, maxBytes int) *Bounds {
 	return b
 }
 
-// Said counts bytes of text, call ids, names and arguments. The error is not nil when
-// the answer is too long.
+// Said counts bytes of text, call ids, names and arguments. It returns an error if the answer is
+// too long.
 func (b *Bounds) Said(n int) error {
 	if b.said += n; b.said > b.maxSaid {
 		return TooLong(b.maxSaid)
@@ -55,21 +55,21 @@ func (b *Bounds) Added(n int) error {
 	return nil
 }
 
-// ErrTooLong is wrapped by the error of an answer that is too long to be read.
+// ErrTooLong is wrapped by the error for an answer that is too long to be read.
 var ErrTooLong = errors.New("the answer is too long")
 
-// TooLong is the error of an endless answer. It is not temporary: the same request
-// would get the same answer.
+// TooLong returns the error for an endless answer. It is not temporary: the same request would get
+// the same answer.
 func TooLong(maxBytes int) *Error {
 	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d bytes", maxBytes), Err: ErrTooLong}
 }
 
-// TooMany is the error of an answer with more than most of what.
+// TooMany returns the error for an answer with more than most of what.
 func TooMany(most int, what string) *Error {
 	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer has more than %d %s", most, what), Err: ErrTooLong}
 }
 
-// Truncated is the error of an answer whose rest is missing or unreadable.
+// Truncated returns the error for an answer whose rest is missing or unreadable.
 func Truncated(err error) *Error {
 	return &Error{Kind: KindTruncated, Message: "the answer broke off: " + err.Error(), Err: err}
 }
@@ -82,7 +82,7 @@ func Crowded(json []byte) bool {
 		case '"':
 			quoted = !quoted
 		case '\\':
-			i++ // it is inside a string, and the escaped byte does not end the string
+			i++ // inside a string: the escaped byte does not end it
 		case '{', '[':
 			if !quoted {
 				parts++

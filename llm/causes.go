@@ -1,4 +1,4 @@
-// Causes of a refusal that only its words tell: no credit, an unknown model, a wrong address.
+// Causes of a refusal that only its text reveals: no credit, an unknown model, a wrong address.
 
 package llm
 
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// quotaCodes and quotaTexts are how servers say that an account has no credit left.
+// quotaCodes and quotaTexts match errors of an account without credit.
 var (
 	quotaCodes = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "insufficient_balance", "payment_required"}
 	quotaTexts = compileAll(
@@ -21,7 +21,7 @@ var (
 	)
 )
 
-// unknownModelCodes and unknownModelTexts are how servers say that they do not have a model.
+// unknownModelCodes and unknownModelTexts match errors about a model that the server does not have.
 var (
 	unknownModelCodes = []string{"model_not_found", "invalid_model", "deploymentnotfound", "model_not_available"}
 	unknownModelTexts = compileAll(
@@ -34,7 +34,7 @@ var (
 	)
 )
 
-// wrongAddressTexts are how web servers and model servers say that a path leads nowhere.
+// wrongAddressTexts match errors of web servers and model servers about an unknown path.
 var wrongAddressTexts = compileAll(
 	`^(?:404[: ]*)?(?:page |path |route |resource |url )?(?:is )?not found[.!]?$`,
 	`^method not allowed[.!]?$`,
@@ -49,7 +49,8 @@ var wrongAddressTexts = compileAll(
 	`the requested url .*found`, // Apache, nginx
 )
 
-// refine tells the kind of a refusal more exactly than its status does.
+// refine returns the kind of a refusal, which its codes and text may determine more exactly than
+// its status.
 func refine(e *Error, codes []string, text string) Kind {
 	has := func(known []string) bool {
 		return slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(known, code) })

@@ -1,4 +1,4 @@
-// The choice of a model where no setting names one.
+// The choice of a model if no setting names one.
 
 package llm
 
@@ -15,9 +15,9 @@ var notChat = words.Pattern(`(?i)embed|rerank|tts|audio|whisper|transcri|image|d
 // dated matches the ids of snapshots: gpt-4o-2024-08-06, gpt-4-0613, claude-3-5-haiku-20241022.
 var dated = words.Pattern(`-(?:20\d\d-?\d\d-?\d\d|[01]\d[0-3]\d)(?:-preview)?$`)
 
-// Choose returns the first model of preferred that is offered. If none is, it returns
-// the first offered one that looks like a chat model, a dated snapshot only if there is
-// nothing else. ok is false if no chat model is offered.
+// Choose returns the first model of preferred that is offered. If none is, it returns the first
+// offered one that looks like a chat model, a dated snapshot only if there is nothing else. ok is
+// false if no chat model is offered.
 func Choose(preferred []string, offered []Offered) (chosen Offered, ok bool) {
 	for _, id := range preferred {
 		if i := slices.IndexFunc(offered, func(o Offered) bool { return o.ID == id }); i >= 0 {

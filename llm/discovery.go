@@ -1,4 +1,4 @@
-// What a server says about itself, asked once: the model where none is set, and its window.
+// What a server says about itself, queried once: the model if none is configured, and its window.
 
 package llm
 
@@ -9,42 +9,42 @@ import (
 	"time"
 )
 
-// patienceForFacts bounds the request for the window: somebody waits for an answer to
-// something else.
-const patienceForFacts = 3 * time.Second
+// factsTimeout limits the request for the window: a person waits for the answer to another
+// request.
+const factsTimeout = 3 * time.Second
 
-// sourceDefault marks a window that no setting and no server gave.
+// sourceDefault marks a window that came from no setting and no server.
 const sourceDefault = "default"
 
-// Discovery knows a server's model and window. One caller asks the server while the
-// others wait. It is safe for concurrent use.
+// Discovery caches a server's model and window. One caller queries the server while the others
+// wait. It is safe for concurrent use.
 type Discovery struct {
-	preferred []string // models to choose where none is set
+	preferred []string // models to choose from if none is configured
 	setting   int      // window; 0: none
 	log       *slog.Logger
-	asking    chan struct{} // holds a token while one caller asks
+	asking    chan struct{} // contains a token while one caller queries
 
 	mu          sync.Mutex // guards the fields below
-	model       string     // empty: not known yet
-	window      Window     // Tokens 0: not asked yet
-	windowKnown bool       // the server gave its window
-	looks       int        // how often it was asked
+	model       string     // "": not known yet
+	window      Window     // Tokens 0: not queried yet
+	windowKnown bool       // the server reported its window
+	queries     int        // how often the server was queried
 }
 
-// NewDiscovery returns a Discovery that has asked nothing yet. model and window are the
-// settings, empty and 0 for none; preferred see Choose.
+// NewDiscovery returns a Discovery that has queried nothing yet. model and window are the settings,
+// "" and 0 for none; for preferred see Choose.
 func NewDiscovery(model string, window int, preferred []string, log *slog.Logger) *Discovery {
 	return &Discovery{model: model, setting: window, preferred: preferred, log: log, asking: make(chan struct{}, 1)}
 }
 
-// Model is the model that is set or was chosen; empty while none is.
+// Model returns the configured or chosen model; "" if there is none yet.
 func (d *Discovery) Model() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.model
 }
 
-// ModelID is the model to request: the one that is set, or one chosen from list.
+// ModelID returns the model to request: the configured one, or one chosen from list.
 func (d *Discovery) ModelID(ctx context.Context, list func(context.Context) ([]Offered, error)) (string, error) {
 	err := d.once(ctx, func() bool { return d.Model() != "" }, func() error {
 		offered, err := list(ctx)
@@ -56,7 +56,7 @@ func (d *Discovery) ModelID(ctx context.Context, list func(context.Context) ([]O
 	return d.Model(), err
 }
 
-// ChooseFrom chooses the model from a server's list, unless one is known.
+// ChooseFrom chooses the model from a server's list, unless it is known.
 func (d *Discovery) ChooseFrom(offered []Offered) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,16 +72,16 @@ func (d *Discovery) ChooseFrom(offered []Offered) error {
 	return nil
 }
 
-// Window returns the window: the setting, else what ask finds (Tokens 0: nothing), else
-// DefaultWindow. limit is a smaller one learnt from an overflow; 0: none. The server is
-// asked once, for at most patienceForFacts, and once more after its first answer if it
-// did not say before: Ollama knows only models it has loaded.
+// Window returns the window: the setting, else the result of ask (Tokens 0: none), else
+// DefaultWindow. limit is a smaller one learned from an overflow; 0: none. The server is queried
+// once, for at most factsTimeout, and again after its first answer if it reported no window
+// before: Ollama only knows models it has loaded.
 func (d *Discovery) Window(ctx context.Context, limit int, ask func(context.Context) Window) Window {
-	patient, cancel := context.WithTimeout(ctx, patienceForFacts)
+	patient, cancel := context.WithTimeout(ctx, factsTimeout)
 	defer cancel()
 	err := d.once(patient, func() bool { return d.knownWindow().Tokens > 0 }, func() error {
 		stated := ask(patient)
-		if ctx.Err() == nil { // else the caller has left, and the next one asks
+		if ctx.Err() == nil { // otherwise the caller has left, and the next one queries
 			d.keep(stated)
 		}
 		return ctx.Err()
@@ -99,17 +99,17 @@ func (d *Discovery) Window(ctx context.Context, limit int, ask func(context.Cont
 	return window
 }
 
-// Answered notes that the server answered a request, so that it is there and its model
-// is loaded: the next Window asks a second time if the server did not say before.
+// Answered records that the server answered a request, so it is running and its model is loaded:
+// the next Window queries a second time if the server reported no window before.
 func (d *Discovery) Answered() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.looks == 1 && !d.windowKnown {
+	if d.queries == 1 && !d.windowKnown {
 		d.window = Window{}
 	}
 }
 
-// unasked is the window when the server says nothing.
+// unasked returns the window if the server reports none.
 func (d *Discovery) unasked() Window {
 	if d.setting > 0 {
 		return Window{Tokens: d.setting, Source: "setting"}
@@ -117,7 +117,7 @@ func (d *Discovery) unasked() Window {
 	return Window{Tokens: DefaultWindow, Source: sourceDefault}
 }
 
-// keep stores the window by what the server said, Tokens 0 for nothing.
+// keep stores the window that the server stated; Tokens 0: none.
 func (d *Discovery) keep(stated Window) {
 	window := stated
 	if stated.Tokens == 0 || d.setting > 0 {
@@ -125,9 +125,9 @@ func (d *Discovery) keep(stated Window) {
 	}
 	d.mu.Lock()
 	d.window = window
-	d.looks++
+	d.queries++
 	d.windowKnown = stated.Tokens > 0
-	first, model := d.looks == 1, d.model
+	first, model := d.queries == 1, d.model
 	d.mu.Unlock()
 	switch {
 	case stated.Tokens > 0 && window.Tokens > stated.Tokens:
@@ -144,8 +144,8 @@ func (d *Discovery) knownWindow() Window {
 	return d.window
 }
 
-// once runs ask unless the answer is known. One caller asks while the others wait,
-// each for as long as its own ctx lives.
+// once runs ask unless the answer is known. One caller asks while the others wait, each until its
+// own ctx ends.
 func (d *Discovery) once(ctx context.Context, known func() bool, ask func() error) error {
 	if known() {
 		return nil

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Kind sorts a provider's failures by what the caller can do about them.
+// Kind classifies a provider's failures by what the caller can do about them.
 type Kind string
 
 // The kinds of failure.
 const (
 	KindRateLimited Kind = "rate limited" // wait RetryAfter
-	KindOverloaded  Kind = "overloaded"   // 5xx and the like: try again later
-	KindUnreachable Kind = "unreachable"  // no connection, reset, time out
-	KindOverflow    Kind = "overflow"     // the prompt is too long; Limit when the provider said it
+	KindOverloaded  Kind = "overloaded"   // 5xx and similar: try again later
+	KindUnreachable Kind = "unreachable"  // no connection, reset, timeout
+	KindOverflow    Kind = "overflow"     // the prompt is too long; Limit if the provider stated it
 	KindAuth        Kind = "auth"         // 401, 403: the key is wrong
-	KindBadRequest  Kind = "bad request"  // the provider will never take this request
-	KindTruncated   Kind = "truncated"    // the answer broke off: half an answer is no answer
+	KindBadRequest  Kind = "bad request"  // the provider will never accept this request
+	KindTruncated   Kind = "truncated"    // the answer broke off: half an answer is not an answer
 
-	KindQuota        Kind = "quota exhausted" // the account has no credit: a retry is useless
+	KindQuota        Kind = "quota exhausted" // the account has no credit: retries are useless
 	KindUnknownModel Kind = "unknown model"   // the server does not have the model
-	KindWrongAddress Kind = "wrong address"   // what answers there is no model's server
+	KindWrongAddress Kind = "wrong address"   // there is no model server at the address
 )
 
-// Kinds are all of them.
+// Kinds lists all kinds.
 var Kinds = []Kind{
 	KindRateLimited, KindOverloaded, KindUnreachable, KindOverflow, KindAuth, KindBadRequest, KindTruncated,
 	KindQuota, KindUnknownModel, KindWrongAddress,
@@ -33,28 +33,28 @@ var Kinds = []Kind{
 // Error is a provider's failure.
 type Error struct {
 	Kind       Kind
-	Status     int           // HTTP status; 0 when there was none
-	Message    string        // the provider's words, for the log; never shown in a chat
-	RetryAfter time.Duration // as the provider asked; 0 when it did not
-	Limit      int           // the window in tokens that an overflow named; 0: it named none
-	Prompt     int           // the prompt's tokens as an overflow counted them; 0 when it did not
-	Err        error         // what lies below, if anything
+	Status     int           // HTTP status; 0 if there was none
+	Message    string        // the provider's text, for the log; never shown in a chat
+	RetryAfter time.Duration // as the provider asked; 0 if it did not
+	Limit      int           // the window in tokens, as an overflow stated it; 0: it did not
+	Prompt     int           // the prompt's tokens, as an overflow counted them; 0: it did not
+	Err        error         // the underlying error, if any
 
-	Where Where // filled in by Located; empty where nobody did
+	Where Where // set by Located
 }
 
-// Where says which model of which server failed: for the log, never for a chat.
+// Where identifies the model and server that failed: for the log, never for a chat.
 type Where struct {
 	Model   string
 	Address string   // without user, password and query
-	Key     string   // where the API key comes from, or should: "OPENAI_API_KEY"; empty: unknown
-	NoKey   bool     // there is none
-	Wire    string   // how the server is spoken to; empty: unknown
-	Offered []string // of an unknown model: what the server offers instead, the nearest first
+	Key     string   // where the API key comes from, or should: "OPENAI_API_KEY"; "": unknown
+	NoKey   bool     // no key is set
+	Wire    string   // one of the Wire constants; "": unknown
+	Offered []string // for an unknown model: what the server offers instead, most similar first
 }
 
-// Located returns err with where put into it. Errors that are no provider's failure,
-// and those that say already where they come from, stay as they are.
+// Located returns err with Where set. Errors that are not a provider's failure, and those with
+// Where set already, are returned unchanged.
 func Located(err error, where Where) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Where.Model != "" || e.Where.Address != "" {
@@ -83,14 +83,14 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-// Passes reports whether it is worth trying again at once. It is not where the
-// provider asks for a longer wait, or where a whole answer's time is used up.
+// Passes reports whether an immediate retry is worthwhile. It is not if the provider asks for a
+// longer wait, or the time of the whole answer is used up.
 func (e *Error) Passes() bool {
 	return e.Temporary() && e.RetryAfter <= longestWait && !errors.Is(e.Err, errLate)
 }
 
-// PromptOf returns how many tokens the prompt of an overflow had, 0 if the provider
-// did not say and for any other error.
+// PromptOf returns how many tokens the prompt of an overflow had; 0 if the provider did not say,
+// and for any other error.
 func PromptOf(err error) int {
 	var e *Error
 	if errors.As(err, &e) {

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// Incident is work that fails, from its first failure to the next success, however
-// often it is tried in between. The log has both, once. The zero value has no incident.
-// It is safe for concurrent use.
+// Incident spans a series of failures, from the first one to the next success, so that the log
+// contains one line for each end of it. The zero value has no incident. It is safe for concurrent
+// use.
 type Incident struct {
 	mu sync.Mutex // guards on
 	on bool
 }
 
-// Begin notes a failure. It tells how loud to log it: as a warning the first time,
-// then at debug level.
+// Begin records a failure. It returns the level at which to log it: a warning the first time, then
+// debug.
 func (i *Incident) Begin() slog.Level {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -26,7 +26,7 @@ func (i *Incident) Begin() slog.Level {
 	return slog.LevelWarn
 }
 
-// End notes a success and tells whether that is news.
+// End records a success and reports whether it ended an incident.
 func (i *Incident) End() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -35,15 +35,15 @@ func (i *Incident) End() bool {
 	return was
 }
 
-// On reports whether it has started and not ended.
+// On reports whether an incident has started and not ended.
 func (i *Incident) On() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.on
 }
 
-// OfServer reports whether err is a failure of the provider that would meet any
-// request, and not this one alone.
+// OfServer reports whether err is a failure of the provider that would affect any request, not only
+// this one.
 func OfServer(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -1,4 +1,5 @@
-// Messages in other forms: tool use in words, for a server that refuses a request because of it; neighbours joined.
+// Messages in other forms: tool use as text, for a server that refuses a request because of it;
+// neighbours joined.
 
 package llm
 
@@ -8,24 +9,24 @@ import (
 	"strings"
 )
 
-// InWords returns messages in which calls of tools, their results and what a provider
-// added in fields of its own are no more: a result becomes a labelled text in user
-// role, which no text in it can close, a call is left out. It reports whether that is
-// another request. Ids that another model gave, arguments it wrote and signatures it
-// wants back are what a server refuses for good in a conversation that was going well.
+// InWords returns messages without tool calls, tool results and what a provider added in fields of
+// its own: a result becomes a labelled text in user role, which its content cannot close, and a
+// call is left out. changed reports whether anything was converted. Ids from another model,
+// arguments it wrote and signatures it demands are reasons for a server to refuse a conversation
+// permanently.
 func InWords(messages []Message) (converted []Message, changed bool) {
 	return inWords(messages, func(m Message) bool { return len(m.Calls) > 0 || len(m.Native) > 0 }, true)
 }
 
-// UnreasonedInWords is InWords for the calls alone of which the reasoning is not at hand:
-// a provider that demands it refuses them.
+// UnreasonedInWords is InWords only for calls whose reasoning is missing: a provider that demands
+// it refuses them.
 func UnreasonedInWords(messages []Message) []Message {
 	converted, _ := inWords(messages, func(m Message) bool { return len(m.Calls) > 0 && len(m.Native) == 0 }, false)
 	return converted
 }
 
-// DeprivedInWords is InWords for the calls alone whose reasoning was dropped while their
-// turn ran. Without such calls it returns messages itself.
+// DeprivedInWords is InWords only for calls whose reasoning was dropped while their turn ran.
+// Without such calls it returns messages itself.
 func DeprivedInWords(messages []Message) []Message {
 	deprived := func(m Message) bool { return m.Deprived && len(m.Calls) > 0 }
 	if !slices.ContainsFunc(messages, deprived) {
@@ -35,10 +36,10 @@ func DeprivedInWords(messages []Message) []Message {
 	return converted
 }
 
-// inWords puts the messages for which tell reports true into words, and the results of
-// their calls, or, with all, every result.
+// inWords converts the messages for which tell returns true, and the results of their calls, or,
+// with all, every result.
 func inWords(messages []Message, tell func(Message) bool, all bool) (converted []Message, changed bool) {
-	calls := make(map[string]bool) // that were put into words, of the last message with calls
+	calls := make(map[string]bool) // converted calls of the last message with calls
 	for _, m := range messages {
 		switch {
 		case m.Role == RoleAssistant && tell(m):
@@ -63,8 +64,8 @@ func inWords(messages []Message, tell func(Message) bool, all bool) (converted [
 	return converted, changed
 }
 
-// Joined returns messages with neighbours in user role made one, their texts parted by
-// a blank line: so a model's template shows them. Nothing of messages is changed.
+// Joined returns messages with neighbours in user role merged, their texts separated by a blank
+// line, because the templates of some models show only one of them. The argument is not changed.
 func Joined(messages []Message) []Message {
 	joined := make([]Message, 0, len(messages))
 	for _, m := range messages {

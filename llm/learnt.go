@@ -1,4 +1,4 @@
-// What is learnt about a model by using it.
+// What is learned about a model by using it.
 
 package llm
 
@@ -10,40 +10,40 @@ import (
 	"sync/atomic"
 )
 
-// Facts are what was learnt about one model on one server.
+// Facts are what was learned about one model on one server.
 type Facts struct {
-	Window        int     // the smallest limit an overflow named, in tokens; 0: none did
-	Factor        float64 // real tokens for one estimated, 0.5 to 2.5; 0: not measured, read it as 1
-	Scale         int     // the factor in percent and coarse steps, see scaleOf; 0: read it as 100
+	Window        int     // the smallest limit in an overflow, in tokens; 0: none
+	Factor        float64 // real tokens per estimated token, 0.5 to 2.5; 0: not measured, read as 1
+	Scale         int     // the factor in percent and coarse steps, see scaleOf; 0: read as 100
 	RefusesTools  bool
 	RefusesImages bool
 
-	Wire           string // the wire its server demanded, one of the Wire constants; empty: none was demanded
-	WantsReasoning bool   // its server demands the reasoning of earlier turns with tool calls back
-	RefusesForced  bool   // it cannot be made to call one tool by name
+	Wire           string // the wire its server demanded, one of the Wire constants; "": none
+	WantsReasoning bool   // its server demands the reasoning of earlier turns with tool calls
+	RefusesForced  bool   // it cannot be forced to call a tool by name
 }
 
-// Learnt is what is known of one model on one server, for all who use it. The zero
-// value knows nothing and forgets at the end. It is safe for concurrent use.
+// Learnt is what is known about one model on one server, shared by all users. The zero value knows
+// nothing and saves nothing. It is safe for concurrent use.
 type Learnt struct {
 	Down  Incident // its server fails for every conversation
-	Speed Speed    // measured by the worker; not kept
+	Speed Speed    // measured by the worker; not saved
 
-	WorkPlain atomic.Bool // the worker offers it no tools: it takes none, or cannot be made to call one; not kept
+	WorkPlain atomic.Bool // the worker offers it no tools, because it accepts none or cannot be forced to call one; not saved
 
-	keep func(ctx context.Context, f Facts) error // nil: nothing is kept
+	keep func(ctx context.Context, f Facts) error // nil: nothing is saved
 
 	mu    sync.Mutex // guards the fields below
 	facts Facts
-	kept  Facts // as last given to keep
+	kept  Facts // as last passed to keep
 }
 
-// Learner is a Model that remembers what is learnt about it.
+// Learner is a Model that remembers what is learned about it.
 type Learner interface {
 	Learnt() *Learnt
 }
 
-// LearntOf returns what is known of m: what it remembers itself, else own.
+// LearntOf returns what is known about m: what m itself remembers, else own.
 func LearntOf(m Model, own *Learnt) *Learnt {
 	if l, ok := m.(Learner); ok {
 		return l.Learnt()
@@ -51,14 +51,14 @@ func LearntOf(m Model, own *Learnt) *Learnt {
 	return own
 }
 
-// Facts returns what is known by now.
+// Facts returns what is known so far.
 func (l *Learnt) Facts() Facts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.facts
 }
 
-// Factor is how many real tokens one estimated token is worth, 0.5 to 2.5.
+// Factor returns the number of real tokens per estimated token, 0.5 to 2.5.
 func (l *Learnt) Factor() float64 {
 	if f := l.Facts().Factor; f > 0 {
 		return min(max(f, leastFactor), mostFactor)
@@ -66,16 +66,16 @@ func (l *Learnt) Factor() float64 {
 	return 1
 }
 
-// How the factor is learnt: each measurement counts for factorWeight of it, and no
-// odd one leads it out of its bounds.
+// The factor is a moving average: each measurement has a weight of factorWeight, and outliers
+// cannot move it outside the limits.
 const (
 	factorWeight = 0.3
 	leastFactor  = 0.5
 	mostFactor   = 2.5
 )
 
-// Counted learns from a text that was estimated at so many tokens and counted by
-// the provider.
+// Counted updates the factor from a text of estimated tokens for which the provider counted
+// counted.
 func (l *Learnt) Counted(estimated, counted int) {
 	if estimated <= 0 || counted <= 0 {
 		return
@@ -88,11 +88,11 @@ func (l *Learnt) Counted(estimated, counted int) {
 	})
 }
 
-// Scale is the factor in percent and in coarse steps: 100, 150, 225. What shapes a
-// prompt hangs on this one, for each change of it throws away the provider's cache.
+// Scale returns the factor in percent and in coarse steps: 100, 150, 225. The shape of a prompt
+// depends on it rather than on Factor, because each change invalidates the provider's cache.
 func (l *Learnt) Scale() int { return scaleOf(l.Facts().Scale, l.Factor()) }
 
-// scaleOf leaves a step only when the factor is well outside of it.
+// scaleOf leaves a step only if the factor is well outside of it.
 func scaleOf(scale int, factor float64) int {
 	scale = min(max(scale, 100), 225)
 	for 100*factor > 1.25*float64(scale) {
@@ -104,7 +104,7 @@ func scaleOf(scale int, factor float64) int {
 	return scale
 }
 
-// Limit learns a window that an overflow named, in tokens. It only ever shrinks.
+// Limit records a window stated in an overflow, in tokens. It never grows.
 func (l *Learnt) Limit(tokens int) {
 	if tokens <= 0 {
 		return
@@ -116,20 +116,19 @@ func (l *Learnt) Limit(tokens int) {
 	})
 }
 
-// NoTools learns that the model, or its server, takes no tools.
+// NoTools records that the model, or its server, accepts no tools.
 func (l *Learnt) NoTools() { l.learn(func(f *Facts) { f.RefusesTools = true }) }
 
-// NoImages learns that the model, or its server, takes no pictures.
+// NoImages records that the model, or its server, accepts no pictures.
 func (l *Learnt) NoImages() { l.learn(func(f *Facts) { f.RefusesImages = true }) }
 
-// NoForced learns that the model, or its server, cannot be made to call one tool by name.
+// NoForced records that the model, or its server, cannot be forced to call a tool by name.
 func (l *Learnt) NoForced() { l.learn(func(f *Facts) { f.RefusesForced = true }) }
 
-// NeedReasoning learns that the server demands the reasoning of earlier turns with tool
-// calls back.
+// NeedReasoning records that the server demands the reasoning of earlier turns with tool calls.
 func (l *Learnt) NeedReasoning() { l.learn(func(f *Facts) { f.WantsReasoning = true }) }
 
-// Demand learns the wire that the server demands, one of the Wire constants.
+// Demand records the wire that the server demands, one of the Wire constants.
 func (l *Learnt) Demand(wire string) { l.learn(func(f *Facts) { f.Wire = wire }) }
 
 func (l *Learnt) learn(f func(*Facts)) {
@@ -138,10 +137,10 @@ func (l *Learnt) learn(f func(*Facts)) {
 	f(&l.facts)
 }
 
-// worthKeeping is by how much the factor must have moved to be written again.
+// worthKeeping is the minimum change of the factor before it is written again.
 const worthKeeping = 0.03
 
-// Keep writes what was learnt since it was last written, if it matters.
+// Keep saves what was learned since the last save, if the change matters.
 func (l *Learnt) Keep(ctx context.Context) error {
 	l.mu.Lock()
 	facts, kept := l.facts, l.kept
@@ -161,9 +160,8 @@ func (l *Learnt) Keep(ctx context.Context) error {
 	return nil
 }
 
-// Notebook has a page for each model of which something may be learnt. The zero
-// value is empty, and what is learnt is forgotten at the end. It is safe for
-// concurrent use.
+// Notebook has a page for each model about which something may be learned. The zero value is empty
+// and saves nothing. It is safe for concurrent use.
 type Notebook struct {
 	mu    sync.Mutex // guards the fields below
 	known map[string]Facts
@@ -171,16 +169,16 @@ type Notebook struct {
 	pages map[string]*Learnt
 }
 
-// Open fills the notebook with what is known already, by the models' names. What is
-// learnt goes to keep, which may be nil. Pages that were asked for before stay empty.
+// Open fills the notebook with known facts, by the models' names. New facts are passed to keep,
+// which may be nil. Pages that exist already stay empty.
 func (n *Notebook) Open(known map[string]Facts, keep func(ctx context.Context, model string, f Facts) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.known, n.keep = known, keep
 }
 
-// Page returns what is known of a model, the same for all who ask. Two servers'
-// models of one name need two names.
+// Page returns what is known about a model, the same page to all callers. Models of one name on two
+// servers need two names.
 func (n *Notebook) Page(model string) *Learnt {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// ErrTooManyCalls is returned when a model still calls tools in the last call it was allowed.
+// ErrTooManyCalls is returned if a model still calls tools in its last allowed call.
 var ErrTooManyCalls = errors.New("the model kept calling tools")
 
-// Loop calls a model and runs its tools until it answers without a tool call,
-// or until a tool that Ends was called. Turns and the worker run the same loop.
+// Loop calls a model and runs its tools until it answers without a tool call, or until a tool that
+// Ends succeeds. Turns and the worker run the same loop.
 type Loop struct {
 	Model    Model
 	MaxCalls int // of the model; at least 1
 
-	// Request makes the request of each call, left counting down to 1 in the last.
+	// Request returns the request of each call; left counts down to 1 in the last.
 	Request func(ctx context.Context, left int) (Request, error)
-	// Record gets each message that called tools and the results, in the order
-	// of the calls, before the next request is made.
+	// Record receives each message with calls and the results, in the order of the calls, before the
+	// next request is made.
 	Record func(calls Message, results []Message)
-	// Retry is asked, when not nil, whether a failed call shall be made again with
-	// a new request. It is for failures the caller can mend, as an overflow; waiting
-	// and trying again is the model's own business.
+	// Retry, if not nil, reports whether a failed call should be made again with a new request. It is
+	// for failures that the caller can fix, such as an overflow; the model itself retries temporary
+	// ones.
 	Retry func(ctx context.Context, err error) bool
-	// Report gets, when not nil, the usage of each call.
+	// Report, if not nil, receives the usage of each successful call.
 	Report func(Usage)
-	// Count gets, when not nil, the usage of each call and of each failed attempt at one,
-	// also where Report gets none: it is what the provider bills.
+	// Count, if not nil, receives the usage of each call and of each failed attempt, including those
+	// that Report does not get: it is what the provider bills.
 	Count func(Usage)
-	// Show gets the text as it arrives, when not nil.
+	// Show, if not nil, receives the text as it arrives.
 	Show func(delta string)
 }
 
@@ -73,8 +73,8 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 	return Response{}, ErrTooManyCalls
 }
 
-// generate calls the model. Some servers cut a prompt that is too long in silence,
-// and then have no room for an answer: that is an overflow too.
+// generate calls the model. Some servers silently truncate a prompt that is too long, and then have
+// no room for an answer: that is reported as an overflow too.
 func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	req.Failed = l.Count
 	resp, err := Ask(ctx, l.Model, req, l.Show)
@@ -91,8 +91,8 @@ func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	return resp, nil
 }
 
-// NameCalls gives an id to each call that has none or repeats an earlier one of
-// the same message: some servers send none, and a result must find its call.
+// NameCalls gives an id to each call that has none or repeats an earlier one of the same message:
+// some servers send none, and a result must refer to its call.
 func NameCalls(calls []Call) {
 	seen := make(map[string]bool, len(calls))
 	for i := range calls {
@@ -105,8 +105,8 @@ func NameCalls(calls []Call) {
 	}
 }
 
-// ValidArguments replaces a model's broken JSON, which would break every later request:
-// servers whose templates parse the arguments refuse the whole conversation.
+// ValidArguments replaces a model's invalid JSON, which would break every later request: servers
+// whose templates parse the arguments refuse the whole conversation.
 func ValidArguments(arguments string) string {
 	if strings.TrimSpace(arguments) == "" {
 		return "{}"
@@ -117,7 +117,7 @@ func ValidArguments(arguments string) string {
 	return WrappedArguments(arguments)
 }
 
-// WrappedArguments is a JSON object that holds a text in place of arguments.
+// WrappedArguments returns a JSON object that contains the text of invalid arguments.
 func WrappedArguments(arguments string) string {
 	wrapped, _ := json.Marshal(map[string]string{"invalid": arguments}) // a map of strings always has a JSON form
 	return string(wrapped)
@@ -132,8 +132,8 @@ func runTools(ctx context.Context, tools []Tool, calls []Call) (results []Messag
 	return results, ended
 }
 
-// runTool answers one call. Whatever goes wrong becomes words the model can act
-// on; a tool that panics must not take the conversation with it.
+// runTool runs one call. Every failure becomes text that the model can act on; a tool that panics
+// must not end the conversation.
 func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bool) {
 	defer func() {
 		if p := recover(); p != nil {

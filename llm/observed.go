@@ -1,4 +1,4 @@
-// Requests and tools as steps that observers see.
+// Requests and tools as observed steps.
 
 package llm
 
@@ -12,8 +12,8 @@ import (
 	"cairn/internal/observe"
 )
 
-// Ask has a model answer a request, as a step of its own. It is what all requests of turns
-// and workers go through.
+// Ask has a model answer a request, as a step of its own. All requests of turns and workers go
+// through it.
 func Ask(ctx context.Context, model Model, req Request, show func(delta string)) (Response, error) {
 	ctx, step := observe.Begin(ctx, observe.Request)
 	if step == nil {
@@ -21,7 +21,7 @@ func Ask(ctx context.Context, model Model, req Request, show func(delta string))
 	}
 	defer step.End()
 	step.Add(slog.String("model", model.Name()))
-	step.Fail(errPanicked) // unless it returns
+	step.Fail(errPanicked) // unless Generate returns
 	if shown := show; shown != nil {
 		show = func(delta string) {
 			step.Text()
@@ -37,7 +37,7 @@ func Ask(ctx context.Context, model Model, req Request, show func(delta string))
 	return resp, err
 }
 
-// observedTool is runTool as a step. A model may make up names: those are no attribute.
+// observedTool is runTool as a step. A model may make up names: those are not used as attributes.
 func observedTool(ctx context.Context, tools []Tool, call Call) (text string, ends bool) {
 	ctx, step := observe.Begin(ctx, observe.Tool)
 	if step == nil {
@@ -55,7 +55,7 @@ func observedTool(ctx context.Context, tools []Tool, call Call) (text string, en
 	return text, ends
 }
 
-// toolError begins what the model reads of a call that failed.
+// toolError is the prefix of the text that the model reads about a failed call.
 const toolError = "Error: "
 
 var (

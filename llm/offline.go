@@ -1,5 +1,5 @@
-// The offline model answers where no language model is set: it looks up what was
-// said, with the tools any model has, and quotes it.
+// The offline model answers if no language model is configured: it searches the conversation, with
+// the tools that any model has, and quotes it.
 
 package llm
 
@@ -14,16 +14,16 @@ import (
 	"cairn/words"
 )
 
-// Offline is a Model that needs no server. Equal requests get equal answers, and
-// all it says of the world are quotations.
+// Offline is a Model that needs no server. Equal requests get equal answers, and its answers quote
+// instead of claiming anything.
 type Offline struct {
 	window Window
 }
 
 var _ Model = (*Offline)(nil)
 
-// NewOffline returns the offline model. window is the context window it claims, in
-// tokens; 0 or less takes DefaultWindow.
+// NewOffline returns the offline model. window is the context window it claims, in tokens; 0 or
+// less means DefaultWindow.
 func NewOffline(window int) *Offline {
 	if window > 0 {
 		return &Offline{Window{Tokens: window, Source: "setting"}}
@@ -31,18 +31,17 @@ func NewOffline(window int) *Offline {
 	return &Offline{Window{Tokens: DefaultWindow, Source: sourceDefault}}
 }
 
-// Name is "offline".
+// Name returns "offline".
 func (o *Offline) Name() string { return "offline" }
 
-// Window is the window given to NewOffline.
+// Window returns the window given to NewOffline.
 func (o *Offline) Window(context.Context) Window { return o.window }
 
-// lookups are the tools it knows how to use.
+// lookups are the tools it can use.
 var lookups = []string{"memory_search", "recall"}
 
-// Generate looks the person's words up, if tools for that are offered, and then
-// answers with what they found. It fails only when ctx has ended. It counts no
-// tokens.
+// Generate searches for the person's words if the request has tools for that, and then answers with
+// the results. It fails only if ctx has ended. It counts no tokens.
 func (o *Offline) Generate(ctx context.Context, req Request, show func(delta string)) (Response, error) {
 	if err := ctx.Err(); err != nil {
 		return Response{}, err
@@ -64,13 +63,13 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 	return Response{Message: Message{Role: RoleAssistant, Text: text}, FinishReason: FinishStop}, nil
 }
 
-// lookUp returns the calls that look up what was asked, of the tools that are
-// offered; none when there is nothing to look up.
+// lookUp returns the calls that search for the question, with those tools that are offered; none if
+// there is nothing to search for.
 func lookUp(req Request, asked lastLine) []Call {
 	if !asked.isQuestion() && (len(asked.content) == 0 || greets().MatchString(asked.text)) {
 		return nil
 	}
-	query, _ := json.Marshal(map[string]string{"query": shorten(asked.text, maxQuery)}) // a map of strings has no error
+	query, _ := json.Marshal(map[string]string{"query": shorten(asked.text, maxQuery)}) // marshalling a map of strings cannot fail
 	var calls []Call
 	for _, name := range lookups {
 		if slices.ContainsFunc(req.Tools, func(t Tool) bool { return t.Name == name }) {
@@ -81,25 +80,25 @@ func lookUp(req Request, asked lastLine) []Call {
 }
 
 const (
-	maxQuery = 500 // characters of a question that are looked up
+	maxQuery = 500 // characters of a question in a search
 	maxQuote = 400 // characters of a quotation
 )
 
-// lastLine is what a person said last, as the request shows it.
+// lastLine is a person's latest message, as the request shows it.
 type lastLine struct {
-	seq, who    string   // empty when the request does not tell
-	text        string   // without what came with it
+	seq, who    string   // "" if the request does not say
+	text        string   // without attachments
 	content     []string // see words.Content
-	attachments []string // the files and pictures that came with it, in words
+	attachments []string // descriptions of the files and pictures that came with it
 }
 
-// header begins a line in a request: number, day, hour, speaker, what it replies to.
+// header matches the header of a line in a request: number, day, time, speaker, what it replies to.
 var header = words.Pattern(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d ([^\]]*?)(?:, replying to [^\]]*)?\] ?`)
 
-// attached is a file with what it holds, or anything else that came with a message.
+// attached matches a file with its content, or any other attachment of a message.
 var attached = words.Pattern(`(?s)\[(file: [^\[\]\n]*)\]\n.*?\n\[end of file\]|\[((?:image|file|video|audio|attachment): [^\[\]\n]*)\]`)
 
-// readTurn returns what was said last and what the tools answered to it.
+// readTurn returns the latest message of a person and the tool results after it.
 func readTurn(messages []Message) (asked lastLine, results []Message) {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != RoleUser {
@@ -114,7 +113,7 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 		}
 	}
 	text := messages[last].Text
-	// The block behind the message is written for models that can read it.
+	// The turn context after the message is for models that can read it.
 	if at := strings.LastIndex(text, "\n<now>\n"); at >= 0 && strings.HasSuffix(strings.TrimSpace(text), "\n</now>") {
 		text = text[:at]
 	}
@@ -127,14 +126,14 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 		asked.attachments = append(asked.attachments, found[1]+found[2])
 	}
 	if images := messages[last].Images; len(asked.attachments) == 0 && len(images) > 0 {
-		asked.attachments = []string{images[len(images)-1].Name()} // the request did not tell
+		asked.attachments = []string{images[len(images)-1].Name()} // the text did not mention it
 	}
 	asked.text = strings.TrimSpace(attached().ReplaceAllString(text, ""))
 	asked.content = words.Content(asked.text)
 	return asked, results
 }
 
-// greets finds a greeting that says nothing else but perhaps a name.
+// greets matches a text that is only a greeting, perhaps with a name.
 var greets = words.Pattern(`(?i)^\W*(?:hey|hi|hello|hallo|hola|salut|bonjour|привет|你好|こんにちは|안녕하세요|` +
 	`good (?:morning|afternoon|evening)|(?:hey|hi|hello)? ?there)(?:[ ,]+@?[\pL\pN]+)?[^\pL\pN]*$`)
 

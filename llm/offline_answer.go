@@ -1,4 +1,4 @@
-// What the offline model says: quotations, and plain words about itself.
+// The offline model's text: quotations, and plain statements about itself.
 
 package llm
 
@@ -20,20 +20,20 @@ const (
 	goesWith  = " It goes with this:"
 )
 
-// hinted reports whether people have already read how to set a model.
+// hinted reports whether the conversation already contains how to configure a model.
 func hinted(messages []Message) bool {
 	return slices.ContainsFunc(messages, func(m Message) bool {
 		return m.Role == RoleAssistant && strings.Contains(m.Text, howToSet)
 	})
 }
 
-// ownWords reports whether text is an earlier answer of the offline model, or the
-// beginning of one: recall clips.
+// ownWords reports whether text is an earlier answer of the offline model, or the beginning of one:
+// recall clips.
 func ownWords(text string) bool {
 	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept().MatchString(text)
 }
 
-// reply puts together what is said to the person.
+// reply composes the answer to the person.
 func reply(asked lastLine, results []Message, hinted bool) string {
 	found, failed := readResults(results)
 	question := asked.isQuestion()
@@ -85,7 +85,8 @@ func kept(asked lastLine) string {
 	return fmt.Sprintf("Saved as message #%s.", asked.seq)
 }
 
-// isKept finds what kept says, today and in older databases, with nothing else behind it or with quotations.
+// isKept matches the result of kept, in its current form and in that of older databases, alone or
+// followed by quotations.
 var isKept = words.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$|` + goesWith + `)`)
 
 // finding is a memory or a message that a tool found.
@@ -95,8 +96,7 @@ type finding struct {
 	score           float64
 }
 
-// readResults returns what the tools found, and in the tool's words why one of them
-// found nothing for other reasons than that there is nothing.
+// readResults returns what the tools found; failed is the error text of a tool that failed.
 func readResults(results []Message) (found []finding, failed string) {
 	for _, result := range results {
 		var r struct {
@@ -125,16 +125,16 @@ func readResults(results []Message) (found []finding, failed string) {
 	return found, failed
 }
 
-// related returns the findings that share words with what was said, best first and
-// none twice: a rarer word weighs more, and a question answers no question. Where it
-// has no words to share ("who am I?") the tools' own order stays.
+// related returns the findings that share words with the person's text, best first and without
+// duplicates: rarer words weigh more, and questions do not answer questions. If the text has no
+// content words ("who am I?") the tools' own order stays.
 func related(asked lastLine, found []finding) []finding {
 	terms := make([]map[string]float64, len(found))
 	common := map[string]float64{}
 	for i, f := range found {
 		terms[i] = map[string]float64{}
 		for _, term := range words.Content(f.who) {
-			terms[i][term] = 0.5 // whoever speaks need not speak of what was asked
+			terms[i][term] = 0.5 // the speaker's name is weak evidence
 		}
 		for _, term := range words.Content(f.text) {
 			terms[i][term] = 1
@@ -174,11 +174,11 @@ func related(asked lastLine, found []finding) []finding {
 	return kept
 }
 
-// maxQuotes is how many quotations an answer has at most.
+// maxQuotes is the maximum number of quotations in an answer.
 const maxQuotes = 3
 
-// closeTo keeps of quotes those that share at least two words, and a third, with what
-// was said: people who tell something did not ask for more.
+// closeTo keeps those quotes that share at least two content words, and a third of them, with the
+// person's text: a person who makes a statement did not ask for more.
 func closeTo(asked lastLine, quotes []finding) []finding {
 	mine := distinct(asked.content)
 	return slices.DeleteFunc(quotes, func(f finding) bool {

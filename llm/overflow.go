@@ -1,4 +1,4 @@
-// How a server says that a prompt is too long, and for which window.
+// How servers say that a prompt is too long, and for which window.
 
 package llm
 
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// overflowCodes are the codes and types of errors that mean it.
+// overflowCodes are the error codes and types for a prompt that is too long.
 var overflowCodes = []string{
 	"context_length_exceeded",   // OpenAI and many others
 	"exceed_context_size_error", // llama.cpp
@@ -18,9 +18,9 @@ var overflowCodes = []string{
 	"context_window_exceeded",
 }
 
-// overflowTexts are the words that mean it. A group holds the window in tokens
-// where the words tell it. They must not match what only sounds like it: "context
-// deadline exceeded", or a max_tokens the model does not support.
+// overflowTexts match messages that the prompt is too long. A group captures the window in tokens
+// if the message contains it. They must not match similar messages: "context deadline exceeded", or
+// a max_tokens that the model does not support.
 var overflowTexts = compileAll(
 	`maximum context length (?:is|of) ([\d,]+)`,                                                                        // OpenAI, vLLM, DeepSeek, OpenRouter
 	`with ([\d,]+) maximum context length`,                                                                             // Mistral
@@ -41,8 +41,8 @@ var overflowTexts = compileAll(
 	`input is too long`,               // Bedrock
 )
 
-// compileAll compiles patterns when they are first asked for: most programs never are refused
-// anything, and all of them start.
+// compileAll compiles patterns on first use: most runs of the program never see a refusal, and
+// compiling takes time at every start.
 func compileAll(patterns ...string) func() []*regexp.Regexp {
 	return sync.OnceValue(func() []*regexp.Regexp {
 		compiled := make([]*regexp.Regexp, len(patterns))
@@ -53,9 +53,9 @@ func compileAll(patterns ...string) func() []*regexp.Regexp {
 	})
 }
 
-// overflow reports whether an error of these codes and words says that the prompt
-// is too long; limit is the window in tokens, 0 if the text does not name it. Whether the
-// error's status allows it is the caller's to judge.
+// overflow reports whether an error's codes or text say that the prompt is too long; limit is the
+// window in tokens, 0 if the text does not contain it. The caller decides whether the error's
+// status fits.
 func overflow(codes []string, text string) (limit int, ok bool) {
 	ok = slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(overflowCodes, code) })
 	for _, pattern := range overflowTexts() {
@@ -73,8 +73,8 @@ func overflow(codes []string, text string) (limit int, ok bool) {
 	return 0, ok
 }
 
-// promptTexts tell how many tokens the prompt of an overflow had. What was asked for
-// the answer must not count among them.
+// promptTexts capture the number of tokens of a prompt that was too long. They must not include the
+// tokens requested for the answer.
 var promptTexts = compileAll(
 	`\(([\d,]+) in (?:the messages|your prompt|the prompt)`,             // OpenAI, vLLM
 	`messages resulted in ([\d,]+) tokens`,                              // OpenAI
@@ -88,8 +88,8 @@ var promptTexts = compileAll(
 	`keep the first ([\d,]+) tokens`,                                    // LM Studio
 )
 
-// promptOf is how many tokens the prompt had, as the words of an overflow or a number
-// beside them tell; 0: they do not.
+// promptOf returns the prompt's tokens from the text of an overflow or from a number next to it; 0
+// if there is none.
 func promptOf(text string, said complaint) int {
 	for _, pattern := range promptTexts() {
 		if found := pattern.FindStringSubmatch(text); found != nil {

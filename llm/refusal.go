@@ -1,5 +1,4 @@
-// What a server says when it does not answer, in whatever shape it says it,
-// becomes one type of error.
+// Converts what a server sends in place of an answer, in whatever form, to one type of error.
 
 package llm
 
@@ -18,19 +17,19 @@ import (
 	"cairn/words"
 )
 
-// mostJudged is how much of a refusal's words is looked at, in bytes: many patterns look
-// for what it means, and a megabyte of words took them a second.
-const mostJudged = 16 << 10
+// maxExamined is how many bytes of a refusal's text are examined: many patterns search it, and a
+// megabyte took them a second.
+const maxExamined = 16 << 10
 
-// Refused makes an error from a server's response. status is 0 for an error inside a
-// stream; header may be nil.
+// Refused returns the error for a server's response. status is 0 for an error inside a stream;
+// header may be nil.
 func Refused(status int, header http.Header, body []byte) *Error {
 	said := parseComplaint(body)
 	if status < 300 && said.status >= 400 && said.status < 600 {
-		status = said.status // an error that came as a success
+		status = said.status // an error in a response with a success status
 	}
 	text := strings.Join(said.words, ": ")
-	text = text[:min(len(text), mostJudged)]
+	text = text[:min(len(text), maxExamined)]
 	limit, over := overflow(said.codes, text)
 	e := &Error{Status: status, Message: Clip(text), RetryAfter: retryAfter(header, time.Now())}
 	if e.Message == "" {
@@ -38,20 +37,20 @@ func Refused(status int, header http.Header, body []byte) *Error {
 	}
 	switch e.Kind = kindOf(status, said.codes); {
 	case over && e.Kind == KindBadRequest,
-		over && e.Kind == KindOverloaded && status < 300, // nobody could sort it by its code
+		over && e.Kind == KindOverloaded && status < 300, // its code was of no use
 		status == http.StatusRequestEntityTooLarge:
 		e.Kind = KindOverflow
 		e.Limit, e.Prompt = max(limit, said.window), promptOf(text, said)
 	case e.Kind == KindOverloaded && (takesNoTools(text) || takesNoImages(text)):
-		e.Kind = KindBadRequest // llama.cpp says it with 500, and would say it again
+		e.Kind = KindBadRequest // llama.cpp sends it with 500, and would repeat it
 	case !takesNoTools(text) && !takesNoImages(text):
 		e.Kind = refine(e, said.codes, text)
 	}
 	return e
 }
 
-// kindOf sorts by the status, or by the error's own code when there is none. What
-// nobody can sort is a server's failure: the request may succeed later.
+// kindOf classifies by the status, or by the error's own code if there is none. An error that
+// cannot be classified is a server's failure: the request may succeed later.
 func kindOf(status int, codes []string) Kind {
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -80,14 +79,14 @@ func kindOf(status int, codes []string) Kind {
 	return KindOverloaded
 }
 
-// complaint is what is found in a refusal.
+// complaint is the content of a refusal.
 type complaint struct {
 	words  []string // for people, outermost first
 	codes  []string // for programs, in lower case
 	status int      // an HTTP status given as the error's code
-	window int      // llama.cpp tells it beside the error
-	prompt int      // so it does with the prompt's tokens
-	size   int      // bytes of words that were looked at
+	window int      // llama.cpp sends it next to the error
+	prompt int      // likewise, the prompt's tokens
+	size   int      // bytes of text that were examined
 }
 
 func parseComplaint(body []byte) complaint {
@@ -101,13 +100,13 @@ func parseComplaint(body []byte) complaint {
 	return c
 }
 
-// wordFields are where servers put words or more JSON, outermost first.
+// wordFields are the fields in which servers put text or more JSON, outermost first.
 var wordFields = []string{"error", "message", "msg", "detail", "details", "errors", "metadata", "raw"}
 
-// read walks through whatever a server put into its error: words, lists, objects
-// in objects, JSON in a string.
+// read walks through a server's error, whatever its form: text, lists, nested objects, JSON in a
+// string.
 func (c *complaint) read(value any, depth int) {
-	if depth > 8 || c.size >= mostJudged {
+	if depth > 8 || c.size >= maxExamined {
 		return
 	}
 	switch v := value.(type) {
@@ -120,7 +119,7 @@ func (c *complaint) read(value any, depth int) {
 				return
 			}
 		}
-		c.size += len(text) + 1 // repeated ones too: each is looked for
+		c.size += len(text) + 1 // repeated texts too: each is searched for
 		if text != "" && !slices.Contains(c.words, text) {
 			c.words = append(c.words, text)
 		}
@@ -139,7 +138,7 @@ func (c *complaint) read(value any, depth int) {
 			c.prompt = int(n)
 		}
 		for _, field := range wordFields {
-			if field == "msg" && v["loc"] != nil { // FastAPI: without its place a complaint says nothing
+			if field == "msg" && v["loc"] != nil { // FastAPI: a complaint is meaningless without its location
 				c.read(fmt.Sprintf("%v (at %v)", v["msg"], v["loc"]), depth+1)
 				continue
 			}
@@ -167,24 +166,23 @@ var (
 	pageTag   = words.Pattern(`(?s)<[^>]*>`)
 )
 
-// pageText returns the words of an HTML page, as proxies send them.
+// pageText returns the text of an HTML page, which proxies send.
 func pageText(page string) string {
 	page = pageTag().ReplaceAllString(pageNoise().ReplaceAllString(page, " "), " ")
 	return strings.Join(strings.Fields(html.UnescapeString(page)), " ")
 }
 
-// mostRetryAfter bounds what is believed of a wish to be left alone.
+// mostRetryAfter limits the delay accepted from a server.
 const mostRetryAfter = 24 * time.Hour
 
-// retryAfter reads how long the server wants to be left alone, a day at most; 0: it
-// did not say.
+// retryAfter returns the delay that the server asks for, a day at most; 0 if none.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	wanted := func(value string, unit time.Duration) time.Duration {
 		n, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(n > 0) { // not a number is not above 0 either
+		if err != nil || !(n > 0) { // also NaN
 			return 0
 		}
-		return time.Duration(min(n, float64(mostRetryAfter/unit)) * float64(unit)) // 1e300 fits no Duration
+		return time.Duration(min(n, float64(mostRetryAfter/unit)) * float64(unit)) // 1e300 does not fit a Duration
 	}
 	value := header.Get("Retry-After")
 	if at, err := http.ParseTime(value); err == nil {
@@ -193,7 +191,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return cmp.Or(wanted(header.Get("Retry-After-Ms"), time.Millisecond), wanted(value, time.Second))
 }
 
-// Clip shortens a server's words to what a log line bears.
+// Clip shortens a server's text to the length of a log line.
 func Clip(text string) string {
 	const most = 500 // bytes
 	text = strings.ToValidUTF8(text, "\uFFFD")

@@ -95,7 +95,7 @@ func TestARefusalOfManyWordsIsJudgedByTheFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(strings.Join(parseComplaint(body).words, " ")); n > mostJudged+10 {
+	if n := len(strings.Join(parseComplaint(body).words, " ")); n > maxExamined+10 {
 		t.Errorf("%d bytes of words are looked at", n)
 	}
 }

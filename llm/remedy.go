@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Remedy explains a provider's failure. Person never holds an address, a key or the
-// provider's words; Operator may hold an address, never a key.
+// Remedy explains a provider's failure. Person never contains an address, a key or the provider's
+// words; Operator may contain an address, never a key.
 type Remedy struct {
 	Reason   string // a clause: "the model is overloaded"
 	Person   string // for the person who asked: what happened and what to do
@@ -162,8 +162,8 @@ func RemedyOf(err error) (r Remedy, ok bool) {
 	return Remedy{}, false
 }
 
-// LogAttrs returns the attributes with which a log line explains a failure: the error,
-// and of a provider's also model, address and what to do.
+// LogAttrs returns the attributes with which a log line explains a failure: the error, and for a
+// provider's also model, address and remedy.
 func LogAttrs(err error) []any {
 	attrs := []any{"error", err}
 	var e *Error
@@ -182,7 +182,7 @@ func LogAttrs(err error) []any {
 	return attrs
 }
 
-// InMinutes is about how long something takes, for people.
+// InMinutes returns a rough duration, in words for people.
 func InMinutes(d time.Duration) string {
 	switch n := int((d + time.Minute - 1) / time.Minute); {
 	case n <= 1:

@@ -13,8 +13,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// longestWait is the longest pause between two attempts. A provider that asks for a
-// longer one gets no second attempt: the caller gets the error at once and decides.
+// longestWait is the longest pause between two attempts. If a provider asks for a longer one there
+// is no second attempt: the caller gets the error at once and decides.
 const longestWait = time.Minute
 
 var (
@@ -22,20 +22,19 @@ var (
 	errLate   = errors.New("the answer took too long")
 )
 
-// Retry is how often and how long a model tries to get an answer.
+// Retry is the policy by which a model retries a request.
 type Retry struct {
-	Max     int           // further attempts after a temporary failure; 0 or less: none
-	Delay   time.Duration // before the first of them, then doubled each time
+	Max     int           // retries after a temporary failure; 0 or less: none
+	Delay   time.Duration // before the first retry, then doubled each time
 	MaxTime time.Duration // for the whole answer, all attempts included
 	Log     *slog.Logger
 }
 
-// Do calls try until it succeeds. It retries temporary failures with growing pauses,
-// or after the time the provider asks for, but only while no text was shown and not
-// after silence. Each attempt is first charged to req.Spend. When MaxTime is over, which
-// does not apply where req.Alive is set, the server counts as unreachable; when ctx ends,
-// Do returns ctx's error. A try that fails returns what the server counted for it, if
-// anything: req.Failed gets that.
+// Do calls try until it succeeds. It retries temporary failures with growing pauses, or after the
+// delay that the provider asks for, but only while no text was shown and not after silence. Each
+// attempt is first charged to req.Spend. If MaxTime is exceeded, which does not apply if req.Alive
+// is set, the error is KindUnreachable; if ctx ends, Do returns ctx's error. A failed try returns
+// the usage that the server counted, if any, which Do passes to req.Failed.
 func (r Retry) Do(ctx context.Context, req Request, show func(string), try func(ctx context.Context, show func(string)) (Response, error)) (Response, error) {
 	limited, cancel := ctx, func() {}
 	if req.Alive == nil {
@@ -84,7 +83,7 @@ func (r Retry) Do(ctx context.Context, req Request, show func(string), try func(
 	return Response{}, failure
 }
 
-// classify translates a failure for the backoff library.
+// classify converts a failure for the backoff library.
 func (r Retry) classify(err error, shown bool) error {
 	var e *Error
 	if shown || !errors.As(err, &e) || !e.Passes() || errors.Is(err, errSilent) {
@@ -93,6 +92,6 @@ func (r Retry) classify(err error, shown bool) error {
 	if e.RetryAfter == 0 {
 		return err
 	}
-	// Many conversations get the same time from the provider; jitter spreads them.
+	// Many conversations get the same delay from the provider; jitter spreads them.
 	return &backoff.RetryAfterError{Duration: e.RetryAfter + rand.N(max(r.Delay, 1))}
 }

@@ -1,11 +1,11 @@
 package llm
 
-// rooms are how many tokens reasoning may take beside the answer, by its effort.
+// rooms are the tokens that reasoning may take in addition to the answer, by effort.
 var rooms = map[string]int{"none": 0, "minimal": 2048, "low": 4096, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 32_768}
 
-// ReasoningRoom is how many tokens the bound of an answer gets beyond MaxTokens for
-// reasoning of this effort, which providers count as answer: without it a model that
-// thinks for long says nothing. "" is the effort of a model that thinks unasked.
+// ReasoningRoom returns by how many tokens the limit of an answer exceeds MaxTokens, for reasoning
+// of this effort: providers count reasoning as answer, so without it a model that thinks for long
+// would have no room to answer. "" is the effort of a model that thinks by default.
 func (r Request) ReasoningRoom(effort string) int {
 	if effort == "" {
 		effort = "medium"

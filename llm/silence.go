@@ -1,4 +1,4 @@
-// A server that stops sending is detected per read, not by the time of the whole answer.
+// A server that stops sending is detected per read, not by the duration of the whole answer.
 
 package llm
 
@@ -16,12 +16,11 @@ type Silence struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	idle   time.Duration
-	alive  func() // see Request.Alive; nil: this watch counts
+	alive  func() // see Request.Alive; nil: this watch applies
 }
 
-// WatchSilence returns a context that ends when the server sends nothing for idle.
-// The time runs from now until the first read of Body, and in each read. Stop must
-// be called.
+// WatchSilence returns a context that ends if the server sends nothing for idle. The time runs from
+// now until the first read of Body, and during each read. Stop must be called.
 func WatchSilence(ctx context.Context, idle time.Duration) (context.Context, *Silence) {
 	watched, cancel := context.WithCancelCause(ctx)
 	s := &Silence{ctx: watched, cancel: cancel, idle: idle}
@@ -42,16 +41,16 @@ func (s *Silence) Stop() {
 	s.cancel(nil)
 }
 
-// Body returns body with the watch around each read. The reader of the answer may
-// take its time between reads.
+// Body returns body with the watch around each read. The reader of the answer may pause between
+// reads.
 func (s *Silence) Body(body io.ReadCloser) io.ReadCloser { return &watchedBody{body, s} }
 
-// Drain reads the rest of a body whose answer is complete, if it comes at once: else the
-// connection could not be used again.
+// Drain reads the rest of a body whose answer is complete, if it arrives at once: otherwise the
+// connection could not be reused.
 func (s *Silence) Drain(body io.ReadCloser) {
 	const most, soon = 4 << 10, 50 * time.Millisecond
 	s.idle, s.alive = min(s.idle, soon), nil
-	_, _ = io.Copy(io.Discard, io.LimitReader(body, most)) // without it the connection is closed, no more
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, most)) // on an error the connection is merely not reused
 }
 
 // Translate returns the error of a silent server if silence caused err, else err.
@@ -80,14 +79,15 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// ErrWorkSilent and ErrWorkLate are the causes of a context of WatchWork that ended; both are deadlines.
+// ErrWorkSilent and ErrWorkLate are the causes of a context of WatchWork that ended; both are
+// deadlines.
 var (
 	ErrWorkSilent = fmt.Errorf("the model sent nothing for too long: %w", context.DeadlineExceeded)
 	ErrWorkLate   = fmt.Errorf("the model took too long: %w", context.DeadlineExceeded)
 )
 
-// WatchWork returns a context that ends when alive was not called for idle, with the cause
-// ErrWorkSilent, or after longest, with ErrWorkLate: for work that takes several requests, whose
+// WatchWork returns a context that ends if alive is not called for idle, with the cause
+// ErrWorkSilent, or after longest, with ErrWorkLate. It is for work of several requests, whose
 // Request.Alive is alive. stop must be called.
 func WatchWork(ctx context.Context, idle, longest time.Duration) (_ context.Context, alive, stop func()) {
 	ctx, late := context.WithTimeoutCause(ctx, longest, ErrWorkLate)

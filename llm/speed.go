@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// Speed is how many tokens, prompt and answer together, a model works through in a
-// second, as a moving average. The zero value knows nothing. It is safe for
-// concurrent use.
+// Speed is a moving average of how many tokens, prompt and answer together, a model processes per
+// second. The zero value has no measurement. It is safe for concurrent use.
 type Speed struct {
 	mu        sync.Mutex // guards perSecond
 	perSecond float64
 }
 
-// speedWeight is how much the newest measurement counts.
+// speedWeight is the weight of the newest measurement.
 const speedWeight = 0.5
 
-// PerSecond is the average; 0 while nothing was measured.
+// PerSecond returns the average; 0 if nothing was measured.
 func (s *Speed) PerSecond() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +37,7 @@ func (s *Speed) Measured(tokens int, took time.Duration) {
 	s.perSecond += speedWeight * (now - s.perSecond)
 }
 
-// AtMost corrects an average that a failure has shown to be too high.
+// AtMost lowers an average that a failure has shown to be too high.
 func (s *Speed) AtMost(perSecond float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

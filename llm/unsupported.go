@@ -1,5 +1,6 @@
-// How a server says what it, or its model, does not take: tools, a forced tool, pictures; and that it
-// demands reasoning back. The words tell, for servers say it with any status.
+// How servers say what they, or their models, do not support: tools, a forced tool, pictures; or
+// that they demand reasoning back. They are recognized by their text, because servers use any
+// status for them.
 
 package llm
 
@@ -12,12 +13,12 @@ import (
 	"cairn/words"
 )
 
-// aboutTools are the names servers have for tools, for their use and for the choice
-// of one. What lies inside a tool, as tools[0] or tool_call_id, is not among them.
+// aboutTools matches the names that servers use for tools, for their use and for the choice of one.
+// Names of things inside a tool, such as tools[0] or tool_call_id, do not match.
 const aboutTools = `(?:tool|function)(?:s|[ _-](?:use|usage|calls?|calling|choice))\b`
 
-// noToolsTexts are the words that mean it. They must not match complaints of a tool's
-// schema or of a message about a call: those are mistakes in the request.
+// noToolsTexts match refusals of all tools. They must not match complaints about a tool's schema or
+// about a message with a call: those are mistakes in the request.
 var noToolsTexts = compileAll(
 	`do(?:es)?(?: not|n.t) support (?:the |this )?(?:parameters: )?[\[{'"]*`+aboutTools,                                   // Ollama, DeepSeek, xAI, Bedrock, LiteLLM
 	`\b`+aboutTools+`['"\x60]* (?:is|are) (?:currently )?not (?:currently |yet )?(?:supported|enabled|available|allowed)`, // OpenAI, Azure, Groq, Gemini, DeepInfra
@@ -27,24 +28,24 @@ var noToolsTexts = compileAll(
 	`unrecognized request arguments? supplied: [\w, ]*\btools\b`,                                                          // Azure, older
 )
 
-// noForcedTexts are the words that mean it: the choice of a tool is refused, not tools.
+// noForcedTexts match refusals of the choice of a tool, not of tools.
 var noForcedTexts = compileAll(
 	`\btool[_ ]choice\b`,           // DeepSeek, DashScope, OpenAI, vLLM, llama.cpp
 	`\bforc\w+ (?:a |the )?tools?`, // Anthropic
 	`\bfunction_call\b.{0,60}not support`,
 )
 
-// wantsReasoningTexts are the words that mean it.
+// wantsReasoningTexts match the demand for reasoning.
 var wantsReasoningTexts = compileAll(
 	`reasoning_content\b.{0,60}(?:must be (?:passed|sent|provided|returned)|is (?:missing|required))`, // DeepSeek, Moonshot
 	`missing\W{1,3}(?:the\W{1,3})?reasoning_content\b`,                                                // DeepSeek, older
 )
 
-// aboutImages are the names servers have for pictures in a request. What a model
-// makes, as image generation, is not among them.
+// aboutImages matches the names that servers use for pictures in a request, but not what a model
+// makes, such as image generation.
 const aboutImages = `(?:images\b|image[ _-](?:inputs?|urls?|content|field|parts?|blocks?|attachments?|data|modality)\b|image(?:['"\x60]|[.,;:!)]|\s*$)|vision\b|multi-?modal\b)`
 
-// noImagesTexts are the words that mean that none are taken.
+// noImagesTexts match refusals of all pictures.
 var noImagesTexts = compileAll(
 	`do(?:es)?(?: not|n.t) (?:currently )?(?:support|accept|allow) (?:any |the |this )?[\[{'"\x60]*`+aboutImages,                // Ollama, LM Studio, Bedrock, OpenAI's audio models
 	aboutImages+`[\w ]{0,20}['"\x60]* (?:is|are) (?:currently )?not (?:currently |yet )?(?:supported|enabled|allowed|accepted)`, // llama.cpp, Mistral, Gemini, xAI
@@ -57,14 +58,13 @@ var noImagesTexts = compileAll(
 	`\bcontent['"\x60]?(?: :)? (?:value )?must be a string`,                    // Groq
 	`only ['"\x60]?text['"\x60]? content type is supported`,                    // mlx-lm
 	`content\.type .{0,40}\[['"]text['"]\]`,                                    // Zhipu
-	`input should be 'text'`,                                                   // servers that know parts of text alone
+	`input should be 'text'`,                                                   // servers that know only text parts
 	`unexpected item type in content`,                                          // DashScope
 	`invalid value: '?image_url'?\. supported values are: '?text'?\.?(?:\s|$)`, // OpenAI, reasoning models of text
 	`missing data required for image input|image input detected, but|non-text content requires|unsupported content\[\]\.type`, // Ollama with a model of two parts, llama-cpp-python, xLLM, llama.cpp
 )
 
-// badImagesTexts are the words that mean that these are not taken: too many, too
-// large, or broken ones.
+// badImagesTexts match refusals of these pictures: too many, too large, or broken ones.
 var badImagesTexts = compileAll(
 	`too many images|too much media|exceeded the maximum number of images`,                                   // DeepSeek, Claude
 	`at most \d+ images?(?:\(s\))? (?:may|can|are)|\bpassed \d+ image items`,                                 // vLLM
@@ -74,35 +74,34 @@ var badImagesTexts = compileAll(
 	`image was specified using`, // Claude, of one type that says it is another
 )
 
-// RefusesTools reports whether err is a provider's refusal of a request because the
-// server or its model takes no tools, or cannot be made to call one: the request may
-// succeed without them.
+// RefusesTools reports whether a provider refused a request because the server or its model
+// supports no tools, or cannot be forced to call one: the request may succeed without them.
 func RefusesTools(err error) bool {
 	return refuses(err, func(e *Error) bool { return takesNoTools(e.Message) })
 }
 
-// RefusesForced reports whether err, of a request that forced a tool, is a provider's
-// refusal because of that: the request may succeed with a free choice.
+// RefusesForced reports whether a provider refused a request because it forced a tool: the request
+// may succeed with a free choice.
 func RefusesForced(err error) bool {
 	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(noForcedTexts(), e.Message) })
 }
 
-// WantsReasoning reports whether err is a provider's refusal because the reasoning of
-// earlier messages with tool calls was not sent back: the request may succeed with it.
+// WantsReasoning reports whether a provider refused a request because the reasoning of earlier
+// messages with tool calls was not sent back: the request may succeed with it.
 func WantsReasoning(err error) bool {
 	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(wantsReasoningTexts(), e.Message) })
 }
 
-// RefusesImages reports whether err, of a request that held pictures, is a
-// provider's refusal because of them: the server or its model takes none, or not
-// these, or not so many. The request may succeed when they are described in words.
+// RefusesImages reports whether a provider refused a request because of its pictures: the server or
+// its model accepts none, not these, or not so many. The request may succeed if they are described
+// in text.
 func RefusesImages(err error) bool {
 	return refuses(err, func(e *Error) bool {
 		return e.Status == http.StatusRequestEntityTooLarge || takesNoImages(e.Message) || matchesAny(badImagesTexts(), withoutQuotations(e.Message))
 	})
 }
 
-// TakesNoImages reports whether such a refusal is of all pictures.
+// TakesNoImages reports whether a refusal by RefusesImages is of all pictures.
 func TakesNoImages(err error) bool {
 	return refuses(err, func(e *Error) bool { return takesNoImages(e.Message) })
 }
@@ -120,15 +119,15 @@ func matchesAny(patterns []*regexp.Regexp, text string) bool {
 	return slices.ContainsFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) })
 }
 
-// quotation is a run of words in quotes, as servers repeat what they were sent; its
-// group holds what precedes the quotes. A quoted name has no blank in it.
+// quotation matches a run of words in quotes, with which servers repeat what they were sent; its
+// group is the text before the quotes. A quoted name contains no space, so it does not match.
 var quotation = words.Pattern(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\x60)`)
 
-// ownKey is a name behind which the server's own words stand in quotes.
+// ownKey matches a key whose quoted value is the server's own text.
 var ownKey = words.Pattern(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
 
-// withoutQuotations leaves out what a server only repeats: somebody may have said
-// in the chat what a refusal says.
+// withoutQuotations removes what a server only repeats: a chat message may contain the words of a
+// refusal.
 func withoutQuotations(text string) string {
 	return quotation().ReplaceAllStringFunc(text, func(quoted string) string {
 		before := quotation().FindStringSubmatch(quoted)[1]

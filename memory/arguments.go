@@ -15,8 +15,8 @@ import (
 	"unicode"
 )
 
-// readDraft reads the arguments of memory_save. The error names all that cannot be read,
-// because a model may have only one more try.
+// readDraft parses the arguments of memory_save. The error lists everything that cannot be parsed,
+// because a model may have only one more attempt.
 func readDraft(arguments json.RawMessage) (draft, error) {
 	var encoded string // some servers encode the object twice
 	if json.Unmarshal(arguments, &encoded) == nil {
@@ -130,13 +130,13 @@ func importanceOf(a map[string]json.RawMessage) (float64, error) {
 		of = 100
 	case n >= 2:
 		of = 10
-	case n > 1: // of one, of two or of ten?
+	case n > 1: // ambiguous: out of one, two or ten?
 		return 0, wrong
 	}
 	return n / of, nil
 }
 
-// mostInRange is the most messages that a range may name: one fact does not come from more.
+// mostInRange is the maximum number of messages in a range: one fact does not come from more.
 const mostInRange = 50
 
 var (

@@ -1,4 +1,4 @@
-// Worth: how a memory's importance decays with age. It is computed when a memory is read.
+// Decay: how a memory's importance decreases with age. It is computed when a memory is read.
 
 package memory
 
@@ -9,15 +9,15 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// lasting is the share of its importance that a memory keeps at any age: a question may concern
+// lasting is the share of its importance that a memory keeps at any age: a question may be about
 // something not mentioned for years.
 const lasting = 0.25
 
-// Decayed is what the memory is worth at a time, from 0 to its importance. It fades with
-// the time since it was said, by half of what can fade in the half-life of its kind,
-// which grows with each doubling of how often it was said. Who people are and what is
-// pinned does not fade. Of two memories that are alike but for their importance the
-// more important one is always worth more. Nothing is written: to read is not to use up.
+// Decayed returns the importance of the memory at a time, at most Importance. It decreases with the
+// time since the memory was said: half of what can fade is gone after the half-life of its kind,
+// which grows with each doubling of Confirmed. Identities and pinned memories do not fade. Of two
+// memories that differ only in importance, the more important one always ranks higher. Reading a
+// memory does not change it.
 func (m Memory) Decayed(now time.Time) float64 {
 	i, err := kindIndex(m.Kind)
 	if err != nil || m.Pinned {

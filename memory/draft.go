@@ -35,7 +35,7 @@ var Kinds = func() (names []string) {
 	return names
 }()
 
-// maxContent bounds a memory, in characters: it is one fact, not a story.
+// maxContent is the maximum length of a memory, in characters: it is one fact, not a story.
 const maxContent = 1000
 
 // draft is a memory that is not written yet.
@@ -47,10 +47,10 @@ type draft struct {
 	sources    []source // of Messages, in order
 	speaker    string   // who said it; from the sources, if there are any
 	speakerID  string   // the platform's; empty: not known
-	aboutID    string   // of whom it is about
-	until      string   // when it ends, as a model says it; empty: never
+	aboutID    string   // of the person it is about
+	until      string   // when it ends, as a model wrote it; "": never
 	expires    int64    // the same, in milliseconds; 0: never
-	private    bool     // it is not shared, wherever memories are
+	private    bool     // it is not shared with other conversations
 	people     []person // whom it concerns
 	compaction int64    // the row it is saved with; 0: none
 }
@@ -76,7 +76,7 @@ func (d draft) saidAt() int64 {
 	return store.Now()
 }
 
-// asDraft returns the part that concerns a compactor.
+// asDraft returns the draft in the form that the compactor uses.
 func (d draft) asDraft() summarize.MemoryDraft {
 	m := d.MemoryDraft
 	m.Messages = nil
@@ -221,7 +221,7 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 		return err
 	}
 	i := slices.IndexFunc(speakers, func(name string) bool { return strings.EqualFold(name, d.About) })
-	if i < 0 && slices.Contains(selfWords, strings.ToLower(d.About)) { // and nobody is called so
+	if i < 0 && slices.Contains(selfWords, strings.ToLower(d.About)) { // and no speaker has that name
 		d.About, d.aboutID = d.speaker, d.speakerID
 		return nil
 	}

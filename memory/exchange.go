@@ -18,7 +18,7 @@ import (
 )
 
 // Exported is a memory in a file: complete, with its messages in a form by which another data
-// folder that has them recognizes them.
+// folder recognizes them.
 type Exported struct {
 	Memory
 	Messages []Source `json:"messages"`
@@ -77,7 +77,8 @@ func (am AllMemories) Export(ctx context.Context, f Filter, do func(Exported, []
 	return nil
 }
 
-// CheckExported completes memories before an import; an *ImportError says what is wrong with one.
+// CheckExported fills in optional fields before an import; an *ImportError says what is wrong with
+// a memory.
 func CheckExported(all []Exported) error {
 	at := make(map[int64]int)
 	for i := range all {
@@ -109,7 +110,7 @@ func CheckExported(all []Exported) error {
 	return nil
 }
 
-// complete fills in optional fields, and says what is wrong.
+// complete fills in optional fields, and returns an error if one is invalid.
 func (e *Exported) complete() error {
 	d := draft{MemoryDraft: summarize.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
 	if err := checkContent(&d); err != nil {
@@ -117,10 +118,10 @@ func (e *Exported) complete() error {
 	}
 	e.Content, e.Importance = d.Content, d.Importance
 	e.State, e.By, e.Reach = cmp.Or(e.State, "active"), cmp.Or(e.By, byPerson), cmp.Or(e.Reach, "channel")
-	if e.State == "expired" { // its end says that
+	if e.State == "expired" { // expires_at determines that
 		e.State = "active"
 	}
-	if e.By == "built-in" { // its name in exports of the version before
+	if e.By == "built-in" { // its name in exports of earlier versions
 		e.By = byExtractive
 	}
 	e.About, e.Confirmed = cmp.Or(e.About, e.Speaker), max(e.Confirmed, 1)

@@ -1,4 +1,4 @@
-// Bringing back: exported memories are imported.
+// Import of exported memories.
 
 package memory
 
@@ -13,15 +13,15 @@ import (
 	"cairn/words"
 )
 
-// ImportResult counts what became of imported memories.
+// ImportResult counts the outcomes of an import.
 type ImportResult struct {
-	Fresh int // were not there
+	Fresh int // new
 	Known int // existed already, with this or the same content
-	Lost  int // messages they came from that are not here
+	Lost  int // source messages that do not exist here
 	Out   int // left out: about a person who opted out
 }
 
-// ImportError says which memory cannot be imported, and why.
+// ImportError identifies a memory that cannot be imported, and why.
 type ImportError struct {
 	Index int // from 0
 	Err   error
@@ -31,10 +31,9 @@ func (e *ImportError) Error() string { return e.Err.Error() }
 
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// Import brings exported memories back, in one transaction: all of them, or, with an
-// error that may be an *ImportError, none. Those that are there already are left as they
-// are, so it can be done again. They get numbers of their own; what superseded what is
-// kept as far as it is among them.
+// Import imports exported memories in one transaction: all of them, or, with an error that may be
+// an *ImportError, none. Existing memories are left unchanged, so an import can be repeated.
+// Memories get new numbers; which one superseded which is kept if both are in the file.
 func (am AllMemories) Import(ctx context.Context, all []Exported) (n ImportResult, err error) {
 	if err := CheckExported(all); err != nil {
 		return n, err
@@ -45,7 +44,7 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n ImportResul
 		taken := make(map[int64]bool) // rows: each is one of the file's
 		var fresh []int
 		for i, e := range all {
-			id, isFresh, err := bringBack(am.store, tx, e, taken, &n)
+			id, isFresh, err := importMemory(am.store, tx, e, taken, &n)
 			if err != nil {
 				return &ImportError{i, err}
 			}
@@ -73,7 +72,7 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n ImportResul
 
 // importMemory writes one memory, unless it exists, and returns its number. taken are the rows that
 // other memories of the file were matched to.
-func bringBack(s *store.Store, tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResult) (id int64, fresh bool, err error) {
+func importMemory(s *store.Store, tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResult) (id int64, fresh bool, err error) {
 	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now()); err != nil {
 		return 0, false, err
 	}
@@ -126,8 +125,8 @@ func bringBack(s *store.Store, tx *store.Tx, e Exported, taken map[int64]bool, n
 	return id, true, store.IndexMemory(tx, id, e.Content, e.About)
 }
 
-// rowOf finds the row of a memory of a file: what was said at the same time in the same
-// words, whatever became of it, or an applied one of the same words; 0: there is none.
+// rowOf returns the row of a memory of the file: one with the same time and words, in any state, or
+// an active one with the same words; 0 if there is none.
 func rowOf(c *store.Conversation, tx *store.Tx, e Exported, folded string, taken map[int64]bool) (found int64, err error) {
 	err = store.Each(tx, func(rows *sql.Rows) error {
 		var id int64
@@ -143,8 +142,8 @@ func rowOf(c *store.Conversation, tx *store.Tx, e Exported, folded string, taken
 	return found, err
 }
 
-// messagesHere finds the messages that a memory came from: by the platform's id, or, where there
-// is none, by place and time. Another message that stands in the same place is not it.
+// messagesHere finds the messages that a memory came from: by the platform's id, or, without one,
+// by seq and time. A different message with the same seq does not count.
 func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []source, err error) {
 	for _, m := range messages {
 		var s source

@@ -1,4 +1,4 @@
-// expand: the messages behind a summary, or of a range, word for word.
+// expand: the messages of a summary or a range, word for word.
 
 package memory
 
@@ -15,10 +15,10 @@ import (
 	"cairn/store"
 )
 
-// expandAtMost is how many messages one page of expand has at most.
+// expandAtMost is the maximum number of messages on one page of expand.
 const expandAtMost = 200
 
-// expandTool is expand, bound to the conversation: it reaches no other one.
+// expandTool returns the tool expand, bound to the conversation: it cannot read others.
 func expandTool(c *store.Conversation, o ToolOptions) llm.Tool {
 	return llm.Tool{
 		Name:        "expand",
@@ -73,7 +73,7 @@ func runExpand(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	}
 	type answer struct {
 		Messages []expanded `json:"messages"`
-		Next     int64      `json:"next,omitempty"` // the message to go on from
+		Next     int64      `json:"next,omitempty"` // where the next page starts
 		To       int64      `json:"to,omitempty"`
 	}
 	return fitting(o, &results, func() any {
@@ -88,9 +88,9 @@ func runExpand(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	})
 }
 
-// expandPage reads one page of the messages of a compaction, or of [from, to]; of a
-// compaction those from from on, if that is given. next is where to go on, 0 if there
-// is no more, and last where the range ends.
+// expandPage reads one page of the messages of a compaction, from from on if that is given, or of
+// [from, to]. next is where the next page starts, 0 if there is none, and last the end of the
+// range.
 func expandPage(c *store.Conversation, ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
 	err = c.Store().View(ctx, func(tx *store.Tx) error {
 		if compaction > 0 {

@@ -1,4 +1,4 @@
-// Expiry: when a memory comes to its end.
+// Expiry: when a memory ends.
 
 package memory
 
@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// endOf reads when something ends that was said at a time: a moment, a day, at the end of which
-// it does, or how long it holds from then on. Without a zone it is the local one. It returns
-// milliseconds, 0 for an empty text. What has ended already is an error.
+// endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or
+// a duration from said. Without a zone it is local. It returns milliseconds, 0 for an empty text.
+// An end in the past is an error.
 func endOf(text string, said, now time.Time) (int64, error) {
 	text = strings.TrimSpace(text)
 	if endless(text) {
@@ -36,13 +36,13 @@ func endOf(text string, said, now time.Time) (int64, error) {
 	return end.UnixMilli(), nil
 }
 
-// endless reports whether a model's words for an end mean "never".
+// endless reports whether a model's text for an end means "never".
 func endless(text string) bool {
 	return slices.Contains([]string{"", "never", "none", "null", "no", "n/a", "-", "forever", "permanent", "no expiration"},
 		strings.ToLower(strings.TrimRight(text, ".")))
 }
 
-// timeForms are the forms of times that people and models write, by how long the times last.
+// timeForms are the formats of times that people and models use, by the duration of the times.
 var timeForms = []struct {
 	months, days int
 	forms        []string
@@ -55,7 +55,8 @@ var timeForms = []struct {
 	{1, 0, []string{"2006-01", "January 2006", "Jan 2006"}},
 }
 
-// timeOf reads a moment, a day or a month: when it begins and ends. Without a zone it is the local one.
+// timeOf parses a time, a day or a month, and returns its start and end. Without a zone it is
+// local.
 func timeOf(text string) (start, end time.Time, ok bool) {
 	for _, f := range timeForms {
 		for _, form := range f.forms {
@@ -67,10 +68,10 @@ func timeOf(text string) (start, end time.Time, ok bool) {
 	return start, end, false
 }
 
-// lengthPattern finds lengths as "3d", "in 2 weeks" and "a month".
+// lengthPattern matches durations such as "3d", "in 2 weeks" and "a month".
 var lengthPattern = regexp.MustCompile(`(?i)^(?:(?:in|after|for)\s+)?(\d+|an?|one)\s*(h|d|w|hour|day|week|month|year)s?$`)
 
-// lengthOf reads how long something lasts, at most 100 years. A month has 30 days.
+// lengthOf parses a duration of at most 100 years. A month has 30 days.
 func lengthOf(text string) (time.Duration, bool) {
 	m := lengthPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -85,8 +86,8 @@ func lengthOf(text string) (time.Duration, bool) {
 	return time.Duration(n*hours) * time.Hour, err == nil && n > 0 && n <= 100*365*24/hours
 }
 
-// Ago reads a moment in the past: a time, a day, at the beginning of which it is, or how
-// long it is before now, as "36h", "7d" or "2w". Without a zone it is the local one.
+// Ago parses a time in the past: a time; a day, at its start; or a duration before now, such as
+// "36h", "7d" or "2w". Without a zone it is local.
 func Ago(text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if start, _, ok := timeOf(text); ok {
@@ -98,8 +99,8 @@ func Ago(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf(`%q is no time: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long ago, "36h", "7d" or "2w"`, text)
 }
 
-// Until reads the end of a time in the past, as Ago reads its beginning: a day or a month
-// that is named counts whole.
+// Until parses the end of a period, as Ago parses its start: a day or a month is included as a
+// whole.
 func Until(text string, now time.Time) (time.Time, error) {
 	if _, end, ok := timeOf(strings.TrimSpace(text)); ok {
 		return end, nil

@@ -17,40 +17,40 @@ import (
 
 // Filter chooses memories.
 type Filter struct {
-	Conversation string    // its name; empty: all conversations
-	Query        string    // words to search for; empty: all memories, the newest first
-	Asker        string    // who asks, by name: "I" in Query means them; empty: unknown
-	Kind         string    // empty: all kinds
-	State        string    // of States; empty: active
-	About        string    // whom it is about, by name or platform id, in any case; who said it, where it is about nobody else; empty: anybody
-	Since        time.Time // said then or later; zero: whenever
-	Until        time.Time // said before then; zero: whenever
-	Sort         string    // of Sorts; empty: "said", with a Query the best first
-	Limit        int       // how many at most; 0 or less: all
-	Offset       int       // how many of them are left out at the beginning
+	Conversation string    // name; "": all conversations
+	Query        string    // words to search for; "": all memories, newest first
+	Asker        string    // the name of the person who asks: "I" in Query refers to them; "": unknown
+	Kind         string    // "": all kinds
+	State        string    // one of States; "": active
+	About        string    // whom it is about, by name or platform id, ignoring case; if no one else, who said it; "": anyone
+	Since        time.Time // said at or after; zero: any time
+	Until        time.Time // said before; zero: any time
+	Sort         string    // one of Sorts; "": "said", or with a Query best first
+	Limit        int       // maximum number of results; 0 or less: no limit
+	Offset       int       // number of results to skip
 
-	about []string // the names that About means, as they are stored
+	about []string // the stored names that About matches
 }
 
-// orders are the ways to sort memories; equal ones follow with the newer first.
+// orders are the SQL of the sort orders; ties are broken by newer first.
 var orders = map[string]string{
 	"said":       "said_at DESC, id DESC",
 	"saved":      "saved_at DESC, id DESC",
 	"importance": "importance DESC, said_at DESC, id DESC",
 	"confirmed":  "confirmed DESC, said_at DESC, id DESC",
-	"expires":    "expires_at IS NULL, expires_at, said_at DESC, id DESC", // what ends next first, what has no end last
+	"expires":    "expires_at IS NULL, expires_at, said_at DESC, id DESC", // the next to end first, those without an end last
 	"id":         "id",
 }
 
-// Sorts are what memories can be sorted by.
+// Sorts are the valid values of Filter.Sort.
 var Sorts = slices.Sorted(maps.Keys(orders))
 
-// States are what memories can be asked for by. Active ones are recalled. Expired are
-// those that have come to their end; both are current. Superseded, forgotten and
-// replaced (by what a worker saved) ones are history.
+// States are the valid values of Filter.State. Active memories are recalled; expired ones have
+// ended; current ones are both. Superseded, forgotten and replaced memories (replaced by what a
+// worker saved) are history.
 var States = []string{"active", "expired", "current", "superseded", "forgotten", "replaced", "all"}
 
-// check says what is wrong with a filter.
+// check returns an error if a field of the filter is invalid.
 func (f Filter) check() error {
 	if f.State != "" && !slices.Contains(States, f.State) {
 		return fmt.Errorf("there is no state %q: use one of %s", f.State, strings.Join(States, ", "))
@@ -66,11 +66,11 @@ func (f Filter) check() error {
 	return nil
 }
 
-// hasEnded is the condition that a memory has come to its end, at the time that is its argument.
+// hasEnded is the SQL condition that a memory has ended, at the time in its argument.
 const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
 
-// where is the condition that a row of memories is chosen, apart from the query, and
-// its arguments.
+// where returns the SQL condition that a memory matches the filter, apart from the query, and its
+// arguments.
 func (f Filter) where(in scope) (condition string, args []any) {
 	within, args := in.where()
 	conditions := []string{within}
@@ -102,15 +102,15 @@ func (f Filter) where(in scope) (condition string, args []any) {
 		add("said_at < ?", f.Until.UnixMilli())
 	}
 	if f.About != "" {
-		names, _ := json.Marshal(f.about) // names can always be written
+		names, _ := json.Marshal(f.about) // strings can always be encoded
 		add(`(iif(about = '', speaker, about) IN (SELECT value FROM json_each(?))
 			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = memories.id AND role = 'about' AND author_id = ?))`, string(names), f.About)
 	}
 	return strings.Join(conditions, " AND "), args
 }
 
-// named returns f with the names that About means. SQLite compares letters of ASCII alone
-// without case.
+// named returns f with the names that About matches, because SQLite ignores the case of ASCII
+// letters only.
 func (f Filter) named(tx *store.Tx) (Filter, error) {
 	if f.About == "" {
 		return f, nil
@@ -127,9 +127,9 @@ func (f Filter) named(tx *store.Tx) (Filter, error) {
 	return f, err
 }
 
-// List returns the memories that f chooses, and how many there are without
-// Limit and Offset. With a query they are ranked by its words, then by importance,
-// then the newer first, unless f says by what they are sorted. ErrNotFound: there is no such conversation.
+// List returns the memories that match f, and how many there are without Limit and Offset. With a
+// query they are ranked by its words, then by importance, then newer first, unless f.Sort is set.
+// ErrNotFound: there is no such conversation.
 func (am AllMemories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	in := everywhere
 	if f.Conversation != "" {
@@ -146,8 +146,8 @@ func (am AllMemories) List(ctx context.Context, f Filter) (found []Memory, total
 	return found, total, nil
 }
 
-// List is like that of the store, for what the conversation recalls: its own
-// memories and those of its scope. f.Conversation does not count.
+// List is AllMemories.List for what the conversation recalls: its own memories and those of its
+// scope. f.Conversation is ignored.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	found, total, err = findMemories(ms.c.Store(), ctx, f, func(tx *store.Tx) (scope, error) { return scopeOf(ms.c, tx) })
 	if err != nil {
@@ -166,7 +166,7 @@ func (ms Memories) Search(ctx context.Context, query string, limit int) ([]Memor
 	return found, err
 }
 
-// findMemories searches in a scope, which is found in the same transaction.
+// findMemories searches in a scope, which is determined in the same transaction.
 func findMemories(s *store.Store, ctx context.Context, f Filter, within func(*store.Tx) (scope, error)) (found []Memory, total int, err error) {
 	if err := f.check(); err != nil {
 		return nil, 0, err
@@ -208,7 +208,7 @@ func findMemories(s *store.Store, ctx context.Context, f Filter, within func(*st
 	return found, total, err
 }
 
-// sorted sorts the results of a query as f says.
+// sorted sorts the results of a query by f.Sort.
 func (f Filter) sorted(tx *store.Tx, found []weighed) ([]weighed, error) {
 	if f.Sort == "" || strings.TrimSpace(f.Query) == "" {
 		return found, nil

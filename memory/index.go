@@ -77,7 +77,7 @@ func (x termIndex) Known(terms []string) ([]string, error) {
 	return x.among(terms, "term = j.value AND "+x.within, x.args...)
 }
 
-// among returns those of the terms that have a row, in their original order.
+// among returns those of the terms for which a row exists, in their original order.
 func (x termIndex) among(terms []string, condition string, args ...any) ([]string, error) {
 	found, err := store.Column[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE "+condition+")", append([]any{jsonList(terms)}, args...)...)
 	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(slices.Index(terms, a), slices.Index(terms, b)) })

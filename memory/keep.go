@@ -49,7 +49,7 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 	return s, s.answer(wrong, hint), err
 }
 
-// answer tells a model what happened to its draft.
+// answer returns the text that tells a model the outcome of its draft.
 func (s Saved) answer(wrong, hint string) string {
 	text := "Noted."
 	switch {
@@ -73,7 +73,8 @@ func (s Saved) answer(wrong, hint string) string {
 	return text
 }
 
-// hintFor shows a model the memory that a draft may supersede; empty if there is none.
+// hintFor returns a text that shows a model the memory that a draft may supersede; "" if there is
+// none.
 func hintFor(c *store.Conversation, tx *store.Tx, d draft) (string, error) {
 	if d.supersedes != 0 {
 		return "", nil

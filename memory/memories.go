@@ -79,8 +79,8 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error
 	return s, err
 }
 
-// sameAs checks whether a memory already says what the draft says; if so, ID is that memory's. A
-// draft that supersedes a memory is not the same as that memory.
+// sameAs determines whether a memory already says what the draft says; if so, ID is that memory's.
+// A draft that supersedes a memory does not count as the same.
 func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
 	err = tx.QueryRow("SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.ID(), d.folded).Scan(&s.ID)
 	if !errors.Is(err, sql.ErrNoRows) {

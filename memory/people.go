@@ -40,8 +40,8 @@ func (e *OptedOutError) Error() string { return e.Name + e.words }
 // errUnsaid is returned for a draft when everything it comes from was deleted.
 var errUnsaid = errors.New("what it comes from has been deleted: save nothing of it")
 
-// speakerOf and aboutOf select the platform IDs of who said memory m and whom it is about; empty:
-// not known.
+// speakerOf and aboutOf are SQL expressions for the platform IDs of the person who said memory m
+// and of the person it is about; ” if unknown.
 const (
 	speakerOf = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'said'), '')"
 	aboutOf   = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'), iif(m.about = m.speaker, " + speakerOf + ", ''))"

@@ -1,4 +1,4 @@
-// Finding a memory by its number or by words of it.
+// Finding a memory by its number or by its words.
 
 package memory
 

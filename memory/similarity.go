@@ -15,7 +15,7 @@ import (
 	"cairn/words"
 )
 
-// weightless words may be added or dropped: they are not compared.
+// weightless words do not change the meaning of a fact and are not compared.
 var weightless = strings.Fields("a an the that of at in on to for and is are am be do does also really very")
 
 // factWords splits a fact into the words that count, without case and accents.
@@ -27,8 +27,8 @@ func factWords(content string) []string {
 // order. So numbers, names, negations, tenses and who does what to whom are the same.
 func sameFact(a, b []string) bool { return len(a) > 0 && slices.Equal(a, b) }
 
-// mostAlike limits how many memories that share a word are compared: the newest.
-const mostAlike = 200
+// maxCompared limits how many memories that share a word are compared: the newest.
+const maxCompared = 200
 
 // inOtherWords returns the oldest memory in a state, about the same person, that says the same as
 // a draft; 0: there is none.
@@ -66,9 +66,8 @@ func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share f
 	return found, err
 }
 
-// sharingTerms returns memories that have at least a given share of a draft's terms. Each of them has
-// at least one of the rarest terms; of a term that many memories have, it assumes that any may
-// have it.
+// sharingTerms returns memories with at least a given share of a draft's terms. Each has at least
+// one of the rarest terms; a term that very many memories have counts as if all had it.
 func sharingTerms(c *store.Conversation, tx *store.Tx, d draft, share float64) (found []int64, err error) {
 	all, err := withTerms(c, tx, d)
 	if err != nil {
@@ -76,7 +75,7 @@ func sharingTerms(c *store.Conversation, tx *store.Tx, d draft, share float64) (
 	}
 	has, unknown := make(map[int64]int), 0
 	for _, ids := range all {
-		if len(ids) == mostAlike {
+		if len(ids) == maxCompared {
 			unknown++
 			continue
 		}
@@ -100,7 +99,7 @@ func withTerms(c *store.Conversation, tx *store.Tx, d draft) (all [][]int64, err
 	counts, _ := store.CountTerms(store.MemoryTerms(d.Content, ""))
 	lists, err := store.Column[string](tx, `SELECT (SELECT json_group_array(memory) FROM
 			(SELECT memory FROM memory_terms WHERE term = j.value AND conversation = ? ORDER BY memory DESC LIMIT ?))
-		FROM json_each(?) j`, c.ID(), mostAlike, jsonList(slices.Sorted(maps.Keys(counts)))) // one text for each term: handing over a row costs more than reading it
+		FROM json_each(?) j`, c.ID(), maxCompared, jsonList(slices.Sorted(maps.Keys(counts)))) // one text for each term: handing over a row costs more than reading it
 	for _, list := range lists {
 		var ids []int64
 		if err := store.FromJSON(list, &ids); err != nil {
@@ -112,18 +111,18 @@ func withTerms(c *store.Conversation, tx *store.Tx, d draft) (all [][]int64, err
 	return all, err
 }
 
-// akin is the share of common words from which one fact may supersede another.
-const akin = 0.5
+// minSimilarity is the minimum share of common words at which one fact may supersede another.
+const minSimilarity = 0.5
 
 // closest finds the active memory that is most like a draft but says something else: the draft may
 // supersede it. found is false if none is similar enough.
 func closest(c *store.Conversation, tx *store.Tx, d draft) (most candidate, found bool, err error) {
-	near, err := similar(c, tx, d, "active", akin)
+	near, err := similar(c, tx, d, "active", minSimilarity)
 	if err != nil {
 		return most, false, err
 	}
 	is, _ := store.CountTerms(store.MemoryTerms(d.Content, ""))
-	best := akin
+	best := minSimilarity
 	for _, m := range near {
 		says, _ := store.CountTerms(store.MemoryTerms(m.content, ""))
 		common := 0

@@ -13,7 +13,7 @@ import (
 	"cairn/store"
 )
 
-// Count is how many memories have something in common.
+// Count is the number of memories with a common property.
 type Count struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -72,8 +72,8 @@ func (am AllMemories) Statistics(ctx context.Context, f Filter) (counted Statist
 	if err != nil {
 		return Statistics{}, fmt.Errorf("count memories: %w", err)
 	}
-	counted.Kind, counted.State, counted.Person, counted.Channel, counted.Origin = kind.most(), state.most(), person.most(), channel.most(), origin.most()
-	counted.Month = month.most()
+	counted.Kind, counted.State, counted.Person, counted.Channel, counted.Origin = kind.sorted(), state.sorted(), person.sorted(), channel.sorted(), origin.sorted()
+	counted.Month = month.sorted()
 	slices.SortFunc(counted.Month, func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
 	return counted, nil
 }
@@ -83,8 +83,8 @@ type tally map[string]int
 
 func (t tally) add(name string) { t[name]++ }
 
-// most lists the counts, the highest first.
-func (t tally) most() []Count {
+// sorted returns the counts, the highest first.
+func (t tally) sorted() []Count {
 	list := make([]Count, 0, len(t))
 	for name, n := range t {
 		list = append(list, Count{name, n})

@@ -207,7 +207,7 @@ func runSave(c *store.Conversation, ctx context.Context, d draft, o ToolOptions)
 		if d.Messages, err = askedIn(c, ctx, o.Turn()); err != nil {
 			return "", err
 		}
-		if err := stillAsked(c, ctx, o.Turn()); err != nil {
+		if err := checkStillAsked(c, ctx, o.Turn()); err != nil {
 			return "", err
 		}
 	}
@@ -262,7 +262,7 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }
 
 // checkStillAsked returns errUnsaid if all messages that a turn answers were deleted while it ran.
-func stillAsked(c *store.Conversation, ctx context.Context, turn int64) error {
+func checkStillAsked(c *store.Conversation, ctx context.Context, turn int64) error {
 	return c.Store().View(ctx, func(tx *store.Tx) error {
 		var left, gone int
 		last, err := c.In(tx).LastOf(turn)

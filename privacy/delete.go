@@ -13,14 +13,13 @@ import (
 	"cairn/transcript"
 )
 
-// Delete takes messages away, by their platform ids. One that waits vanishes. Of
-// one that was taken up the row stays, as a tombstone with its author; text, words
-// in the index, files, quotes of it, copies in what tools returned, and memories that
-// no other message supports or that quote it are gone, and summaries over it become placeholders, to be
-// repaired, see store.Rows.Revise; so do the copies of them that threads have. A turn
-// that waits and that nobody else asked for is closed. It returns the seqs of the
-// messages that are gone or, having quoted one, changed. Ids that are not known
-// are passed over; a deleted one stays known, so that it is not delivered again.
+// Delete deletes messages by their platform ids. A waiting message is removed. Of a stored one the
+// row stays as a tombstone with its author. Deleted are its text, its index entries and files,
+// quotes of it, copies in tool results, the copies that threads have, and memories that no other
+// message supports or that quote it. Summaries over it become placeholders that are repaired, see
+// store.Rows.Revise. A waiting turn is closed if no other message addresses the bot. It returns the
+// seqs of the messages that are deleted or, having quoted one, changed. Unknown ids are ignored; a
+// deleted one stays known, so that it is not delivered again.
 func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
 	err = pr.c.Store().Erase(ctx, func(tx *store.Tx) error {
 		seqs, err = deleteAll(pr.c, tx, ids)
@@ -61,7 +60,7 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 		}
 		seqs = append(seqs, m.Seq)
 	}
-	var memories []int64 // that are gone
+	var memories []int64 // deleted memories
 	for _, m := range bare {
 		lost, err := makeTombstone(c, tx, m, version)
 		if err != nil {
@@ -101,7 +100,7 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 	return append(seqs, copies...), emptyInherited(c, tx, seqs, deleted, repeating)
 }
 
-// deleteUnread deletes a message that waits, and what threads have of it and quote.
+// deleteUnread deletes a waiting message, and the copies and quotes of it in threads.
 func deleteUnread(c *store.Conversation, tx *store.Tx, id string) error {
 	if err := c.In(tx).DeleteWaiting(id); err != nil {
 		return err
@@ -112,8 +111,8 @@ func deleteUnread(c *store.Conversation, tx *store.Tx, id string) error {
 	return deleteInThread(c, tx, id)
 }
 
-// affected deletes the messages from inbox and inherited rows, and returns those to blank and the
-// messages that quote one of them.
+// affected deletes the messages from the inbox and from inherited rows, and returns the stored ones
+// and the messages that quote one of them.
 func affected(c *store.Conversation, tx *store.Tx, ids []string) (bare, quoting []chat.Message, err error) {
 	for _, id := range ids {
 		if err := deleteUnread(c, tx, id); err != nil {
@@ -133,7 +132,8 @@ func affected(c *store.Conversation, tx *store.Tx, ids []string) (bare, quoting 
 	return bare, quoting, nil
 }
 
-// makeTombstone makes a message a tombstone, and returns the memories that are gone with it.
+// makeTombstone turns a message into a tombstone, and returns the memories that are deleted with
+// it.
 func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64, err error) {
 	if err := c.In(tx).Unindex(m); err != nil {
 		return nil, err

@@ -16,12 +16,12 @@ import (
 
 // Traces counts what is stored about a person, by the platform's id.
 type Traces struct {
-	Conversations int `json:"conversations"` // in which anything of it is
-	Messages      int `json:"messages"`      // that they said, those that wait included
+	Conversations int `json:"conversations"` // with any trace
+	Messages      int `json:"messages"`      // of the person, waiting ones included
 	Memories      int `json:"memories"`      // that they said first, or that are about them
 }
 
-// Erasure is a person whose traces in a conversation are to go.
+// Erasure is a person whose traces in a conversation must be deleted.
 type Erasure struct {
 	Conversation string
 	Author       string // the platform's id
@@ -31,15 +31,15 @@ type Erasure struct {
 type Erased struct {
 	Messages int
 	Memories int
-	Seqs     []int64 // messages that are gone or have changed, see Delete
+	Seqs     []int64 // messages that are deleted or have changed, see Delete
 	Done     bool    // nothing is left
 }
 
-// erasedAtOnce is how many messages or memories one step takes away: other writers
-// wait that long.
+// erasedAtOnce is the maximum number of messages or memories of one step, for which other writers
+// have to wait.
 const erasedAtOnce = 40
 
-// errNobody: an empty id would match everyone whose connector has no ids.
+// errNobody is returned for an empty id, which would match everyone whose connector has no ids.
 var errNobody = errors.New("the person's id is empty")
 
 // Traces counts what is stored about a person in the conversation.
@@ -54,8 +54,8 @@ func (pr Conversation) Traces(ctx context.Context, author string) (t Traces, err
 	return t, nil
 }
 
-// concerning are the memories of conversation ?1 that person ?2 said first, or that are
-// about them, up to number ?3.
+// concerning selects the memories of conversation ?1 that person ?2 said first, or that are about
+// them, up to number ?3.
 const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
 	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
 
@@ -253,8 +253,8 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 	return false, err
 }
 
-// Find returns the ids under which people of that name, or with that id, have spoken
-// in the conversations of a connector or, with an empty one, of any, with the connector.
+// Find returns the people with that name or id who have spoken in the conversations of a connector,
+// or of any connector if it is empty.
 func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
 		return store.Each(tx, func(rows *sql.Rows) error {

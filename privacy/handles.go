@@ -14,10 +14,10 @@ type Conversation struct{ c *store.Conversation }
 // Of returns the handle that deletes text of a conversation.
 func Of(c *store.Conversation) Conversation { return Conversation{c} }
 
-// Everyone is the people of all conversations, and what they want erased.
+// Everyone reaches the people of all conversations, and their pending erasures.
 type Everyone struct{ store Store }
 
-// Store is what Everyone needs of the database.
+// Store is the part of the database that Everyone needs.
 type Store interface {
 	Conversation(ctx context.Context, name string) (*store.Conversation, error)
 	View(ctx context.Context, f func(*store.Tx) error) error

@@ -1,4 +1,4 @@
-// Deliveries that were held, where no bot runs that acts on them.
+// Applies held deliveries if no bot is running to do it.
 
 package privacy
 
@@ -8,7 +8,7 @@ import (
 	"cairn/store"
 )
 
-// Apply stores what was held, see store.Held.Watch.
+// Apply stores a held delivery, see store.Held.Watch.
 func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 	c, err := ps.store.Conversation(ctx, d.Conversation)
 	if err == nil && len(d.Messages) > 0 {

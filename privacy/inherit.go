@@ -10,8 +10,8 @@ import (
 	"cairn/transcript"
 )
 
-// deleteInherited removes a message from the threads that hang on it, and quotes of it from those
-// that hang on an answer to it.
+// deleteInherited removes a message from the threads below it, and quotes of it from threads below
+// an answer to it.
 func deleteInherited(c *store.Conversation, tx *store.Tx, id string) error {
 	if err := c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id); err != nil {
 		return err
@@ -65,7 +65,7 @@ func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, 
 			return err
 		}
 	}
-	var counts []int // of messages behind placeholders, which show them
+	var counts []int // of messages behind placeholders, whose text contains the number
 	err := store.Each(tx, func(rows *sql.Rows) error {
 		var n int
 		err := rows.Scan(&n)

@@ -1,4 +1,4 @@
-// Opting out: people whom no memory may concern.
+// Opting out: people whom no memory may be about.
 
 package privacy
 

@@ -10,15 +10,15 @@ import (
 	"cairn/store"
 )
 
-// Holding is what a conversation holds.
+// Holding is the amount of data of a conversation.
 type Holding struct {
 	Channel  string `json:"channel"`
 	Messages int    `json:"messages"` // including waiting ones and those of the bot
 	Memories int    `json:"memories"`
 }
 
-// Holdings counts what the store keeps of conversations: of those whose name is one of names, or
-// is below one that ends in a slash.
+// Holdings returns the amount of data of conversations whose name is one of names, or is below one
+// that ends in a slash.
 func (ps Everyone) Holdings(ctx context.Context, names ...string) (found []Holding, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
 		for _, name := range names {

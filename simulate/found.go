@@ -15,10 +15,10 @@ import (
 	"cairn/words"
 )
 
-// Rarity is the weight of terms: the logarithm of how rarely a message has one.
+// Rarity is the weight of terms: the logarithm of how rare they are among messages.
 type Rarity map[string]float64
 
-// RarityOf counts the terms of messages.
+// RarityOf returns the weights of the terms of messages.
 func RarityOf(bodies []string) Rarity {
 	weight := Rarity{}
 	for _, body := range bodies {
@@ -32,32 +32,32 @@ func RarityOf(bodies []string) Rarity {
 	return weight
 }
 
-// Found is what of the answers to questions is there at the end, as shares, 0 to 1.
+// Found is which part of the answers is available at the end, as shares, 0 to 1.
 type Found struct {
 	Questions int   `json:"questions"`
 	Context   Share `json:"context"` // in the prompt: verbatim or in a summary
-	Recall    Share `json:"recall"`  // there, or among the ten messages that recall finds
+	Recall    Share `json:"recall"`  // in the prompt, or among the ten messages that recall finds
 }
 
-// Share is what is found of words and of messages.
+// Share is the share of words and of messages that were found.
 type Share struct {
 	Answer   float64 `json:"answer"`   // of the words of the answers
 	Evidence float64 `json:"evidence"` // of the messages that answer
 }
 
-// recalled is how many messages recall finds for a question.
+// recalled is how many messages recall returns for a question.
 const recalled = 10
 
-// searched is what recall finds for each question; it is the same for all variants.
+// searched is the result of recall for each question; it is the same for all variants.
 type searched struct {
 	questions []Question
 	seqs      [][]int64        // of the evidence
 	found     []map[int64]bool // by question
-	said      [][]string       // terms of what was found
+	said      [][]string       // terms of the found messages
 	rarity    Rarity
 }
 
-// search asks the questions in a database of its own, which is deleted again.
+// search asks the questions in a temporary database.
 func search(ctx context.Context, rec Recording, questions []Question) (s *searched, err error) {
 	if len(questions) == 0 || len(rec.Messages) == 0 {
 		return nil, nil
@@ -101,8 +101,8 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 	return s, nil
 }
 
-// fill puts the messages into an empty conversation, at the same places. It returns these by
-// the messages' ids, and what was said.
+// fill writes the messages into an empty conversation, with the same seqs. It returns these by the
+// messages' ids, and the texts.
 func (r Recording) fill(ctx context.Context, c *store.Conversation) (place map[string]int64, bodies []string, err error) {
 	place = map[string]int64{}
 	const batch = 500
@@ -125,7 +125,7 @@ func (r Recording) fill(ctx context.Context, c *store.Conversation) (place map[s
 	return place, bodies, nil
 }
 
-// ask looks what of the answers is in the prompt at the end, and what recall adds.
+// ask determines which part of the answers is in the prompt at the end, and what recall adds.
 func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 	prompt, err := p.engine.Request(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func authorOf(m chat.Message) string {
 	return m.Author
 }
 
-// shareOf is the share of words that stand in one of two sets.
+// shareOf returns the share of words that are in one of two sets.
 func shareOf(need []string, shown, more map[string]bool) float64 {
 	n := 0
 	for _, term := range need {

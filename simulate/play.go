@@ -12,15 +12,15 @@ import (
 	"cairn/llm"
 )
 
-// play has the whole conversation: first what was imported, in batches as an import has it,
-// then the rest, as it was taken up.
+// play replays the whole conversation: first imported messages, in an import's batches, then the
+// rest turn by turn.
 func (p *player) play(ctx context.Context) error {
 	n := 0
 	for n < len(p.rec.Messages) && p.rec.Messages[n].Seq <= p.rec.Imported {
 		n++
 	}
 	p.importing = n > 0
-	if err := p.imports(ctx, p.rec.Messages[:n]); err != nil {
+	if err := p.replayImport(ctx, p.rec.Messages[:n]); err != nil {
 		return err
 	}
 	p.importing = false
@@ -44,11 +44,11 @@ func (p *player) play(ctx context.Context) error {
 	return p.settle(ctx)
 }
 
-// actionsAfter is how long after the last message somebody may have wanted something.
+// actionsAfter is how long after the last message actions are still replayed.
 const actionsAfter = 1000 * time.Hour
 
-// imports adds messages as an import does. An import takes no time that counts.
-func (p *player) imports(ctx context.Context, past []Message) error {
+// replayImport adds messages as an import does. Virtual time does not advance.
+func (p *player) replayImport(ctx context.Context, past []Message) error {
 	var done int
 	feed := compactor.Feed[Message]{
 		Engine: p.engine, Window: p.v.window,
@@ -67,7 +67,7 @@ func (p *player) imports(ctx context.Context, past []Message) error {
 		},
 		WaitIdle: func() error {
 			err := p.settle(ctx)
-			p.look()
+			p.recordUsage()
 			return err
 		},
 	}
@@ -83,8 +83,7 @@ func (p *player) imports(ctx context.Context, past []Message) error {
 	return feed.Flush()
 }
 
-// burstOf are the messages that were taken up together: a turn that was answered, or a
-// message nobody answered.
+// burstOf returns the messages of the first turn: a turn with an answer, or a message without one.
 func burstOf(rest []Message) []Message {
 	n := 1
 	for n < len(rest) && rest[n].Turn == rest[0].Turn {
@@ -93,7 +92,7 @@ func burstOf(rest []Message) []Message {
 	return rest[:n]
 }
 
-// take has a turn, or hears a message that nobody answers.
+// take replays a turn, or a message without an answer.
 func (p *player) take(ctx context.Context, burst []Message) error {
 	asked := slices.IndexFunc(burst, func(m Message) bool { return m.Role != llm.RoleUser })
 	if asked < 0 {
@@ -105,20 +104,20 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 		if err := p.act(ctx, at, question[0].Seq); err != nil {
 			return err
 		}
-		p.until(at)
+		p.advanceTo(at)
 		if err := p.appendAll(question); err != nil {
 			return err
 		}
 	}
 	if !slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) && asked == len(burst) {
 		p.engine.Check(ctx)
-		p.look()
+		p.recordUsage()
 		return nil
 	}
 	return p.answer(ctx, question, burst[asked:])
 }
 
-// answer has the requests of a turn: one before each message of the bot.
+// answer replays the requests of a turn: one before each message of the bot.
 func (p *player) answer(ctx context.Context, question, said []Message) error {
 	history := p.engine.History()
 	if len(question) > 0 {
@@ -138,12 +137,12 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 			requests++
 		}
 		if at := m.Time; last || at.Before(p.now) {
-			p.until(m.Saved)
+			p.advanceTo(m.Saved)
 		} else {
-			p.until(at)
+			p.advanceTo(at)
 		}
 		if last {
-			_, _ = history.Context() // it is stored with the answer
+			_, _ = history.Context() // as it is stored with the answer
 		}
 		if err := p.records.Append(m.Message); err != nil {
 			return err
@@ -151,19 +150,19 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		history.Append(m.Message)
 		p.said = m.Message
 	}
-	if requests == 0 { // it failed, or was passed over: what was asked is context
-		p.until(p.now)
+	if requests == 0 { // it failed or was skipped: the question is context
+		p.advanceTo(p.now)
 	}
 	history.Answered()
 	p.engine.Check(ctx)
-	p.look()
+	p.recordUsage()
 	return nil
 }
 
 func isAnswer(m Message) bool { return m.Role == llm.RoleAssistant }
 
-// counted has the provider count the request that was just made as it did then. One that shows
-// something else, under other settings, is off by the same share.
+// counted reports the recorded count for the request just made, scaled by the ratio of the
+// estimates, because other settings show other content.
 func (p *player) counted(then compactor.Sent, estimate int) {
 	if then.Counted > 0 {
 		p.engine.Reported(llm.Usage{Prompt: int(math.Round(float64(then.Counted) * float64(estimate) / float64(then.Estimated)))})
@@ -171,23 +170,22 @@ func (p *player) counted(then compactor.Sent, estimate int) {
 	p.knows(then.Factor)
 }
 
-// knows has the model's factor be the one that was known then.
+// knows sets the model's factor to the recorded one.
 func (p *player) knows(factor float64) {
 	facts := p.learnt.Facts()
 	facts.Scale, facts.Factor = p.learnt.Scale(), factor
 	p.learnt = remembering(facts)
 }
 
-// remembering is what is known of a model, for this simulation alone.
+// remembering returns facts about a model for this simulation alone.
 func remembering(facts llm.Facts) *llm.Learnt {
 	var n llm.Notebook
 	n.Open(map[string]llm.Facts{"": facts}, nil)
 	return n.Page("")
 }
 
-// contextOf is the turn context of a question, as it is stored. A context that has ended with
-// its head is stored no more: one of the same length stands for it, or, where that is not known
-// either, one that says only the time.
+// contextOf returns the turn context of a question: the stored one; if it ended with its head, one
+// of the recorded length; else one with only time and usage.
 func (p *player) contextOf(question, said []Message) compactor.Context {
 	for _, m := range question {
 		if m.Context != "" {
@@ -202,10 +200,10 @@ func (p *player) contextOf(question, said []Message) compactor.Context {
 	return compactor.Context{Text: p.filler(usualContext)}
 }
 
-// usualContext is the tokens of a turn context that says only the time and how full the window is.
+// usualContext is the number of tokens of a turn context with only time and usage.
 const usualContext = 34
 
-// request makes the request that m answered, of so many estimated tokens.
+// request makes the request that m answered, and returns its estimated tokens.
 func (p *player) request(ctx context.Context, m Message) (estimate int, err error) {
 	prompt, err := p.engine.Request(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"cairn/llm"
 )
 
-// player has the conversation of a recording again, under the settings of a variant, in
-// virtual time. It is the owner of its engine.
+// player replays the conversation of a recording under the settings of a variant, in virtual time.
+// It is the owner of its engine.
 type player struct {
 	rec      *Recording
 	v        variant
@@ -26,38 +26,38 @@ type player struct {
 	progress func(done int)
 
 	now   time.Time
-	tasks []task        // by time, and then by when they began
+	tasks []task        // by time, then in the order of their start
 	took  time.Duration // by the summary that was just made
 
-	learnt    *llm.Learnt           // of the model; as it was recorded, else as it is known today
-	known     map[spanKey][]Summary // what was really summarized, the oldest attempt first
-	fillers   map[int]string        // by their tokens
-	usual     time.Duration         // that a summary took
-	actions   []action              // what people and the model wanted, by time
-	cache     *promptcache.Ledger
-	sums      sums
-	said      chat.Message // the newest one
-	importing bool         // time passes with the messages alone
-	brief     bool         // only the lengths of summaries matter
-	extract   bool         // a worker saves memories
+	learnt       *llm.Learnt           // of the model; as recorded, else as known today
+	known        map[spanKey][]Summary // recorded summaries by span, oldest attempt first
+	fillers      map[int]string        // by their tokens
+	meanDuration time.Duration         // mean duration of a summary
+	actions      []action              // recorded requests of people and the model, by time
+	cache        *promptcache.Ledger
+	sums         sums
+	said         chat.Message // the newest message
+	importing    bool         // time passes with the messages alone
+	brief        bool         // only the lengths of summaries matter
+	extract      bool         // workers save memories
 }
 
-// spanKey tells what a summary is of.
+// spanKey identifies what a summary covers.
 type spanKey struct {
 	from, to int64
 	rollup   bool
 }
 
-// task is the end of something slow.
+// task is the end of a slow operation.
 type task struct {
 	at     time.Time
 	finish func()
 }
 
-// action is a compaction or a new session that somebody wanted.
+// action is a requested compaction or new session.
 type action struct {
 	at      time.Time
-	before  int64 // the session that begins with this seq; 0: a compaction
+	before  int64 // the session that starts with this seq; 0: a compaction
 	trigger compactor.Trigger
 	focus   string
 }
@@ -85,11 +85,11 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 	engine.Learnt = func() *llm.Learnt { return p.learnt }
 	engine.Records, engine.Now, engine.Log = p.records, func() time.Time { return p.now }, slog.New(slog.DiscardHandler)
 	engine.Policy = func() compactor.Policy { return p.v.policy }
-	p.extract, p.v.policy.ExtractMemories = v.policy.ExtractMemories, false // they change no plan
+	p.extract, p.v.policy.ExtractMemories = v.policy.ExtractMemories, false // memories do not change any plan
 	engine.Window, engine.Start, engine.Strategy = v.window, p.start, p.strategy
-	engine.After = p.happened
+	engine.After = p.recordApplied
 	if engine.Worker != nil {
-		engine.Worker = absent{engine.Worker.Name()}
+		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
 	engine.Fallback = nil
 	ttl := v.policy.CacheTTL.Or(engine.CacheTTL)
@@ -100,7 +100,7 @@ func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*playe
 	return p, err
 }
 
-// when is the time of what happens now, in the conversation.
+// when returns the current time in the conversation.
 func (p *player) when() time.Time {
 	if p.importing {
 		return p.said.Time
@@ -108,18 +108,18 @@ func (p *player) when() time.Time {
 	return p.now
 }
 
-// absent is a model that is not asked: its answers are extracts, and what was recorded.
-type absent struct{ name string }
+// unusedModel is a model that is never called: summaries are extracts or recorded ones.
+type unusedModel struct{ name string }
 
-func (a absent) Name() string { return a.name }
+func (a unusedModel) Name() string { return a.name }
 
-func (a absent) Window(context.Context) llm.Window { return llm.Window{Tokens: llm.DefaultWindow} }
+func (a unusedModel) Window(context.Context) llm.Window { return llm.Window{Tokens: llm.DefaultWindow} }
 
-func (a absent) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {
+func (a unusedModel) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {
 	return llm.Response{}, fmt.Errorf("model %s: a simulation asks no model", a.name)
 }
 
-// remember notes what was really summarized, how long that took, and what somebody asked for.
+// remember collects the recorded summaries, their durations, and the requests.
 func (p *player) remember() {
 	var total time.Duration
 	n := 0
@@ -140,7 +140,7 @@ func (p *player) remember() {
 		}
 	}
 	if n > 0 {
-		p.usual = total / time.Duration(n)
+		p.meanDuration = total / time.Duration(n)
 	}
 	for _, seq := range p.rec.Sessions {
 		p.actions = append(p.actions, action{at: p.beginOf(seq), before: seq})
@@ -148,7 +148,7 @@ func (p *player) remember() {
 	slices.SortStableFunc(p.actions, func(a, b action) int { return a.at.Compare(b.at) })
 }
 
-// beginOf is when the session that begins with seq was begun.
+// beginOf returns when the session that starts with seq was started.
 func (p *player) beginOf(seq int64) time.Time {
 	for _, s := range p.rec.Summaries {
 		if s.Trigger == compactor.OnNew && s.To == seq-1 {
@@ -164,7 +164,7 @@ func (p *player) beginOf(seq int64) time.Time {
 
 func keyOf(s compactor.Compaction) spanKey { return spanKey{s.From, s.To, s.IsRollup()} }
 
-// start runs slow work at once, and has it end when it would have.
+// start runs slow work immediately, and schedules its end for when it would have ended.
 func (p *player) start(slow func() func()) {
 	p.took = 0
 	finish := slow()
@@ -172,9 +172,8 @@ func (p *player) start(slow func() func()) {
 	slices.SortStableFunc(p.tasks, func(a, b task) int { return a.at.Compare(b.at) })
 }
 
-// until lets pass the time up to t: what is slow ends, and the engine looks again when it
-// wanted to.
-func (p *player) until(t time.Time) {
+// advanceTo advances the time to t: slow work ends, and the engine checks when it asked to.
+func (p *player) advanceTo(t time.Time) {
 	for {
 		wake := p.engine.Wake()
 		switch {
@@ -184,7 +183,7 @@ func (p *player) until(t time.Time) {
 			p.pass(wake)
 			p.engine.Check(context.Background())
 			if again := p.engine.Wake(); !again.After(wake) && !again.IsZero() {
-				p.pass(wake.Add(time.Millisecond)) // time goes on
+				p.pass(wake.Add(time.Millisecond)) // the clock must advance
 				if p.now.After(t) {
 					return
 				}
@@ -196,7 +195,7 @@ func (p *player) until(t time.Time) {
 	}
 }
 
-// finish lets the next slow thing end.
+// finish ends the next slow operation.
 func (p *player) finish() {
 	next := p.tasks[0]
 	p.tasks = p.tasks[1:]
@@ -204,17 +203,17 @@ func (p *player) finish() {
 	next.finish()
 }
 
-// pass moves the clock, which never goes back.
+// pass advances the clock, which never goes back.
 func (p *player) pass(t time.Time) {
 	if t.After(p.now) {
 		p.now = t
 	}
 }
 
-// patience is how long what fails again and again is waited for.
+// patience is how long settle waits for work that keeps failing.
 const patience = time.Hour
 
-// settle lets all that is slow end. What fails is tried again for a while, as it would be.
+// settle ends all slow work. Failed work is retried for a while, as in reality.
 func (p *player) settle(ctx context.Context) error {
 	for end := p.now.Add(patience); ctx.Err() == nil; {
 		p.engine.Check(ctx)
@@ -229,7 +228,7 @@ func (p *player) settle(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// act does what somebody wanted before t, or before the message seq.
+// act executes the actions before t, or before the message seq.
 func (p *player) act(ctx context.Context, t time.Time, seq int64) error {
 	for len(p.actions) > 0 {
 		a := p.actions[0]
@@ -237,7 +236,7 @@ func (p *player) act(ctx context.Context, t time.Time, seq int64) error {
 			return nil
 		}
 		p.actions = p.actions[1:]
-		p.until(a.at)
+		p.advanceTo(a.at)
 		if a.before == 0 {
 			p.engine.Compact(compactor.Requested{Trigger: a.trigger, Focus: a.focus})
 			continue
@@ -249,8 +248,8 @@ func (p *player) act(ctx context.Context, t time.Time, seq int64) error {
 	return nil
 }
 
-// filler is the text of a turn context of so many tokens, in place of one that was not kept;
-// "" for none.
+// filler returns the text of a turn context of n tokens, to replace one that was not stored; "" for
+// 0.
 func (p *player) filler(n int) string {
 	if n == 0 {
 		return ""
@@ -267,7 +266,7 @@ func (p *player) filler(n int) string {
 	return text
 }
 
-// appendAll appends messages that are on disk.
+// appendAll appends stored messages.
 func (p *player) appendAll(all []Message) error {
 	list := make([]chat.Message, len(all))
 	for i, m := range all {

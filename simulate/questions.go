@@ -8,18 +8,18 @@ import (
 	"cairn/words"
 )
 
-// Question is one that is asked about a recording.
+// Question is a question about a recording.
 type Question struct {
 	Text     string          `json:"question"`
-	Answer   json.RawMessage `json:"answer"`   // a text or a number
+	Answer   json.RawMessage `json:"answer"`   // a string or a number
 	Evidence []string        `json:"evidence"` // ids of the messages that answer it
 	Category int             `json:"category"`
 }
 
-// NoAnswer is the category of the questions that the recording does not answer.
+// NoAnswer is the category of questions that the recording does not answer.
 const NoAnswer = 5
 
-// AnswerText is the answer as a text.
+// AnswerText returns the answer as text.
 func (q Question) AnswerText() string {
 	var text string
 	if json.Unmarshal(q.Answer, &text) == nil {
@@ -28,8 +28,8 @@ func (q Question) AnswerText() string {
 	return string(q.Answer)
 }
 
-// Seqs are the places of the evidence, different ones. Several ids may stand in one text; one
-// that the recording does not have is left out.
+// Seqs returns the distinct seqs of the evidence. One text may contain several ids; unknown ids are
+// skipped.
 func (q Question) Seqs(place map[string]int64) (seqs []int64) {
 	for _, text := range q.Evidence {
 		for id := range strings.FieldsFuncSeq(text, func(sep rune) bool { return strings.ContainsRune(" ;,", sep) }) {
@@ -42,24 +42,24 @@ func (q Question) Seqs(place map[string]int64) (seqs []int64) {
 	return slices.Compact(seqs)
 }
 
-// Told is what summaries tell: their lines, as terms.
+// Told contains the lines of summaries, as terms.
 type Told struct {
-	lines  []toldLine
+	lines  []summaryLine
 	rarity Rarity
 }
 
-type toldLine struct {
+type summaryLine struct {
 	author string
 	terms  map[string]bool
 }
 
-// NewTold returns what the texts of summaries tell. Terms weigh as rarity says.
+// NewTold returns the lines of summaries. rarity contains the weights of terms.
 func NewTold(rarity Rarity, summaries ...string) *Told {
 	t := &Told{rarity: rarity}
 	for _, text := range summaries {
 		for line := range strings.Lines(text) {
 			if author, said, found := strings.Cut(line, ": "); found {
-				t.lines = append(t.lines, toldLine{author, SetOf(words.Content(said))})
+				t.lines = append(t.lines, summaryLine{author, SetOf(words.Content(said))})
 			}
 		}
 	}
@@ -67,11 +67,11 @@ func NewTold(rarity Rarity, summaries ...string) *Told {
 }
 
 const (
-	leastWords = 3       // of a sentence that tells something
-	leastShare = 2. / 3. // of the weight of its words, in one line
+	leastWords = 3       // minimum number of content words of a sentence
+	leastShare = 2. / 3. // minimum share of a sentence's weight in one line
 )
 
-// Tells reports whether a sentence of what an author said stands in a line.
+// Tells reports whether a line contains a sentence of an author's message.
 func (t *Told) Tells(author, text string) bool {
 	for _, sentence := range words.Sentences(text) {
 		terms := SetOf(words.Content(sentence))
@@ -97,7 +97,7 @@ func (t *Told) Tells(author, text string) bool {
 	return false
 }
 
-// SetOf is a set of terms.
+// SetOf returns a set of terms.
 func SetOf(terms []string) map[string]bool {
 	set := make(map[string]bool, len(terms))
 	for _, term := range terms {

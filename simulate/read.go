@@ -19,10 +19,10 @@ import (
 // page is how many messages are read at once.
 const page = 5000
 
-// imported is how much later than it was said a message is stored that was imported.
+// importedAfter is the minimum delay between a message's time and its storage in an import.
 const importedAfter = time.Hour
 
-// Read reads a conversation of the database as a recording. Nothing is written.
+// Read reads a conversation of the database as a recording. It writes nothing.
 func Read(ctx context.Context, c *store.Conversation) (Recording, error) {
 	rec := Recording{Name: c.Name()}
 	for from := int64(1); ; {
@@ -53,9 +53,9 @@ func Read(ctx context.Context, c *store.Conversation) (Recording, error) {
 	return rec, err
 }
 
-// FromFile makes a recording of messages that were never in a conversation: those of bot are
-// the bot's answers, to the message before them. With bot "" there are none, and the rest is
-// as after an import.
+// FromFile makes a recording of messages that were never in a conversation: those by bot are the
+// bot's answers to the message before them. If bot is "" there are no answers, and all messages
+// count as imported.
 func FromFile(name string, said []store.Inbound, bot string) Recording {
 	rec := Recording{Name: name}
 	seen := map[string]int64{}
@@ -85,12 +85,12 @@ func FromFile(name string, said []store.Inbound, bot string) Recording {
 	return rec
 }
 
-// HasBot reports whether somebody of that name speaks in a recording.
+// HasBot reports whether a person of that name speaks in a recording.
 func HasBot(said []store.Inbound, bot string) bool {
 	return slices.ContainsFunc(said, func(in store.Inbound) bool { return strings.EqualFold(in.Author, bot) })
 }
 
-// OptionsOf are those of an agent, with what its models cost by a price list.
+// OptionsOf returns the options for an agent, with its models' prices.
 func OptionsOf(ctx context.Context, agent channel.Agent, policy compactor.Policy, list prices.List) Options {
 	o := Options{Engine: agent.Engine(ctx), Policy: policy, Cache: promptcache.Prefix}
 	if c, ok := agent.Model.(llm.CacheRuler); ok {

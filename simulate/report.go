@@ -13,67 +13,67 @@ import (
 	"cairn/llm/prices"
 )
 
-// Report is what a simulation found.
+// Report is the result of a simulation.
 type Report struct {
 	Name     string   `json:"name"`
 	Messages int      `json:"messages"`
-	Happened int      `json:"happened"` // compactions that really were applied
-	Equal    int      `json:"equal"`    // of them, those that the settings in force make again: same trigger, kind and span
+	Happened int      `json:"happened"` // applied compactions in the recording
+	Equal    int      `json:"equal"`    // of them, those that the settings in force reproduce: same trigger, kind and span
 	Variants []Result `json:"variants"` // the settings in force first
 
 	rec Recording
 }
 
-// Result is what a variant would have done.
+// Result is the outcome of a variant.
 type Result struct {
 	Name        string            `json:"name"`
-	Settings    map[string]string `json:"settings"` // that differ from the built-in ones
+	Settings    map[string]string `json:"settings"` // those that differ from the defaults
 	Window      int               `json:"window"`   // tokens
 	Compactions []Compaction      `json:"compactions"`
 	Levels      Levels            `json:"levels"`
 	Verbatim    Verbatim          `json:"verbatim"`
-	Summaries   float64           `json:"summaries"` // share of what is used that is summaries, on average, 0 to 1
+	Summaries   float64           `json:"summaries"` // mean share of summaries in the used tokens, 0 to 1
 	Worker      Spent             `json:"worker"`
 	Turns       Spent             `json:"turns"`
-	Found       *Found            `json:"found,omitempty"` // what a question finds
-	Money       *float64          `json:"money"`           // null: nobody knows the price of a model
+	Found       *Found            `json:"found,omitempty"` // what questions find
+	Money       *float64          `json:"money"`           // null: a model's price is unknown
 
-	Used   []Used `json:"-"` // for a chart, at most Options.Points
+	Used   []Used `json:"-"` // for the chart
 	policy compactor.Policy
 }
 
-// Compaction is a summary that was applied.
+// Compaction is an applied summary.
 type Compaction struct {
 	Trigger  compactor.Trigger `json:"trigger"`
 	Kind     compactor.Kind    `json:"kind"`
 	From     int64             `json:"from_seq"`
 	To       int64             `json:"to_seq"`
 	Messages int               `json:"messages"`
-	Before   int               `json:"before_tokens"` // used, of the next request
+	Before   int               `json:"before_tokens"` // tokens of the next request
 	After    int               `json:"after_tokens"`
-	Time     time.Time         `json:"time"` // when it was applied; of an import, when the newest message of then was said
+	Time     time.Time         `json:"time"` // when it was applied; in an import, the time of the newest message then
 
-	at int64 // the newest message of then
+	at int64 // the newest message at that time
 }
 
-// Levels counts how often a level was acted on: summaries applied together count once, by
-// the highest level that was reached.
+// Levels counts how often a level was acted on: summaries applied together count once, by the
+// highest level reached.
 type Levels struct {
 	Background int `json:"background"`
 	Aggressive int `json:"aggressive"`
 	Emergency  int `json:"emergency"`
 }
 
-// Verbatim is the tokens of messages word for word in the prompt.
+// Verbatim is the number of tokens of verbatim messages in the prompt.
 type Verbatim struct {
 	Mean  int `json:"mean"`
-	Least int `json:"least"` // since the first compaction; 0: there was none
+	Least int `json:"least"` // minimum since the first compaction; 0: there was none
 }
 
-// Spent is what requests cost, in tokens.
+// Spent is the cost of requests, in tokens.
 type Spent struct {
 	Requests int     `json:"requests"`
-	Input    int64   `json:"input_tokens"` // what was read from the provider's cache and written to it included
+	Input    int64   `json:"input_tokens"` // cache reads and writes included
 	Cached   int64   `json:"cached_tokens"`
 	Written  int64   `json:"written_tokens"`
 	Output   int64   `json:"output_tokens"`
@@ -88,7 +88,7 @@ type Used struct {
 	Head   int       `json:"head"` // of Tokens: summaries
 }
 
-// sums are what a player adds up on the way.
+// sums are the player's running totals.
 type sums struct {
 	turns, worker        Spent
 	checks               int64
@@ -108,8 +108,8 @@ func (s *Spent) add(p promptcache.Priced, output int) {
 	s.Share = float64(s.Cached) / float64(max(s.Input, 1))
 }
 
-// happened notes what the engine tells: what was applied, and how full the window is then.
-func (p *player) happened(e compactor.Event) {
+// recordApplied records an applied row and how full the window is then.
+func (p *player) recordApplied(e compactor.Event) {
 	if e.State != compactor.EventApplied {
 		return
 	}
@@ -121,8 +121,8 @@ func (p *player) happened(e compactor.Event) {
 	p.point()
 }
 
-// look notes how full the window is behind a message.
-func (p *player) look() {
+// recordUsage records how full the window is after a message.
+func (p *player) recordUsage() {
 	s := &p.sums
 	used, head, verbatim := p.engine.Usage()
 	s.checks++
@@ -138,7 +138,7 @@ func (p *player) point() {
 	p.sums.points = append(p.sums.points, Used{Seq: p.said.Seq, Time: p.when(), Tokens: used, Head: head})
 }
 
-// result is what the player found.
+// result returns the player's result.
 func (p *player) result(o Options) Result {
 	s := &p.sums
 	r := Result{
@@ -185,7 +185,7 @@ var levels = []string{"", string(compactor.OnBackground), string(compactor.OnAgg
 
 func higher(a, b string) string { return levels[max(slices.Index(levels, a), slices.Index(levels, b))] }
 
-// settings are those that differ from the built-in ones.
+// settings returns those that differ from the defaults.
 func (p *player) settings(o Options) map[string]string {
 	set := map[string]string{WindowKey: strconv.Itoa(p.v.window())}
 	built, now := compactor.DefaultPolicy(), p.v.policy
@@ -201,7 +201,7 @@ func (p *player) settings(o Options) map[string]string {
 	return set
 }
 
-// money is what turns and worker cost; nil: a price that is needed is not known.
+// money returns the cost of turns and worker; nil if a needed price is unknown.
 func (s *sums) money(o Options) *float64 {
 	sum := 0.0
 	for _, part := range []struct {
@@ -219,14 +219,14 @@ func (s *sums) money(o Options) *float64 {
 	return &sum
 }
 
-// what tells compactions apart.
+// what identifies a compaction.
 type what struct {
 	trigger  compactor.Trigger
 	kind     compactor.Kind
 	from, to int64
 }
 
-// equal counts the compactions that happened, and those of them that a result has too.
+// equal counts the recorded compactions, and those of them that a result has too.
 func (r Recording) equal(made Result) (equal, happened int) {
 	left := map[what]int{}
 	for _, c := range made.Compactions {
@@ -245,7 +245,7 @@ func (r Recording) equal(made Result) (equal, happened int) {
 	return equal, happened
 }
 
-// Chart shows used tokens over messages, one panel for each variant.
+// Chart returns used tokens over messages, one panel for each variant.
 func (r Report) Chart() chart.Sawtooth {
 	w := chart.Sawtooth{Title: r.Name, Desc: "Tokens of the next request over messages, simulated for each variant of the settings, with the levels and the compactions."}
 	for _, v := range r.Variants {

@@ -1,7 +1,6 @@
-// Package simulate tries settings on a recorded conversation without a model: the real
-// engine plans and applies in virtual time, and the extractive summarizer, or what was
-// really summarized, makes the summaries. Nothing is written but, where questions are asked, a
-// database in the temporary folder.
+// Package simulate tries settings on a recorded conversation without a model: the real engine plans
+// and applies in virtual time, with recorded summaries or extracts. It writes nothing, except for a
+// database in the temporary folder if there are questions.
 package simulate
 
 import (
@@ -24,13 +23,13 @@ import (
 type Recording struct {
 	Name      string
 	Messages  []Message                // by Seq
-	Summaries []Summary                // what was really summarized, in the order in which it was begun; may be empty
-	Sessions  []int64                  // the first seqs of the sessions that somebody began with /new
-	Requests  map[int64]compactor.Sent // what was counted of the last request of a turn, by the seq of its answer
-	Imported  int64                    // messages up to this seq were imported: written in batches, and nobody answered them
+	Summaries []Summary                // recorded summaries in the order in which they were started; may be empty
+	Sessions  []int64                  // the first seqs of the sessions that /new started
+	Requests  map[int64]compactor.Sent // the measured last request of a turn, by the seq of its answer
+	Imported  int64                    // messages up to this seq were imported: written in batches, without answers
 }
 
-// said are the messages of a span.
+// said returns the messages of a span.
 func (r *Recording) said(from, to int64) []Message {
 	by := func(m Message, seq int64) int { return cmp.Compare(m.Seq, seq) }
 	i, _ := slices.BinarySearchFunc(r.Messages, from, by)
@@ -41,28 +40,28 @@ func (r *Recording) said(from, to int64) []Message {
 // Message is one message of a recording. Seq and Turn are set, and Tokens.
 type Message struct {
 	chat.Message
-	Saved time.Time // when it was stored: from then on the engine knew it
+	Saved time.Time // when it was stored, and the engine got it
 }
 
-// Summary is a summary that was really made.
+// Summary is a recorded summary.
 type Summary = store.RecordedSummary
 
-// Variant is one way to set a conversation.
+// Variant is a set of settings to try.
 type Variant struct {
 	Name string
-	Set  []Setting // over the settings in force
+	Set  []Setting // applied over the settings in force
 }
 
 // Setting is one value by its key: a key of [defaults.compaction], or context_window.
 type Setting struct{ Key, Value string }
 
-// WindowKey is the setting of a variant that no policy has.
+// WindowKey is a variant's setting that is not part of a policy.
 const WindowKey = "context_window"
 
 // The range of a window in settings, in tokens.
 const leastWindow, mostWindow = 1000, 100_000_000
 
-// ParseSetting reads KEY=VALUE.
+// ParseSetting parses KEY=VALUE.
 func ParseSetting(text string) (Setting, error) {
 	key, value, found := strings.Cut(text, "=")
 	key, value = strings.TrimSpace(key), strings.Trim(strings.TrimSpace(value), `"`)
@@ -74,29 +73,29 @@ func ParseSetting(text string) (Setting, error) {
 
 func (s Setting) String() string { return s.Key + "=" + s.Value }
 
-// Options are what all variants have in common: who answers, and what that costs.
+// Options are common to all variants: the agent, and its prices.
 type Options struct {
-	// Engine is the agent's engine: System, Tools, MaxOutput, Model, Window, Learnt, CacheTTL.
-	// Its Worker, if it is not nil, is never asked: it tells only that there is one.
+	// Engine is the agent's engine: System, Tools, MaxOutput, Model, Window, Learnt, CacheTTL. Its
+	// Worker is never called: whether it is nil says only whether there is one.
 	Engine compactor.Options
 	Policy compactor.Policy // in force
-	Cache  string           // a kind of promptcache; empty: promptcache.Prefix
+	Cache  string           // a kind of promptcache; "": promptcache.Prefix
 
-	Turns, Worker *prices.Price // of the models; nil: nobody knows
+	Turns, Worker *prices.Price // of the models; nil: unknown
 
-	Questions []Question // about the recording; asked at its end
+	Questions []Question // about the recording, asked at its end
 
 	Progress func(done, total int) // messages of all variants; may be nil
 }
 
-// variant is one that is going to be run.
+// variant is a validated Variant.
 type variant struct {
 	Variant
 	policy compactor.Policy
 	window func() int
 }
 
-// Check returns what is wrong with a variant: unknown keys, and values that cannot be.
+// Check returns an error if a variant has unknown keys or invalid values.
 func (o Options) Check(v Variant) error {
 	_, err := o.variant(v)
 	return err
@@ -128,8 +127,8 @@ func (o Options) variant(v Variant) (variant, error) {
 // InForce is the name of the first variant: the settings in force.
 const InForce = "in force"
 
-// Run simulates a recording under the settings in force, and under each variant. Its error is
-// what is wrong with a variant or the recording, or the context's.
+// Run simulates a recording under the settings in force and under each variant. The error is about
+// a variant or the recording, or the context's.
 func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Report, error) {
 	all := []variant{{Variant: Variant{Name: InForce}, policy: o.Policy, window: o.Engine.Window}}
 	for _, v := range variants {

@@ -13,13 +13,13 @@ import (
 	"cairn/prompts"
 )
 
-// recorded is a strategy of which the summaries that were really made are known.
+// recorded is a strategy that uses recorded summaries.
 type recorded struct {
 	compactor.Strategy
 	p *player
 }
 
-// strategy is the strategy of that name, with what is known of it.
+// strategy returns the named strategy with the recorded summaries.
 func (p *player) strategy(name string) compactor.Strategy {
 	s := compactor.StrategyOf(name)
 	if name == compactor.StrategyWindow {
@@ -28,12 +28,12 @@ func (p *player) strategy(name string) compactor.Strategy {
 	return recorded{s, p}
 }
 
-// Summarize makes a summary: the one that was really made of the span, or an extract.
+// Summarize returns the recorded summary of the span, or an extract.
 func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made summarize.Summary, err error) {
 	p, row := r.p, m.Row
 	byModel := row.By == compactor.ByWorker
 	if byModel {
-		p.took = p.usual
+		p.took = p.meanDuration
 	}
 	s, known := p.recall(row)
 	if known && !s.Ended.IsZero() {
@@ -57,7 +57,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	return made, nil
 }
 
-// recall returns what really became of the next attempt to summarize a row.
+// recall returns the recorded outcome of the next attempt to summarize a row.
 func (p *player) recall(row compactor.Compaction) (s Summary, known bool) {
 	key := keyOf(row)
 	left := p.known[key]
@@ -70,7 +70,7 @@ func (p *player) recall(row compactor.Compaction) (s Summary, known bool) {
 	return s, true
 }
 
-// failure is an error like the one that was recorded in words.
+// failure returns an error equivalent to the recorded text.
 func failure(words string) error {
 	words = strings.TrimSuffix(words, "; nothing was lost")
 	if strings.HasPrefix(words, "the model") {
@@ -79,16 +79,17 @@ func failure(words string) error {
 	return errors.New(words)
 }
 
-// mostExtracted is how many messages a recording has at most whose summaries are extracts. An
-// extract fills its target to 93 to 99 % (measured), and costs half a millisecond a message.
+// mostExtracted is the maximum number of messages in a recording for which extracts are made; an
+// extract takes half a millisecond per message. For longer ones only the length of a summary is
+// simulated: extracts fill 93 to 99 % of their target (measured).
 const (
 	mostExtracted = 5000
 	filled        = 97 // percent of its target
 )
 
-// asLong is a text that is about as long as an extract of row would be.
+// asLong returns a text about as long as an extract of row would be.
 func (p *player) asLong(row compactor.Compaction, target int) string {
-	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target is known when it is read
+	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
 		n := 0
 		for _, m := range p.rec.said(row.From, row.To) {
 			n += m.Tokens
@@ -98,7 +99,7 @@ func (p *player) asLong(row compactor.Compaction, target int) string {
 	return p.filler(target*filled/100 + compactor.ContextTokens(""))
 }
 
-// material is about what a worker reads for a summary, in tokens.
+// material returns roughly how many tokens a worker reads for a summary.
 func (p *player) material(row compactor.Compaction) int {
 	n := tokens.Estimate(prompts.In(p.o.Engine.Language).Worker) + tokens.Estimate(p.o.Engine.System)
 	if row.Kind == compactor.Rollup {
@@ -114,7 +115,7 @@ func (p *player) material(row compactor.Compaction) int {
 	return n
 }
 
-// memories is about what a worker writes beside a summary, in tokens.
+// memories returns roughly how many tokens a worker writes in addition to a summary.
 func (p *player) memories() int {
 	if !p.extract {
 		return 0

@@ -6,7 +6,8 @@ import (
 	"cairn/llm/prices"
 )
 
-// Rows are the figures as a table: the first row names the variants, each other one a figure.
+// Rows returns the figures as a table: the first row has the names of the variants, each following
+// row one figure.
 func (r Report) Rows() [][]string {
 	rows := [][]string{{""}}
 	for _, v := range r.Variants {

@@ -1,4 +1,4 @@
-// Dates: the times that a text names.
+// Dates: the times that a text mentions.
 
 package words
 
@@ -10,14 +10,13 @@ import (
 	"unicode"
 )
 
-// Span is a stretch of time, To not included.
+// Span is a period of time, without To itself.
 type Span struct{ From, To time.Time }
 
-// Dates returns the times that text names, in its order: days ("7 May 2023",
-// "May 7th", "2023-05-07", "7.5.2023", "2023年5月7日"), months, years, and those given
-// from now, as "yesterday", "last week", "two months ago". A month or day without a
-// year is the last one that is not after now. All are in now's time zone; of
-// languages, English and German.
+// Dates returns the times that text mentions, in its order: days ("7 May 2023", "May 7th",
+// "2023-05-07", "7.5.2023", "2023年5月7日"), months, years, and those relative to now, such as
+// "yesterday", "last week", "two months ago". A month or day without a year is the latest one that
+// is not after now. All are in now's time zone. The languages are English and German.
 func Dates(text string, now time.Time) []Span {
 	d := dater{now: now, day: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()), tokens: dateTokens(text)}
 	for d.at < len(d.tokens) {
@@ -28,7 +27,7 @@ func Dates(text string, now time.Time) []Span {
 	return d.found
 }
 
-// dater reads dates out of tokens.
+// dater parses dates from tokens.
 type dater struct {
 	now, day time.Time // day: now's midnight
 	tokens   []dateToken
@@ -38,14 +37,14 @@ type dater struct {
 
 // dateToken is a word or a number.
 type dateToken struct {
-	word    string // folded, "" for a number
-	number  int    // of a number, -1 for a word
-	digits  int    // how many it has
-	capital bool   // the word begins with a capital
-	next    rune   // what is right behind it
+	word    string // folded; "" for a number
+	number  int    // -1 for a word
+	digits  int    // number of digits
+	capital bool   // the word is capitalized
+	next    rune   // the character right after it
 }
 
-// dateTokens cuts text into words and numbers; "7th" and "7日" are a number.
+// dateTokens splits text into words and numbers; "7th" and "7日" are numbers.
 func dateTokens(text string) []dateToken {
 	const most = 512
 	var tokens []dateToken
@@ -84,7 +83,7 @@ func dateTokens(text string) []dateToken {
 	return tokens
 }
 
-// isOrdinal reports whether the end of an ordinal number is here: 1st, 22nd.
+// isOrdinal reports whether rest starts with the ending of an ordinal number: 1st, 22nd.
 func isOrdinal(rest []rune) bool {
 	switch strings.ToLower(string(rest[:2])) {
 	case "st", "nd", "rd", "th":
@@ -100,7 +99,7 @@ func (d *dater) token(i int) dateToken {
 	return dateToken{number: -1}
 }
 
-// read reads what comes next, and reports whether it is a time.
+// read parses a time at the current token, and reports whether there is one.
 func (d *dater) read() bool {
 	return d.readNumeric() || d.readNamed() || d.readYear() || d.readRelative()
 }
@@ -114,7 +113,7 @@ func isMonth(t dateToken) bool {
 	return t.digits > 0 && t.digits <= 2 && t.number >= 1 && t.number <= 12
 }
 
-// readNumeric reads 2023-05-07, 2023/5/7, 2023年5月7日, 2023-05, 7.5.2023.
+// readNumeric parses 2023-05-07, 2023/5/7, 2023年5月7日, 2023-05, 7.5.2023.
 func (d *dater) readNumeric() bool {
 	a, b, c := d.token(d.at), d.token(d.at+1), d.token(d.at+2)
 	switch {
@@ -139,8 +138,8 @@ func (d *dater) readNumeric() bool {
 	return true
 }
 
-// readNamed reads a month by its name, with what surrounds it: "7 May 2023",
-// "the 7th of May", "May 7, 2023", "May 2023", "in May".
+// readNamed parses a month by its name, with its surroundings: "7 May 2023", "the 7th of May", "May
+// 7, 2023", "May 2023", "in May".
 func (d *dater) readNamed() bool {
 	t := d.token(d.at)
 	month, known := monthNames[t.word]
@@ -164,7 +163,7 @@ func (d *dater) readNamed() bool {
 		next++
 	}
 	if day == 0 && year == 0 && (len(t.word) == 3 || t.word == "march") && !(t.capital && d.at > 0) && !leadsToMonth[d.token(d.at-1).word] {
-		return false // "may", "march" and the like are words of their own
+		return false // "may", "march" and others are also ordinary words
 	}
 	d.at = next
 	if day != 0 {
@@ -175,7 +174,7 @@ func (d *dater) readNamed() bool {
 	return true
 }
 
-// readYear reads a year on its own.
+// readYear parses a year on its own.
 func (d *dater) readYear() bool {
 	t := d.token(d.at)
 	if !isYear(t) {
@@ -196,7 +195,7 @@ func (d *dater) addMonth(year, month int) {
 	d.add(from, from.AddDate(0, 1, 0))
 }
 
-// latest returns the day, without a year the last one that is not after now.
+// latest returns the day; without a year, the latest one that is not after now.
 func (d *dater) latest(year, month, day int) time.Time {
 	from := d.date(cmp.Or(year, d.now.Year()), month, day)
 	if year == 0 && from.After(d.now) {
@@ -209,7 +208,7 @@ func (d *dater) date(year, month, day int) time.Time {
 	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, d.now.Location())
 }
 
-// addDays adds n days, from so many after today.
+// addDays adds n days, starting from days after today.
 func (d *dater) addDays(from, n int) { d.add(d.day.AddDate(0, 0, from), d.day.AddDate(0, 0, from+n)) }
 
 func (d *dater) add(from, to time.Time) { d.found = append(d.found, Span{from, to}) }

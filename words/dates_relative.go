@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// readRelative reads a time relative to now.
+// readRelative parses a time relative to now.
 func (d *dater) readRelative() bool {
 	t, next := d.token(d.at), d.token(d.at+1)
 	switch word := t.word; {
@@ -27,7 +27,7 @@ func (d *dater) readRelative() bool {
 	return d.readAgo()
 }
 
-// readAgo reads "3 weeks ago", "two months ago", "vor drei Tagen".
+// readAgo parses "3 weeks ago", "two months ago", "vor drei Tagen".
 func (d *dater) readAgo() bool {
 	at := d.at
 	german := d.token(at).word == "vor"
@@ -48,7 +48,7 @@ func (d *dater) readAgo() bool {
 	return true
 }
 
-// last adds the week, month, year or weekday before now.
+// last adds the previous day, week, weekend, month, year or weekday.
 func (d *dater) last(unit string) bool {
 	monday := -(int(d.day.Weekday()) + 6) % 7
 	first := d.day.AddDate(0, 0, 1-d.day.Day())
@@ -74,8 +74,7 @@ func (d *dater) last(unit string) bool {
 	return true
 }
 
-// ago adds the day, week, month or year that lies n of them back, with some days
-// around it: people round.
+// ago adds the day, week, month or year n units ago, with a margin, because people round.
 func (d *dater) ago(unit string, n int) bool {
 	switch units[unit] {
 	case 'd':
@@ -113,7 +112,7 @@ var units = readNumbers(`day days night tag tagen nacht week weeks woche wochen 
 month months monat monaten year years jahr jahren`,
 	'd', 'd', 'd', 'd', 'd', 'd', 'w', 'w', 'w', 'w', 'e', 'e', 'm', 'm', 'm', 'm', 'y', 'y', 'y', 'y')
 
-// readNumbers gives each word of list its number.
+// readNumbers maps each word of list to its number.
 func readNumbers(list string, numbers ...int) map[string]int {
 	m := make(map[string]int)
 	for i, word := range strings.Fields(list) {

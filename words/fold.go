@@ -1,4 +1,4 @@
-// Folding: one character without its case and accents.
+// Folding: characters without case and accents.
 
 package words
 
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// appendFolded appends r in small letters and without accents to word; an accent
-// alone appends nothing. Vowel signs that make up a word, as in Hindi, stay.
+// appendFolded appends r in lower case and without accents to word; an accent alone appends
+// nothing. Vowel signs that are part of a word, as in Hindi, stay.
 func appendFolded(word []byte, r rune) []byte {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
@@ -28,7 +28,7 @@ func appendFolded(word []byte, r rune) []byte {
 	return utf8.AppendRune(word, withoutAccent(r))
 }
 
-// foldWord is a word without its accents.
+// foldWord returns a word, which is in lower case, without accents.
 func foldWord(word string) string {
 	for i := range len(word) {
 		if word[i] >= utf8.RuneSelf {
@@ -39,19 +39,19 @@ func foldWord(word string) string {
 			return string(folded)
 		}
 	}
-	return word // in small letters it is folded already
+	return word // ASCII in lower case is already folded
 }
 
-// isAccent reports whether r is a mark that people leave out when they search.
+// isAccent reports whether r is a mark that people omit when they search.
 func isAccent(r rune) bool {
 	return 0x300 <= r && r < 0x370 || // of Latin, Greek, Cyrillic
 		0x591 <= r && r < 0x5c8 && unicode.IsMark(r) || // Hebrew points
-		0x610 <= r && r < 0x6ee && unicode.IsMark(r) || r == 0x640 || // Arabic points, the stretch
-		0xfe00 <= r && r < 0xfe10 // variants of a sign
+		0x610 <= r && r < 0x6ee && unicode.IsMark(r) || r == 0x640 || // Arabic points and the tatweel
+		0xfe00 <= r && r < 0xfe10 // variation selectors
 }
 
-// withoutAccent returns the letter below the accents of a Latin, Greek or Arabic
-// letter. In Cyrillic й is a letter of its own, and only ё is written as е.
+// withoutAccent returns the base letter of a Latin, Greek or Arabic letter. In Cyrillic only ё is
+// replaced, by е: й is a letter of its own.
 func withoutAccent(r rune) rune {
 	if r == 'ё' {
 		return 'е'
@@ -68,7 +68,7 @@ func withoutAccent(r rune) rune {
 	return base
 }
 
-// spelledOut are the letters that have no accent to take off.
+// spelledOut are letters without an accent to remove.
 var spelledOut = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ı': "i", 'ς': "σ",
 }

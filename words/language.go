@@ -1,4 +1,4 @@
-// Languages: which one a text is in, and the stems of its words by that language's rules.
+// Languages: detecting a text's language, and stemming its words by the rules of that language.
 
 package words
 
@@ -24,8 +24,8 @@ import (
 	"github.com/blevesearch/snowballstem/turkish"
 )
 
-// Languages are those in Latin letters, beside English, whose words have stems of their
-// own, by their two-letter codes.
+// Languages returns the two-letter codes of the supported languages in Latin script other than
+// English.
 func Languages() []string {
 	codes := make([]string, len(languages))
 	for i, l := range languages {
@@ -34,15 +34,15 @@ func Languages() []string {
 	return codes
 }
 
-// language is a language in Latin letters. In all others the script identifies the language.
+// language is a language in Latin script. In other scripts the script identifies the language.
 type language struct {
 	code    string
 	stem    func(*snowballstem.Env) bool
-	letters string                 // that few others have
+	letters string                 // letters that few other languages have
 	stops   func() map[string]bool // folded
 }
 
-// languages are the more likely first: of those for which a text speaks equally, the first one counts.
+// languages are in descending order of likelihood: it decides between languages with equal counts.
 var languages = []language{
 	{"de", german.Stem, "äöüß", stopsOf(`aber alle als also am an auch auf aus bei beim bin bis bist da dann das dass dein dem den denn der des dich die
 		dir doch du ein eine einem einen einer er es etwas fur gibt hab habe haben hast hat hatte hier ich ihm ihn ihr im immer in ist ja jetzt kann kein
@@ -93,12 +93,12 @@ var languages = []language{
 		gur i iad idir in is le leis liom leat ma me mar mo muid na nach ni nil no nuair o os ota se seo si sin sibh siad ta te thart thug tu um`)},
 }
 
-// stopsOf reads a list of stop words when they are first needed: most runs read no text.
+// stopsOf returns a list of stop words that is parsed when first needed: most runs read no text.
 func stopsOf(list string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool { return readSet(list) })
 }
 
-// common are the stop words of all languages, each with those it is one of, by a bit.
+// common maps the stop words of all languages to the set of their languages, one bit each.
 var common = sync.OnceValue(func() map[string]uint32 {
 	of := make(map[string]uint32)
 	for i, l := range languages {
@@ -109,8 +109,8 @@ var common = sync.OnceValue(func() map[string]uint32 {
 	return of
 })
 
-// languageOf tells which language a text is in, by its most frequent words and its
-// letters; nil: it is in English, or nobody can tell. It is known if a word tells.
+// languageOf returns the language of a text, by its frequent words and its letters; nil: it is
+// English, or cannot be detected. known reports whether there is evidence for the result.
 func languageOf(text string) (l *language, known bool) {
 	counts := countWords(text)
 	most := slices.Max(counts[:])
@@ -120,8 +120,8 @@ func languageOf(text string) (l *language, known bool) {
 	return &languages[slices.Index(counts[:], most)], most > 1
 }
 
-// countWords counts what tells each language, English last: two for a frequent word, one for a
-// word with letters that few others have.
+// countWords counts the evidence for each language, English last: two for a frequent word, one for
+// a word with letters that few others have.
 func countWords(text string) (counts [32]int) {
 	english := len(languages)
 	cut(text, true, func(w Word, raw string) {
@@ -143,10 +143,9 @@ func countWords(text string) (counts [32]int) {
 	return counts
 }
 
-// Stems returns the stems of the words of text by the rules of its language, without
-// those that are too common to tell anything: forms that Terms keeps apart share one.
-// Each begins with the code of the language and a colon. It is empty for English, and
-// where nobody can tell the language.
+// Stems returns the stems of the words of text by the rules of its language, without stop words:
+// forms that Terms keeps apart share one. Each starts with the code of the language and a colon. It
+// is empty for English, and if the language cannot be detected.
 func Stems(text string) []string {
 	l, _ := languageOf(text)
 	if l == nil {
@@ -161,9 +160,9 @@ func Stems(text string) []string {
 	return stems
 }
 
-// StemsToFind returns the stems of the words of text, by their terms, by which other texts
-// may be found: those of its language, none for English. If nobody can tell the language,
-// as of two or three words, they are those of each language that spoken returns.
+// StemsToFind returns, by term, the stems of the words of text with which to search other texts:
+// those of its language, none for English. If the language cannot be detected, as with two or three
+// words, they are those of each language that spoken returns.
 func StemsToFind(text string, spoken func() ([]string, error)) (map[string][]string, error) {
 	var in []*language
 	if l, known := languageOf(text); known && l != nil {
@@ -193,7 +192,7 @@ func StemsToFind(text string, spoken func() ([]string, error)) (map[string][]str
 	return stems, nil
 }
 
-// of is the stem of a word; empty: it has none.
+// of returns the stem of a word; "" if it has none.
 func (l *language) of(w Word, raw string) string {
 	if w.Folded[0] < 'a' || w.Folded[0] > 'z' {
 		return ""

@@ -4,16 +4,16 @@ import (
 	"strings"
 )
 
-// IsQuestion reports whether text asks something: it has a question mark of any
-// script, or begins as English questions and requests for information do.
+// IsQuestion reports whether text is a question: it has a question mark of any script, or starts
+// like an English question or request for information.
 func IsQuestion(text string) bool {
 	return strings.ContainsAny(text, "?？؟՞") || greekMark().MatchString(text) || asking().MatchString(text)
 }
 
-// greekMark is a Greek question mark: it looks like a semicolon.
+// greekMark matches the Greek question mark, which looks like a semicolon.
 var greekMark = Pattern(`\p{Greek}[;\x{37e}]`)
 
-// asking finds a question, or a request to be told something, without a question mark.
+// asking matches a question, or a request for information, without a question mark.
 var asking = Pattern(`(?i)^(?:\W*(?:hey|hi|hello|so|and|ok|please|@\S+)\W+)*(?:` + strings.Join([]string{
 	`(?:who|whom|whose|what|when|where|why|which|how)(?:'s|’s| (?:did|does|do|is|are|was|were|has|have|had|can|could|will|would|should))\b`,
 	`(?:what|which|whose) \S+ (?:did|does|do|is|are|was|were|has|have|had|will)\b`,

@@ -1,4 +1,4 @@
-// Sentences: where one ends and the next begins.
+// Sentences: splitting text into sentences.
 
 package words
 
@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Sentences returns the sentences of text in their order, without the blanks
-// around them and none empty; together they hold every character but blanks. A
-// line end ends a sentence. A point does not inside a number, a name on the web or
-// after an abbreviation: it is better to keep two sentences together than to tear one.
+// Sentences returns the sentences of text in their order, trimmed and without empty ones; together
+// they contain every character except white space. A line end ends a sentence. A full stop does not
+// inside a number or domain name or after an abbreviation: not splitting is better than splitting a
+// sentence in two.
 func Sentences(text string) []string {
 	var sentences []string
-	start, word := 0, 0 // where the sentence and its newest word begin
+	start, word := 0, 0 // where the sentence and its newest word start
 	end := func(at int) {
 		if s := strings.TrimSpace(text[start:at]); s != "" {
 			sentences = append(sentences, s)
@@ -52,8 +52,8 @@ func Sentences(text string) []string {
 	return sentences
 }
 
-// afterMarks returns where the marks that may follow the end of a sentence stop:
-// more of the same, and closing quotes and brackets.
+// afterMarks returns the end of the marks that may follow the end of a sentence: more of the same,
+// closing quotes and brackets.
 func afterMarks(text string, i int) int {
 	for i < len(text) {
 		r, n := utf8.DecodeRuneInString(text[i:])
@@ -65,8 +65,8 @@ func afterMarks(text string, i int) int {
 	return i
 }
 
-// abbreviated reports whether the point behind word does not end the sentence so
-// far, with rest behind it.
+// abbreviated reports whether the full stop after word, with rest following, does not end the
+// sentence.
 func abbreviated(sentence, word, rest string) bool {
 	word = strings.TrimLeft(word, "([{\"'“‘«")
 	if len(word) > 8 {
@@ -89,7 +89,7 @@ func abbreviated(sentence, word, rest string) bool {
 	return lettersWithPoints(word)
 }
 
-// goesOn reports whether the next word begins with a small letter or a digit.
+// goesOn reports whether the next word starts with a lower-case letter or a digit.
 func goesOn(rest string) bool {
 	for i, r := range rest {
 		if i > 8 || r == '\n' {
@@ -104,7 +104,7 @@ func goesOn(rest string) bool {
 
 // lettersWithPoints reports whether word is like U.S or e.g
 func lettersWithPoints(word string) bool {
-	letter := true // is due
+	letter := true // a letter is expected next
 	for _, r := range word {
 		if letter && !unicode.IsLetter(r) || !letter && r != '.' {
 			return false
@@ -114,9 +114,9 @@ func lettersWithPoints(word string) bool {
 	return !letter && strings.Contains(word, ".")
 }
 
-// neverLast are abbreviations that stand before what they belong to.
+// neverLast are abbreviations that precede what they belong to.
 var neverLast = readSet(`mr mrs ms dr prof sr st vs cf approx dept gen rep sen rev fig vol e.g i.e mt ft col capt lt sgt`)
 
-// maybeLast are abbreviations that may end a sentence too.
+// maybeLast are abbreviations that may also end a sentence.
 var maybeLast = readSet(`etc a.m p.m no jr inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec
 mon tue tues wed thu thur thurs fri sat sun min max hr hrs sec ca nr al bzw usw ave blvd`)

@@ -1,18 +1,17 @@
-// Spelling: what a word with a typo may have been meant to be.
+// Spelling: the words that a typo may stand for.
 
 package words
 
 import "unicode/utf8"
 
 const (
-	shortestTypo = 4  // letters: a shorter word is a typo of too many others
-	longestTypo  = 24 // a longer one is no word
+	shortestTypo = 4  // letters: a shorter word is one typo away from too many others
+	longestTypo  = 24 // a longer one is not a word
 )
 
-// Respell returns the terms of all words that are one typo away from a folded word:
-// a letter too many, one missing, a wrong one, or two swapped; the likelier kinds
-// first, each term once. There are none for words of fewer than 4 letters, nor for
-// scripts but Latin and Cyrillic.
+// Respell returns the terms of all words one typo away from a folded word: a letter too many, one
+// missing, a wrong one, or two swapped; the likelier kinds first, each term once. There are none
+// for words of fewer than 4 letters, nor for scripts other than Latin and Cyrillic.
 func Respell(word string) []string {
 	letters := []rune(word)
 	if len(letters) < shortestTypo || len(letters) > longestTypo {
@@ -64,7 +63,7 @@ func (r *respeller) add(parts ...[]rune) {
 	}
 }
 
-// alphabetOf returns the alphabet that all letters are of; empty: there is none.
+// alphabetOf returns the alphabet that contains all letters; "" if none does.
 func alphabetOf(letters []rune) string {
 	const latin, cyrillic = "abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя"
 	for _, alphabet := range []struct {

@@ -1,4 +1,4 @@
-// Stems: one form for all forms of a word.
+// Stems: one form for all inflections of a word.
 
 package words
 
@@ -14,8 +14,8 @@ import (
 	"github.com/blevesearch/snowballstem/tamil"
 )
 
-// stem returns the stem of a folded word. The script chooses the language: Latin
-// letters are taken for English, whose rules do little harm to others; Stems has theirs.
+// stem returns the stem of a folded word. The script determines the language: Latin letters are
+// treated as English, whose rules do little harm to other languages; for those see Stems.
 func stem(word string) string {
 	at := &recent[maphash.String(seed, word)%uint64(len(recent))]
 	if known := at.Load(); known != nil && known.word == word {
@@ -47,8 +47,8 @@ func stemOf(word string) string {
 	return word
 }
 
-// recent are words with their stems, each in the place of one that was there before:
-// people use few words for most of what they say, and a stem costs a microsecond.
+// recent caches words with their stems, each entry replacing an earlier one: people use few words
+// for most of what they say, and stemming takes a microsecond.
 var (
 	recent [4096]atomic.Pointer[stemmed]
 	seed   = maphash.MakeSeed()
@@ -56,8 +56,8 @@ var (
 
 type stemmed struct{ word, stem string }
 
-// irregular leads from a form no rule explains to the word it is a form of. A form
-// that is a common word of its own ("rose", "ground") is left out.
+// irregular maps irregular forms to their base word. A form that is also a common word ("rose",
+// "ground") is left out.
 var irregular = readForms(`
 be: been
 become: became
@@ -179,7 +179,7 @@ func readForms(table string) map[string]string {
 	return base
 }
 
-// stopWords are folded and not stemmed.
+// stopWords are folded, not stemmed.
 var stopWords = readSet(`
 a about after again all also am an and any are aren arent as at be because been before being both but by
 can cannot cant could couldn couldnt d did didn didnt do does doesn doesnt doing don dont each else ever every

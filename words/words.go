@@ -1,5 +1,5 @@
-// Package words cuts text into words, stems and sentences, in any script. All of
-// it takes linear time, and no input, valid UTF-8 or not, makes it fail.
+// Package words splits text into words, stems and sentences, in any script. All of it takes linear
+// time, and no input, valid UTF-8 or not, makes it fail.
 package words
 
 import (
@@ -10,36 +10,36 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxTerm is the most bytes a term has; a longer word is cut.
+// MaxTerm is the maximum length of a term in bytes; longer words are cut.
 const MaxTerm = 48
 
-// longestWord is how many bytes of a word are read: accents are bytes of it, and of no term.
+// longestWord is how many bytes of a word are read; it includes accents, which terms do not.
 const longestWord = 4 * MaxTerm
 
-// Terms returns the words of text in a form fit for searching, in their order and
-// with repetitions: without case and accents, English and Russian words by their
-// stems (irregular forms too: "went" is "go"), numbers whole ("1,200.50" is
-// "1200.50"). Scripts that put no blanks between words, and Korean, give every two
-// neighbouring characters. No term is longer than MaxTerm bytes or empty.
+// Terms returns the words of text in a form for searching, in their order and with repetitions:
+// without case and accents, English and Russian words as stems (irregular forms too: "went" is
+// "go"), numbers as a whole ("1,200.50" is "1200.50"). Scripts without spaces between words, and
+// Korean, yield every pair of neighbouring characters. Terms are not empty and at most MaxTerm
+// bytes long.
 func Terms(text string) []string {
 	var terms []string
 	cut(text, true, func(w Word, _ string) { terms = append(terms, w.Term) })
 	return terms
 }
 
-// Content returns the terms of text without the words that are too common to tell
-// anything, as "the", "is" and "what". It is empty for text that has no others.
+// Content returns the terms of text without stop words such as "the", "is" and "what". It is empty
+// if text has no other words.
 func Content(text string) []string {
 	var terms []string
 	cut(text, false, func(w Word, _ string) { terms = append(terms, w.Term) })
 	return terms
 }
 
-// Word is a term and the word it was made of.
+// Word is a term and the word it was made from.
 type Word struct {
 	Folded string // without case and accents
 	Term   string
-	Stop   bool // too common to tell anything
+	Stop   bool // too common to be meaningful
 }
 
 // Cut returns the words of text; their terms are those that Terms returns.
@@ -49,9 +49,9 @@ func Cut(text string) []Word {
 	return all
 }
 
-// Fold returns text in a form that is equal for two texts that differ only in case,
-// accents, blanks and punctuation. Signs that tell things apart stay: "C++" is not
-// "C#", "-5" not "5", and one emoji not another.
+// Fold returns text in a form that is equal for texts that differ only in case, accents, white
+// space and punctuation. Signs that distinguish things stay: "C++" is not "C#", "-5" is not "5",
+// and different emoji stay different.
 func Fold(text string) string {
 	text = normal(text)
 	folded := make([]byte, 0, len(text))
@@ -70,7 +70,7 @@ func Fold(text string) string {
 		gap = false
 		folded = appendFolded(folded, r)
 	}
-	if len(folded) == 0 { // nothing but punctuation: that is all there is to compare
+	if len(folded) == 0 { // only punctuation: nothing else can be compared
 		return strings.Join(strings.Fields(text), " ")
 	}
 	return string(folded)
@@ -81,7 +81,7 @@ func normal(text string) string {
 	return norm.NFKC.String(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// cut calls emit with each word of text, those that are too common with stops alone.
+// cut calls emit with each word of text, with stop words only if stops is set.
 func cut(text string, stops bool, emit func(w Word, raw string)) {
 	text = normal(text)
 	c := cutter{emit: emit, stops: stops}
@@ -107,7 +107,7 @@ func cut(text string, stops bool, emit func(w Word, raw string)) {
 	c.endPair()
 }
 
-// isUnspaced reports whether r is of a script that is cut by pairs of characters.
+// isUnspaced reports whether r belongs to a script that is split into pairs of characters.
 func isUnspaced(r rune) bool {
 	return r >= 0xe00 && (unicode.In(r, unspaced...) || r == 'ー')
 }
@@ -117,11 +117,11 @@ var unspaced = []*unicode.RangeTable{
 	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
-// cutter holds the word or the pair that is being read.
+// cutter contains the word or pair that is being read.
 type cutter struct {
-	emit   func(w Word, raw string) // raw: in small letters
+	emit   func(w Word, raw string) // raw: in lower case
 	stops  bool
-	word   []byte // in small letters
+	word   []byte // in lower case
 	last   rune   // the first half of the next pair
 	pair   bool   // last is set
 	paired bool   // a pair that ends in last was emitted
@@ -151,8 +151,8 @@ func (c *cutter) add(r rune) {
 	}
 }
 
-// joins reports whether r, with rest behind it, goes on with the word before it:
-// the apostrophe of don't, the point of 3.5, the comma of 1,200.
+// joins reports whether r, followed by rest, continues the word before it: the apostrophe of don't,
+// the point of 3.5, the comma of 1,200.
 func (c *cutter) joins(r rune, rest string) bool {
 	if len(c.word) == 0 || len(c.word) >= longestWord {
 		return false
@@ -169,7 +169,7 @@ func (c *cutter) joins(r rune, rest string) bool {
 		r == ',' && len(rest) >= 3 && allDigits(rest[:3]) && !startsWithDigit(rest[3:])
 }
 
-// endWord emits the word that was read.
+// endWord emits the current word.
 func (c *cutter) endWord() {
 	if len(c.word) == 0 {
 		return

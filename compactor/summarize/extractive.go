@@ -1,5 +1,5 @@
-// The extractive summarizer needs no model: it chooses among the sentences that were
-// said. What it writes is a choice of the speakers' own words, never a new sentence.
+// The extractive summarizer needs no model: it chooses among the sentences of the messages. Its
+// text consists of the speakers' own words, never of new sentences.
 
 package summarize
 
@@ -15,22 +15,22 @@ import (
 	"cairn/words"
 )
 
-// Extract sums messages up in a text of at most target tokens: under each day and the
-// name of who said them the sentences that tell most, in their order. What is said once
-// does not count again, and sentences with words of focus come first. The memories
-// are the best maxMemories things people said of themselves, decided, planned or
-// prefer, best first, and at most one for two messages of people.
+// Extract summarizes messages in at most target tokens: under each day and speaker, the most
+// informative sentences in their order. Repetitions do not count, and sentences with words of focus
+// are preferred. The memories are at most maxMemories sentences in which people describe
+// themselves, decide, plan or state a preference, best first, and at most one for two messages of
+// people.
 //
-// Sources are the messages whose sentences were chosen, and those that would have
-// been next: a fold chooses again among them, so that its cost does not grow with the
-// past. A message without a seq is what a worker wrote; 0 marks all of those. Equal arguments give equal results. The text is empty only if there is
-// nothing to take it from or target is below 1; Tokens is left to the caller.
+// Sources are the seqs of the messages whose sentences were chosen, and of the runners-up: a fold
+// chooses among them again, so its cost does not grow with the past. A message without a seq is a
+// worker's text; 0 represents all of those. Equal arguments give equal results. The text is empty
+// only if the messages have no text or target is below 1; the caller sets Tokens.
 func Extract(messages []chat.Message, target, maxMemories int, focus string) Summary {
 	return ExtractBeside(messages, target, maxMemories, focus, nil)
 }
 
-// ExtractBeside does the same beside other summaries: their words count as little as words
-// that the summary already has.
+// ExtractBeside is Extract next to other summaries: words of others count as little as words that
+// were already chosen.
 func ExtractBeside(messages []chat.Message, target, maxMemories int, focus string, others []string) Summary {
 	sentences := sentencesOf(messages, focus)
 	c := choose(sentences, target, others)
@@ -58,8 +58,7 @@ func choose(sentences []*sentence, target int, others []string) *chooser {
 			c.covered[term] = true
 		}
 	}
-	// What a sentence costs is known only with its neighbours, so that some room is
-	// left after the first round.
+	// The cost of a sentence depends on its neighbours, so some room is left after the first round.
 	room := target
 	for range 3 {
 		c.fill(sentences)
@@ -71,7 +70,7 @@ func choose(sentences []*sentence, target int, others []string) *chooser {
 	return c
 }
 
-// fill queues the sentences that were not taken.
+// fill queues the sentences that are not chosen yet.
 func (c *chooser) fill(sentences []*sentence) {
 	c.queue = c.queue[:0]
 	for _, s := range sentences {
@@ -94,12 +93,12 @@ type chooser struct {
 	chosen   []*sentence
 }
 
-// take moves sentences from the queue to the choice, until room is spent. It
-// reports whether it took any.
+// take moves sentences from the queue to the choice until room is used up. It reports whether it
+// moved any.
 func (c *chooser) take(room int) (took bool) {
 	for len(c.queue) > 0 && (room > 0 || len(c.chosen) == 0) {
-		// Scores only fall as terms are chosen. So the first of the queue is the best if it is
-		// still first after it is scored again.
+		// Scores only fall as terms are chosen. So the first of the queue is the best if it is still
+		// first after it is scored again.
 		s := c.queue[0]
 		if score := c.scoreOf(s); score < s.score {
 			s.score = score
@@ -129,11 +128,11 @@ func (c *chooser) take(room int) (took bool) {
 }
 
 const (
-	repeatFactor = 0.3  // of a term that was already chosen
-	secondFactor = 0.35 // of a sentence whose message has another chosen one
+	repeatFactor = 0.3  // for a term that was already chosen
+	secondFactor = 0.35 // for a sentence whose message has another chosen one
 )
 
-// dayTokens is what a line with a date costs, mostly without its year.
+// dayTokens is the cost of a line with a date, usually without its year.
 const dayTokens = 4
 
 func (c *chooser) scoreOf(s *sentence) float64 {
@@ -148,11 +147,11 @@ func (c *chooser) scoreOf(s *sentence) float64 {
 	if c.messages[s.message] {
 		sum *= secondFactor
 	}
-	// The root: two short sentences tell more than a long one.
+	// The square root: two short sentences are more informative than a long one.
 	return s.weight * math.Sqrt(sum) / math.Pow(float64(s.tokens), 0.85)
 }
 
-// rarities returns for each term the logarithm of how rarely a sentence has it.
+// rarities returns for each term the logarithm of how rare it is among the sentences.
 func rarities(sentences []*sentence) map[string]float64 {
 	rarity := map[string]float64{}
 	for _, s := range sentences {
@@ -166,7 +165,7 @@ func rarities(sentences []*sentence) map[string]float64 {
 	return rarity
 }
 
-// queue is a heap of sentences, the highest score first, the earlier of equals.
+// queue is a heap of sentences: highest score first, then the earlier one.
 type queue []*sentence
 
 func (q queue) Len() int      { return len(q) }
@@ -184,9 +183,8 @@ func (q *queue) Pop() any {
 	return last
 }
 
-// write puts chosen, best first, into their order and under their days. If that
-// costs more than target after all, the last of the choice goes; a single sentence
-// is clipped.
+// write returns the chosen sentences, which come best first, in their order and under their days.
+// If they exceed target, the last chosen ones are dropped; a single sentence is clipped.
 func write(chosen []*sentence, target int) string {
 	for ; len(chosen) > 0; chosen = chosen[:len(chosen)-1] {
 		text := inOrder(chosen)
@@ -201,7 +199,7 @@ func write(chosen []*sentence, target int) string {
 }
 
 // inOrder writes day after day, and groups each day by speaker: a name at every change of speaker
-// would cost a quarter of the tokens.
+// would take a quarter of the tokens.
 func inOrder(chosen []*sentence) string {
 	chosen = slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
 	first := map[speech]int{}
@@ -237,7 +235,7 @@ func inOrder(chosen []*sentence) string {
 	return b.String()
 }
 
-// dayAfter is a day without its year if the day above it has the same.
+// dayAfter returns a day without its year if the day above it has the same.
 func dayAfter(day string, last *sentence) string {
 	if at := strings.LastIndexByte(day, ' '); last != nil && at > 0 && strings.HasSuffix(last.day, day[at:]) {
 		return day[:at]

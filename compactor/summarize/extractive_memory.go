@@ -13,8 +13,8 @@ import (
 	"cairn/llm"
 )
 
-// cues are words that show a sentence's kind of memory, in the order in which they are tried, in
-// lower case and between spaces.
+// cues are words that indicate a sentence's kind of memory, in the order in which they are tried,
+// in lower case and between spaces.
 var cues = []struct {
 	kind  string
 	words []string
@@ -48,16 +48,16 @@ var cues = []struct {
 }
 
 const (
-	maxMemory = 80 // tokens of one memory, at most: it is one thing, not a page
-	maxApart  = 4  // messages from the first of a memory to its last, at most
+	maxMemory = 80 // most tokens of one memory: it is one thing, not a page
+	maxApart  = 4  // most messages from a memory's first message to its last
 
-	// leastBeside is the least lasting of a sentence that is worth its place beside one that lasts.
-	leastBeside = -2.5
+	// minBeside is the minimum of lasting for a sentence that is kept next to a lasting one.
+	minBeside = -2.5
 )
 
-// note is a draft of a memory: sentences of one person from a message or from several close ones.
+// note is a draft of a memory: sentences of one person from one message or from several close ones.
 type note struct {
-	place     int // of its first message among the messages
+	place     int // index of its first message
 	author    string
 	messages  []int64
 	sentences []*sentence // in order
@@ -66,9 +66,10 @@ type note struct {
 	kind      string
 }
 
-// draftMemories returns the memories of a span, best first: of each message of a person the
-// sentences worth most, together with what the same person said of it on that day, because people
-// tell one thing in several messages. There are at most limit, and at most one for two messages.
+// draftMemories returns the memories of a span, best first: for each message of a person its most
+// valuable sentences, together with what the same person said nearby on that day, because people
+// spread one thing over several messages. There are at most limit, and at most one for two messages
+// of people.
 func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []MemoryDraft {
 	if limit <= 0 {
 		return nil
@@ -111,8 +112,8 @@ func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []
 	return memories
 }
 
-// noteOf notes the sentences of a message that last, those that tell more of them while there is
-// room, and what came with it; nil if none lasts.
+// noteOf returns a note with the lasting sentences of a message, then related ones and attachments
+// while there is room; nil if no sentence is lasting.
 func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) *note {
 	var said, traces []*sentence
 	for _, s := range sentences {
@@ -121,7 +122,7 @@ func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, na
 			continue
 		}
 		s.score = s.lasting(names)
-		if s.score > 0 || s.score > leastBeside && !s.idle {
+		if s.score > 0 || s.score > minBeside && !s.idle {
 			said = append(said, s)
 		}
 	}
@@ -171,10 +172,10 @@ func (n *note) draft() MemoryDraft {
 	return MemoryDraft{Kind: n.kind, Importance: importance[n.kind], About: n.author, Content: content, Messages: n.messages}
 }
 
-// kindOfMemory returns the kind of memory that a sentence is.
+// kindOfMemory returns a sentence's kind of memory.
 func kindOfMemory(s *sentence) string { return cmp.Or(cueIn(s.alone), s.kind) }
 
-// cueIn returns the kind of memory that a text has a cue of; "" if none.
+// cueIn returns the kind of memory for which a text has a cue; "" if none.
 func cueIn(text string) string {
 	plain := " " + toBlanks.Replace(strings.ToLower(text)) + " "
 	for _, c := range cues {
@@ -187,5 +188,5 @@ func cueIn(text string) string {
 	return ""
 }
 
-// toBlanks puts single spaces around a sentence's words.
+// toBlanks leaves single spaces around a sentence's words.
 var toBlanks = strings.NewReplacer(" really ", " ", " also ", " ", " always ", " ", "’", "'", ",", " ", ".", " ", "!", " ", ";", " ", ":", " ")

@@ -13,32 +13,32 @@ import (
 	"cairn/words"
 )
 
-// sentence is one sentence of a message, or the trace of an attachment.
+// sentence is one sentence of a message, or the description of an attachment.
 type sentence struct {
-	message int    // its message's place among the messages
-	place   int    // its own among all sentences
-	speaker string // in the form used before a colon
+	message int    // index of its message
+	place   int    // its own index among all sentences
+	speaker string // as shown before a colon
 	day     string // "8 May 2023"; empty if the message has no time
-	text    string // one line below its day, as short as possible
+	text    string // as shown below its day, as short as possible
 	alone   string // the whole sentence, understandable alone
 	terms   []string
-	tokens  int     // of text, blank included
+	tokens  int     // of text, space included
 	label   int     // tokens of the speaker's name before it
-	weight  float64 // factor beside its terms; 1: ordinary
+	weight  float64 // factor in addition to its terms; 1: ordinary
 	idle    bool    // a question or small talk: nothing to remember
-	trace   bool    // of an attachment
-	timed   bool    // it says when
-	kind    string  // of memory, as far as the weights tell
+	trace   bool    // it describes an attachment
+	timed   bool    // it mentions a time
+	kind    string  // of memory, as far as the weights determine it
 	score   float64 // see chooser
 	taken   bool    // chosen
 }
 
-// maxSentence is the most tokens of one sentence in a summary: longer ones are clipped, or a pasted
-// page would fill it.
+// maxSentence is the maximum length of one sentence in a summary, in tokens: longer ones are
+// clipped, or a pasted page would fill the summary.
 const maxSentence = 80
 
 // sentencesOf splits the messages of people and assistant into sentences. Tool results are left
-// out: the assistant's answer has what matters of them.
+// out: the assistant's answer contains what matters of them.
 func sentencesOf(messages []chat.Message, focus string) []*sentence {
 	names := namesOf(messages)
 	wanted := set(words.Content(focus)...)
@@ -88,7 +88,7 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 	return all
 }
 
-// speech is all sentences of one speaker on one day.
+// speech identifies all sentences of one speaker on one day.
 type speech struct{ day, speaker string }
 
 func (s *sentence) speech() speech { return speech{s.day, s.speaker} }
@@ -104,8 +104,8 @@ func speakerOf(m chat.Message) string {
 	return "someone"
 }
 
-// namesOf returns the first names of those who speak and their short forms, of
-// three letters and more, in small letters.
+// namesOf returns the first names of the speakers and their short forms, of three letters and more,
+// in lower case.
 func namesOf(messages []chat.Message) map[string]bool {
 	names := map[string]bool{}
 	for _, m := range messages {
@@ -124,8 +124,8 @@ func namesOf(messages []chat.Message) map[string]bool {
 	return names
 }
 
-// oneLine makes a text that cannot forge a line: no line ends, no control
-// characters, none of the marks that only Cairn writes.
+// oneLine returns text in a form that cannot forge a line: without line ends and control
+// characters, and with the marks that only Cairn writes escaped.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -143,8 +143,8 @@ func oneLine(text string) string {
 	return text
 }
 
-// withoutFences removes code blocks from a text: a single line of code says nothing, and the
-// message keeps all of it. A text of code alone stays.
+// withoutFences removes code blocks from a text: a single line of code is meaningless, and the
+// message keeps all of it. A text that is only code stays.
 func withoutFences(text string) string {
 	if !strings.Contains(text, "```") {
 		return text
@@ -161,11 +161,11 @@ func withoutFences(text string) string {
 	return prose.String()
 }
 
-// opening is an interjection or an address at the beginning of a sentence.
+// opening matches an interjection or a form of address at the start of a sentence.
 var opening = words.Pattern(`^([\pL']+)(?: ([\pL']+))?[,.!…–—-]+\s*`)
 
-// trimTalk cuts off what only keeps a talk going: "Wow, Mel! I went home." is
-// "I went home." Of a sentence that is nothing else all stays.
+// trimTalk removes interjections: "Wow, Mel! I went home." becomes "I went home." A sentence of
+// nothing else stays.
 func trimTalk(text string, names map[string]bool) string {
 	rest := text
 	for {

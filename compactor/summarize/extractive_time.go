@@ -1,4 +1,4 @@
-// Relative times, resolved: what "yesterday" was when it was said.
+// Relative times are resolved: which date "yesterday" was when it was said.
 
 package summarize
 
@@ -12,7 +12,7 @@ import (
 	"cairn/words"
 )
 
-// relative finds the times that only mean something on the day they are said.
+// relative finds times that are meaningful only on the day they are mentioned.
 var relative = words.Pattern(`(?i)\b(?:day before yesterday|day after tomorrow|yesterday|tomorrow|tonight|today|last night|` +
 	`(?:last|next|this) (?:week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|` +
 	`(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`)
@@ -20,10 +20,9 @@ var relative = words.Pattern(`(?i)\b(?:day before yesterday|day after tomorrow|y
 // likened matches comparisons that only look like a time: "it feels like just yesterday".
 var likened = words.Pattern(`(?i)\blike (?:just |only |it was )*$`)
 
-// withDates adds to a text, said at a given time, what its relative times mean: "We
-// met yesterday (7 May 2023)". It adds what is certain and nothing else. In a text
-// under the heading of its day it leaves out what the day tells: "yesterday (7 May)",
-// and for "last week" nothing.
+// withDates adds to a text, written at time said, what its relative times mean: "We met yesterday
+// (7 May 2023)". It adds only what is certain. In a text under the heading of its day it omits what
+// the heading says: "yesterday (7 May)", and nothing for "last week".
 func withDates(text string, said time.Time, underDay bool) string {
 	if said.IsZero() {
 		return text
@@ -47,7 +46,7 @@ func withDates(text string, said time.Time, underDay bool) string {
 	return b.String() + text[done:]
 }
 
-// besideDay returns the part of a date that the day of the message does not say.
+// besideDay returns the part of a date that the heading of the message's day does not say.
 func besideDay(date string, said time.Time) string {
 	if strings.HasPrefix(date, "the ") || date == said.Format(chat.DateFormat) {
 		return ""
@@ -55,8 +54,8 @@ func besideDay(date string, said time.Time) string {
 	return strings.TrimSuffix(date, said.Format(" 2006"))
 }
 
-// resolve returns the date a phrase means, "" where people mean different things.
-// count and unit belong to phrases like "3 weeks ago".
+// resolve returns the date that a phrase means, "" if it is ambiguous. count and unit belong to
+// phrases like "3 weeks ago".
 func resolve(phrase, count, unit string, said time.Time) string {
 	day := func(n int) string { return said.AddDate(0, 0, n).Format(chat.DateFormat) }
 	if unit != "" {
@@ -76,7 +75,7 @@ func resolve(phrase, count, unit string, said time.Time) string {
 	}
 	which, span, _ := strings.Cut(phrase, " ")
 	step := map[string]int{"last": -1, "this": 0, "next": 1}[which]
-	// The first of the month: a month from the 31st would be the month after next.
+	// The first of the month, because a month after the 31st could skip a month.
 	first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, said.Location())
 	switch {
 	case span == "year":
@@ -111,7 +110,7 @@ func ago(n int, unit string, said time.Time) string {
 	return "about " + strconv.Itoa(said.Year()-n)
 }
 
-// number reads a number of relative.
+// number parses a number that relative matches.
 func number(word string) int {
 	if n, err := strconv.Atoi(word); err == nil {
 		return n

@@ -1,6 +1,5 @@
-// What a sentence can do without, so that more of what was said fits. Only English
-// is shortened. Negations, numbers, names, quotations, and how certain somebody is,
-// stay.
+// Shortening of sentences, so that more of them fit. Only English is shortened. Negations, numbers,
+// names, quotations, and how certain the speaker is, stay.
 
 package summarize
 
@@ -12,8 +11,8 @@ import (
 	"cairn/words"
 )
 
-// tighten leaves out of a sentence how it goes on from the one before, words that
-// only stress, and articles as in a headline.
+// tighten removes from a sentence its link to the one before, words of mere emphasis, and articles,
+// as in a headline.
 func tighten(text string) string {
 	if !isEnglish(text) || strings.ContainsAny(text, "`{}<>[]=\\|") {
 		return text
@@ -47,7 +46,7 @@ func tighten(text string) string {
 // starter matches words that link a sentence to the one before.
 var starter = words.Pattern(`(?i)^(?:(?:by the way|btw|anyway|actually|honestly|to be honest|basically|i mean|you know|guess what|so|well), +|(?:and|but|also|plus),? +)+`)
 
-// spare reports whether a word between last, which stayed, and next may be dropped.
+// spare reports whether a word between last, which was kept, and next may be dropped.
 func spare(word, last, next string) bool {
 	follows := plain(next)
 	if !startsSmall(next) || negative(last) {
@@ -69,8 +68,8 @@ func spare(word, last, next string) bool {
 }
 
 var (
-	// holds are words that mean something else without the small word before them: "a
-	// few", "the more", "just one", "so far".
+	// holds are words whose meaning depends on the small word before them: "a few", "the more", "just
+	// one", "so far".
 	holds = set(strings.Fields(`few little lot lots bit while couple day week month year hour minute night time past piece
 single half third quarter dozen hundred thousand million one two three four five six seven eight nine ten more less
 most least as like other others only first last next same best worst per better sooner way end rest whole point sort
@@ -79,7 +78,7 @@ kind blast fan part break look try far much many that about under over`)...)
 	beings       = set(strings.Fields(`is was are were be been am i'm it's that's he's she's we're they're you're feel felt feels look looks looked`)...)
 )
 
-// plain is a word in small letters without the marks around it.
+// plain returns a word in lower case without the punctuation around it.
 func plain(word string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimFunc(word, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
@@ -97,8 +96,8 @@ func negative(word string) bool { return strings.HasSuffix(word, "n't") || negat
 var negations = set(strings.Fields(`not never no none nothing nobody neither nor without hardly barely scarcely rarely cannot
 dont didnt cant wont isnt wasnt doesnt havent couldnt wouldnt`)...)
 
-// isEnglish reports whether at least two words of a sentence are common English ones
-// and no letter is another alphabet's.
+// isEnglish reports whether a sentence has at least two common English words and no letters outside
+// ASCII.
 func isEnglish(text string) bool {
 	n := 0
 	for word := range strings.FieldsSeq(text) {

@@ -1,5 +1,4 @@
-// The weights for and against a sentence. They were measured on real conversations with questions
-// about them.
+// The weights for and against a sentence, measured on real conversations with questions about them.
 
 package summarize
 
@@ -16,12 +15,12 @@ const (
 	numberWeight     = 0.15
 	timeWeight       = 1.2
 	nameWeight       = 0.8 // of each proper noun or quotation, two at most
-	selfWeight       = 0.8 // the speaker speaks about themselves
+	selfWeight       = 0.8 // of the speaker about themselves
 	questionFactor   = 0.2
-	youFactor        = 0.5 // it is about the other one
-	shortFactor      = 0.3 // it has less than three terms
+	youFactor        = 0.5 // about the other person
+	shortFactor      = 0.3 // fewer than three terms
 	attachmentWeight = 0.9
-	focusWeight      = 4.0 // of each word that was asked for
+	focusWeight      = 4.0 // of each word of the focus
 )
 
 // judge sets weight, idle, timed and kind of a sentence whose text and terms are set.
@@ -67,13 +66,13 @@ func (s *sentence) judge(names map[string]bool) {
 	}
 }
 
-// marks are signs in a sentence that it matters.
+// marks are signs that a sentence matters.
 type marks struct {
 	number, self, you bool
 	proper            int // names and quotations
 }
 
-// marks reads the words of a sentence as they are written. It also sets timed.
+// marks reads a sentence's words as they are written. It also sets timed.
 func (s *sentence) marks(names map[string]bool) marks {
 	m := marks{proper: strings.Count(s.text, `"`)/2 + strings.Count(s.text, "“")}
 	for i, word := range strings.FieldsFunc(s.text, func(r rune) bool {
@@ -104,7 +103,7 @@ func isQuestion(text string) bool {
 	return last == '?' || last == '？' || last == '؟'
 }
 
-// terms returns the terms of the words of a list.
+// terms returns the terms of a list of words.
 func terms(list string) map[string]bool { return set(words.Terms(list)...) }
 
 var (
@@ -116,7 +115,7 @@ september october november december summer winter spring fall autumn birthday an
 
 	youWords = set(strings.Fields(`you your you're you've you'd you'll yours yourself`)...)
 
-	// talkWords are words of small talk: two sentences of them say the same.
+	// talkWords are words of small talk: two sentences of them mean the same.
 	talkWords = sync.OnceValue(func() map[string]bool {
 		return terms(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
 glad happy sorry hear sound sure agree proud love wow congrats congratulations luck inspiring impressive support

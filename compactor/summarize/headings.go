@@ -10,11 +10,11 @@ import (
 	"cairn/words"
 )
 
-// Headings are those of a summary, in their order.
+// Headings are the headings of a summary, in their order.
 var Headings = []string{"Goals", "Decisions", "People", "Preferences", "Facts", "Open questions"}
 
-// translated are the headings as some models write them though the prompt asks for English
-// ones, each line in the order of Headings: de es fr pt ja zh.
+// translated are the headings that some models write although the prompt asks for English ones,
+// each line in the order of Headings: de es fr pt ja zh.
 const translated = `
 Ziele|Entscheidungen|Personen|Vorlieben|Fakten|Offene Fragen
 Objetivos|Decisiones|Personas|Preferencias|Hechos|Preguntas abiertas
@@ -34,7 +34,7 @@ var headingAt = func() map[string]int {
 	return at
 }()
 
-// heading finds a line that is one of them, as models write them.
+// heading matches a line that is a heading, as models write them.
 var heading = words.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(slices.Sorted(maps.Keys(headingAt)), "|") + `)\**[:：]?\**[ \t]*$`)
 
 // JoinParts joins the summaries of parts: text without a heading first, then under each heading
@@ -64,10 +64,10 @@ func JoinParts(texts []string) string {
 	return strings.Join(parts, "\n")
 }
 
-// bullet matches the beginning of a list item.
+// bullet matches the marker of a list item.
 var bullet = words.Pattern(`(?m)^[ \t]*[-*•][ \t]+`)
 
-// withoutHeadings are the sentences of a summary.
+// withoutHeadings removes headings and list markers from a summary.
 func withoutHeadings(text string) string {
 	return bullet().ReplaceAllString(heading().ReplaceAllString(text, ""), "")
 }

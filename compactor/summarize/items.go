@@ -14,30 +14,29 @@ import (
 	"cairn/transcript"
 )
 
-// The worker reads its span as labelled data, without entities: code is shown as it was
-// written. Only what reads as one of our own labels gets a backslash, so nothing that
-// was said can close the transcript or pass for another speaker.
+// The worker reads its span as labelled data, without entities: code appears as it was written.
+// Only text that looks like one of our own labels gets a backslash, so no message can close the
+// transcript or pass for another speaker.
 
-// Item is a piece of material that is never cut: a message, a part of a long one, or a
-// summary.
+// Item is an indivisible piece of material: a message, a part of a long one, or a summary.
 type Item struct {
 	Text   string
 	Tokens int
 	Turn   int64 // items of one turn stay together
 	From   int64
 	To     int64
-	Said   chat.Message // what it says, without secrets
+	Said   chat.Message // its content, without secrets
 }
 
 const (
-	mostOfResult  = 300   // tokens of a tool result the worker is shown
-	MostOfMessage = 3_000 // tokens of one part of a message or summary
+	maxResult     = 300   // most tokens of a tool result that the worker reads
+	MostOfMessage = 3_000 // most tokens of one part of a message or summary
 )
 
-// labelledText is a text and its labels in the material.
+// labelledText is a text with the label around it in the material.
 type labelledText struct{ name, attributes, text string }
 
-// part is one of n parts of the text between its label's tags.
+// part returns part i of n, inside the label's tags.
 func (l labelledText) part(text string, i, n int) string {
 	attributes := l.attributes
 	if n > 1 {
@@ -46,11 +45,11 @@ func (l labelledText) part(text string, i, n int) string {
 	return fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, EscapeLabels(text), l.name)
 }
 
-// items are the parts of the label's text, of at most most tokens each. of is what they
+// items returns the label's text in parts of at most most tokens. of is the message or summary they
 // are parts of.
 func (l labelledText) items(most int, of chat.Message, from, to int64) (items []Item) {
 	parts := splitText(l.text, most)
-	of.Attachments = nil // their words are in the text
+	of.Attachments = nil // their text is part of the message's
 	for i, part := range parts {
 		of.Text = part
 		text := l.part(part, i, len(parts))
@@ -59,7 +58,7 @@ func (l labelledText) items(most int, of chat.Message, from, to int64) (items []
 	return items
 }
 
-// ItemsOf is all of the messages, the long ones in parts of at most most tokens.
+// ItemsOf returns the messages as items; long ones in parts of at most most tokens.
 func ItemsOf(messages []chat.Message, most int) []Item {
 	items := make([]Item, 0, len(messages))
 	for _, m := range messages {
@@ -70,7 +69,7 @@ func ItemsOf(messages []chat.Message, most int) []Item {
 	return items
 }
 
-// ClippedItems has one item for each message, with at most most tokens of its text.
+// ClippedItems returns one item for each message, with at most most tokens of its text.
 func ClippedItems(messages []chat.Message, most int) []Item {
 	items := make([]Item, 0, len(messages))
 	for _, m := range messages {
@@ -93,8 +92,8 @@ func ItemsOfRow(c transcript.Summary, most int) []Item {
 	return l.items(most, of, c.From, c.To)
 }
 
-// labelOf is a message as the worker reads it; ok is false for what it need not read:
-// results that are copies of what is remembered anyway, and empty answers.
+// labelOf returns a message as the worker reads it; ok is false for what it need not read: results
+// that repeat memories and messages, and empty answers.
 func labelOf(m chat.Message) (l labelledText, ok bool) {
 	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, m.Time.Format(chat.TimeFormat))
 	switch m.Role {
@@ -110,14 +109,14 @@ func labelOf(m chat.Message) (l labelledText, ok bool) {
 		return labelledText{"message", at, Lean(m.Body())}, true
 	case llm.RoleTool:
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
-		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*mostOfResult)), mostOfResult)}, !slices.Contains(NeverCleared, m.Tool)
+		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*maxResult)), maxResult)}, !slices.Contains(NeverCleared, m.Tool)
 	default:
 		return labelledText{"answer", at, Lean(m.Text)}, m.Text != ""
 	}
 }
 
-// splitText cuts a text into parts of at most most tokens each: at the end of a line where
-// it can, else of a sentence or a word. Together the parts are the text.
+// splitText splits a text into parts of at most most tokens each: at a line end if possible, else
+// at the end of a sentence or a word. The parts concatenated are the text.
 func splitText(text string, most int) (parts []string) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	for {
@@ -135,24 +134,23 @@ func splitText(text string, most int) (parts []string) {
 	}
 }
 
-// minPart is the smallest part of a long message, in tokens: the label of a part costs about as
+// minPart is the minimum size of a part of a long message, in tokens: a part's label costs about as
 // much.
 const minPart = 40
 
-// Lean is a text without what no summary shall hold: secrets, and data written out
-// in letters.
+// Lean returns a text without what no summary should contain: secrets and encoded data.
 func Lean(text string) string { return withoutData(secrets.Mask(text)) }
 
 func isBase64(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '+' || c == '/' || c == '='
 }
 
-// mostOfData is how many characters of base64 or hex may stand in one piece: no word,
-// hash or address is as long.
-const mostOfData = 300
+// maxDataRun is the maximum length of a run of base64 or hex: words, hashes and addresses are
+// shorter.
+const maxDataRun = 300
 
 func withoutData(text string) string {
-	if len(text) < mostOfData {
+	if len(text) < maxDataRun {
 		return text
 	}
 	var b strings.Builder
@@ -161,7 +159,7 @@ func withoutData(text string) string {
 		if i < len(text) && isBase64(text[i]) {
 			continue
 		}
-		if i-started > mostOfData {
+		if i-started > maxDataRun {
 			b.WriteString(text[done:started])
 			fmt.Fprintf(&b, "[data: %d characters]", i-started)
 			done = i
@@ -175,25 +173,24 @@ func withoutData(text string) string {
 	return b.String()
 }
 
-// Omitted replaces something that the model refuses to summarize.
+// Omitted returns an item for a row that the model refuses to summarize.
 func Omitted(c transcript.Summary) Item {
 	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, c.Days())
 	return Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), Turn: c.From, From: c.From, To: c.To}
 }
 
-// attributed are the labels that have attributes, and labels are all that the worker and
-// other agents read.
+// labels are all labels that the worker and other agents read.
 var (
 	labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "question"})
 )
 
-// EscapeLabels makes a text safe between labels.
+// EscapeLabels escapes a text for use between labels.
 func EscapeLabels(text string) string { return chat.EscapeTags(chat.BreakRoles(text), labels) }
 
-// Content is a text between labels, in at most most tokens.
+// Content returns a text for use between labels, in at most most tokens.
 func Content(text string, most int) string { return EscapeLabels(tokens.Clip(text, most)) }
 
-// attribute is a text in one line that ends no attribute and no tag.
+// attribute returns a text on one line that cannot end an attribute or a tag.
 func attribute(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -214,8 +211,8 @@ func attribute(text string) string {
 	}, chat.BreakRoles(text))
 }
 
-// Chunks cuts items into runs of at most most tokens, never inside a turn unless
-// the turn alone is larger.
+// Chunks splits items into runs of at most most tokens, never inside a turn unless the turn alone
+// is larger.
 func Chunks(items []Item, most int) [][]Item {
 	var out [][]Item
 	start, tokens := 0, 0
@@ -257,11 +254,11 @@ func CostOfItems(items []Item) (tokens int) {
 	return tokens
 }
 
-// WrittenOf makes a message of a worker's text.
+// WrittenOf returns a summary's text as a message of the assistant.
 func WrittenOf(row transcript.Summary) chat.Message {
 	return chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime}
 }
 
-// NeverCleared are the tools whose results are never cleared: they are memories and messages, and
-// the model would ask for them again.
+// NeverCleared are the tools whose results are never cleared: they return memories and messages,
+// and the model would call them again.
 var NeverCleared = []string{"context", "memory_search", "recall", "expand"}

@@ -10,24 +10,23 @@ import (
 
 // Job is one compaction being made.
 type Job interface {
-	// ID is the row's.
+	// ID returns the row's id.
 	ID() int64
-	// Messages returns the messages of [from, to], deleted ones left out, at most
-	// limit of them, oldest first.
+	// Messages returns the messages of [from, to], without deleted ones, at most limit of them,
+	// oldest first.
 	Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error)
-	// Children returns the rows a rollup folded, oldest first, or those that the job's own
-	// row is to fold, as they are now.
+	// Children returns the rows that a rollup folded, oldest first, or those that the job's own row
+	// is folding, in their current form.
 	Children(ctx context.Context, rollup int64) ([]transcript.Summary, error)
-	// Tools returns memory_save, bound to the job: it checks at once and keeps at
-	// most draftLimit drafts, which Store writes.
+	// Tools returns memory_save, bound to the job: it checks a draft at once and keeps at most
+	// draftLimit drafts, which Store writes.
 	Tools(draftLimit int) []llm.Tool
-	// Mark returns a function that takes back the memories that were kept since, for
-	// work that starts again.
+	// Mark returns a function that discards the drafts kept since, for work that is retried.
 	Mark() (takeBack func())
-	// Kept counts the drafts that Store would write.
+	// Kept returns the number of drafts that Store would write.
 	Kept() int
-	// Store writes summary and memories and makes the row prepared, in one
-	// transaction. Memories count from then on. It returns the memories that are new.
+	// Store writes summary and memories and makes the row prepared, in one transaction. It returns
+	// the memories that are new.
 	Store(ctx context.Context, summary Summary) ([]MemoryDraft, error)
 	// Fail makes the row failed, with the cause in words for people.
 	Fail(ctx context.Context, cause string) error

@@ -1,6 +1,6 @@
 // The judge decides whether a text is acceptable as the summary of a span, by evidence: names,
-// numbers and words of the span. It needs few word lists: how models speak of their task, and words
-// that any text has.
+// numbers and words of the span. Its few word lists contain how models talk about their task, and
+// words that any text has.
 
 package summarize
 
@@ -26,12 +26,12 @@ func Judge(text string, messages []chat.Message) error {
 	return nil
 }
 
-// MostOfSummary returns the most tokens of a summary of items: one that is hardly shorter frees
-// nothing.
+// MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
+// shorter than its span frees nothing.
 func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSummary) }
 
-// JudgeItems returns why a text cannot be the summary of items; "" if it can. instructions is the writer's
-// prompt, most the most tokens.
+// JudgeItems returns why a text cannot be the summary of items; "" if it can. instructions is the
+// writer's prompt, most the maximum length in tokens.
 func JudgeItems(text string, items []Item, instructions string, most int) Refusal {
 	switch {
 	case text == "":
@@ -42,7 +42,7 @@ func JudgeItems(text string, items []Item, instructions string, most int) Refusa
 		return refusedEcho
 	}
 	sentences := words.Sentences(text)
-	if len(sentences) > 0 && Declines(sentences[0]) && tokens.Estimate(text) <= mostOfRefusal {
+	if len(sentences) > 0 && Declines(sentences[0]) && tokens.Estimate(text) <= maxRefusal {
 		return RefusedDeclined
 	}
 	if tokens.Estimate(text) > most {
@@ -51,7 +51,7 @@ func JudgeItems(text string, items []Item, instructions string, most int) Refusa
 	span := vocabularyOf(items)
 	e, declined := span.evidence(sentences)
 	switch {
-	case e.found >= span.least() && e.found >= span.share()*e.all:
+	case e.found >= span.minEvidence() && e.found >= span.minShare()*e.all:
 		return ""
 	case declined || refusing().MatchString(text):
 		return RefusedDeclined
@@ -60,30 +60,30 @@ func JudgeItems(text string, items []Item, instructions string, most int) Refusa
 }
 
 const (
-	// mostOfRefusal is the longest text, in tokens, that can be nothing but a refusal.
-	mostOfRefusal = 80
+	// maxRefusal is the length, in tokens, up to which a text can consist of a refusal alone.
+	maxRefusal = 80
 
-	// mostEvidence is how many words of a long span its summary must have at least, and
-	// wordsPerEvidence of how many different words of a short one it must have one.
-	mostEvidence     = 6.0
+	// maxEvidence is the minimum number of words of a long span in its summary; of a short span it
+	// is one per wordsPerEvidence different words.
+	maxEvidence      = 6.0
 	wordsPerEvidence = 8.0
 
-	// leastShare of what a summary tells must stand in its span: a summary says things
-	// in words of its own, one of something else has different names and numbers. The
-	// more words a span has the more of them any text has, up to mostShare. In five long
-	// conversations questions about a span had 0.66 and more of it, summaries of
-	// something else 0.23 in the median of short spans and 0.55 of long ones.
+	// leastShare is the minimum share of a summary's evidence that must be in its span: a summary
+	// uses its own words, but one of another span has different names and numbers. The more words a
+	// span has, the more of them any text has, so the minimum grows up to mostShare. In five long
+	// conversations, questions about a span reached 0.66 and more; summaries of something else had a
+	// median of 0.23 for short spans and 0.55 for long ones.
 	leastShare, mostShare = 0.4, 0.55
 
-	// specific is how much more a name or number tells than a word.
+	// specific is the weight of a name or number relative to a word.
 	specific = 3.0
 )
 
-// vocabulary is the evidence by which a span is recognized.
+// vocabulary is the set of keys by which a span is recognized.
 type vocabulary struct {
 	keys   map[string]bool
-	size   float64 // different words, two pairs of characters being one
-	spaced float64 // the words among them
+	size   float64 // number of different words; a pair of characters counts as half a word
+	spaced float64 // the part of size from scripts with spaces
 }
 
 func vocabularyOf(items []Item) vocabulary {
@@ -102,18 +102,18 @@ func vocabularyOf(items []Item) vocabulary {
 	return v
 }
 
-// least returns how much evidence a summary of the span must have.
-func (v vocabulary) least() float64 { return max(min(v.size/wordsPerEvidence, mostEvidence), 1) }
+// minEvidence returns how much evidence a summary of the span needs.
+func (v vocabulary) minEvidence() float64 { return max(min(v.size/wordsPerEvidence, maxEvidence), 1) }
 
-// share returns which share of a summary must be in the span.
-func (v vocabulary) share() float64 {
+// minShare returns the minimum share of a summary's evidence that must be in the span.
+func (v vocabulary) minShare() float64 {
 	return min(leastShare+max(0.06*math.Log2(v.spaced/100), 0), mostShare)
 }
 
-// evidence counts how much of a text is in its span.
+// evidence is the weighted number of a text's keys: all, and those found in its span.
 type evidence struct{ found, all float64 }
 
-// evidence looks at the sentences that do more than decline; it reports whether some do not.
+// evidence weighs the sentences that do not decline; declined reports whether any sentence does.
 func (v vocabulary) evidence(sentences []string) (e evidence, declined bool) {
 	seen := map[string]bool{}
 	for _, sentence := range sentences {
@@ -127,7 +127,7 @@ func (v vocabulary) evidence(sentences []string) (e evidence, declined bool) {
 			}
 			seen[k.short] = true
 			weight, found := k.weight(), v.keys[k.short] || v.keys[k.stem]
-			if k.name || k.number && found && len(k.short) > 1 { // a number of its own may be a sum or a date
+			if k.name || k.number && found && len(k.short) > 1 { // a number not in the span may be a sum or a date
 				weight *= specific
 			}
 			e.all += weight
@@ -139,13 +139,13 @@ func (v vocabulary) evidence(sentences []string) (e evidence, declined bool) {
 	return e, declined
 }
 
-// key returns the form by which words are compared.
+// key is the form in which words are compared.
 type key struct {
-	short  string // its beginning, without case and accents
+	short  string // its first letters, without case and accents
 	stem   string
-	name   bool // it has a capital letter within a sentence
+	name   bool // it is capitalized within a sentence
 	number bool
-	pair   bool // of a script without blanks: two characters
+	pair   bool // of a script without spaces: two characters
 }
 
 func (k key) weight() float64 {
@@ -155,7 +155,7 @@ func (k key) weight() float64 {
 	return 1
 }
 
-// keysOf returns the keys of the words that tell something, in their order.
+// keysOf returns the keys of the meaningful words, in their order.
 func keysOf(text string) (keys []key) {
 	first := true
 	for _, field := range strings.FieldsFunc(text, parts) {
@@ -189,36 +189,35 @@ func keysOf(text string) (keys []key) {
 	return keys
 }
 
-// pairedScripts are cut into pairs of characters.
+// pairedScripts are split into pairs of characters.
 var pairedScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
-// shortKey is how many letters of a word count: where they are equal, it is one word
-// with two endings more often than two words.
+// shortKey is how many letters of a word are compared: if they are equal, it is more often one word
+// with two endings than two words.
 const shortKey = 5
 
-// parts reports where a word ends. An apostrophe separates a word from its ending.
+// parts reports whether r separates words. An apostrophe separates a word from its ending.
 func parts(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '.' && r != ','
 }
 
-// Declines reports whether a sentence speaks of the task, to say that it is not done or
-// what is missing for it.
+// Declines reports whether a sentence is about the task itself: that it was not done, or what is
+// missing.
 func Declines(sentence string) bool {
 	return task().MatchString(sentence) && refusing().MatchString(sentence) || assistant().MatchString(sentence)
 }
 
 var (
-	// label matches the mark of a message, as the worker or the chat's model sees it.
+	// label matches the label of a message, as the worker or the chat's model sees it.
 	label   = words.Pattern(`<(?:message|answer|tool_result) id="\d|\[#\d+ \d{4}-\d\d-\d\d `)
 	speaker = words.Pattern(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
-// leastRepeated is of how many messages a span must be for one that is in the
-// summary word for word to be an echo.
-const leastRepeated = 4
+// minRepeated is the minimum number of messages in a span for which repeats checks.
+const minRepeated = 4
 
-// repeats reports whether a text goes on as the span does: it is a piece of the transcript,
-// with labels or without, and no choice from it.
+// repeats reports whether a text repeats a passage of the span, with labels or without, instead of
+// choosing from it.
 func repeats(text string, items []Item) bool {
 	if label().MatchString(text) {
 		return true
@@ -226,12 +225,12 @@ func repeats(text string, items []Item) bool {
 	var said strings.Builder
 	messages := 0
 	for _, it := range items {
-		if it.From == it.To { // not a summary: what it says may be said again
+		if it.From == it.To { // an item that is a summary may be repeated
 			said.WriteString(flat(it.Said.Text) + " ")
 			messages++
 		}
 	}
-	if messages < leastRepeated {
+	if messages < minRepeated {
 		return false
 	}
 	span, sentences := said.String(), words.Sentences(text)
@@ -247,12 +246,12 @@ func repeats(text string, items []Item) bool {
 			follows++
 		}
 	}
-	return 5*follows >= 3*(len(sentences)-1) // pictures may stand between two messages
+	return 5*follows >= 3*(len(sentences)-1) // pictures may be between two messages
 }
 
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// leastEcho is the shortest sentence, in bytes, whose repetition is no coincidence.
+// leastEcho is the minimum length, in bytes, of a sentence whose repetition is not a coincidence.
 const leastEcho = 20
 
 // echoes reports whether a text mostly repeats its writer's prompt.
@@ -269,5 +268,5 @@ func echoes(text, instructions string) bool {
 	return 2*echoed > all
 }
 
-// MinSummary is the smallest budget of a summary: below it nothing can be said.
+// MinSummary is the minimum length of a summary, in tokens: below it nothing useful can be said.
 const MinSummary = 40

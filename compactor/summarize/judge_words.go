@@ -8,14 +8,14 @@ import (
 	"cairn/words"
 )
 
-// The words of the judge, a line for each language: en de fr es it pt ru zh ja ko tr ar hi.
+// The judge's words, one line for each language: en de fr es it pt ru zh ja ko tr ar hi.
 
-// anyOf is a pattern that finds one of the lines' parts, in any case.
+// anyOf returns a pattern that matches any of the lines' alternatives, ignoring case.
 func anyOf(lines string) func() *regexp.Regexp {
 	return words.Pattern(`(?i)` + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), "|"))
 }
 
-// task matches how models speak of their task.
+// task matches how models refer to their task.
 var task = anyOf(`
 \b(?:summar(?:y|ies|i[sz])|conversations?\b|transcript|chat logs?\b|messages\b|this request|that request|the text\b)
 zusammen(?:fass|zufass)|gespräch|unterhaltung|\bchat\b|anfrage|\btext\b
@@ -47,7 +47,7 @@ não (?:posso|consigo)|desculpe|sinto muito|você pode
 لا (?:أستطيع|يمكنني)|عذر|آسف|يرجى|هل يمكنك
 नहीं (?:कर|दे)|क्षमा|माफ़|कृपया`)
 
-// assistant matches how models speak of themselves.
+// assistant matches how models refer to themselves.
 var assistant = anyOf(`
 \bas an? (?:ai|artificial|(?:large )?language model|assistant)(?: (?:language )?(?:model|assistant)\b|,)
 \bals (?:ein )?ki(?:-|\b.*modell)
@@ -62,8 +62,8 @@ dil modeli
 نموذجا? لغوي
 भाषा मॉडल`)
 
-// common are words that any text may have, and those of assistants, which stand in good
-// summaries and bad ones alike.
+// common are words that any text may have, and those of assistants, which appear in good and bad
+// summaries alike.
 var common = sync.OnceValue(func() map[string]bool {
 	return commonKeys(`
 help helped assist sorry request question questions answer provide provided share sharing content text message messages user

@@ -5,12 +5,12 @@ package summarize
 // MemoryKind is a kind of memory.
 type MemoryKind struct {
 	Name       string
-	Importance float64 // 0 to 1, unless a memory has its own
-	HalfLife   int     // days after which half of what can fade has faded; 0: it does not fade
+	Importance float64 // 0 to 1, for memories without their own
+	HalfLife   int     // days until half of what can fade has faded; 0: it does not fade
 }
 
-// MemoryKinds are all of them. What is worth more does not fade faster, so that age
-// alone never puts one kind before another that is worth more.
+// MemoryKinds lists all kinds. More important kinds do not fade faster, so age alone never ranks a
+// kind above a more important one.
 var MemoryKinds = []MemoryKind{
 	{"identity", 1.0, 0},
 	{"goal", 0.9, 360},
@@ -22,7 +22,7 @@ var MemoryKinds = []MemoryKind{
 	{"observation", 0.3, 30},
 }
 
-// importance returns the importance of a kind; 0 for "".
+// importance is the importance by kind; 0 for "".
 var importance = func() map[string]float64 {
 	worth := make(map[string]float64)
 	for _, k := range MemoryKinds {

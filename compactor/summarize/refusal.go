@@ -1,5 +1,4 @@
-// What is wrong with a text that a model hands in as a summary, and what its
-// server's failures mean, in words for people.
+// What is wrong with a text that a model submits as a summary, in words for people.
 
 package summarize
 
@@ -11,12 +10,12 @@ import (
 	"cairn/words"
 )
 
-// Refusal is a summary that must not be applied, with the reason for people.
+// Refusal is the reason why a summary must not be applied, in words for people.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
-// The reasons for which a summary is refused.
+// The reasons why a summary is refused.
 const (
 	RefusedEmpty    Refusal = "the model's summary was empty"
 	refusedCutOff   Refusal = "the model's summary was cut off"
@@ -29,19 +28,19 @@ const (
 	RefusedCalls    Refusal = "the model kept calling tools and wrote no summary"
 )
 
-// again reports whether the same material is worth another request after so many.
+// Again reports whether the same material is worth another request after calls calls.
 func (r Refusal) Again(calls int) bool {
 	return r != RefusedCalls && r != RefusedDeclined && (r != RefusedEmpty || calls < 2)
 }
 
-// TooLarge is the refusal of a summary that has more tokens than it may have.
+// TooLarge returns the refusal of a summary of tokens tokens, with most as the maximum.
 func TooLarge(tokens, most int) Refusal {
 	return Refusal(fmt.Sprintf("the model's summary was too large: %d tokens of at most %d", tokens, most))
 }
 
 var (
 	reasoning  = words.Pattern(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
-	thoughtEnd = words.Pattern(`(?is)\A.*</think(?:ing)?>`) // where the server ate the beginning
+	thoughtEnd = words.Pattern(`(?is)\A.*</think(?:ing)?>`) // some servers drop the opening tag
 	toolSyntax = words.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
 )
 
@@ -50,7 +49,7 @@ func StripThoughts(text string) string {
 	return strings.TrimSpace(thoughtEnd().ReplaceAllString(reasoning().ReplaceAllString(text, ""), ""))
 }
 
-// Broken says why an answer cannot be whole, "" if it may be.
+// Broken returns why an answer with this finish reason cannot be complete; "" if it may be.
 func Broken(finish string) Refusal {
 	switch finish {
 	case llm.FinishLength:

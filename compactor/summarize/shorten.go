@@ -1,5 +1,5 @@
-// A summary that stays too long is shortened by whole sentences, the least important
-// first. A mark says that something was left out.
+// A summary that is still too long is shortened by whole sentences, the least important first. A
+// mark shows where something was left out.
 
 package summarize
 
@@ -16,13 +16,13 @@ import (
 // shortened marks where sentences were left out of a summary.
 const shortened = "[shortened]"
 
-// dropOrder are the headings as their sections are shortened: what is under none goes
-// with the facts.
+// dropOrder is the order in which sections are shortened, by heading; text without a heading is
+// dropped with the facts.
 var dropOrder = []string{"facts", "preferences", "people", "goals", "decisions", "open questions"}
 
-// ShortenSummary returns text in at most limit tokens. With headings the least important section
-// goes first, its oldest sentences before the newer ones; without, sentences go from the
-// middle. No word is cut, as long as one word fits.
+// ShortenSummary returns text in at most limit tokens. With headings the least important section is
+// dropped first, its oldest sentences before newer ones; without headings, sentences are dropped
+// from the middle. No word is cut as long as one word fits.
 func ShortenSummary(text string, limit int) string {
 	if tokens.Estimate(text) <= limit {
 		return text
@@ -50,7 +50,7 @@ type outline struct {
 	sections int // headings found
 }
 
-// piece is a sentence, a word of a sentence that alone would not fit, or a heading.
+// piece is a sentence, a word of a sentence that would not fit alone, or a heading.
 type piece struct {
 	text    string
 	line    int // of the text
@@ -82,14 +82,14 @@ func outlineOf(text string, limit int) (o outline) {
 	return o
 }
 
-// order returns the places of the pieces, the one to be left out first before the others.
+// order returns the indexes of the pieces in the order in which they are dropped.
 func (o outline) order() (order []int) {
 	for i, p := range o.pieces {
 		if !p.heading {
 			order = append(order, i)
 		}
 	}
-	middle := len(o.pieces) - 1 // twice: it may lie between two
+	middle := len(o.pieces) - 1 // doubled: it may be between two pieces
 	slices.SortStableFunc(order, func(a, b int) int {
 		if o.sections > 0 {
 			return cmp.Compare(o.pieces[a].rank, o.pieces[b].rank)
@@ -99,9 +99,9 @@ func (o outline) order() (order []int) {
 	return order
 }
 
-// text returns what is left, with a mark for what was dropped.
+// text returns the remaining text, with a mark where something was dropped.
 func (o outline) text() string {
-	kept := map[int]bool{} // sections of which something is left
+	kept := map[int]bool{} // sections of which something remains
 	for _, p := range o.pieces {
 		if !p.heading && !p.left {
 			kept[p.section] = true

@@ -1,20 +1,20 @@
-// Package summarize makes and judges summaries without a model: the extractive summarizer
-// chooses among the sentences that were said, and the facts worth remembering; the judge
-// decides by names, numbers and words whether a text, whoever wrote it, may stand for its
-// span; the items are the span as both of them, and a model, read it. All of it is pure.
+// Package summarize makes and judges summaries without a model: the extractive summarizer chooses
+// sentences, and facts worth remembering, from the messages; the judge decides by names, numbers
+// and words whether a text, whatever wrote it, is acceptable as the summary of its span; the items
+// are the span as the judge and a model read it. All of it is pure.
 package summarize
 
 // Summary is a summarizer's result for a span.
 type Summary struct {
 	Text     string
-	Tokens   int           // see TokensOfCompaction
-	Model    string        // that wrote it, if not the one the row names; else empty
-	Sources  []int64       // of the extractive summarizer, see Compaction
+	Tokens   int           // see transcript.Summary.Cost
+	Model    string        // the model that wrote it, if not the one in the row; else ""
+	Sources  []int64       // of the extractive summarizer, see Extract
 	Memories []MemoryDraft // of the extractive summarizer; a worker saves through its job's tool
-	Beside   Beside        // what a worker read beside the span, for reference
+	Beside   Beside        // what a worker read around the span, for reference
 }
 
-// Beside is what surrounds a span and was read with it.
+// Beside lists what was read around a span.
 type Beside struct {
 	Rows     []int64 // ids of compactions
 	Messages []int64 // seqs
@@ -22,10 +22,10 @@ type Beside struct {
 
 // MemoryDraft is a memory that a summarizer proposes.
 type MemoryDraft struct {
-	ID         int64   // given by the store when it is saved
+	ID         int64   // assigned by the store when it is saved
 	Kind       string  // identity, goal, decision, todo, preference, fact, event, observation
-	Content    string  // stands alone, names who it is about
-	Importance float64 // 0 to 1; 0 takes the kind's default
-	Messages   []int64 // seqs it was taken from, inside the span
-	About      string  // a speaker of the conversation, by name; empty: whoever said it
+	Content    string  // understandable alone, names who it is about
+	Importance float64 // 0 to 1; 0: the kind's default
+	Messages   []int64 // seqs of its sources, inside the span
+	About      string  // a speaker of the conversation, by name; "": the author of the messages
 }

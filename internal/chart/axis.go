@@ -11,12 +11,12 @@ func (d *drawing) axis(s scale) {
 	}
 }
 
-// calendar are the distances between days on an axis, from the shortest on.
+// calendar are the possible distances between days on an axis, in ascending order.
 var calendar = []struct{ years, months, days int }{
 	{days: 1}, {days: 2}, {days: 7}, {days: 14}, {months: 1}, {months: 3}, {years: 1}, {years: 5}, {years: 50}, {years: 500},
 }
 
-// ticks are round days between two, at most so many.
+// ticks returns at most most round days between first and last.
 func ticks(first, last time.Time, most int) (all []time.Time) {
 	for _, c := range calendar {
 		all = all[:0]

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Composition is one bar that shows what something is made of.
+// Composition is one bar that shows the parts of a whole.
 type Composition struct {
 	Title, Desc string
-	Total       float64 // the whole bar, such as the window; less than the parts together: that
+	Total       float64 // the whole bar, such as the window; if less than the sum of the parts: that sum
 	Parts       []Part  // from the left
 }
 
 // Part is a piece of a bar.
 type Part struct {
 	Name  string
-	Value float64 // below 0: 0
+	Value float64 // negative: 0
 }
 
 const (
@@ -29,14 +29,14 @@ const (
 	entriesInRow      = 4
 )
 
-// SVG draws the bar and its legend; what no part takes is free.
+// SVG draws the bar and its legend; the remainder is free.
 func (c Composition) SVG(o Options) string {
 	sum := 0.0
 	for _, p := range c.Parts {
 		sum += amount(p.Value)
 	}
 	whole := max(amount(c.Total), sum)
-	rows := (len(c.Parts) + entriesInRow) / entriesInRow // with what is free
+	rows := (len(c.Parts) + entriesInRow) / entriesInRow // including the free entry
 	var d drawing
 	d.open(o, barWidth, 44+barHigh+20*rows, c.Title, c.Desc)
 	d.words(barEdge, 20, "chart-name", "start", c.Title)
@@ -83,7 +83,7 @@ func share(name string, value, whole float64) string {
 // Daily is a bar for each day, stacked of several series.
 type Daily struct {
 	Title, Desc string
-	Unit        string   // before a number if it is a sign such as "$", else behind it; may be empty
+	Unit        string   // before a number if it is a sign such as "$", else after it; may be empty
 	Series      []string // names, from the bottom
 	Days        []Day    // by Date; a day without one has no bar
 }
@@ -161,7 +161,7 @@ func (d *drawing) days(w Daily, y func(float64) float64) {
 	}
 }
 
-// dayLayout is how a day of a time as long is written.
+// dayLayout returns the format of a day on an axis of that length.
 func dayLayout(long time.Duration) string {
 	if long > 300*24*time.Hour {
 		return "Jan 2006"
@@ -186,7 +186,7 @@ func (w Daily) amount(v float64) string {
 	return Short(v) + " " + w.Unit
 }
 
-// dayNumber counts the days of the calendar.
+// dayNumber returns the number of a day in the calendar.
 func dayNumber(t time.Time) int64 {
 	year, month, day := t.Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / 86_400

@@ -1,7 +1,7 @@
-// Package chart draws small charts as SVG: tokens over a conversation, the composition of a
-// window, and bars by day. It is pure and deterministic, and imports nothing of Cairn. Texts may
-// be hostile: all are escaped. The SVG has classes and no style attribute, script or handler,
-// so a page with a strict content security policy can embed it beside CSS.
+// Package chart draws small charts as SVG: tokens over a conversation, the composition of a window,
+// and bars by day. It is pure and deterministic, and imports nothing of Cairn. Texts may be
+// hostile: all are escaped. The SVG has classes and no style attribute, script or handler, so a
+// page with a strict content security policy can embed it next to CSS.
 package chart
 
 import (
@@ -22,17 +22,17 @@ var CSS string
 
 // Options are common to all charts.
 type Options struct {
-	// ID begins the ids of the chart's title and description; it must be unique in a page.
-	// Empty: "chart".
+	// ID is the prefix of the ids of the chart's title and description; it must be unique in a page.
+	// "": "chart".
 	ID string
-	// Standalone makes a file of its own: with CSS inside. Without it the page has CSS.
+	// Standalone makes a self-contained file, with CSS inside. Otherwise the page must include CSS.
 	Standalone bool
 }
 
 // drawing is an SVG that is being written.
 type drawing struct{ b strings.Builder }
 
-// open begins an SVG of so many units; it scales to the width of its place.
+// open starts an SVG of width by height units; it scales to the width of its place.
 func (d *drawing) open(o Options, width, height int, title, desc string) {
 	id := o.ID
 	if id == "" {
@@ -61,8 +61,8 @@ func (d *drawing) words(x, y float64, class, anchor, what string) {
 	d.printf(`<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", class, num(x), num(y), anchor, text(what))
 }
 
-// text escapes what stands in an element or an attribute. Control characters, which XML has
-// no place for, and what turns the direction of writing become U+FFFD.
+// text escapes the content of an element or an attribute. Control characters, which XML cannot
+// represent, and characters that change the direction of writing become U+FFFD.
 func text(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -78,7 +78,7 @@ func text(s string) string {
 	return b.String()
 }
 
-// classOf makes a class of a name: its ASCII letters, digits and hyphens.
+// classOf makes a class from a name: its ASCII letters, digits and hyphens.
 func classOf(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -91,7 +91,7 @@ func classOf(name string) string {
 	}, name)
 }
 
-// num is a coordinate, to a tenth of a unit.
+// num formats a coordinate, to a tenth of a unit.
 func num(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "0"
@@ -103,7 +103,7 @@ func num(v float64) string {
 	return s
 }
 
-// Short writes a number with three digits at most before its unit: 950, 12.5k, 128k, 1.5M.
+// Short formats a number with at most three digits before its unit: 950, 12.5k, 128k, 1.5M.
 func Short(v float64) string {
 	for _, unit := range []struct {
 		size float64
@@ -120,7 +120,7 @@ func Short(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
 }
 
-// steps are round numbers from 0 to most, about as many as wanted.
+// steps returns round numbers from 0 to most, about wanted of them.
 func steps(most float64, wanted int) (at []float64) {
 	if most <= 0 || math.IsInf(most, 0) || math.IsNaN(most) {
 		return []float64{0}

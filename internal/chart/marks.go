@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// shapes are the forms of marks, around their place.
+// shapes are the forms of marks, relative to their place.
 var shapes = map[string]string{
 	"background": "l5 9h-10z",
 	"aggressive": "l5 5l-5 5l-5 -5z",
@@ -25,10 +25,10 @@ func (d *drawing) mark(m Mark, x, y float64) {
 	d.printf("</path>\n")
 }
 
-// tips is how many tips of joined marks are shown.
+// tips is the number of tips shown for joined marks.
 const tips = 4
 
-// join makes one mark of those of a kind that would hide each other.
+// join merges marks of a kind that would hide each other.
 func join(marks []Mark, s scale) (joined []Mark) {
 	last, count := map[string]int{}, []int{}
 	for _, m := range marks {
@@ -74,7 +74,7 @@ func (d *drawing) legend(panels []Panel, y float64) {
 	}
 }
 
-// kindsOf are the kinds of the marks: the levels from the lowest on, then the others by name.
+// kindsOf returns the kinds of the marks: the levels in ascending order, then the others by name.
 func kindsOf(panels []Panel) (kinds []string) {
 	for _, p := range panels {
 		for _, m := range p.Marks {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Panel is one chart of used tokens over a conversation. Panels that are drawn together have
-// one scale.
+// Panel is one chart of used tokens over a conversation. Panels that are drawn together share a
+// scale.
 type Panel struct {
 	Name   string  // above the panel; may be empty
 	Window int     // tokens; 0: no line for it
@@ -17,33 +17,33 @@ type Panel struct {
 	Marks  []Mark  // by At
 }
 
-// Level is a line at so many tokens. Its Kind "background", "aggressive" or "emergency" gives
-// it a colour; any other is grey.
+// Level is a horizontal line. Its Kind "background", "aggressive" or "emergency" gives it a colour;
+// any other is grey.
 type Level struct {
 	Name   string
 	Kind   string
 	Tokens int
 }
 
-// Point is how full the window is at a place of the conversation.
+// Point is how full the window is at a message.
 type Point struct {
 	At   int64 // number of the message
 	Used int   // tokens of the next request
-	Head int   // of them summaries
+	Head int   // of Used: summaries
 	Said int   // tokens of all messages up to here; a line is drawn if a panel has any
 }
 
-// Mark is a compaction at a place. Its Kind "background", "aggressive" or "emergency" gives it
-// a colour and a shape; any other is a dot.
+// Mark is a compaction at a message. Its Kind "background", "aggressive" or "emergency" gives it a
+// colour and a shape; any other is a dot.
 type Mark struct {
 	At   int64
 	Kind string
-	Tip  string // shown under the pointer
+	Tip  string // shown on hover
 }
 
-// Sawtooth says what a chart of panels shows.
+// Sawtooth is a chart of panels.
 type Sawtooth struct {
-	Title, Desc string // for people who do not see it, and the title is shown
+	Title, Desc string // alternative text; the title is also shown
 	Panels      []Panel
 }
 
@@ -58,7 +58,7 @@ const (
 	headroom             = 1.06
 )
 
-// scale turns places and tokens into units of the view box.
+// scale converts messages and tokens to units of the view box.
 type scale struct {
 	first, last int64
 	most        float64 // tokens at the top of a panel
@@ -73,7 +73,7 @@ func (s scale) y(tokens float64) float64 {
 	return s.top + s.high*(1-min(max(tokens/s.most, 0), 1))
 }
 
-// SVG draws the panels one under the other.
+// SVG draws the panels below each other.
 func (w Sawtooth) SVG(o Options) string {
 	s := w.scale()
 	high := float64(amongHigh)
@@ -93,8 +93,8 @@ func (w Sawtooth) SVG(o Options) string {
 	return d.close()
 }
 
-// scale is what all panels have in common: the places of the first and the last point, and
-// the most tokens that any of them shows.
+// scale returns the common scale of all panels: the first and the last message, and the most tokens
+// that any of them shows.
 func (w Sawtooth) scale() scale {
 	s := scale{most: 1}
 	some := false
@@ -114,7 +114,7 @@ func (w Sawtooth) scale() scale {
 	return s
 }
 
-// panel draws one panel; the last one has the axis of places.
+// panel draws one panel; the last one has the axis.
 func (d *drawing) panel(p Panel, s scale, axis bool) {
 	if p.Name != "" {
 		d.words(sawLeft, s.top-7, "chart-faint", "start", p.Name)
@@ -146,7 +146,7 @@ func (d *drawing) area(class string, points []Point, s scale, value func(Point) 
 	d.printf(`<path class="%s" d="%sV%sH%sZ"/>`+"\n", class, curve(points, s, value), num(s.y(0)), num(s.x(points[0].At)))
 }
 
-// said draws how the tokens of all messages leave the panel.
+// said draws the tokens of all messages, until they leave the panel.
 func (d *drawing) said(points []Point, s scale) {
 	end := slices.IndexFunc(points, func(p Point) bool { return float64(p.Said) > s.most })
 	if end >= 0 {
@@ -166,8 +166,8 @@ func curve(points []Point, s scale, value func(Point) int) string {
 	return b.String()
 }
 
-// thin leaves of the points in one unit of width the first, the least, the most and the last:
-// a file stays small however long the conversation is, and no tooth is lost.
+// thin keeps, of the points in one unit of width, the first, the lowest, the highest and the last:
+// a file stays small however long the conversation is, and no peak is lost.
 func thin(points []Point, s scale) (kept []Point) {
 	for i := 0; i < len(points); {
 		j, column := i, int(s.x(points[i].At))

@@ -1,4 +1,4 @@
-// Package check is what tests check again and again. It imports nothing of Cairn.
+// Package check contains checks that many tests share. It imports nothing of Cairn.
 package check
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Buffer keeps what several goroutines write, such as a log.
+// Buffer is a buffer for several goroutines, for example for a log.
 type Buffer struct {
 	mu  sync.Mutex // guards all
 	all bytes.Buffer
@@ -23,7 +23,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.all.Write(p)
 }
 
-// String is all that was written.
+// String returns everything written.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +55,7 @@ func Error(t testing.TB, err, want error) {
 	}
 }
 
-// ErrorOf is the error of a call that also returns a value.
+// ErrorOf returns the error of a call that also returns a value.
 func ErrorOf[T any](_ T, err error) error { return err }
 
 // Equal compares what a test got with what it wants.
@@ -74,7 +74,7 @@ func EqualAll[T comparable](t testing.TB, what string, got, want []T) {
 	}
 }
 
-// Contains checks that a text has a part.
+// Contains checks that a text contains a part.
 func Contains(t testing.TB, what, text, part string) {
 	t.Helper()
 	if !strings.Contains(text, part) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// UnderRace reports whether the race detector watches the test.
+// UnderRace reports whether the test runs under the race detector.
 func UnderRace() bool {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -19,9 +19,9 @@ func UnderRace() bool {
 	return false
 }
 
-// SkipUnderRace skips a test that starts many processes or computes much in one goroutine: the
-// race detector makes it slow and finds nothing in it. .ci/run finds the calls of this function
-// in the source, and runs those tests without the detector.
+// SkipUnderRace skips a test that starts many processes or computes much in one goroutine: the race
+// detector makes it slow and finds nothing in it. .ci/run finds the calls of this function in the
+// source, and runs those tests without the detector.
 func SkipUnderRace(t *testing.T) {
 	t.Helper()
 	if UnderRace() {

@@ -1,6 +1,6 @@
-// Package observe tells an observer about the steps of a running bot: turns, requests to
-// models, tools and compactions. Those who take the steps know nothing of metrics or traces,
-// and without an observer a step costs nothing. It imports nothing of Cairn.
+// Package observe notifies an observer of the steps of a running bot: turns, requests to models,
+// tools and compactions. The code that takes the steps knows nothing of metrics or traces, and
+// without an observer a step costs nothing. The package imports nothing of Cairn.
 package observe
 
 import (
@@ -9,63 +9,64 @@ import (
 	"time"
 )
 
-// Kind is what a step does.
+// Kind is the kind of a step.
 type Kind string
 
-// The kinds of steps, and the attributes that each has.
+// The kinds of steps, with their attributes.
 const (
 	Turn       Kind = "turn"       // turn (seq), agent, model; outcome, one of Outcomes
 	Request    Kind = "request"    // to a model: model; input_tokens, cached_tokens, written_tokens, output_tokens
 	Tool       Kind = "tool"       // tool; "unknown" for one that does not exist
-	Compaction Kind = "compaction" // the making of one summary: id, trigger, kind, by, from_seq, to_seq
-	Applied    Kind = "applied"    // has an Event ContextCompaction and takes no time; only where no turn runs that gets it
+	Compaction Kind = "compaction" // making one summary: id, trigger, kind, by, from_seq, to_seq
+	Applied    Kind = "applied"    // carries an Event ContextCompaction and takes no time; used if no turn is running that could carry it
 )
 
-// Outcomes are how a turn ends: Interrupted ones begin again later.
+// Outcomes are the outcomes of a turn. Interrupted turns start again later.
 var Outcomes = []string{Answered, Failed, Stopped, Passed, Interrupted}
 
 const (
 	Answered    = "answered"
-	Failed      = "failed"      // people got a sentence that says why
+	Failed      = "failed"      // people got an error message
 	Stopped     = "stopped"     // by a person
-	Passed      = "passed"      // nobody gets an answer: the bot is paused, or nothing was to be said
-	Interrupted = "interrupted" // the bot stops, or the disk refuses
+	Passed      = "passed"      // without an answer: the bot is paused, or there was nothing to say
+	Interrupted = "interrupted" // the bot is stopping, or the disk fails
 )
 
-// ContextCompaction is the event of summaries that were applied: trigger, before and after
-// (tokens used of the window), id (of the first), summaries (how many).
+// ContextCompaction is the event for applied summaries: trigger, before and after (tokens used of
+// the window), id (of the first), summaries (their number).
 const ContextCompaction = "context.compaction"
 
-// Step is one step while it runs. The nil step, which nobody observes, does nothing.
+// Step is a running step. Its methods do nothing on nil, the step without an observer.
 type Step struct {
 	Kind         Kind
-	Conversation string // "" outside of any
+	Conversation string // "" outside a conversation
 	Parent       *Step  // nil: none
 	Began        time.Time
 
-	// For the goroutine that takes the step; and at its end, for the observer.
+	// For the goroutine that takes the step, and for the observer at its end.
 	Attrs []slog.Attr
-	First time.Duration // from Began to the first text of a model; 0: none came
+	First time.Duration // from Began to the model's first text; 0: none
 	Err   error         // nil: it succeeded
 
 	ctx      context.Context
 	observer Observer
 }
 
-// Context is the step's own: steps that begin in it are parts of this one.
+// Context returns the step's context: steps that start in it are parts of this one.
 func (s *Step) Context() context.Context { return s.ctx }
 
-// Observer is told about steps by the goroutines that take them: it must not block.
+// Observer is called by the goroutines that take the steps, so it must not block.
 type Observer interface {
-	// Begin returns ctx, or one made of it, for the work of the step.
+	// Begin is called at the start of a step. It returns ctx, or a context derived from it, for the
+	// work of the step.
 	Begin(ctx context.Context, s *Step) context.Context
-	// Event tells that something happened during a step. It may come after the step's end.
+	// Event is called for an event during a step. It may be called after End.
 	Event(s *Step, name string, attrs []slog.Attr)
-	// End tells that a step ended.
+	// End is called at the end of a step.
 	End(s *Step)
 }
 
-// scope is what a context knows.
+// scope is what observe stores in a context.
 type scope struct {
 	observer     Observer
 	conversation string
@@ -79,7 +80,7 @@ func scopeOf(ctx context.Context) scope {
 	return s
 }
 
-// With returns a context whose steps o is told about; nil: nobody is.
+// With returns a context whose steps o observes; a nil o returns ctx.
 func With(ctx context.Context, o Observer) context.Context {
 	if o == nil {
 		return ctx
@@ -97,7 +98,7 @@ func In(ctx context.Context, conversation string) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
-// Begin begins a step, which must be ended. The step is nil if nobody observes ctx.
+// Begin starts a step, which must be ended. The step is nil if ctx has no observer.
 func Begin(ctx context.Context, kind Kind) (context.Context, *Step) {
 	in := scopeOf(ctx)
 	if in.observer == nil {
@@ -116,21 +117,21 @@ func (s *Step) Add(attrs ...slog.Attr) {
 	}
 }
 
-// Text notes that text of a model arrived, here and in the steps that this one is part of.
+// Text records that text of a model arrived, in this step and in those it is part of.
 func (s *Step) Text() {
 	for ; s != nil && s.First == 0; s = s.Parent {
 		s.First = max(time.Since(s.Began), 1)
 	}
 }
 
-// Fail notes why the step fails.
+// Fail records why the step fails.
 func (s *Step) Fail(err error) {
 	if s != nil {
 		s.Err = err
 	}
 }
 
-// Event tells that something happened. Unlike the other methods any goroutine may call it.
+// Event reports an event. Unlike the other methods it may be called by any goroutine.
 func (s *Step) Event(name string, attrs ...slog.Attr) {
 	if s != nil {
 		s.observer.Event(s, name, attrs)
@@ -144,7 +145,7 @@ func (s *Step) End() {
 	}
 }
 
-// Attr is the text of an attribute; "" if the step has none of that key.
+// Attr returns the text of an attribute; "" if the step has none with that key.
 func (s *Step) Attr(key string) string {
 	for _, a := range s.Attrs {
 		if a.Key == key {
@@ -154,12 +155,12 @@ func (s *Step) Attr(key string) string {
 	return ""
 }
 
-// All is an observer that tells several.
+// All is an observer that notifies several.
 type All []Observer
 
 var _ Observer = All(nil)
 
-// Begin has each make a context of the one before.
+// Begin calls each, with the context of the one before.
 func (all All) Begin(ctx context.Context, s *Step) context.Context {
 	for _, o := range all {
 		ctx = o.Begin(ctx, s)
@@ -167,14 +168,14 @@ func (all All) Begin(ctx context.Context, s *Step) context.Context {
 	return ctx
 }
 
-// Event tells each.
+// Event calls each.
 func (all All) Event(s *Step, name string, attrs []slog.Attr) {
 	for _, o := range all {
 		o.Event(s, name, attrs)
 	}
 }
 
-// End tells each.
+// End calls each.
 func (all All) End(s *Step) {
 	for _, o := range all {
 		o.End(s)

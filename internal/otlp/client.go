@@ -19,9 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// client posts spans to a collector, as OpenTelemetry's protocol says (OTLP 1.11, OTLP/HTTP,
-// binary). OpenTelemetry's own client does that too, but links gRPC with it, which is as large
-// as the rest of the bot.
+// client posts spans to a collector by OpenTelemetry's protocol (OTLP 1.11, OTLP/HTTP, binary).
+// OpenTelemetry's own client links gRPC, which is as large as the rest of the bot.
 type client struct {
 	to      string // with the path
 	headers http.Header
@@ -36,7 +35,7 @@ const (
 	maxAnswer   = 64 << 10         // bytes of an answer that are read
 )
 
-// newClient returns what the environment asks for, see Endpoint.
+// newClient returns a client for the settings in the environment, see Endpoint.
 func newClient() (*client, error) {
 	to, err := endpoint()
 	if err != nil {
@@ -59,7 +58,7 @@ func newClient() (*client, error) {
 		key, value, found := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if !found || err != nil || strings.TrimSpace(key) == "" {
-			return nil, fmt.Errorf("%s: write NAME=VALUE, with commas between several", name) // it may hold a key
+			return nil, fmt.Errorf("%s: write NAME=VALUE, with commas between several", name) // it may contain a key
 		}
 		c.headers.Add(strings.TrimSpace(key), value)
 	}
@@ -67,8 +66,8 @@ func newClient() (*client, error) {
 	return c, nil
 }
 
-// variable returns the value of a setting for traces, or else of that for all signals, and
-// the name of its variable.
+// variable returns the value of a setting for traces, or else for all signals, and the name of its
+// variable.
 func variable(setting string) (name, value string) {
 	for _, name = range []string{"OTEL_EXPORTER_OTLP_TRACES_" + setting, "OTEL_EXPORTER_OTLP_" + setting} {
 		if value = os.Getenv(name); value != "" {
@@ -81,7 +80,7 @@ func variable(setting string) (name, value string) {
 // Start does nothing: there is no connection to open.
 func (c *client) Start(context.Context) error { return nil }
 
-// Stop ends idle connections.
+// Stop closes idle connections.
 func (c *client) Stop(context.Context) error {
 	c.http.CloseIdleConnections()
 	return nil
@@ -89,7 +88,7 @@ func (c *client) Stop(context.Context) error {
 
 // UploadTraces posts spans, once.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans}) // as ExportTraceServiceRequest on the wire
+	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans}) // the same bytes as ExportTraceServiceRequest
 	if err != nil {
 		return fmt.Errorf("encode traces: %w", err)
 	}
@@ -101,13 +100,13 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	resp, err := c.http.Do(req)
 	if err != nil {
 		var u *url.Error
-		if errors.As(err, &u) { // its own text holds the address
+		if errors.As(err, &u) { // its text contains the address
 			err = u.Err
 		}
 		return fmt.Errorf("send traces: %w", err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // so that the connection is used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // so that the connection is reused
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("send traces: the collector answers %s", cmp.Or(resp.Status, strconv.Itoa(resp.StatusCode)))
 	}

@@ -1,4 +1,4 @@
-// Package otlp sends the steps of a bot as traces to an OpenTelemetry collector. Traces hold
+// Package otlp sends the steps of a bot as traces to an OpenTelemetry collector. Traces contain
 // names, numbers and times: nothing that people or models wrote, and no text of an error.
 package otlp
 
@@ -22,18 +22,18 @@ import (
 	"cairn/internal/observe"
 )
 
-// Options are what traces are made and sent with. The rest is in the environment: the
-// variables of OpenTelemetry for resources, sampling, batches, headers and time limits.
+// Options configure the making and sending of traces. Everything else is in the environment:
+// OpenTelemetry's variables for resources, sampling, batches, headers and time limits.
 type Options struct {
 	Version string                 // of the program
-	Class   func(err error) string // one of a few words for an error
+	Class   func(err error) string // classifies an error with one of a few words
 
-	// Sent is told how each attempt to send a batch ended. It must not block.
+	// Sent is called with the outcome of each attempt to send a batch. It must not block.
 	Sent func(err error)
 }
 
-// Traces is an observer that sends what it is told. It queues at most 2048 steps
-// (OTEL_BSP_MAX_QUEUE_SIZE); while the collector does not answer, further ones are dropped.
+// Traces is an observer that sends steps as spans. It queues at most 2048
+// (OTEL_BSP_MAX_QUEUE_SIZE); if the collector does not answer, further ones are dropped.
 type Traces struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -43,8 +43,8 @@ type Traces struct {
 
 var _ observe.Observer = (*Traces)(nil)
 
-// Endpoint returns the address that the environment names for traces, without a password; ""
-// if it names none or switches them off. The error says what to change.
+// Endpoint returns the address for traces in the environment, without a password; "" if there is
+// none or traces are switched off. The error says what to change.
 func Endpoint() (string, error) {
 	to, err := endpoint()
 	if to == nil || err != nil {
@@ -59,7 +59,7 @@ func endpoint() (*url.URL, error) {
 		return nil, nil
 	}
 	to, err := url.Parse(address)
-	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" { // the address may hold a password
+	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" { // the address may contain a password
 		return nil, fmt.Errorf("%s: this is not the address of a collector: write it like http://localhost:4318", name)
 	}
 	if which, protocol := variable("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
@@ -71,7 +71,7 @@ func endpoint() (*url.URL, error) {
 	return to, nil
 }
 
-// Open returns what sends traces to Endpoint, which must not be "". It connects to nobody yet.
+// Open returns Traces that send to Endpoint, which must not be "". It does not connect yet.
 func Open(ctx context.Context, o Options) (*Traces, error) {
 	to, err := newClient()
 	if err != nil {
@@ -80,35 +80,35 @@ func Open(ctx context.Context, o Options) (*Traces, error) {
 	about, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(attribute.String("service.name", "cairn"), attribute.String("service.version", o.Version)),
-		resource.WithFromEnv()) // the last one counts
+		resource.WithFromEnv()) // the last one wins
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(o.Sent)) // it would print to standard error
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(told{otlptrace.NewUnstarted(to), o.Sent}), sdk.WithResource(about))
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(reportingExporter{otlptrace.NewUnstarted(to), o.Sent}), sdk.WithResource(about))
 	return &Traces{provider: provider, tracer: provider.Tracer("cairn"), class: o.Class, sent: o.Sent}, nil
 }
 
-// Close sends what is queued, until ctx ends.
+// Close sends the queue, until ctx ends.
 func (t *Traces) Close(ctx context.Context) {
 	if err := t.provider.Shutdown(ctx); err != nil {
 		t.sent(fmt.Errorf("send the last traces: %w", err))
 	}
 }
 
-// told reports how sending ended. OpenTelemetry would print failures to standard error.
-type told struct {
+// reportingExporter reports the outcome of each export. OpenTelemetry would print failures to standard error.
+type reportingExporter struct {
 	sdk.SpanExporter
 	sent func(err error)
 }
 
 // ExportSpans sends a batch.
-func (e told) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+func (e reportingExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	e.sent(e.SpanExporter.ExportSpans(ctx, spans))
 	return nil
 }
 
-// Begin begins a span.
+// Begin starts a span.
 func (t *Traces) Begin(ctx context.Context, s *observe.Step) context.Context {
 	kind := trace.SpanKindInternal
 	if s.Kind == observe.Request {
@@ -130,7 +130,7 @@ func (t *Traces) Event(s *observe.Step, name string, attrs []slog.Attr) {
 // End ends the span of a step.
 func (t *Traces) End(s *observe.Step) {
 	span := trace.SpanFromContext(s.Context())
-	if span.IsRecording() { // else it was not sampled
+	if span.IsRecording() { // otherwise it was not sampled
 		span.SetName(nameOf(s))
 		span.SetAttributes(t.attributes(s)...)
 		if s.Err != nil {
@@ -140,7 +140,7 @@ func (t *Traces) End(s *observe.Step) {
 	span.End()
 }
 
-// nameOf names a span as OpenTelemetry's conventions for generative AI do, where they have a name.
+// nameOf names a span by OpenTelemetry's conventions for generative AI, if they have a name.
 func nameOf(s *observe.Step) string {
 	switch s.Kind {
 	case observe.Request:
@@ -153,8 +153,8 @@ func nameOf(s *observe.Step) string {
 	return string(s.Kind)
 }
 
-// genAI are the names that OpenTelemetry's conventions for generative AI have for attributes.
-// The conventions are not stable: these are pinned here.
+// genAI maps attributes to their names in OpenTelemetry's conventions for generative AI. The
+// conventions are not stable: they are pinned here.
 var genAI = map[string]string{
 	"model":          "gen_ai.request.model",
 	"agent":          "gen_ai.agent.name",
@@ -198,5 +198,5 @@ func keyValue(name string, v slog.Value) attribute.KeyValue {
 	return attribute.String(name, v.String())
 }
 
-// CloseTimeout bounds Close where a bot stops.
+// CloseTimeout limits Close when a bot stops.
 const CloseTimeout = 2 * time.Second

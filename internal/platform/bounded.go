@@ -7,17 +7,16 @@ import (
 	"net/http"
 )
 
-// What others send over HTTP is read up to a limit, whatever they announce.
+// Bodies from HTTP servers are read up to a limit, whatever length they announce.
 
-// MaxAnswer is how many bytes of an answer to a platform's client are read, unless AtMost
-// says otherwise.
+// MaxAnswer is the default limit, in bytes, of an answer to a platform's client; see AtMost.
 const MaxAnswer = 32 << 20
 
-// ErrTooLong is the error of a body that is longer than its limit.
+// ErrTooLong is the error for a body longer than its limit.
 var ErrTooLong = errors.New("the answer is longer than its limit")
 
-// Bounded limits the bodies of answers, as they are after decompression. Every request of
-// a platform's client goes through it.
+// Bounded limits the bodies of answers after decompression. Every request of a platform's client
+// goes through it.
 type Bounded struct{ http.RoundTripper }
 
 func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -33,7 +32,7 @@ func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections is for http.Client, which asks its transport for it.
+// CloseIdleConnections implements what http.Client calls on its transport.
 func (b Bounded) CloseIdleConnections() {
 	if t, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -42,19 +41,19 @@ func (b Bounded) CloseIdleConnections() {
 
 type limitKey struct{}
 
-// AtMost is the context of requests of whose answers so many bytes are read.
+// AtMost returns a context for requests whose answers are limited to most bytes.
 func AtMost(ctx context.Context, most int) context.Context {
 	return context.WithValue(ctx, limitKey{}, int64(most))
 }
 
-// boundedBody is a body that ends with ErrTooLong after as many bytes as are left.
+// boundedBody ends with ErrTooLong after left bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int64
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 { // one byte more tells that it is longer
+	if int64(len(p)) > b.left+1 { // one byte more shows that it is longer
 		p = p[:b.left+1]
 	}
 	n, err := b.ReadCloser.Read(p)

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// generation is the most entries of one generation.
+// generation is the maximum number of entries of a generation.
 const generation = 5000
 
-// Cache maps strings to strings and forgets the oldest entries. It keeps two generations: when the
-// young one is full, or older than the cache's age, it becomes the old one, and the old one goes. So
-// an entry is one of the newest 10 000, and lives for at most twice the age.
+// Cache maps strings to strings and evicts the oldest entries. It keeps two generations: when the
+// young one is full, or older than the cache's age, it becomes the old one, and the old one is
+// dropped. So an entry is one of the newest 10 000, and lives for at most twice the age.
 type Cache struct {
 	age time.Duration
 
@@ -24,8 +24,8 @@ func NewCache(age time.Duration) *Cache {
 	return &Cache{age: age, young: make(map[string]string), since: time.Now()}
 }
 
-// First stores value for key unless key has one. It returns the value of key, and whether key had it
-// before.
+// First stores value for key unless key has one. It returns the value of key, and whether key
+// already had it.
 func (c *Cache) First(key, value string) (held string, before bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-// Files of messages: text and pictures are fetched, others described.
+// Files of messages: text and pictures are fetched, others only described.
 
 package platform
 
@@ -15,15 +15,16 @@ import (
 
 // Limits of the files that are read.
 const (
-	MaxPictures = 4 // of one message
+	MaxPictures = 4 // per message
 	MaxPicture  = 5 << 20
-	MaxText     = 1 << 20 // of a text file, the beginning; the token budget is smaller
+	MaxText     = 1 << 20 // the first bytes of a text file; the token budget is smaller
 )
 
-// pictures are the kinds that models can see.
+// pictures are the types that models can see.
 var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// texts are media types of text, beside text/*, and file extensions of text, whatever the media type.
+// texts are media types of text other than text/*, and file extensions of text, whatever the media
+// type.
 var texts = []string{
 	"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml", "application/javascript",
 	"application/typescript", "application/x-httpd-php", "application/x-sh", "application/sql", "application/x-ndjson",
@@ -33,14 +34,15 @@ var texts = []string{
 
 // Files fetches the files of messages.
 type Files struct {
-	Tokens   int  // of text files, for each message; 0: their contents are not read
+	Tokens   int  // for text files, per message; 0: their contents are not read
 	Pictures bool // fetch pictures, for models that can see
 
-	// Fetch reads at most so many bytes of a file. No bytes and no error: it cannot be had.
+	// Fetch reads at most most bytes of a file. No bytes and no error: it is not available.
 	Fetch func(ctx context.Context, url string, most int) ([]byte, error)
 }
 
-// isText also looks at the name: Discord takes TypeScript for a video.
+// isText reports whether a file is text. It also checks the name: Discord reports TypeScript as
+// video.
 func isText(a channel.Attachment) bool {
 	kind, _, _ := strings.Cut(a.Type, ";")
 	return strings.HasPrefix(kind, "text/") || slices.Contains(texts, kind) ||
@@ -55,8 +57,8 @@ func (f Files) Wanted(a channel.Attachment) bool {
 	return f.Tokens > 0 && isText(a) || f.Pictures && slices.Contains(pictures, a.Type) && a.Size <= MaxPicture
 }
 
-// Complete fetches text, within the token budget, and pictures. A file that cannot be fetched stays
-// described; the error is that of the last one for which a retry may help.
+// Complete fetches text, within the token budget, and pictures. A file that cannot be fetched is
+// left as it is; the error is the last one for which a retry may help.
 func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []channel.Attachment, failed error) {
 	all = slices.Clone(all)
 	files, shown := 0, 0

@@ -1,6 +1,6 @@
-// Package platform is what connectors to chat platforms share: a WebSocket, a queue by key, a group of
-// goroutines, retries with backoff, incidents for the log, a small cache, files, commands, and the splitting
-// of replies into messages.
+// Package platform contains what connectors to chat platforms share: a WebSocket, a queue by key, a
+// group of goroutines, retries with backoff, incidents for the log, a small cache, files, commands,
+// and the splitting of replies into messages.
 package platform
 
 import (
@@ -29,8 +29,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Backoff computes the pauses between tries: they double from First to Most, and each is shortened
-// at random by up to half, so that clients do not retry together.
+// Backoff computes the pauses between attempts: they double from First to Most, and each is
+// shortened at random by up to half, so that clients do not retry together.
 type Backoff struct {
 	First, Most time.Duration
 
@@ -44,7 +44,7 @@ func (b *Backoff) Next() time.Duration {
 	return pause/2 + rand.N(pause/2+1)
 }
 
-// Reset begins again with First.
+// Reset starts again with First.
 func (b *Backoff) Reset() { b.next = 0 }
 
 // Grown reports whether Next was called since the last Reset.
@@ -57,12 +57,12 @@ func Retry(ctx context.Context, b Backoff, try func() (done bool)) {
 	}
 }
 
-// Incident logs a failure that repeats once when it begins, and once when it is over.
+// Incident logs a repeating failure once when it starts, and once when it has ended.
 type Incident struct {
 	Log               *slog.Logger
 	Failed, Recovered string                 // names of the two events
 	Attrs             []any                  // of Failed, after the error
-	Reason            func(err error) string // an error with a new reason is logged, too; nil: all errors are one
+	Reason            func(err error) string // an error with a new reason is logged again; nil: all errors count as one
 
 	mu     sync.Mutex // guards everything below
 	open   bool
@@ -93,12 +93,12 @@ func (i *Incident) End() {
 	i.open = false
 }
 
-// IsCommand reports whether a message is one that the bot itself answers, not the model.
+// IsCommand reports whether a message is a command, which the bot answers without the model.
 func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
 }
 
-// Command finds a command by its name.
+// Command returns a command by its name.
 func Command(name string) (c channel.Command, ok bool) {
 	for _, c := range channel.Commands {
 		if strings.EqualFold(c.Name, name) {

@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	maxWaiting = 10_000 // of one key; a burst is far smaller: more wait only while nothing can be stored
+	maxWaiting = 10_000 // per key; bursts are far smaller: this many wait only if nothing can be stored
 	maxBatch   = 200
 )
 
-// KeyedQueue does work in order for each key, and in parallel for different keys. A key has a
+// KeyedQueue runs work in order for each key, and in parallel for different keys. A key has a
 // goroutine only while it has work.
 type KeyedQueue[T any] struct {
 	Group *Group
-	Do    func(batch []T) // called with the oldest work of a key, at least one
+	Do    func(batch []T) // called with the oldest work of a key, at least one item
 
 	mu      sync.Mutex // guards waiting
 	waiting map[string][]T
@@ -83,7 +83,7 @@ type Group struct {
 	waiting []func() // for Open
 }
 
-// Open lets goroutines start, with ctx. It returns false if the group was opened before.
+// Open allows goroutines to start, with ctx. It returns false if the group was opened before.
 func (g *Group) Open(ctx context.Context) bool {
 	g.mu.Lock()
 	first, waiting := g.ctx == nil, g.waiting
@@ -100,7 +100,7 @@ func (g *Group) Open(ctx context.Context) bool {
 	return true
 }
 
-// onceOpen calls f when the group is opened, or now if it was.
+// onceOpen calls f when the group is opened, or now if it already is.
 func (g *Group) onceOpen(f func()) {
 	g.mu.Lock()
 	opened := g.ctx != nil
@@ -125,7 +125,7 @@ func (g *Group) Start(f func(ctx context.Context)) bool {
 	return true
 }
 
-// Context is the context of the goroutines; a canceled one if the group was never opened.
+// Context returns the context of the goroutines; a canceled one if the group was never opened.
 func (g *Group) Context() context.Context {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,7 +137,7 @@ func (g *Group) Context() context.Context {
 	return g.ctx
 }
 
-// Close lets no goroutine start any more, and waits for those that run.
+// Close prevents further goroutines from starting, and waits for the running ones.
 func (g *Group) Close() {
 	g.mu.Lock()
 	g.closed = true

@@ -1,4 +1,5 @@
-// A WebSocket to a platform: one goroutine reads, the connector's own loop handles what it read.
+// A WebSocket to a platform: one goroutine reads, and the connector's own loop handles the
+// messages.
 
 package platform
 
@@ -15,25 +16,25 @@ import (
 const (
 	maxMessage   = 64 << 20         // bytes of one message
 	writeTimeout = 10 * time.Second // of one message
-	goodbyeTime  = time.Second      // that a close frame may take
-	maxAhead     = 64               // messages that are read while the loop is busy; PINGs are seen meanwhile
+	goodbyeTime  = time.Second      // for a close frame
+	maxAhead     = 64               // messages read while the loop is busy, so that PINGs are still answered
 )
 
 // Socket is one WebSocket.
 type Socket struct {
-	// Messages are what the platform sends, in order; closed when nothing more can be read.
+	// Messages are the platform's messages, in order; closed when nothing more can be read.
 	Messages <-chan []byte
 
 	ws      *websocket.Conn
 	started time.Time
-	read    atomic.Int64 // when something was last read, in nanoseconds since started
+	read    atomic.Int64 // time of the last read, in nanoseconds since started
 	err     error        // why nothing more can be read; set before Messages is closed
 
-	mu sync.Mutex // guards writes, of which the library takes one at a time
+	mu sync.Mutex // guards writes: the library allows one at a time
 }
 
-// Dial connects. The error of a server that answers with something else than a WebSocket comes with
-// its HTTP status.
+// Dial connects. If the server answers with anything but a WebSocket, the error comes with the HTTP
+// status.
 func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (s *Socket, status int, err error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
 	ws, resp, err := dialer.DialContext(ctx, address, header)
@@ -68,14 +69,14 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 
 func (s *Socket) noteRead() { s.read.Store(int64(time.Since(s.started))) }
 
-// LastRead is when a message or a PING last came; the time of the connection if none did.
+// LastRead returns when the last message or PING arrived; before the first, the time of the
+// connection.
 func (s *Socket) LastRead() time.Time { return s.started.Add(time.Duration(s.read.Load())) }
 
-// Err is why Messages is closed.
+// Err returns why Messages is closed.
 func (s *Socket) Err() error { return s.err }
 
-// Write sends a message, as JSON. It may be called by many goroutines. A failure ends the connection:
-// nothing can be written to it any more, though much may still be read.
+// Write sends a message as JSON. It is safe for concurrent use. A failure closes the connection.
 func (s *Socket) Write(message any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,13 +88,13 @@ func (s *Socket) Write(message any) error {
 	return err
 }
 
-// Goodbye tells the platform that the connection ends for good.
+// Goodbye sends a close frame, so that the platform knows the connection ends for good.
 func (s *Socket) Goodbye() {
 	text := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = s.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(goodbyeTime)) // a dead connection takes none
+	_ = s.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(goodbyeTime)) // fails on a dead connection
 }
 
-// Close ends the connection and drops what was not taken from Messages.
+// Close closes the connection and drops the messages that are left.
 func (s *Socket) Close() {
 	_ = s.ws.Close() // which ends the reading
 	for range s.Messages {

@@ -6,21 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// Part is a piece of a text between the marks that open its code block again, and those that
-// close it.
+// Part is a piece of a text with the marks that reopen its code block before it, and close it after
+// it.
 type Part struct{ Opening, Text, Closing string }
 
 func (p Part) String() string { return p.Opening + p.Text + p.Closing }
 
-// Splitter cuts replies into messages: between paragraphs, else lines, else words. A code block
-// that is cut is closed, and opened again in the same language. Apart from that, and from empty
-// lines where it is cut, the messages together are the text.
+// Splitter splits replies into messages: between paragraphs, else lines, else words. A code block
+// that is split is closed, and reopened in the same language. Apart from that, and from empty lines
+// at the splits, the messages together are the text.
 type Splitter struct {
-	Limit int            // of a message; at least 300, which leaves room beside the longest fence
+	Limit int            // of a message; at least 300, which leaves room for the longest fence
 	Cost  func(rune) int // of a character; nil: its length in UTF-16
 }
 
-// Split cuts a text; one that shows nothing has no parts.
+// Split splits a text; a blank one has no parts.
 func (s Splitter) Split(text string) (all []Part) {
 	text = cutEmptyLines(strings.ToValidUTF8(text, "\uFFFD"))
 	for fence := ""; text != ""; {
@@ -45,8 +45,7 @@ func (s Splitter) Split(text string) (all []Part) {
 	return all
 }
 
-// cutEmptyLines cuts off empty lines at the beginning. The first line that remains keeps its
-// indentation.
+// cutEmptyLines removes empty lines at the start. The first remaining line keeps its indentation.
 func cutEmptyLines(text string) string {
 	for {
 		line, rest, more := strings.Cut(text, "\n")
@@ -57,8 +56,8 @@ func cutEmptyLines(text string) string {
 	}
 }
 
-// holds reports whether a text that begins in the code block fence has anything to show
-// beside the begins and ends of code blocks.
+// holds reports whether a text that starts in the code block fence has any content besides the
+// starts and ends of code blocks.
 func holds(text, fence string) bool {
 	for line := range strings.Lines(text) {
 		after := fenceAfter(line, fence)
@@ -70,9 +69,8 @@ func holds(text, fence string) bool {
 	return false
 }
 
-// fit returns where a text, which begins in the code block fence, is best cut so that
-// what is before takes at most room with the end of its code block, and in which code
-// block the cut is.
+// fit returns where to split a text that starts in the code block fence, so that the first piece
+// takes at most room, including the end of its code block; next is the code block at the split.
 func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	used, at, paragraph, begin := 0, 0, 0, fence
 	for at < len(text) {
@@ -85,7 +83,7 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 			break
 		}
 		if fence == "" && after != "" && holds(text[:at], begin) {
-			paragraph = at // rather before a code block than in it
+			paragraph = at // prefer a split before a code block to one inside
 		}
 		used, at, fence = used+s.CostOf(line), at+len(line), after
 		if strings.TrimSpace(line) == "" && fence == "" {
@@ -103,8 +101,8 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	return s.inLine(text, room-closing(fence)), fence
 }
 
-// inLine returns where a line is cut of which room units fit: after a space in the
-// second half of that, else where it must.
+// inLine returns where to split a line so that at most room units precede: after a space in the
+// second half, else anywhere.
 func (s Splitter) inLine(line string, room int) int {
 	used, end, space := 0, 0, 0
 	for i, r := range line {
@@ -123,8 +121,8 @@ func (s Splitter) inLine(line string, room int) int {
 	return end
 }
 
-// maxFence is the length, in bytes, of the longest line that counts as the beginning or the end
-// of a code block: it is repeated in each message.
+// maxFence is the maximum length, in bytes, of a line that starts or ends a code block: it is
+// repeated in each message.
 const maxFence = 40
 
 // fenceAfter returns the fence of the code block that is open after a line: the line that opened
@@ -148,7 +146,7 @@ func fenceAfter(line, fence string) string {
 	return m + language
 }
 
-// marks is the row of ` or ~ with which a line opens or closes a code block.
+// marks returns the run of ` or ~ with which a line opens or closes a code block.
 func marks(line string) string {
 	for _, c := range []string{"`", "~"} {
 		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {
@@ -158,7 +156,7 @@ func marks(line string) string {
 	return ""
 }
 
-// closing is what the end of a code block takes.
+// closing returns the cost of ending a code block.
 func closing(fence string) int {
 	if fence == "" {
 		return 0
@@ -166,7 +164,7 @@ func closing(fence string) int {
 	return 1 + len(marks(fence))
 }
 
-// CostOf is what a text takes of the limit.
+// CostOf returns how much of the limit a text takes.
 func (s Splitter) CostOf(text string) (n int) {
 	for _, r := range text {
 		n += s.cost(r)

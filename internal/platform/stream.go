@@ -1,4 +1,4 @@
-// A reply that people see while it is written.
+// A reply that is shown while it is written.
 
 package platform
 
@@ -8,27 +8,28 @@ import (
 	"time"
 )
 
-// Stream shows a reply until it is sent: goroutines show that the bot is at work, and the newest text.
+// Stream shows a reply until it is sent: its goroutines show that the bot is working, and the
+// newest text.
 type Stream struct {
-	Live context.Context // ends with the stream, for what need not be finished
+	Live context.Context // ends with the stream; for work that may be abandoned
 
 	end     context.CancelFunc
 	running sync.WaitGroup
-	changed chan struct{} // has one when there is a newer text
+	changed chan struct{} // contains a token if there is a newer text
 
 	mu   sync.Mutex // guards text, and that nothing starts after Stop
 	text string     // the newest
 }
 
-// NewStream returns a stream that nothing shows yet.
+// NewStream returns a stream without goroutines.
 func NewStream() *Stream {
 	s := &Stream{changed: make(chan struct{}, 1)}
 	s.Live, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// Start runs a goroutine of the stream in g, as soon as that is open: a reply that an earlier process
-// began may begin anew before the connector runs.
+// Start runs a goroutine of the stream in g, once g is open: a reply that an earlier process
+// started may resume before the connector runs.
 func (s *Stream) Start(g *Group, do func(ctx context.Context)) {
 	g.onceOpen(func() { s.start(g, do) })
 }
@@ -67,8 +68,8 @@ func (s *Stream) newest() string {
 }
 
 // Follow calls show with the newest text, a pause after it has changed, until the stream ends. show
-// returns after how long it wants to be called again (0: after the next change), and false if there
-// is no use in that.
+// returns the delay until the next call (0: after the next change), and more is false if further
+// calls are useless.
 func (s *Stream) Follow(pause func() time.Duration, show func(text string) (again time.Duration, more bool)) {
 	for {
 		select {
@@ -94,7 +95,7 @@ func (s *Stream) Follow(pause func() time.Duration, show func(text string) (agai
 // End ends the stream.
 func (s *Stream) End() { s.end() }
 
-// Stop ends the stream, and waits for its last request, which must not arrive after the next one.
+// Stop ends the stream, and waits for its last request, which must not arrive after a later one.
 func (s *Stream) Stop() {
 	s.mu.Lock()
 	s.end()

@@ -1,4 +1,4 @@
-// Package promptcache computes what of a request a provider reads from its prompt cache.
+// Package promptcache computes how much of a request a provider reads from its prompt cache.
 package promptcache
 
 import (
@@ -11,52 +11,54 @@ import (
 	"cairn/llm"
 )
 
-// How providers' prompt caches match what requests begin with. A request is a list of blocks:
-// the tools, and each of its messages.
+// The ways in which providers' caches match requests. A request is a list of blocks: the tools, and
+// each of its messages.
 const (
-	// Prefix reads what a request has in common with the one before it, byte by byte (OpenAI
-	// up to 5.5, Gemini, llama.cpp, vLLM).
+	// Prefix reads the common prefix of a request and the one before it, byte by byte (OpenAI up to
+	// 5.5, Gemini, llama.cpp, vLLM).
 	Prefix = llm.CachePrefix
-	// Breakpoints reads a prefix that ends at a mark of this request, if an earlier one had a
-	// mark behind the same blocks: behind the head, at the end of the request before and at the
-	// end of this one. What lies between it and the last mark is written (OpenAI from 5.6 on, Anthropic).
+	// Breakpoints reads a prefix that ends at a mark of this request, if an earlier one had a mark
+	// after the same blocks. Marks are after the head, at the end of the previous request and at the
+	// end of this one. The blocks from there to the last mark are written (OpenAI from 5.6 on,
+	// Anthropic).
 	Breakpoints = llm.CacheBreakpoints
-	// Units reads a whole earlier request, with its answer, if this one begins with it (DeepSeek).
+	// Units reads a whole earlier request, with its answer, if this one starts with it (DeepSeek).
 	Units = llm.CacheUnits
 )
 
-// Kinds are all of them.
+// Kinds lists all kinds.
 var Kinds = []string{Prefix, Breakpoints, Units}
 
-// Rule is what a provider's prompt cache keeps, and for how long after its last use.
+// Rule describes a provider's prompt cache: how it matches, and how long an entry lives after its
+// last use.
 type Rule struct {
 	Kind string
 	TTL  time.Duration
 }
 
-// Ledger is what the cache holds of one conversation.
+// Ledger is the state of the cache for one conversation.
 type Ledger struct {
-	// Appends says that a request whose messages begin at the same place in memory as those of
-	// the one before begins with the same messages: then a request costs what was added.
+	// Appends means that requests whose messages start at the same address in memory start with the
+	// same messages: then the cost of a call depends on what was added.
 	Appends bool
 
 	rule    Rule
 	seed    maphash.Seed
-	entries map[uint64]time.Time // by the hash of the blocks up to a mark: when it was used last
+	entries map[uint64]time.Time // by the hash of the blocks up to a mark: time of the last use
 	costs   map[string]int       // tokens of the blocks of the last request; nil with Appends
 	last    measured             // the last request
 	at      time.Time            // when it was sent
 }
 
-// measured is a request: its blocks, and by the number of blocks the hash and the tokens of so many.
+// measured is a request: its blocks, and by the number of leading blocks their hash and tokens.
 type measured struct {
-	first    *llm.Message // nil: it has none
+	first    *llm.Message // nil: no messages
 	blocks   []string
 	prefixes []uint64
 	upTo     []int
 }
 
-// New returns a cache that holds nothing.
+// New returns an empty cache.
 func New(rule Rule) *Ledger {
 	return &Ledger{rule: rule, seed: maphash.MakeSeed(), entries: map[uint64]time.Time{}, costs: map[string]int{}}
 }
@@ -64,11 +66,11 @@ func New(rule Rule) *Ledger {
 // Priced is a request, in tokens.
 type Priced struct {
 	Cached, Written, Uncached int  // read from the cache, written to it, neither
-	Rewritten                 bool // it shares less than half with the one before
+	Rewritten                 bool // less than half is shared with the previous request
 }
 
-// Price says what of a request is read, written, or neither. With keep set it becomes
-// the last request.
+// Price returns which part of a request is read, written, or neither. If keep is set it becomes the
+// last request.
 func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	maps.DeleteFunc(l.entries, func(_ uint64, used time.Time) bool { return now.Sub(used) >= l.rule.TTL })
 	m, shared := l.measure(req) // blocks shared with the last request
@@ -116,7 +118,7 @@ func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	return p
 }
 
-// commonPrefix is what a and b begin with in common.
+// commonPrefix returns the common prefix of a and b.
 func commonPrefix(a, b string) string {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {
@@ -125,7 +127,7 @@ func commonPrefix(a, b string) string {
 	return a[:i]
 }
 
-// marks are the numbers of blocks behind which a request may be read from the cache.
+// marks returns the numbers of blocks after which a request may be read from the cache.
 func (l *Ledger) marks(req llm.Request, end int) []int {
 	if l.rule.Kind == Breakpoints {
 		return []int{min(1+req.Head, end), min(len(l.last.blocks), end), end}
@@ -137,7 +139,7 @@ func (l *Ledger) marks(req llm.Request, end int) []int {
 	return all
 }
 
-// measure measures a request, and counts the blocks it begins with that the last one began with.
+// measure measures a request; shared is the number of leading blocks in common with the last one.
 func (l *Ledger) measure(req llm.Request) (m measured, shared int) {
 	if len(req.Messages) > 0 {
 		m.first = &req.Messages[0]
@@ -167,7 +169,7 @@ func (l *Ledger) add(m *measured, messages []llm.Message, costs map[string]int) 
 	}
 }
 
-// addBlock measures one block more. costs notes what it costs; nil: nobody asks again.
+// addBlock appends one block. Its cost is added to costs unless that is nil.
 func (l *Ledger) addBlock(m *measured, block string, costs map[string]int) {
 	cost, known := l.costs[block]
 	if !known {
@@ -186,8 +188,8 @@ func estimate(text string) int { return tokens.Estimate(text) }
 
 const assistantBlock = "<" + string(llm.RoleAssistant) + ">"
 
-// Blocks is a request as its tools and its messages, in the order in which providers
-// put them together.
+// Blocks returns a request as its tools and its messages, in the order in which providers
+// concatenate them.
 func Blocks(req llm.Request) []string {
 	blocks := make([]string, 1, 1+len(req.Messages))
 	blocks[0] = toolsBlock(req.Tools)

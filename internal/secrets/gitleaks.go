@@ -22,33 +22,32 @@ var gitleaksRules string
 // rule is one of gitleaks' rules.
 type rule struct {
 	ID          string
-	Path        string // it is for files of such a name only
+	Path        string // it applies only to files of that name
 	Regex       string
 	SecretGroup int
-	Entropy     float64 // bits per byte that a secret has at least
+	Entropy     float64 // minimum bits per byte of a secret
 	Keywords    []string
 	Allowlists  []*allowlist
 
 	form func() *regexp.Regexp
 }
 
-// allowlist says what is no secret.
+// allowlist describes matches that are not secrets.
 type allowlist struct {
-	Condition   string // "AND": all of it must hold
+	Condition   string // "AND": all conditions must match
 	RegexTarget string // "match", "line" or, by default, the secret
 	Regexes     []string
 	Stopwords   []string
-	Paths       []string // of files, so none matches here
+	Paths       []string // of files, so none applies here
 
 	forms func() []*regexp.Regexp
 }
 
-// hashBehindWords is the checksum of a sentence that speaks of keys: "the key was built
-// with sha256:…".
+// hashBehindWords matches the checksum in a sentence about keys: "the key was built with sha256:…".
 const hashBehindWords = `(?i)\b(?:sha-?\d+|md5|digest|checksum|commit)[:=][0-9a-f]+`
 
-// rules are gitleaks' rules for text of any origin. A rule is compiled when its keyword
-// first occurs.
+// rules are gitleaks' rules that apply to any text. A rule is compiled when its keyword first
+// occurs.
 var rules = sync.OnceValue(func() []*rule {
 	var file struct {
 		Allowlist *allowlist
@@ -72,7 +71,8 @@ var rules = sync.OnceValue(func() []*rule {
 	return file.Rules
 })
 
-// isGeneric is 1 for the rule that matches much of what others name more exactly.
+// isGeneric returns 1 for the rule that matches much of what other rules match more specifically,
+// else 0.
 func (r *rule) isGeneric() int {
 	if r.ID == "generic-api-key" {
 		return 1
@@ -96,7 +96,7 @@ func inProse(regex string) string {
 	return strings.ReplaceAll(regex, atEnd, inSentence)
 }
 
-// maskKnown masks what gitleaks' rules find in text.
+// maskKnown masks what gitleaks' rules match in text.
 func maskKnown(text string) string {
 	folded := strings.ToLower(text)
 	for _, r := range rules() {
@@ -126,8 +126,8 @@ func (r *rule) mask(text string) string {
 	return b.String()
 }
 
-// secretIn is where in a match the secret is: in the group the rule names, or in the
-// first that matched, or all of it.
+// secretIn returns the position of the secret in a match: the group that the rule names, else the
+// first non-empty group, else the whole match.
 func (r *rule) secretIn(at []int) (from, to int) {
 	if r.SecretGroup > 0 {
 		return at[2*r.SecretGroup], at[2*r.SecretGroup+1]
@@ -140,7 +140,7 @@ func (r *rule) secretIn(at []int) (from, to int) {
 	return at[0], at[1]
 }
 
-// allows reports whether one of the rule's allowlists says that a match is no secret.
+// allows reports whether one of the rule's allowlists excludes a match.
 func (r *rule) allows(text string, at []int, secret string) bool {
 	return slices.ContainsFunc(r.Allowlists, func(a *allowlist) bool {
 		target := secret
@@ -161,7 +161,8 @@ func (r *rule) allows(text string, at []int, secret string) bool {
 	})
 }
 
-// entropy is Shannon's, in bits per byte: random letters and digits have more than words.
+// entropy returns the Shannon entropy in bits per byte: random letters and digits have more than
+// words.
 func entropy(text string) (bits float64) {
 	var counts [256]int
 	for i := range len(text) {

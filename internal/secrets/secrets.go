@@ -1,6 +1,6 @@
-// Package secrets masks keys, tokens and passwords in text. A summary, a memory and a log
-// outlive what they were made of, so none may hold one. The transcript does: it is what
-// people said. It imports nothing of Cairn.
+// Package secrets masks keys, tokens and passwords in text. Summaries, memories and logs outlive
+// the messages they come from, so they must not contain any. The transcript does: it is what people
+// wrote. The package imports nothing of Cairn.
 package secrets
 
 import (
@@ -10,12 +10,11 @@ import (
 	"sync"
 )
 
-// Mask returns text with each secret it recognizes replaced by its kind, as
-// "[masked: github pat]": what the rules of gitleaks know, and the forms below that they
-// lack or that a chat bends. It takes time in proportion to the text, changes nothing
-// else, and what it returns it would return unchanged.
+// Mask returns text with each recognized secret replaced by its kind, such as "[masked: github
+// pat]": what gitleaks' rules match, and the forms below, which they lack or which a chat alters.
+// It takes linear time, changes nothing else, and is idempotent.
 func Mask(text string) string {
-	for range mostPasses {
+	for range maxPasses {
 		masked := maskOnce(text)
 		if masked == text {
 			break
@@ -25,9 +24,9 @@ func Mask(text string) string {
 	return text
 }
 
-// mostPasses bounds how often a text is looked at again, because of two secrets with one
-// character between them a rule finds the first only.
-const mostPasses = 8
+// maxPasses limits how often a text is scanned: of two secrets with one character between them, a
+// rule finds only the first.
+const maxPasses = 8
 
 func maskOnce(text string) string {
 	folded := strings.ToLower(text)
@@ -42,11 +41,11 @@ func maskOnce(text string) string {
 	return maskKnown(maskPrivateKeys(text))
 }
 
-// secret is one kind, told by its form.
+// secret is a kind of secret.
 type secret struct {
 	name string
-	mark string                // part of every secret of the kind, in either case: most texts have none
-	form func() *regexp.Regexp // its last group is the secret, without groups all of it is
+	mark string                // part of every secret of the kind, in any case: a quick test, because most texts have none
+	form func() *regexp.Regexp // its last group is the secret; without groups the whole match is
 	real func(match string) bool
 }
 
@@ -55,7 +54,7 @@ func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// secrets are the kinds. Of two that may match the same text the closer one is first.
+// secrets are all kinds. If two may match the same text, the more specific one is first.
 var secrets = []secret{
 	{"Anthropic key", "sk-ant-", pattern(`sk-ant-[A-Za-z0-9_-]{16,}`), nil},
 	{"OpenAI key", "sk-", pattern(`sk-[A-Za-z0-9_-]{20,}`), hasLongRun},
@@ -86,8 +85,8 @@ var secrets = []secret{
 	{"password", "=", pattern(`[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'` + "`" + `]{4,}[^\s"'` + "`" + `.,;:)>\]}。]))`), isNoPlaceholder},
 }
 
-// mask replaces the secrets of one kind. One that goes on from a letter or digit is a
-// part of something else.
+// mask replaces the secrets of one kind. A match that continues a run of letters or digits is part
+// of something else.
 func (s secret) mask(text string) string {
 	form := s.form()
 	found := form.FindAllStringSubmatchIndex(text, -1)
@@ -127,8 +126,8 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// hasLongRun tells a key from words joined by hyphens: it has a run of 16 letters and
-// digits, both.
+// hasLongRun distinguishes a key from words joined by hyphens: it has a run of 16 letters and
+// digits, with both.
 func hasLongRun(match string) bool {
 	for _, run := range strings.FieldsFunc(match, func(r rune) bool { return r == '-' || r == '_' }) {
 		if len(run) >= 16 && strings.ContainsAny(run, "0123456789") && strings.Trim(run, "0123456789") != "" {
@@ -138,19 +137,19 @@ func hasLongRun(match string) bool {
 	return false
 }
 
-// hasDigitAndLetter tells credentials from a word or a number.
+// hasDigitAndLetter distinguishes credentials from a word or a number.
 func hasDigitAndLetter(match string) bool {
 	return strings.ContainsAny(match, "0123456789") && strings.Trim(match, "0123456789") != ""
 }
 
-// isNoPlaceholder tells a password from "xxxxxxxx".
+// isNoPlaceholder distinguishes a password from "xxxxxxxx".
 func isNoPlaceholder(match string) bool { return entropy(match) > 1 }
 
-// botToken is a token of a bot of Discord without its first part, which is the bot's
-// id in base64. A search for a dot is quick, one for an id is not.
+// botToken matches a Discord bot's token without its first part, which is the bot's id in base64:
+// searching for a dot is fast, searching for an id is not.
 var botToken = pattern(`\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`)
 
-// snowflakeBefore is where an id in base64 begins that text ends in; -1: it does not.
+// snowflakeBefore returns the index of a base64 id at the end of text; -1 if there is none.
 func snowflakeBefore(text string) int {
 	for size := min(28, len(text)); size >= 22; size-- {
 		from := len(text) - size
@@ -171,8 +170,8 @@ const (
 	keyLine   = "-----"
 )
 
-// maskPrivateKeys replaces private keys in PEM form. One that breaks off ends where
-// lines of base64 end.
+// maskPrivateKeys replaces private keys in PEM form. A truncated one ends where the lines of base64
+// end.
 func maskPrivateKeys(text string) string {
 	if !strings.Contains(text, keyOpens) {
 		return text
@@ -209,8 +208,8 @@ func maskPrivateKeys(text string) string {
 	return b.String()
 }
 
-// endOfBase64 is where the run of base64 ends that begins at from, line ends, also
-// written as \n, included.
+// endOfBase64 returns the end of the run of base64 that starts at from, including line ends, also
+// written as \n.
 func endOfBase64(text string, from int) int {
 	end := from
 	for i := from; i < len(text); i++ {

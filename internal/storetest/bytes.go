@@ -1,4 +1,4 @@
-// What is in the database, and what is not.
+// Checks of what the database contains.
 
 package storetest
 
@@ -31,7 +31,7 @@ func Number(t testing.TB, s *store.Store, query string, args ...any) (n int) {
 	return n
 }
 
-// Dump returns everything the database holds, to compare two states of it.
+// Dump returns the whole content of the database, to compare two states of it.
 func Dump(t testing.TB, s *store.Store) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -67,7 +67,7 @@ func AllNames(s *store.Store) ([]string, error) {
 	return names, err
 }
 
-// WantNoSecret fails if a row of any table still holds it.
+// WantNoSecret fails if a row of any table still contains it.
 func WantNoSecret(t *testing.T, c *store.Conversation) {
 	t.Helper()
 	for line := range strings.Lines(Dump(t, c.Store())) {
@@ -77,7 +77,7 @@ func WantNoSecret(t *testing.T, c *store.Conversation) {
 	}
 }
 
-// Version is that of the conversation as stored.
+// Version returns the conversation's version as stored.
 func Version(t *testing.T, c *store.Conversation) int64 {
 	t.Helper()
 	head, _, err := c.Compactions().Head(Ctx)
@@ -96,10 +96,10 @@ func WantNoBytes(t *testing.T, dir string, texts ...string) {
 	}
 }
 
-// Secret stands in what is to be deleted, and nowhere else.
+// Secret is in the text to be deleted, and nowhere else.
 const Secret = "xylophone"
 
-// CountBytes counts a text, ignoring case, in each file of a folder. Another process reads the
+// CountBytes counts a text, ignoring case, in each file of a folder. A separate process reads the
 // files: closing one here would release SQLite's locks.
 func CountBytes(t *testing.T, dir, text string) map[string]int {
 	t.Helper()
@@ -117,7 +117,8 @@ func CountBytes(t *testing.T, dir, text string) map[string]int {
 	return found
 }
 
-// WantPlan checks that SQLite runs a query by an index, and not by reading the compactions of a state.
+// WantPlan checks that SQLite runs a query by an index, and does not read all compactions of a
+// state.
 func WantPlan(t testing.TB, s *store.Store, query, by string, arguments ...any) {
 	t.Helper()
 	var plan []string

@@ -1,4 +1,4 @@
-// Memories, and what is found.
+// Memories, and search results.
 
 package storetest
 
@@ -32,7 +32,7 @@ func Call(tools []llm.Tool, name, arguments string) (string, error) {
 	return "", fmt.Errorf("no tool %s", name)
 }
 
-// Recalled are the messages in which a word of the query stands.
+// Recalled returns the messages that contain a word of the query.
 func Recalled(t *testing.T, c *store.Conversation, query string) []int64 {
 	t.Helper()
 	found := check.Must(memory.Of(c).Recall(Ctx, memory.Question{Text: query, Limit: 10, Before: store.MaxSeq}))(t)
@@ -60,7 +60,7 @@ func Contents(t *testing.T, c *store.Conversation) []string {
 	return list
 }
 
-// Part returns what a part adds to the score of a found message.
+// Part returns how much a part adds to the score of a found message.
 func Part(f memory.Found, name string) float64 {
 	for _, p := range f.Parts {
 		if p.Name == name {
@@ -77,5 +77,5 @@ func Keep(t *testing.T, c *store.Conversation, person, content string, messages 
 	return s
 }
 
-// People are the IDs of the authors in said.
+// People returns the IDs of the authors in said.
 var People = map[string]string{"Ann": "0", "Bob": "1"}

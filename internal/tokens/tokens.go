@@ -1,5 +1,5 @@
-// Package tokens estimates what a text costs a language model, and clips texts to a size.
-// It reads a text once, byte by byte, and imports nothing of Cairn.
+// Package tokens estimates how many tokens a text costs a language model, and clips texts to a
+// size. It reads a text once, byte by byte, and imports nothing of Cairn.
 package tokens
 
 import (
@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// What the parts of a text cost, in tokens. The numbers are fitted to the o200k
-// vocabulary; the test of this file holds them to it.
+// The costs of the parts of a text, in tokens. They are fitted to the o200k vocabulary; the test of
+// this file checks them against it.
 const (
 	costWord        = 0.80 // an ASCII word of up to wordLetters letters
 	costLetter      = 0.19 // each further letter
@@ -18,20 +18,20 @@ const (
 	wordLetters     = 4
 	costDigits      = 1.08 // up to three digits
 	costJoint       = 0.35 // a change between letters and digits
-	costSpaces      = 1.15 // blanks that no word behind them takes up
-	costNewlines    = 1.05 // a run of line ends, unless punctuation took it up
+	costSpaces      = 1.15 // spaces that no word after them absorbs
+	costNewlines    = 1.05 // a run of line ends, unless punctuation absorbs it
 	costPunct       = 0.90 // a run of punctuation
 	costPunctEach   = 0.07 // each character of it
-	costLink        = 0.30 // a single one that links two words
-	costHex         = 0.57 // a character of hex and the like
+	costLink        = 0.30 // a single one between two words
+	costHex         = 0.57 // a character of hex and similar
 	costBase64      = 0.67 // the same with capitals
-	blobLength      = 16   // a shorter run is no blob
-	blobChangeEvery = 6    // nor is one whose kinds of character change more rarely
+	blobLength      = 16   // a shorter run is not a blob
+	blobChangeEvery = 6    // nor is one whose kinds of character change less often
 )
 
-// Estimate returns about how many tokens a text costs a language model: within 5
-// percent for a conversation, and at most 12 percent too few for a long text of one
-// kind. It is 0 for "" alone. It reads the text once and allocates nothing.
+// Estimate returns about how many tokens a text costs a language model: within 5 percent for a
+// conversation, and at most 12 percent too few for a long text of one kind. It is 0 only for "". It
+// reads the text once and allocates nothing.
 func Estimate(text string) int {
 	var cost float64
 	for i := 0; i < len(text); {
@@ -58,7 +58,7 @@ func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\
 
 func isAlnum(b byte) bool { return kindOf(b) != 0 }
 
-// kindOf returns 'a' for a small letter, 'A' for a capital, '0' for a digit, else 0.
+// kindOf returns 'a' for a lower-case letter, 'A' for a capital, '0' for a digit, else 0.
 func kindOf(b byte) byte { return kinds[b] }
 
 var kinds = func() (kinds [256]byte) {
@@ -70,9 +70,8 @@ var kinds = func() (kinds [256]byte) {
 	return kinds
 }()
 
-// alnumRun measures the ASCII letters and digits text begins with: their number
-// and what they cost. A word ends where its letters do, or before a capital that
-// follows a small letter, as in fooBar.
+// alnumRun returns the number and cost of the ASCII letters and digits at the start of text. A word
+// ends where its letters do, or before a capital that follows a lower-case letter, as in fooBar.
 func alnumRun(text string) (n int, cost float64) {
 	var kind byte
 	same, changes := 0, 0 // characters since the last change of kind, changes so far
@@ -92,7 +91,7 @@ func alnumRun(text string) (n int, cost float64) {
 			switch {
 			case k == '0':
 				cost += costDigits
-			case kind == 'A' && k == 'a' && same == 1: // Hello: the word goes on
+			case kind == 'A' && k == 'a' && same == 1: // Hello: the word continues
 				same++
 				kind = k
 				continue
@@ -121,11 +120,10 @@ func alnumRun(text string) (n int, cost float64) {
 	return n, cost
 }
 
-// spaceRun measures the blanks and line ends that stand at i. A word takes up the
-// last blank before it and a number does not; punctuation takes up the line ends
-// behind it.
+// spaceRun returns the number and cost of the white space at i. A word absorbs the last space
+// before it, a number does not; punctuation absorbs the line ends after it.
 func spaceRun(text string, i int) (n int, cost float64) {
-	blanks, lines := 0, 0 // blanks behind the last line end, line ends
+	blanks, lines := 0, 0 // spaces after the last line end, number of line ends
 	for ; i+n < len(text) && isSpace(text[i+n]); n++ {
 		if text[i+n] == '\n' {
 			blanks, lines = 0, lines+1
@@ -142,8 +140,8 @@ func spaceRun(text string, i int) (n int, cost float64) {
 	return n, cost
 }
 
-// punctRun measures the other ASCII characters that stand at i. A single one
-// between a word and the next, as in fmt.Println or don't, belongs to the next.
+// punctRun returns the number and cost of the other ASCII characters at i. A single one between two
+// words, as in fmt.Println or don't, belongs to the second.
 func punctRun(text string, i int) (n int, cost float64) {
 	end := i
 	for end < len(text) && text[end] < utf8.RuneSelf && !isAlnum(text[end]) && !isSpace(text[end]) {
@@ -156,8 +154,8 @@ func punctRun(text string, i int) (n int, cost float64) {
 	return n, costPunct + costPunctEach*float64(n)
 }
 
-// scripts tells what a character outside ASCII costs, by the end of the range it
-// lies in. Scripts that write many characters to a token have fractions.
+// scripts are the costs of characters outside ASCII, by the end of their range. Scripts with many
+// characters per token have fractions.
 var scripts = []struct {
 	below rune
 	cost  float64
@@ -175,7 +173,7 @@ var scripts = []struct {
 	{0x1f00, 0.35},  // Latin of Vietnam
 	{0x2000, 1.00},  // old Greek
 	{0x200d, 1.00},  // spaces
-	{0x200e, 1.50},  // what joins two emoji to one
+	{0x200e, 1.50},  // joins two emoji into one
 	{0x2e80, 1.00},  // signs, arrows, dashes, quotes
 	{0x3040, 0.72},  // CJK punctuation
 	{0x3100, 0.75},  // kana
@@ -201,22 +199,21 @@ func costOf(r rune) float64 {
 	return 2.5 // rare Han
 }
 
-// clipMark stands where Clip left something out.
+// clipMark returns the line that Clip puts in place of the characters it omits.
 func clipMark(characters int) string {
 	return "\n[… " + strconv.Itoa(characters) + " characters left out …]\n"
 }
 
-// Clip returns text unchanged if it costs at most so many tokens, else its
-// Beginning and its end with a line between them that tells how many characters
-// were left out. What it returns is valid UTF-8 and never costs more than tokens;
-// where these are too few for both ends it is the beginning alone, and "" for 0
-// and less.
+// Clip returns text unchanged if it costs at most tokens, else its Beginning and its end with a
+// line between them that contains the number of omitted characters. The result is valid UTF-8 and
+// never costs more than tokens; if that is too little for both ends it is the beginning alone, and
+// "" for 0 and less.
 func Clip(text string, tokens int) string {
 	head, mark, tail := Parts(text, tokens)
 	return head + mark + tail
 }
 
-// Parts is Clip in parts: beginning, line between, end. A text that fits is all beginning.
+// Parts returns the parts of Clip: beginning, line between, end. A text that fits is all beginning.
 func Parts(text string, tokens int) (head, mark, tail string) {
 	if tokens <= 0 {
 		return "", "", ""
@@ -235,10 +232,10 @@ func Parts(text string, tokens int) (head, mark, tail string) {
 	return head, clipMark(left), tail
 }
 
-// clipRoom is the fewest tokens worth sharing between two ends.
+// clipRoom is the minimum number of tokens to split between two ends.
 const clipRoom = 12
 
-// Beginning returns the most of text's beginning that costs at most so many tokens.
+// Beginning returns the longest prefix of text that costs at most tokens.
 func Beginning(text string, tokens int) string {
 	n := longest(len(text), func(n int) bool { return Estimate(text[:n]) <= tokens })
 	for n < len(text) && !utf8.RuneStart(text[n]) {
@@ -247,7 +244,7 @@ func Beginning(text string, tokens int) string {
 	return text[:n]
 }
 
-// ending returns the most of text's end that costs at most so many tokens.
+// ending returns the longest suffix of text that costs at most tokens.
 func ending(text string, tokens int) string {
 	at := len(text) - longest(len(text), func(n int) bool { return Estimate(text[len(text)-n:]) <= tokens })
 	for at < len(text) && !utf8.RuneStart(text[at]) {
@@ -256,9 +253,9 @@ func ending(text string, tokens int) string {
 	return text[at:]
 }
 
-// longest returns about the largest n up to limit that fits, for a fits that holds
-// up to some n. It tries few n beyond twice the answer, so that a little of a very
-// long text is found without reading all of it.
+// longest returns about the largest n up to limit that fits, for a fits that is true up to some n.
+// It tries few n beyond twice the answer, so that a small part of a very long text is found without
+// reading all of it.
 func longest(limit int, fits func(n int) bool) int {
 	low, high := 0, min(64, limit)
 	for high < limit && fits(high) {
@@ -277,5 +274,5 @@ func longest(limit int, fits func(n int) bool) int {
 	return low
 }
 
-// PerMessage is what a message costs beside its text: role and separators.
+// PerMessage is the cost of a message in addition to its text: role and separators.
 const PerMessage = 4

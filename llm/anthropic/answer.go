@@ -1,4 +1,4 @@
-// A whole answer, put together from the events of a stream.
+// Assembles a complete answer from the events of a stream.
 
 package anthropic
 
@@ -15,14 +15,14 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// maxBlocks is how many blocks one answer may have.
+// maxBlocks is the maximum number of blocks in an answer.
 const maxBlocks = 1024
 
-// answer grows event by event.
+// answer accumulates events.
 type answer struct {
 	provider.Said
 
-	identity string // of the model that answers: host and name
+	identity string // of the answering model: host and name
 
 	started, stopped bool
 	thought          bool // it has a block of thinking
@@ -36,17 +36,17 @@ type answer struct {
 type growing struct {
 	index      int
 	kind       string          // type of the block
-	raw        json.RawMessage // redacted_thinking: the block as it came
-	at         thought         // where it stands
+	raw        json.RawMessage // redacted_thinking: the block unchanged
+	at         thought         // its position
 	id, name   string
-	whole      json.RawMessage // arguments that came in one piece
+	whole      json.RawMessage // arguments that arrived in one piece
 	arguments  strings.Builder
 	thinking   strings.Builder
 	signature  strings.Builder
 	unfinished bool
 }
 
-// event is what is read of an event.
+// event contains the parsed fields of an event.
 type event struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`
@@ -68,7 +68,7 @@ type delta struct {
 	StopReason string `json:"stop_reason"`
 }
 
-// content is a block at its start, or whole in an answer that is not streamed.
+// content is a block at its start, or a complete one in an answer that is not streamed.
 type content struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -79,7 +79,8 @@ type content struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-// Add takes one event. Unknown types are ignored, as the interface demands, but counted.
+// Add adds one event. Unknown types are ignored, as the interface demands, but count towards the
+// limits.
 func (a *answer) Add(data []byte) (done bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -120,7 +121,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 	return a.stopped, nil
 }
 
-// block finds the block of an index among those that began.
+// block returns the block with an index; nil if it has not started.
 func (a *answer) block(index int) *growing {
 	for i := len(a.blocks) - 1; i >= 0; i-- {
 		if a.blocks[i].index == index {
@@ -130,7 +131,7 @@ func (a *answer) block(index int) *growing {
 	return nil
 }
 
-// start begins a block. Some servers put all of it into its start.
+// start starts a block. Some servers send all of it at once.
 func (a *answer) start(index int, raw json.RawMessage) error {
 	var c content
 	if err := json.Unmarshal(raw, &c); err != nil {
@@ -185,7 +186,7 @@ func (a *answer) grow(b *growing, d delta) error {
 	return a.Bounds.Added(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
 }
 
-// Whole takes an answer in one piece. It returns false if data is none.
+// Whole parses an answer in one piece. It returns false if data is not one.
 func (a *answer) Whole(data []byte) (bool, error) {
 	var m struct {
 		Type       string            `json:"type"`
@@ -207,15 +208,15 @@ func (a *answer) Whole(data []byte) (bool, error) {
 	return true, nil
 }
 
-// Complete reports whether message_stop came: without it every answer is cut.
+// Complete reports whether message_stop was received: without it every answer is incomplete.
 func (a *answer) Complete() bool { return a.stopped }
 
-// Counted is what the server has counted so far.
+// Counted returns what the server has counted so far.
 func (a *answer) Counted() llm.Usage { return a.usage.total() }
 
 // Response returns the whole answer.
 func (a *answer) Response() (llm.Response, error) {
-	if !a.stopped { // the end of another wire's stream came
+	if !a.stopped { // another wire's stream ended
 		return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
 	}
 	if !a.started {
@@ -241,7 +242,7 @@ func (a *answer) Response() (llm.Response, error) {
 	return llm.Response{Message: m, FinishReason: a.finish(len(m.Calls) > 0), Usage: a.usage.total()}, nil
 }
 
-// input is a call's arguments: the pieces, else what its start brought.
+// input returns a call's arguments: the pieces, else those of its start.
 func (b *growing) input() string {
 	if b.arguments.Len() > 0 || len(b.whole) == 0 {
 		return b.arguments.String()
@@ -249,7 +250,7 @@ func (b *growing) input() string {
 	return string(b.whole)
 }
 
-// finish translates the stop reason.
+// finish converts the stop reason.
 func (a *answer) finish(calls bool) string {
 	switch sdk.StopReason(a.reason) {
 	case sdk.StopReasonMaxTokens:

@@ -1,5 +1,4 @@
-// Package anthropic talks to servers with Anthropic's Messages interface. It imports
-// package llm, whose Model it implements.
+// Package anthropic implements llm.Model for servers with Anthropic's Messages interface.
 package anthropic
 
 import (
@@ -22,8 +21,7 @@ const (
 	longTTL  = time.Hour
 )
 
-// Options says which server answers, and with how much patience; it is the same type for
-// all providers.
+// Options configures the server, its timeouts and retries; it is the same type for all providers.
 type Options = provider.Options
 
 // Model is an llm.Model behind a server with Anthropic's Messages interface.
@@ -44,7 +42,7 @@ var (
 	_ llm.Wired   = (*Model)(nil)
 )
 
-// New returns a model that has sent nothing yet. It fails when BaseURL is no web address.
+// New returns a model that has sent nothing yet. It fails if BaseURL is not a web address.
 func New(options Options) (*Model, error) {
 	client, err := provider.New(options, provider.Defaults{
 		BaseURL: "https://" + anthropicHost, Cut: "/v1", Example: "https://" + anthropicHost,
@@ -56,8 +54,8 @@ func New(options Options) (*Model, error) {
 	return &Model{Client: client, client: sdk.NewClient(clientOptions(client.Options, client.Host)...)}, nil
 }
 
-// clientOptions configures the SDK: no environment variables, and no retries, which
-// llm.Retry makes.
+// clientOptions configures the SDK: no environment variables, and no retries, which llm.Retry
+// makes.
 func clientOptions(o Options, host string) []option.RequestOption {
 	options := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),
@@ -68,16 +66,16 @@ func clientOptions(o Options, host string) []option.RequestOption {
 		return options
 	}
 	options = append(options, option.WithAPIKey(o.APIKey))
-	if host != anthropicHost { // other servers with this interface want the key as OpenAI has it
+	if host != anthropicHost { // other servers with this interface expect the key in OpenAI's header
 		options = append(options, option.WithHeader("Authorization", "Bearer "+o.APIKey))
 	}
 	return options
 }
 
-// Wire is always llm.WireMessages.
+// Wire returns llm.WireMessages.
 func (m *Model) Wire() string { return llm.WireMessages }
 
-// CacheTTL is how long the server keeps a cached prompt after its last use.
+// CacheTTL returns how long the server keeps a cached prompt after its last use.
 func (m *Model) CacheTTL() time.Duration {
 	if m.Options.CacheTTL > shortTTL {
 		return longTTL
@@ -85,7 +83,7 @@ func (m *Model) CacheTTL() time.Duration {
 	return shortTTL
 }
 
-// CacheRule is llm.CacheBreakpoints.
+// CacheRule returns llm.CacheBreakpoints.
 func (m *Model) CacheRule() string { return llm.CacheBreakpoints }
 
 // Generate answers req, see llm.Model and llm.Retry.
@@ -95,11 +93,11 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 	})
 }
 
-// maxChanges bounds how often one attempt is sent again without what was refused.
+// maxChanges limits how often one attempt is repeated without a refused field.
 const maxChanges = 8
 
-// try makes one attempt. When the server refuses a field of the request by name, it
-// sends the request again without it.
+// try makes one attempt. If the server refuses a field of the request by name, it sends the request
+// again without it.
 func (m *Model) try(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	model, err := m.Discovery.ModelID(ctx, m.Models)
 	if err != nil {

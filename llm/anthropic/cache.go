@@ -1,10 +1,10 @@
-// Marks up to which the server caches a prompt, and where it looks for a cached one.
+// Marks up to which the server caches a prompt and searches for a cached one.
 
 package anthropic
 
 import "cairn/llm"
 
-// cacheControl is the mark that is set.
+// cacheControl returns the mark to set.
 func (m *Model) cacheControl(limits limits) *cacheControl {
 	control := &cacheControl{Type: "ephemeral"}
 	if m.CacheTTL() == longTTL && !limits.noTTL {
@@ -13,10 +13,10 @@ func (m *Model) cacheControl(limits limits) *cacheControl {
 	return control
 }
 
-// mark sets at most four marks, as many as the interface accepts: behind the tools and
-// the system prompt, behind the head, behind the last message of the request before
-// this one, where its mark was, and behind the last message. The server looks back from
-// a mark over 20 blocks only, so the third one finds what a long tool step would hide.
+// mark sets at most four marks, the interface's maximum: after the tools and the system prompt,
+// after the head, after the last message of the previous request, where its mark was, and after the
+// last message. The server searches only 20 blocks back from a mark, so the third one finds a
+// prefix that a long tool step would hide.
 func (c *composed) mark(conversation conversation, req llm.Request, control *cacheControl) {
 	if last := len(c.System) - 1; last >= 0 {
 		c.System[last].(*block).Cache = control
@@ -33,8 +33,8 @@ func (c *composed) mark(conversation conversation, req llm.Request, control *cac
 	behind(len(req.Messages) - 1)
 }
 
-// previousEnd is the index of the last message of the request before this one: the last
-// one that is not the model's before the model's last answer; -1: there is none.
+// previousEnd returns the index of the last message of the previous request, which precedes the
+// model's last answer; -1 if there is none.
 func previousEnd(messages []llm.Message) int {
 	answered := false
 	for i := len(messages) - 1; i >= 0; i-- {

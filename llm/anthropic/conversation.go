@@ -1,5 +1,5 @@
-// The messages of a request: the interface demands that roles alternate, that the user
-// begins, and that results come right behind their calls.
+// The messages of a request: the interface demands that roles alternate, that the user is first,
+// and that results follow their calls immediately.
 
 package anthropic
 
@@ -11,19 +11,19 @@ import (
 	"cairn/llm"
 )
 
-// placeholder is a user's message where the interface demands one and there is none.
+// placeholder is the text of a user message where the interface demands one and there is none.
 const placeholder = "(continued)"
 
-// conversation is a request's messages in the form of the interface.
+// conversation is a request's messages in the interface's format.
 type conversation struct {
 	system   []any // *block
 	messages []message
-	ends     []*block // by index of the llm messages: the last block that may carry a cache mark up to there; nil: none
+	ends     []*block // by index of the llm messages: the last block up to there that may have a cache mark; nil: none
 	thoughts bool     // some thinking is returned
 }
 
-// converse translates messages. Thinking is returned only to identity, which made it,
-// and only within the tool loop that is running; identity "" returns none.
+// converse converts messages. Thinking is returned only to identity, which made it, and only within
+// the running tool loop; identity "" returns none.
 func converse(messages []llm.Message, identity string) conversation {
 	c := conversation{ends: make([]*block, len(messages))}
 	loop := loopStart(messages)
@@ -62,8 +62,8 @@ func converse(messages []llm.Message, identity string) conversation {
 	return c
 }
 
-// add appends b to the last message, or begins one. It returns the last block that may
-// carry a cache mark, end if b may not.
+// add appends b to the last message, or starts one. It returns the last block that may have a cache
+// mark: end if b may not.
 func (c *conversation) add(role llm.Role, b any, end *block) *block {
 	if len(c.messages) == 0 && role != llm.RoleUser {
 		c.add(llm.RoleUser, &block{Type: "text", Text: placeholder}, nil)
@@ -80,8 +80,8 @@ func (c *conversation) add(role llm.Role, b any, end *block) *block {
 	return end
 }
 
-// loopStart is the index of the first message of the running tool loop: what comes
-// behind the last user's message that follows no tool result.
+// loopStart returns the index of the first message of the running tool loop, which follows the last
+// user message that does not follow a tool result.
 func loopStart(messages []llm.Message) int {
 	start := 0
 	var before llm.Role // of the last message that is not a user's
@@ -96,7 +96,7 @@ func loopStart(messages []llm.Message) int {
 	return start
 }
 
-// assistantBlocks are the blocks of an answer in the order in which they came.
+// assistantBlocks returns the blocks of an answer in their original order.
 func assistantBlocks(m llm.Message, thoughts []thought) (blocks []any) {
 	text, calls := 0, 0
 	write := func(toText, toCalls int) {
@@ -125,7 +125,7 @@ func object(arguments string) json.RawMessage {
 	return json.RawMessage(llm.WrappedArguments(arguments))
 }
 
-// userBlocks are a user's pictures, each behind its label, and then the text.
+// userBlocks returns a user's pictures, each after its label, and then the text.
 func userBlocks(m llm.Message) (blocks []any) {
 	text, images := m.Shown()
 	for _, image := range images {

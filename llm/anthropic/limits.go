@@ -1,5 +1,5 @@
-// What a server refuses in a request is learnt from its errors: models differ, and other
-// servers with this interface know a part of it.
+// Learns from errors what a server refuses in a request: models differ, and other servers with this
+// interface support only a part of it.
 
 package anthropic
 
@@ -14,18 +14,18 @@ import (
 	"cairn/llm"
 )
 
-// limits are what the server refused. They are kept as long as the process runs.
+// limits are what the server refused. They last until the process ends.
 type limits struct {
 	noTemperature  bool
 	noAdaptive     bool            // thinking of type adaptive
 	noBudget       bool            // thinking of type enabled
 	noDisabled     bool            // thinking of type disabled
 	noEffort       bool            // output_config.effort, whatever its value
-	refusedEfforts map[string]bool // values of it
+	refusedEfforts map[string]bool // refused values of it
 	noTTL          bool            // cache_control.ttl
 	noMarks        bool            // cache_control
-	maxTokens      int             // the most max_tokens may be; 0: not known
-	thinks         bool            // the model thinks though nobody asked for it
+	maxTokens      int             // maximum of max_tokens; 0: unknown
+	thinks         bool            // the model thinks by default
 }
 
 func (l limits) clone() limits {
@@ -33,14 +33,14 @@ func (l limits) clone() limits {
 	return l
 }
 
-// exceptions are what one attempt goes without.
+// exceptions are what one attempt omits.
 type exceptions struct {
 	noThoughts  bool // the thinking of earlier steps is not returned
 	noThinking  bool
-	fewerTokens int // the most max_tokens may be beside this prompt; 0: not known
+	fewerTokens int // maximum of max_tokens with this prompt; 0: unknown
 }
 
-// The words of refusals, in lower case.
+// Patterns of refusals, in lower case.
 var (
 	aboutThoughts = regexp.MustCompile("signature|thinking. (?:or .redacted_thinking. )?blocks? .{0,80}cannot be modified")
 	wantsThoughts = regexp.MustCompile("expected .thinking. or .redacted_thinking.")
@@ -51,8 +51,8 @@ var (
 	effortWord    = regexp.MustCompile(`\b(?:low|medium|high|xhigh|max)\b`)
 )
 
-// adapt learns from a refusal of c. It reports whether the request may succeed when it
-// is composed again.
+// adapt learns from a refusal of c. It reports whether the request may succeed if it is composed
+// again.
 func (m *Model) adapt(err error, c composed, only *exceptions) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -96,16 +96,16 @@ func (m *Model) refused(field string, e *llm.Error) {
 		"model", m.Name(), "field", field, "error", e.Message)
 }
 
-// learn notes what the words of a refusal say about c. It returns the name of the
-// field, "" if they name none that c has.
+// learn records what the text of a refusal says about c. It returns the name of the field, "" if
+// the text names none that c has.
 func (l *limits) learn(text string, c composed) string {
 	says := func(words string) bool { return strings.Contains(text, words) }
 	switch {
 	case c.Temperature != nil && says("temperature"):
 		l.noTemperature = true
 		return "temperature"
-	case mostTokens(text) > 0 && mostTokens(text) < c.MaxTokens:
-		l.maxTokens = mostTokens(text)
+	case statedMaxTokens(text) > 0 && statedMaxTokens(text) < c.MaxTokens:
+		l.maxTokens = statedMaxTokens(text)
 		return "max_tokens"
 	case c.Output != nil && (says("effort") || says("output_config")):
 		l.learnEffort(text, c.Output.Effort)
@@ -134,21 +134,21 @@ func (l *limits) learnThinking(kind string) string {
 	return kind
 }
 
-// mostTokens is the most max_tokens may be, as a refusal says; 0: it does not.
-func mostTokens(text string) int {
+// statedMaxTokens returns the maximum of max_tokens that a refusal states; 0 if it states none.
+func statedMaxTokens(text string) int {
 	found := aboutTokens.FindStringSubmatch(text)
 	if found == nil {
 		return 0
 	}
 	n, err := strconv.Atoi(found[1])
-	if err != nil { // more digits than a number has
+	if err != nil { // more digits than fit
 		return 0
 	}
 	return n
 }
 
-// learnEffort learns from a refusal of an effort: of this value, of all that the words
-// do not list as accepted, or of the field.
+// learnEffort learns from a refusal of an effort: it marks this value as refused, and all that the
+// text does not list as accepted, or the field if the text lists none.
 func (l *limits) learnEffort(text, effort string) {
 	named := effortWord.FindAllString(text, -1)
 	others := slices.DeleteFunc(slices.Clone(named), func(word string) bool { return word == effort })

@@ -14,8 +14,8 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// preferred are Anthropic's small chat models for the case that no model is set, the
-// best choice first, as of November 2026.
+// preferred are Anthropic's small chat models if none is set, best choice first, as of November
+// 2026.
 var preferred = []string{
 	string(sdk.ModelClaudeHaiku5_5),
 	string(sdk.ModelClaudeHaiku4_5),
@@ -25,16 +25,16 @@ var preferred = []string{
 	string(sdk.ModelClaudeSonnet4_6),
 }
 
-// claudeWindow is what every Claude model since 2023 has at least.
+// claudeWindow is the minimum window of every Claude model since 2023, in tokens.
 const claudeWindow = 200_000
 
-// Bounds of a list of models.
+// Limits of a list of models.
 const (
 	maxListed = 5000
 	maxPage   = 4 << 20 // bytes
 )
 
-// listed is an entry of GET /v1/models, with what other servers add to it.
+// listed is an entry of GET /v1/models, with fields that other servers add.
 type listed struct {
 	provider.Listed
 	Capabilities struct {
@@ -55,7 +55,7 @@ func (m *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	for len(offered) < maxListed && pages.Next() {
 		model := pages.Current()
 		var l listed
-		// A field of another form leaves its number at 0.
+		// A field of another type leaves its number at 0.
 		_ = json.Unmarshal([]byte(model.RawJSON()), &l)
 		o := llm.Offered{ID: model.ID, Window: l.Window()}
 		if strings.HasPrefix(o.ID, "claude-") {
@@ -74,13 +74,13 @@ func (m *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	return offered, nil
 }
 
-// Window returns the context window: the setting, else what the server says, else what
-// every Claude model has, else llm.DefaultWindow. A smaller limit learnt from an overflow wins.
+// Window returns the context window: the setting, else the server's, else that of every Claude
+// model, else llm.DefaultWindow. A smaller limit learned from an overflow wins.
 func (m *Model) Window(ctx context.Context) llm.Window {
 	return m.Discovery.Window(ctx, m.Learnt().Facts().Window, m.ask)
 }
 
-// ask returns what is known of the model's window, Tokens 0 for nothing.
+// ask returns what is known about the model's window; Tokens 0: nothing.
 func (m *Model) ask(ctx context.Context) llm.Window {
 	models, err := m.Models(ctx)
 	if err == nil {

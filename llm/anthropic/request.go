@@ -1,4 +1,4 @@
-// A request in the form of the Messages interface.
+// A request in the format of the Messages interface.
 
 package anthropic
 
@@ -11,10 +11,10 @@ import (
 	"cairn/llm"
 )
 
-// defaultTokens bounds an answer where the request does not: the interface demands a bound.
+// defaultTokens limits an answer if the request does not: the interface demands a limit.
 const defaultTokens = 4096
 
-// body is a request as it is sent. Messages come last: what grows is at the end.
+// body is a request as it is sent. Messages come last: the part that grows is at the end.
 type body struct {
 	Model       string        `json:"model"`
 	MaxTokens   int           `json:"max_tokens"`
@@ -54,7 +54,7 @@ type message struct {
 	Content []any    `json:"content"` // *block, or json.RawMessage for thinking
 }
 
-// block is a part of a message that is not thinking.
+// block is a part of a message other than thinking.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
@@ -79,15 +79,15 @@ type cacheControl struct {
 	TTL  string `json:"ttl,omitempty"`
 }
 
-// composed is a request with what adapt must know about it.
+// composed is a request with what adapt needs to know about it.
 type composed struct {
 	body
-	room     int  // of MaxTokens: for thinking, beyond what the caller asked for
+	room     int  // of MaxTokens: for thinking, in addition to what the caller asked for
 	thoughts bool // some thinking is returned
 	alive    func()
 }
 
-// compose translates req, without what the server refused before or in this attempt.
+// compose converts req, without what the server refused before or in this attempt.
 func (m *Model) compose(model string, req llm.Request, only exceptions) composed {
 	m.mu.Lock()
 	limits := m.limits.clone()
@@ -106,7 +106,7 @@ func (m *Model) compose(model string, req llm.Request, only exceptions) composed
 	c.think(req, limits, only)
 	c.limitTokens(req.MaxTokens, limits, only)
 	thinks := c.Thinking != nil && c.Thinking.Type != "disabled"
-	if req.Temperature != nil && !thinks && !limits.noTemperature { // while thinking only the default is accepted
+	if req.Temperature != nil && !thinks && !limits.noTemperature { // only the default is accepted while thinking
 		c.Temperature = req.Temperature
 	}
 	if req.ForceTool != "" && !thinks && !m.Learnt().Facts().RefusesForced {
@@ -118,7 +118,7 @@ func (m *Model) compose(model string, req llm.Request, only exceptions) composed
 	return c
 }
 
-// limitTokens sets the bound of the answer. Thinking counts as answer, so it gets room of its own.
+// limitTokens sets the limit of the answer. Thinking counts as answer, so it gets additional room.
 func (c *composed) limitTokens(asked int, limits limits, only exceptions) {
 	if asked <= 0 {
 		asked = defaultTokens
@@ -134,7 +134,7 @@ func (c *composed) limitTokens(asked int, limits limits, only exceptions) {
 	if c.Thinking == nil || c.Thinking.Budget == 0 {
 		return
 	}
-	// The budget must be smaller than the bound, and 1024 is the least.
+	// The budget must be smaller than the limit, and at least 1024.
 	if c.Thinking.Budget = min(c.Thinking.Budget, c.room); c.Thinking.Budget < leastBudget {
 		c.Thinking = nil
 	}
@@ -152,7 +152,7 @@ func tools(offered []llm.Tool) []tool {
 	return out
 }
 
-// encode writes a request as JSON, extra laid over its fields.
+// encode returns a request as JSON, with extra replacing its fields.
 func encode(b body, extra map[string]any) ([]byte, error) {
 	raw, err := marshal(b)
 	if err != nil || len(extra) == 0 {
@@ -170,7 +170,7 @@ func encode(b body, extra map[string]any) ([]byte, error) {
 	return marshal(merged)
 }
 
-// marshal is json.Marshal without the escapes for HTML, which cost tokens.
+// marshal is json.Marshal without HTML escapes, which take tokens.
 func marshal(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

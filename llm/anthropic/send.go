@@ -1,4 +1,4 @@
-// One request on the wire and the answer to it.
+// Sends one request and reads its answer.
 
 package anthropic
 
@@ -13,8 +13,8 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// send makes one request and reads the whole answer to it. With an error the response
-// holds what the server counted, if it did.
+// send makes one request and reads the whole answer. With an error the response contains what the
+// server counted, if anything.
 func (m *Model) send(ctx context.Context, c composed, extra map[string]any, show func(string)) (llm.Response, error) {
 	raw, err := encode(c.body, extra)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Thinking: how hard to think, and the blocks that go back to the model that wrote them.
+// Thinking: the effort, and the blocks that go back to the model that wrote them.
 
 package anthropic
 
@@ -9,18 +9,18 @@ import (
 	"cairn/llm"
 )
 
-// efforts are the values of output_config.effort, the least first.
+// efforts are the values of output_config.effort, in ascending order.
 var efforts = []string{"low", "medium", "high", "xhigh", "max"}
 
-// leastBudget is the smallest budget_tokens the interface accepts.
+// leastBudget is the smallest budget_tokens that the interface accepts.
 const leastBudget = 1024
 
-// think sets what the effort that the request asks for needs; "" sets nothing.
+// think sets the fields for the requested effort; "" sets nothing.
 func (c *composed) think(req llm.Request, limits limits, only exceptions) {
 	effort := req.Reasoning
 	switch {
 	case effort == "":
-		if limits.thinks { // unasked
+		if limits.thinks { // by default
 			c.room = req.ReasoningRoom("")
 		}
 		return
@@ -47,7 +47,7 @@ func (c *composed) think(req llm.Request, limits limits, only exceptions) {
 	}
 }
 
-// nearest is the accepted effort nearest to the wanted one, the smaller one of two.
+// nearest returns the accepted effort nearest to wanted, the smaller one of two.
 func nearest(wanted string, refused map[string]bool) string {
 	at := max(slices.Index(efforts, wanted), 0) // "minimal" is not among them
 	for distance := range efforts {
@@ -60,18 +60,18 @@ func nearest(wanted string, refused map[string]bool) string {
 	return efforts[at]
 }
 
-// native is what Message.Native holds.
+// native is the content of Message.Native.
 type native struct {
 	Provider string    `json:"provider"` // host and model that wrote it
 	Blocks   []thought `json:"blocks"`
 }
 
-// thought is a block of thinking, and what of its message came before it. The server
-// checks the blocks' signatures and their order.
+// thought is a block of thinking, and its position in the message. The server checks the blocks'
+// signatures and their order.
 type thought struct {
-	Text  int             `json:"text"`  // bytes of the text
-	Calls int             `json:"calls"` // tool calls
-	Block json.RawMessage `json:"block"` // thinking or redacted_thinking, as it came
+	Text  int             `json:"text"`  // bytes of text before it
+	Calls int             `json:"calls"` // tool calls before it
+	Block json.RawMessage `json:"block"` // thinking or redacted_thinking, unchanged
 }
 
 type thinkingBlock struct {
@@ -80,8 +80,8 @@ type thinkingBlock struct {
 	Signature string `json:"signature"`
 }
 
-// returned is the thinking of m if identity wrote it. It goes back with tool calls only:
-// otherwise the server does not want it.
+// returned returns the thinking of m if identity wrote it. It is sent back only with tool calls:
+// the server does not need it otherwise.
 func returned(m llm.Message, identity string) []thought {
 	var n native
 	if identity == "" || len(m.Calls) == 0 || len(m.Native) == 0 || json.Unmarshal(m.Native, &n) != nil || n.Provider != identity {
@@ -90,7 +90,7 @@ func returned(m llm.Message, identity string) []thought {
 	return n.Blocks
 }
 
-// native keeps the thinking of the answer for identity; nil if there is none.
+// native returns the thinking of the answer, as written by identity; nil if there is none.
 func (a *answer) native(identity string) json.RawMessage {
 	n := native{Provider: identity}
 	for _, b := range a.blocks {
@@ -99,7 +99,7 @@ func (a *answer) native(identity string) json.RawMessage {
 		case "redacted_thinking":
 			t.Block = b.raw
 		case "thinking":
-			t.Block, _ = marshal(thinkingBlock{b.kind, b.thinking.String(), b.signature.String()}) // texts always can be
+			t.Block, _ = marshal(thinkingBlock{b.kind, b.thinking.String(), b.signature.String()}) // strings can always be encoded
 		default:
 			continue
 		}
@@ -108,6 +108,6 @@ func (a *answer) native(identity string) json.RawMessage {
 	if n.Blocks == nil {
 		return nil
 	}
-	raw, _ := marshal(n) // of JSON that was read before
+	raw, _ := marshal(n) // made of JSON that was parsed before
 	return raw
 }

@@ -1,4 +1,4 @@
-// What the server counted.
+// The server's token counts.
 
 package anthropic
 
@@ -9,7 +9,7 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// usage counts what is read from the cache and written to it beside the input.
+// usage counts cache reads and writes separately from the input.
 type usage struct {
 	Input   provider.Tokens `json:"input_tokens"`
 	Written provider.Tokens `json:"cache_creation_input_tokens"`
@@ -17,12 +17,12 @@ type usage struct {
 	Output  provider.Tokens `json:"output_tokens"`
 }
 
-// add reads the counts of an event. They are totals, so later ones replace earlier ones.
+// add parses the counts of an event. They are totals, so later ones replace earlier ones.
 func (u *usage) add(raw json.RawMessage) {
 	if len(raw) == 0 {
 		return
 	}
-	// A field of another form leaves the count as it is.
+	// A field of another type leaves the count unchanged.
 	_ = json.Unmarshal(raw, u)
 }
 

@@ -1,5 +1,5 @@
-// Refusals of one form of a request, which another form avoids: each is learnt, so that
-// later requests are right at once.
+// Learns from refusals of a form of a request that another form avoids, so that later requests are
+// right at once.
 
 package openai
 
@@ -13,25 +13,25 @@ import (
 	"cairn/llm"
 )
 
-// adaptation is what one call of Generate has changed already.
+// adaptation is what one call of Generate has changed so far.
 type adaptation struct {
 	wires  int    // switches of the wire
 	noRoom bool   // the window has no room for reasoning beyond the answer
 	base   string // the address with "/v1" that is being tried
 }
 
-// optional are the fields that are left out once a server refuses them by name.
+// optional are the fields that are omitted once a server refuses them by name.
 var optional = []string{
 	"stream_options", "temperature", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_breakpoint",
 	"cache_control", encryptedContent,
 }
 
-// encryptedContent is how OpenAI refuses the field include, of models that do not reason.
-// What it says of content that it cannot read is another matter.
+// encryptedContent is how OpenAI refuses the field include for models that do not reason. Its
+// message about content that it cannot read is different.
 const encryptedContent = "encrypted content is not supported"
 
-// adapt changes what the next attempt sends, by the server's refusal of this one. It
-// returns false if there is nothing to change.
+// adapt changes the next attempt according to the server's refusal of this one. It returns false if
+// there is nothing to change.
 func (o *Model) adapt(a *adaptation, p plan, req llm.Request, err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Status < http.StatusBadRequest {
@@ -69,8 +69,8 @@ func (o *Model) adapt(a *adaptation, p plan, req llm.Request, err error) bool {
 	return o.dropField(p, req, e.Message)
 }
 
-// routeMissing reports whether a server has nothing at the address of a request. An
-// unknown model is a 404 too.
+// routeMissing reports whether a server has nothing at the address of a request. An unknown model
+// is a 404 too.
 func routeMissing(e *llm.Error) bool {
 	return e.Status == http.StatusMethodNotAllowed ||
 		e.Status == http.StatusNotFound && !strings.Contains(strings.ToLower(e.Message), "model") && !llm.RefusesTools(e) && !llm.RefusesImages(e)
@@ -79,7 +79,7 @@ func routeMissing(e *llm.Error) bool {
 // tryV1 makes the next attempt go to base_url with "/v1" appended, once.
 func (o *Model) tryV1(a *adaptation, p plan) bool {
 	if strings.HasSuffix(p.base, "/v1") || p.asked {
-		if a.base != "" { // it was no better
+		if a.base != "" { // it did not help
 			o.demand(func(d *demands) { d.base = o.Options.BaseURL })
 			a.base = ""
 		}
@@ -98,11 +98,11 @@ func (o *Model) confirm(a *adaptation) {
 	}
 }
 
-// wantsResponses matches what OpenAI says on chat completions of models whose tools need
-// the other wire.
+// wantsResponses matches OpenAI's refusal, on chat completions, of models whose tools need the
+// other wire.
 var wantsResponses = regexp.MustCompile(`(?i)/v1/responses|\bResponses API\b|tools? with reasoning_effort`)
 
-// switchWire makes the next attempt go from one wire to another, at most once each way.
+// switchWire makes the next attempt use another wire, at most once each way.
 func (o *Model) switchWire(a *adaptation, p plan, from, to string) bool {
 	if o.Options.Wire != "" || p.wire != from || a.wires >= 2 {
 		return false
@@ -116,7 +116,7 @@ func (o *Model) switchWire(a *adaptation, p plan, from, to string) bool {
 // aboutEffort matches refusals of a value of reasoning effort, or of the field.
 var aboutEffort = regexp.MustCompile(`(?i)reasoning[._ ]effort|\breasoning\b.{0,80}\b(?:value|level|support)|supported values are: .*'(?:low|medium|high)'|does not support thinking`)
 
-// learnEfforts learns which values the model accepts, by the refusal of one.
+// learnEfforts learns which values the model accepts from the refusal of one.
 func (o *Model) learnEfforts(p plan, wanted, message string) bool {
 	sent := p.effort(wanted)
 	text := message
@@ -135,7 +135,7 @@ func (o *Model) learnEfforts(p plan, wanted, message string) bool {
 	return true
 }
 
-// dropField stops sending a field that the server refuses by name.
+// dropField omits a field that the server refuses by name.
 func (o *Model) dropField(p plan, req llm.Request, message string) bool {
 	message = strings.ToLower(message)
 	for _, name := range optional {

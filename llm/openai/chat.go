@@ -12,11 +12,11 @@ import (
 
 const maxCompletionTokens = "max_completion_tokens"
 
-// completionTokens reports which name the bound of an answer has: OpenAI's newer models
-// refuse the old one, and most other servers know no other.
+// completionTokens reports whether the answer's limit is sent as max_completion_tokens: OpenAI's
+// newer models refuse the old name, and most other servers know no other.
 func (p plan) completionTokens() bool { return p.host == openAIHost || p.maxField }
 
-// cacheKey is the key to send: only OpenAI knows the field.
+// cacheKey returns the key to send: only OpenAI supports the field.
 func (p plan) cacheKey(req llm.Request) string {
 	if p.host != openAIHost || p.refused["prompt_cache_key"] {
 		return ""
@@ -24,8 +24,8 @@ func (p plan) cacheKey(req llm.Request) string {
 	return req.CacheKey
 }
 
-// encodeChat writes what rarely changes first: a later request of the same conversation
-// goes on where this one's messages end.
+// encodeChat writes what rarely changes first: a later request of the same conversation extends
+// this one's messages.
 func (p plan) encodeChat(req llm.Request) ([]byte, error) {
 	b := newBody(req)
 	b.extra = req.Extra
@@ -61,7 +61,7 @@ func (p plan) encodeChat(req llm.Request) ([]byte, error) {
 	return b.close()
 }
 
-// choice writes the tool that must be called, opened by open and closed by end.
+// choice writes the tool that must be called, between open and end.
 func (p plan) choice(b *body, req llm.Request, open, end string) {
 	switch {
 	case req.ForceTool == "" || len(req.Tools) == 0:
@@ -72,7 +72,7 @@ func (p plan) choice(b *body, req llm.Request, open, end string) {
 	}
 }
 
-// cacheFields writes what a provider wants to know of its prompt cache, once a request.
+// cacheFields writes the fields of a provider's prompt cache.
 func (p plan) cacheFields(b *body, req llm.Request) {
 	b.str("prompt_cache_key", p.cacheKey(req))
 	if p.retention {
@@ -87,7 +87,7 @@ func (p plan) cacheFields(b *body, req llm.Request) {
 	}
 }
 
-// chatMessage writes the one message that a span becomes.
+// chatMessage writes the message for a span.
 func (p plan) chatMessage(b *body, s span) {
 	last := s[len(s)-1]
 	b.quote(`{"role":`, string(last.Role), `,"content":`)
@@ -106,8 +106,7 @@ func (p plan) chatMessage(b *body, s span) {
 	b.buf = append(b.buf, '}')
 }
 
-// chatCalls writes the calls of an assistant's message, and what the provider had added
-// to it.
+// chatCalls writes the calls of an assistant's message, and what the provider had added to it.
 func (p plan) chatCalls(b *body, m llm.Message) {
 	n := readNative(m.Native, p.provider)
 	for i, call := range m.Calls {
@@ -125,8 +124,8 @@ func (p plan) chatCalls(b *body, m llm.Message) {
 	b.fields(n.Fields)
 }
 
-// text is what a span says, its messages divided by a blank line, with the pictures that
-// cannot be sent in words.
+// text returns the texts of a span's messages, separated by blank lines; pictures that cannot be
+// sent are mentioned.
 func (s span) text() string {
 	if len(s) == 1 && (len(s[0].Images) == 0 || s[0].Role != llm.RoleUser) {
 		return s[0].Text

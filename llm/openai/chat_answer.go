@@ -1,4 +1,4 @@
-// An answer on chat completions, put together from the chunks of a stream.
+// Assembles an answer on chat completions from the chunks of a stream.
 
 package openai
 
@@ -12,9 +12,9 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// chatAnswer grows chunk by chunk. It is whole with [DONE], or when a finish_reason came
-// and the body ended regularly: some servers never send [DONE], but none gives a reason
-// to finish before it has finished.
+// chatAnswer accumulates chunks. It is complete with [DONE], or if a finish_reason was received and
+// the body ended regularly: some servers never send [DONE], but none sends a reason before it has
+// finished.
 type chatAnswer struct {
 	provider.Said
 	provider string
@@ -28,14 +28,14 @@ type chatAnswer struct {
 
 // growingCall is a tool call whose arguments arrive in pieces.
 type growingCall struct {
-	index     int // as the server numbers it; -1: it does not
+	index     int // the server's number; -1: none
 	id, name  string
 	arguments strings.Builder
 	native    gathered
 }
 
-// chunk is an event of the stream, and an answer in one piece. The usage is raw: a server
-// that counts in a form of its own has answered all the same.
+// chunk is an event of the stream, or an answer in one piece. The usage is raw: a server with its
+// own format of counts has answered nevertheless.
 type chunk struct {
 	Error   json.RawMessage
 	Choices []struct {
@@ -50,11 +50,10 @@ type chunk struct {
 // delta is a piece of a message, or all of it.
 type delta struct {
 	Content   text
-	Refusal   string            // what the model says
+	Refusal   string            // the model's own words
 	ToolCalls []json.RawMessage `json:"tool_calls"`
 
-	// What is kept for the provider. Other fields may be in answers only, and be refused
-	// in a request.
+	// Kept for the provider. Other fields may be allowed in answers only, and refused in a request.
 	Reasoning        json.RawMessage
 	ReasoningContent json.RawMessage `json:"reasoning_content"`
 	ReasoningDetails json.RawMessage `json:"reasoning_details"`
@@ -93,7 +92,7 @@ func (a *chatAnswer) Whole(body []byte) (bool, error) {
 
 func (a *chatAnswer) Counted() llm.Usage { return a.usage }
 
-// Add never says that nothing may follow: the usage comes behind the finish_reason.
+// Add never returns done: the usage follows the finish_reason.
 func (a *chatAnswer) Add(event []byte) (bool, error) {
 	var c chunk
 	err := json.Unmarshal(event, &c)
@@ -183,8 +182,8 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 	return nil
 }
 
-// call finds the call a piece belongs to, or begins one. Some servers leave out
-// the index, some the id, and some give every call the index 0.
+// call returns the call that a piece belongs to, or starts one. Some servers omit the index, some
+// the id, and some give every call the index 0.
 func (a *chatAnswer) call(piece callPiece) *growingCall {
 	begins := piece.Function.Name != ""
 	for i := len(a.calls) - 1; i >= 0; i-- {
@@ -211,8 +210,8 @@ func (a *chatAnswer) call(piece callPiece) *growingCall {
 	return call
 }
 
-// response returns the whole answer. A server that ends regularly without a finish_reason
-// is believed to have finished.
+// Response returns the whole answer. A server that ends regularly without a finish_reason is
+// assumed to have finished.
 func (a *chatAnswer) Response() (llm.Response, error) {
 	if !a.started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
@@ -224,7 +223,7 @@ func (a *chatAnswer) Response() (llm.Response, error) {
 		}
 		message.Calls = append(message.Calls, llm.Call{ID: call.id, Name: call.name, Arguments: call.arguments.String()})
 	}
-	llm.NameCalls(message.Calls) // what the provider added to a call is found by its id
+	llm.NameCalls(message.Calls) // additions of the provider are found by the call's id
 	message.Native = a.nativeOf(message.Calls)
 	if a.finish == "" {
 		a.finish = llm.FinishStop
@@ -235,7 +234,7 @@ func (a *chatAnswer) Response() (llm.Response, error) {
 	return llm.Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
 }
 
-// nativeOf returns what the provider added, nil when that is nothing.
+// nativeOf returns what the provider added; nil if nothing.
 func (a *chatAnswer) nativeOf(calls []llm.Call) json.RawMessage {
 	n := native{Provider: a.provider, Fields: a.native.object()}
 	for i, call := range a.calls {

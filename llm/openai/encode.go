@@ -1,4 +1,4 @@
-// The JSON of a request, written once and directly: a prompt has a hundred kilobytes.
+// Writes the JSON of a request once and directly: a prompt has a hundred kilobytes.
 
 package openai
 
@@ -13,7 +13,7 @@ import (
 	"cairn/llm"
 )
 
-// body is a JSON object that grows field by field.
+// body is a JSON object that is written field by field.
 type body struct {
 	buf   []byte
 	extra map[string]any // fields of the caller, which win
@@ -37,7 +37,7 @@ func newBody(req llm.Request) *body {
 	}
 	b := &body{buf: append(make([]byte, 0, size), '{')}
 	b.strings = json.NewEncoder(b)
-	b.strings.SetEscapeHTML(false) // which costs tokens
+	b.strings.SetEscapeHTML(false) // HTML escapes take tokens
 	return b
 }
 
@@ -47,13 +47,13 @@ func (b *body) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// string appends a text as a string.
+// string appends a JSON string.
 func (b *body) string(text string) {
-	_ = b.strings.Encode(text)   // a string always can be
+	_ = b.strings.Encode(text)   // a string can always be encoded
 	b.buf = b.buf[:len(b.buf)-1] // without the newline
 }
 
-// field begins a field, unless the caller has set it itself.
+// field starts a field, unless the caller has set it itself.
 func (b *body) field(name string) bool {
 	if _, set := b.extra[name]; set {
 		return false
@@ -66,7 +66,7 @@ func (b *body) field(name string) bool {
 	return true
 }
 
-// quote writes JSON and texts by turns, the texts as strings.
+// quote appends its arguments, alternately as raw JSON and as JSON strings.
 func (b *body) quote(pieces ...string) {
 	for i, piece := range pieces {
 		if i%2 == 0 {
@@ -77,7 +77,7 @@ func (b *body) quote(pieces ...string) {
 	}
 }
 
-// next begins the next item of a list, of which it writes the bracket, too, if it is the first.
+// next starts the next item of a list, with the bracket if it is the first.
 func (b *body) next(first bool) {
 	if first {
 		b.buf = append(b.buf, '[')
@@ -98,21 +98,21 @@ func (b *body) number(name string, value int) {
 	}
 }
 
-// raw writes a field whose value is JSON already.
+// raw writes a field whose value is already JSON.
 func (b *body) raw(name, value string) {
 	if b.field(name) {
 		b.buf = append(b.buf, value...)
 	}
 }
 
-// temperature writes 0 too: without it some servers use a default of their own.
+// temperature writes 0 too: without it some servers use their own default.
 func (b *body) temperature(value *float64) {
 	if value != nil && b.field("temperature") {
 		b.buf = strconv.AppendFloat(b.buf, *value, 'g', -1, 64)
 	}
 }
 
-// tools writes the tools, each opened by open and closed by end.
+// tools writes the tools, each between open and end.
 func (b *body) tools(tools []llm.Tool, open, end string) error {
 	if len(tools) == 0 || !b.field("tools") {
 		return nil
@@ -136,7 +136,7 @@ func (b *body) tools(tools []llm.Tool, open, end string) error {
 	return nil
 }
 
-// parts writes the parts of a span, texts and pictures each behind their opening.
+// parts writes the parts of a span, texts and pictures each after their opening.
 func (b *body) parts(s span, first bool, text, image, imageEnd string) {
 	for part := range s.parts() {
 		b.next(first)
@@ -163,7 +163,7 @@ func (b *body) close() ([]byte, error) {
 	return append(b.buf, '}'), nil
 }
 
-// dataURL appends a picture as a string.
+// dataURL appends a picture as a JSON string with a data URL.
 func dataURL(buf []byte, kind string, data []byte) []byte {
 	buf = append(append(append(buf, `"data:`...), kind...), ";base64,"...)
 	return append(base64.StdEncoding.AppendEncode(buf, data), '"')

@@ -1,4 +1,4 @@
-// Which models a server offers, and what it says of them.
+// The models a server offers, and how it describes them.
 
 package openai
 
@@ -16,8 +16,7 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// preferred are OpenAI's small chat models for the case that no model is set, the best
-// choice first, as of November 2026.
+// preferred are OpenAI's small chat models if none is set, best choice first, as of November 2026.
 var preferred = []string{
 	"gpt-6-luna",
 	"gpt-5.6-luna",
@@ -27,7 +26,7 @@ var preferred = []string{
 	"gpt-4o-mini",
 }
 
-// listed is an entry of GET /models, with what servers add to it.
+// listed is an entry of GET /models, with fields that servers add.
 type listed struct {
 	provider.Listed
 	ID           string
@@ -37,8 +36,8 @@ type listed struct {
 	} // OpenRouter
 }
 
-// Models lists what the server offers, see llm.Lister. Ollama is asked for each model: its
-// list says nothing.
+// Models lists what the server offers, see llm.Lister. Ollama is queried for each model, because
+// its list contains no details.
 func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	offered, err := o.list(ctx)
 	if err != nil || o.Host == openAIHost || slices.ContainsFunc(offered, described) {
@@ -46,21 +45,21 @@ func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	}
 	for i := range offered {
 		var shown struct{ Capabilities []string }
-		name, _ := json.Marshal(map[string]string{"model": offered[i].ID}) // a map of strings has no error
+		name, _ := json.Marshal(map[string]string{"model": offered[i].ID}) // marshalling a map of strings cannot fail
 		if i == mostShown || o.ask(ctx, http.MethodPost, o.root()+"/api/show", name, &shown) != nil {
-			break // it is no Ollama, or it fails: the rest stays unknown
+			break // not Ollama, or it fails: the rest stays unknown
 		}
 		offered[i].Tools, offered[i].Images = says(shown.Capabilities, "tools"), says(shown.Capabilities, "vision")
 	}
 	return offered, nil
 }
 
-// mostShown is how many models Ollama is asked for.
+// mostShown is the maximum number of models for which Ollama is queried.
 const mostShown = 50
 
 func described(o llm.Offered) bool { return o.Window > 0 || o.Tools != "" || o.Images != "" }
 
-// list asks for the models alone.
+// list requests the list of models alone.
 func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
 	var answer struct {
 		Data   []listed
@@ -99,7 +98,7 @@ func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
 	return offered, nil
 }
 
-// says returns "yes" if list has name, "no" if it does not, "" if there is no list.
+// says returns "yes" if list contains name, "no" if it does not, "" if there is no list.
 func says(list []string, name string) string {
 	switch {
 	case len(list) == 0:
@@ -116,14 +115,14 @@ func (o *Model) base() string {
 	return o.demands.base
 }
 
-// root is the address of what servers offer beside OpenAI's interface.
+// root returns the address of what servers offer outside OpenAI's interface.
 func (o *Model) root() string { return strings.TrimSuffix(o.base(), "/v1") }
 
 func (o *Model) get(ctx context.Context, address string, into any) error {
 	return o.ask(ctx, http.MethodGet, address, nil, into)
 }
 
-// ask asks the server for JSON. Its errors are like Generate's.
+// ask queries the server for JSON. Its errors are like Generate's.
 func (o *Model) ask(ctx context.Context, method, address string, body []byte, into any) error {
 	const maxList = 4 << 20 // bytes; OpenRouter's list has 1 MB
 	watched, silence := llm.WatchSilence(ctx, o.Options.IdleTimeout)

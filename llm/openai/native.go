@@ -1,5 +1,5 @@
-// What a provider adds to a message in fields of its own: kept as it came, and sent back
-// to the same model of the same provider only.
+// What a provider adds to a message in fields of its own: kept unchanged, and sent back only to the
+// same model of the same provider.
 
 package openai
 
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// native is what llm.Message.Native holds.
+// native is the content of llm.Message.Native.
 type native struct {
 	Provider string                                `json:"provider"` // host of the server, and the model
 	Fields   map[string]json.RawMessage            `json:"fields,omitempty"`
@@ -18,14 +18,14 @@ type native struct {
 	Items    []nativeItem                          `json:"items,omitempty"` // of Responses
 }
 
-// nativeItem is a reasoning item, which belongs right before what it led to.
+// nativeItem is a reasoning item, which must directly precede what it led to.
 type nativeItem struct {
 	Calls int             `json:"calls,omitempty"` // how many calls came before it
 	Text  bool            `json:"text,omitempty"`  // text came before it
 	Item  json.RawMessage `json:"item"`
 }
 
-// readNative returns what provider may be sent back: nothing that another one wrote.
+// readNative returns what may be sent back to provider: nothing that another one wrote.
 func readNative(raw json.RawMessage, provider string) native {
 	if len(raw) == 0 {
 		return native{}
@@ -45,24 +45,24 @@ func (b *body) fields(fields map[string]json.RawMessage) {
 	}
 }
 
-// protocolCallFields are the fields of a tool call that are no addition.
+// protocolCallFields are the standard fields of a tool call.
 var protocolCallFields = map[string]bool{"index": true, "id": true, "type": true, "function": true}
 
-// gathered is a JSON object put together from the pieces a stream brings: prose
-// is joined, reasoning_details grow item by item, of all else the last is kept.
+// gathered is a JSON object assembled from the pieces of a stream: prose is concatenated,
+// reasoning_details grow item by item, and for everything else the last value wins.
 type gathered struct {
 	values  map[string]json.RawMessage
 	prose   map[string]*strings.Builder
 	details []detail
 }
 
-// detail is one item of reasoning_details, known by its index and type.
+// detail is one item of reasoning_details, identified by its index and type.
 type detail struct {
 	key string
 	gathered
 }
 
-// proseFields arrive in pieces; signatures and ids arrive whole.
+// proseFields arrive in pieces; signatures and ids arrive complete.
 var proseFields = map[string]bool{"reasoning": true, "reasoning_content": true, "text": true, "summary": true}
 
 func (g *gathered) add(field string, raw json.RawMessage) {
@@ -95,7 +95,7 @@ func (g *gathered) add(field string, raw json.RawMessage) {
 	g.values[field] = raw
 }
 
-// maxDetails is how many items are kept: nobody sends as many who means well.
+// maxDetails limits how many items are kept: only a broken server sends more.
 const maxDetails = 16_384
 
 func (g *gathered) addDetail(item map[string]json.RawMessage) {
@@ -113,7 +113,7 @@ func (g *gathered) addDetail(item map[string]json.RawMessage) {
 	}
 }
 
-// object returns what was gathered; nil when there was nothing.
+// object returns the assembled object; nil if it is empty.
 func (g *gathered) object() map[string]json.RawMessage {
 	object := map[string]json.RawMessage{}
 	maps.Copy(object, g.values)
@@ -133,8 +133,8 @@ func (g *gathered) object() map[string]json.RawMessage {
 	return object
 }
 
-// encoded is texts, and JSON that was read before, as JSON.
+// encoded returns strings, or JSON that was parsed before, as JSON.
 func encoded(v any) json.RawMessage {
-	raw, _ := json.Marshal(v) // which never fails
+	raw, _ := json.Marshal(v) // cannot fail
 	return raw
 }

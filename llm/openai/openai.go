@@ -1,7 +1,6 @@
-// Package openai talks to servers with OpenAI's interface, on chat completions and on
-// Responses. It imports package llm, whose Model it implements. Of go-openai it takes the
-// names of events alone: that client refuses tools of some models by name, accepts a stream
-// that was cut as a whole answer, and loses encrypted reasoning.
+// Package openai implements llm.Model for servers with OpenAI's interface, on chat completions and
+// on Responses. It uses only the names of events from go-openai: that client refuses tools of some
+// models by name, accepts a truncated stream as a whole answer, and loses encrypted reasoning.
 package openai
 
 import (
@@ -16,8 +15,7 @@ import (
 
 const openAIHost = "api.openai.com"
 
-// Options says which server answers, and with how much patience; it is the same type for
-// all providers.
+// Options configures the server, its timeouts and retries; it is the same type for all providers.
 type Options = provider.Options
 
 // Model is an llm.Model behind a server with OpenAI's interface.
@@ -25,7 +23,7 @@ type Model struct {
 	*provider.Client
 
 	mu      sync.Mutex // guards the fields below
-	demands demands    // what the server turned out to demand
+	demands demands    // what the server has turned out to demand
 }
 
 var (
@@ -36,8 +34,8 @@ var (
 	_ llm.Wired   = (*Model)(nil)
 )
 
-// New returns a model that has sent nothing yet. It fails when BaseURL is no web
-// address or Wire is unknown.
+// New returns a model that has sent nothing yet. It fails if BaseURL is not a web address or Wire
+// is unknown.
 func New(options Options) (*Model, error) {
 	client, err := provider.New(options, provider.Defaults{
 		BaseURL: "https://" + openAIHost + "/v1", Example: "http://localhost:11434/v1",
@@ -49,8 +47,8 @@ func New(options Options) (*Model, error) {
 	return &Model{Client: client, demands: demands{base: client.Options.BaseURL}}, nil
 }
 
-// Wire is the wire of the next request: the setting, else the one the server demanded,
-// else Responses for OpenAI and chat completions for all others.
+// Wire returns the wire of the next request: the setting, else the one the server demanded, else
+// Responses for OpenAI and chat completions for all others.
 func (o *Model) Wire() string {
 	if o.Options.Wire != "" {
 		return o.Options.Wire
@@ -71,8 +69,8 @@ func (o *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 	})
 }
 
-// try makes one attempt, and further ones while the server refuses a form of the request
-// that can be changed, see adapt.
+// try makes one attempt, and repeats it as long as the server refuses something that adapt can
+// change.
 func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	model, err := o.Discovery.ModelID(ctx, o.list)
 	if err != nil {
@@ -104,8 +102,8 @@ func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (ll
 	}
 }
 
-// send makes one request and reads the whole answer to it. With an error the response
-// holds what the server counted, if it did.
+// send makes one request and reads the whole answer. With an error the response contains what the
+// server counted, if anything.
 func (o *Model) send(ctx context.Context, p plan, req llm.Request, show func(string)) (llm.Response, error) {
 	body, err := p.encode(req)
 	if err != nil {
@@ -123,7 +121,7 @@ func (o *Model) send(ctx context.Context, p plan, req llm.Request, show func(str
 	})
 }
 
-// request is a request with the key.
+// request returns a request with the API key.
 func (o *Model) request(ctx context.Context, method, address string, body []byte) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err == nil && o.Options.APIKey != "" {

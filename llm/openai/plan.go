@@ -14,9 +14,9 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// demands are what a server turned out to demand. They are forgotten at the end.
+// demands are what a server has turned out to demand. They last until the process ends.
 type demands struct {
-	base     string          // address, "/v1" appended where it was missing
+	base     string          // address, with "/v1" appended if it was missing
 	asked    bool            // "/v1" was tried
 	refused  map[string]bool // fields that it refuses
 	efforts  []string        // values of reasoning effort that it accepts; nil: not known
@@ -24,23 +24,23 @@ type demands struct {
 	thinks   bool            // it has answered with reasoning
 }
 
-// plan says how one request is sent.
+// plan describes how one request is sent.
 type plan struct {
 	demands
 	wire        string
 	model       string
 	host        string
-	provider    string        // identity of who wrote reasoning: host and model
+	provider    string        // identifies the author of reasoning: host and model
 	forced      bool          // a tool may be forced
 	breakpoints bool          // of the prompt cache
 	retention   bool          // of the prompt cache, for 24 hours
-	claude      bool          // a Claude model behind OpenRouter: one mark switches on its cache
+	claude      bool          // a Claude model behind OpenRouter: one mark enables its cache
 	ttl         time.Duration // the setting; 0: none
-	noRoom      bool          // reasoning gets no room beyond the answer: the window has none
+	noRoom      bool          // the window has no room for reasoning beyond the answer
 }
 
-// room is how many tokens of the answer are for reasoning: none for a model that has
-// shown none, but on Responses, where nearly all models reason.
+// room returns how many tokens of the answer are for reasoning: none for a model that has shown
+// none, except on Responses, where nearly all models reason.
 func (p plan) room(req llm.Request) int {
 	if p.noRoom || req.MaxTokens <= 0 || !p.thinks && p.wire != llm.WireResponses && p.effort(req.Reasoning) == "" {
 		return 0
@@ -48,7 +48,7 @@ func (p plan) room(req llm.Request) int {
 	return req.ReasoningRoom(p.effort(req.Reasoning))
 }
 
-// answerTokens is the bound of the answer, its reasoning included; 0: none.
+// answerTokens returns the limit of the answer, its reasoning included; 0: none.
 func (p plan) answerTokens(req llm.Request) int { return req.MaxTokens + p.room(req) }
 
 func (o *Model) plan(model string) plan {
@@ -86,8 +86,8 @@ func (p plan) answer(show func(string), bounds *llm.Bounds) provider.Answer {
 	return &chatAnswer{Said: provider.Said{Show: show, Bounds: bounds}, provider: p.provider}
 }
 
-// effort is the value of reasoning effort to send, empty for none: the wanted one, or the
-// nearest that the model accepts.
+// effort returns the reasoning effort to send, "" for none: wanted, or the nearest that the model
+// accepts.
 func (p plan) effort(wanted string) string {
 	if wanted == "" || p.efforts == nil || slices.Contains(p.efforts, wanted) {
 		return wanted
@@ -102,7 +102,7 @@ func (p plan) effort(wanted string) string {
 	return nearest
 }
 
-// gptVersion finds the version of OpenAI's models: gpt-5.6-terra, gpt-6-astra.
+// gptVersion matches the version of OpenAI's models: gpt-5.6-terra, gpt-6-astra.
 var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?(?:-|$)`)
 
 // caching returns how OpenAI caches a model's prompts, as of November 2026: from GPT-5.6
@@ -121,8 +121,8 @@ func (o *Model) caching(model string, d demands) (breakpoints, retention bool) {
 		version >= 401 && version < 506 && !small && !d.refused["prompt_cache_retention"]
 }
 
-// CacheTTL is how long the provider's prompt cache stays warm: the setting, else the
-// provider's own time.
+// CacheTTL returns how long the provider's prompt cache stays warm: the setting, else the
+// provider's default.
 func (o *Model) CacheTTL() time.Duration {
 	p := o.plan(o.Discovery.Model())
 	switch {
@@ -136,7 +136,7 @@ func (o *Model) CacheTTL() time.Duration {
 	return 5 * time.Minute
 }
 
-// CacheRule is how the provider caches prompts, by its host and model.
+// CacheRule returns how the provider caches prompts, by its host and model.
 func (o *Model) CacheRule() string {
 	switch p := o.plan(o.Discovery.Model()); {
 	case p.breakpoints:

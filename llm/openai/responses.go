@@ -1,5 +1,5 @@
-// Requests of Responses. The server keeps nothing: each holds the whole conversation, and
-// the encrypted reasoning of the running turn.
+// Requests of Responses. The server stores nothing: each request contains the whole conversation,
+// and the encrypted reasoning of the running turn.
 
 package openai
 
@@ -7,11 +7,11 @@ import (
 	"cairn/llm"
 )
 
-// leastOutput is the least that max_output_tokens may be.
+// leastOutput is the minimum of max_output_tokens.
 const leastOutput = 16
 
-// breakpoint marks a place of the prompt up to which OpenAI caches. A later request reads
-// the cache only if it has a mark at the same place.
+// breakpoint marks a place in the prompt up to which OpenAI caches. A later request reads the cache
+// only if it has a mark at the same place.
 const breakpoint = `,"prompt_cache_breakpoint":{"mode":"explicit"}`
 
 // encodeResponses writes what rarely changes first, as encodeChat does.
@@ -53,20 +53,20 @@ func (p plan) encodeResponses(req llm.Request) ([]byte, error) {
 	return b.close()
 }
 
-// mark tells behind which message of a span a breakpoint is, counted from 0; -1: none.
-// The last message of the span has one too if end is set.
+// mark is the index of the message of a span after which there is a breakpoint; -1: none. With end
+// set the last message of the span has one too.
 type mark struct {
 	message int
 	end     bool
 }
 
-// input divides the messages and says where the breakpoints are: behind the head, and
-// behind all that was the end of a request once. A request writes only the latest
-// three, and reads from any.
+// input splits the messages into spans and returns their breakpoints: after the head, and after
+// everything that was the end of an earlier request. A request writes only the latest three, and
+// reads from any.
 func (p plan) input(req llm.Request) ([]span, []mark) {
 	all := spans(req.Messages)
 	marks := make([]mark, len(all))
-	head := 0 // messages of the head, as spans has them
+	head := 0 // messages of the head that spans keeps
 	for _, m := range req.Messages[:min(max(req.Head, 0), len(req.Messages))] {
 		if !blank(m) {
 			head++
@@ -101,7 +101,7 @@ func (p plan) input(req llm.Request) ([]span, []mark) {
 	return all, marks
 }
 
-// items writes the input items that a span becomes.
+// items writes the input items for a span.
 func (p plan) items(b *body, s span, mark mark) {
 	switch m := s[len(s)-1]; m.Role {
 	case llm.RoleAssistant:
@@ -116,7 +116,7 @@ func (p plan) items(b *body, s span, mark mark) {
 		b.quote(`{"type":"message","role":`, string(m.Role), `,"content":`)
 		first := true
 		for i := range s {
-			// Only the last message may say that the span is empty.
+			// Only the last message may represent an empty span.
 			if len(s) > 1 && s[i].Text == "" && len(s[i].Images) == 0 && (i < len(s)-1 || !first) {
 				continue
 			}
@@ -130,8 +130,8 @@ func (p plan) items(b *body, s span, mark mark) {
 	}
 }
 
-// assistantItems writes the text and the calls of an assistant, each behind the reasoning
-// that led to it.
+// assistantItems writes the text and the calls of an assistant, each after the reasoning that led
+// to it.
 func (p plan) assistantItems(b *body, s span) {
 	m := s[len(s)-1]
 	items := readNative(m.Native, p.provider).Items
@@ -157,7 +157,7 @@ func (p plan) assistantItems(b *body, s span) {
 		b.quote(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":`, text, "}]}")
 	}
 	for i, call := range m.Calls {
-		if text == "" || i > 0 { // else it is before the text
+		if text == "" || i > 0 { // otherwise it was written before the text
 			reasoning(i, false)
 		}
 		reasoning(i, true)

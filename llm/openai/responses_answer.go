@@ -1,4 +1,4 @@
-// An answer on Responses, put together from the events of a stream.
+// Assembles an answer on Responses from the events of a stream.
 
 package openai
 
@@ -13,23 +13,23 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// responsesAnswer grows event by event. It is whole when the response is completed or
-// incomplete; a stream without that was cut.
+// responsesAnswer accumulates events. It is complete if the response is completed or incomplete; a
+// stream without that was cut off.
 type responsesAnswer struct {
 	provider.Said
 	provider string
 
-	items  []*outputItem // those that are kept, in order of their indices
+	items  []*outputItem // the kept items, ordered by index
 	native []nativeItem
 	finish string
 	usage  llm.Usage
 }
 
-// outputItem is a message or a call that is being written.
+// outputItem is a message or a call that is being received.
 type outputItem struct {
 	index     int
 	message   bool
-	said      int // bytes of text that came in pieces
+	said      int // bytes of text that arrived in pieces
 	id, name  string
 	arguments strings.Builder
 }
@@ -56,7 +56,7 @@ type item struct {
 	Encrypted string `json:"encrypted_content"`
 }
 
-// finished is what is read of a response that has ended.
+// finished contains the parsed fields of a response that has ended.
 type finished struct {
 	Status  api.ResponseStatus
 	Error   json.RawMessage
@@ -100,10 +100,10 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
 		return true, a.end(e.Response)
 	}
-	return false, a.Bounds.Added(len(raw)) // nobody needs it, as the text of reasoning
+	return false, a.Bounds.Added(len(raw)) // not needed, for example the text of reasoning
 }
 
-// addPiece takes a piece of text or arguments.
+// addPiece adds a piece of text or arguments.
 func (a *responsesAnswer) addPiece(e event) error {
 	var piece string
 	if len(e.Delta) > 0 {
@@ -127,7 +127,7 @@ func (a *responsesAnswer) addPiece(e event) error {
 	return a.Say(piece)
 }
 
-// end takes the response as it ended.
+// end handles the end of the response.
 func (a *responsesAnswer) end(raw json.RawMessage) error {
 	var r finished
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -153,7 +153,7 @@ func (a *responsesAnswer) end(raw json.RawMessage) error {
 	return nil
 }
 
-// response returns the whole answer.
+// Response returns the whole answer.
 func (a *responsesAnswer) Response() (llm.Response, error) {
 	if a.finish == "" { // [DONE], which belongs to the other wire
 		return llm.Response{}, llm.Truncated(errors.New("the response did not end"))

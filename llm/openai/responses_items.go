@@ -9,7 +9,7 @@ import (
 	"cairn/llm"
 )
 
-// item finds an item by its index, or begins one.
+// item returns the item with an index; it adds one if there is none.
 func (a *responsesAnswer) item(index int) (*outputItem, error) {
 	at, found := slices.BinarySearchFunc(a.items, index, func(i *outputItem, index int) int { return i.index - index })
 	if found {
@@ -22,7 +22,7 @@ func (a *responsesAnswer) item(index int) (*outputItem, error) {
 	return a.items[at], nil
 }
 
-// beginItem takes the name of a call, and counts all else.
+// beginItem records the id and name of a call, and counts everything else towards the limits.
 func (a *responsesAnswer) beginItem(index int, raw json.RawMessage) error {
 	var it item
 	if err := json.Unmarshal(raw, &it); err != nil {
@@ -46,7 +46,7 @@ func (a *responsesAnswer) beginCall(index int, it item) error {
 	return a.Call(it.CallID, it.Name, 0)
 }
 
-// addItem takes a whole item: what came of it in pieces is known, and the rest is added.
+// addItem adds a complete item: parts that already arrived in pieces are skipped.
 func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
 	var it item
 	if err := json.Unmarshal(raw, &it); err != nil {
@@ -84,7 +84,7 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
 	return a.Bounds.Added(len(raw))
 }
 
-// setArguments takes the whole arguments of a call, which are right where the pieces are not.
+// setArguments sets the complete arguments of a call, which are right even if the pieces are not.
 func (a *responsesAnswer) setArguments(call *outputItem, arguments string) error {
 	before := call.arguments.Len()
 	if arguments == "" || call.arguments.String() == arguments {
@@ -98,8 +98,8 @@ func (a *responsesAnswer) setArguments(call *outputItem, arguments string) error
 	return nil
 }
 
-// addReasoning keeps an item that the server will take back: without its content it
-// would look for it among what it has stored, which is nothing.
+// addReasoning keeps an item that the server will accept back: one without content would be looked
+// up among stored items, and nothing is stored.
 func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item) error {
 	if it.Encrypted == "" && len(it.Content) == 0 {
 		return a.Bounds.Added(len(raw))

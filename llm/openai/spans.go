@@ -1,4 +1,4 @@
-// Messages as every template accepts them: roles alternate, and a user begins.
+// Messages in a form that every template accepts: roles alternate, and a user is first.
 
 package openai
 
@@ -10,22 +10,21 @@ import (
 	"cairn/llm"
 )
 
-// span is a run of neighbours that become one message of the request: users', or an
-// assistant's up to the first one with calls. All others stand alone.
+// span is a run of neighbours that become one message of the request: users', or an assistant's up
+// to the first one with calls. All others are single.
 type span []llm.Message
 
-// placeholder begins a prompt whose first message is not a user's: templates of Gemma,
-// Mistral and Llama 2 refuse it, and so does Anthropic.
+// placeholder starts a prompt whose first message is not a user's: templates of Gemma, Mistral and
+// Llama 2 refuse such prompts, and so does Anthropic.
 var placeholder = span{{Role: llm.RoleUser, Text: "(continued)"}}
 
-// spans divides messages. Blank messages of an assistant are left out: many servers
-// refuse them.
+// spans splits messages. Blank messages of an assistant are left out: many servers refuse them.
 func spans(messages []llm.Message) []span {
 	if slices.ContainsFunc(messages, blank) {
 		messages = slices.DeleteFunc(slices.Clone(messages), blank)
 	}
 	all := make([]span, 0, len(messages)+1)
-	started := false // a message that is not the system's was seen
+	started := false // a message other than the system's was seen
 	for i := 0; i < len(messages); {
 		m := messages[i]
 		if !started && m.Role != llm.RoleSystem {
@@ -44,7 +43,7 @@ func spans(messages []llm.Message) []span {
 	return all
 }
 
-// joins reports whether a message becomes one with a neighbour of its role behind it.
+// joins reports whether a message is merged with a following one of its role.
 func joins(m llm.Message) bool {
 	return m.Role == llm.RoleUser || m.Role == llm.RoleAssistant && len(m.Calls) == 0
 }
@@ -65,15 +64,15 @@ type part struct {
 	data  []byte
 }
 
-// parts are the pieces of a span: of each message its pictures, each behind its label,
-// and its text. A picture that cannot be sent is mentioned at the end of the text. An empty
-// span still has one part: servers refuse a message of nothing.
+// parts returns the pieces of a span: of each message its pictures, each after its label, and its
+// text. A picture that cannot be sent is mentioned at the end of the text. An empty span still has
+// one part: servers refuse an empty message.
 func (s span) parts() iter.Seq[part] {
 	return func(yield func(part) bool) {
 		said := false
 		for i, m := range s {
 			text, images := m.Text, []llm.Image(nil)
-			if m.Role == llm.RoleUser { // only users show pictures
+			if m.Role == llm.RoleUser { // only users have pictures
 				text, images = m.Shown()
 			}
 			for _, image := range images {

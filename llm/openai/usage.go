@@ -1,4 +1,4 @@
-// What a server says it has counted, in whatever form it says it.
+// A server's token counts, in whatever format it sends them.
 
 package openai
 
@@ -9,27 +9,27 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// details says how the prompt met the cache.
+// details is how much of the prompt was read from and written to the cache.
 type details struct {
 	Cached  provider.Tokens `json:"cached_tokens"`
 	Written provider.Tokens `json:"cache_write_tokens"`
 }
 
-// readUsage reads a usage of either wire; ok is false if there is none.
+// readUsage parses the usage of either wire; ok is false if there is none.
 func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	var counted *struct {
 		Prompt     provider.Tokens `json:"prompt_tokens"`
 		Completion provider.Tokens `json:"completion_tokens"`
 		Details    details         `json:"prompt_tokens_details"`
-		// Of Responses.
+		// Responses.
 		Input        provider.Tokens `json:"input_tokens"`
 		Output       provider.Tokens `json:"output_tokens"`
 		InputDetails details         `json:"input_tokens_details"`
-		// Of servers in front of Claude.
+		// Servers in front of Claude.
 		Read    provider.Tokens `json:"cache_read_input_tokens"`
 		Written provider.Tokens `json:"cache_creation_input_tokens"`
 	}
-	// What has another form than it should leaves its field at 0.
+	// A field of another type stays 0.
 	_ = json.Unmarshal(raw, &counted)
 	if counted == nil {
 		return llm.Usage{}, false
@@ -40,7 +40,7 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 		Cached:     int(max(counted.Details.Cached, counted.InputDetails.Cached, counted.Read)),
 		Written:    int(max(counted.Details.Written, counted.InputDetails.Written, counted.Written)),
 	}
-	if apart := int(counted.Read + counted.Written); apart > u.Prompt { // counted beside the prompt, not in it
+	if apart := int(counted.Read + counted.Written); apart > u.Prompt { // counted separately from the prompt
 		u.Prompt += apart
 	}
 	return u, true

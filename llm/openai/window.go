@@ -1,4 +1,4 @@
-// How much context a server's model really has.
+// The context window that a server's model really has.
 
 package openai
 
@@ -8,16 +8,16 @@ import (
 	"cairn/llm"
 )
 
-// Window returns the context window: the setting, else what the server says, else
-// llm.DefaultWindow. A smaller limit learnt from an overflow wins.
+// Window returns the context window: the setting, else the server's, else llm.DefaultWindow. A
+// smaller limit learned from an overflow wins.
 func (o *Model) Window(ctx context.Context) llm.Window {
 	return o.Discovery.Window(ctx, o.Learnt().Facts().Window, o.askWindow)
 }
 
-// askWindow returns what the server says of the model's window, Tokens 0 for nothing. The
-// order is that of trust: what Ollama has loaded, what is listed, what llama.cpp runs.
+// askWindow returns the window that the server reports; Tokens 0: none. In order of reliability:
+// what Ollama has loaded, what is listed, what llama.cpp runs.
 func (o *Model) askWindow(ctx context.Context) llm.Window {
-	// A server that lists no models may still answer the rest.
+	// A server that lists no models may still answer the other requests.
 	models, _ := o.list(ctx)
 	_ = o.Discovery.ChooseFrom(models)
 	model := o.Discovery.Model()

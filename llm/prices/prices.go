@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// Price is what a model costs for a million tokens, in the currency of its author
-// down; the built-in table has US dollars.
+// Price is the price of a million tokens of a model, in the currency of its list; the built-in
+// table has US dollars.
 type Price struct {
-	Input  float64 // that no cache knew
+	Input  float64 // neither read from a cache nor written to one
 	Cached float64 // read from the provider's cache
 	Write  float64 // written to the provider's cache
 	Output float64 // reasoning included
 }
 
-// Tokens are what a model was used for. Cached and Written are parts of Input.
+// Tokens is the usage of a model. Cached and Written are parts of Input.
 type Tokens struct {
 	Input, Cached, Written, Output int64
 }
 
-// Add adds other tokens.
+// Add adds other to t.
 func (t *Tokens) Add(other Tokens) {
 	t.Input += other.Input
 	t.Cached += other.Cached
@@ -31,10 +31,10 @@ func (t *Tokens) Add(other Tokens) {
 	t.Output += other.Output
 }
 
-// Uncached is the input that was neither read from a cache nor written to one.
+// Uncached returns the input that was neither read from a cache nor written to one.
 func (t Tokens) Uncached() int64 { return max(t.Input-t.Cached-t.Written, 0) }
 
-// Cost is what the tokens cost.
+// Cost returns the price of tokens.
 func (p Price) Cost(t Tokens) float64 {
 	return (float64(t.Uncached())*p.Input + float64(t.Cached)*p.Cached + float64(t.Written)*p.Write + float64(t.Output)*p.Output) / 1e6
 }
@@ -43,12 +43,12 @@ func (p Price) Cost(t Tokens) float64 {
 // the built-in table alone.
 type List map[string]Price
 
-// version is what dated snapshots and aliases have behind the name of their model.
+// version matches the suffix of dated snapshots and aliases.
 var version = regexp.MustCompile(`[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$`)
 
 // Of returns the price of a model: of its name as it is, else without the provider before
 // it ("openai/gpt-5.6-luna"), else without a date behind it ("gpt-5.6-luna-2026-07-09").
-// The list counts before the built-in table. ok is false if nobody knows the price.
+// The list counts before the built-in table. ok is false if the price is unknown.
 func (l List) Of(model string) (p Price, ok bool) {
 	if p, ok = l.named(model); ok {
 		return p, true
@@ -56,7 +56,7 @@ func (l List) Of(model string) (p Price, ok bool) {
 	return l.named(version.ReplaceAllString(model, ""))
 }
 
-// named is the price of a name, or of what follows the last slash in it.
+// named returns the price of a name, or of the part after its last slash.
 func (l List) named(name string) (p Price, ok bool) {
 	last := name[strings.LastIndex(name, "/")+1:]
 	names := []string{name, last}
@@ -74,8 +74,8 @@ func (l List) named(name string) (p Price, ok bool) {
 	return Price{}, false
 }
 
-// Money is an amount for people: two decimals, or as many as it takes to show two digits
-// of a small one.
+// Money formats an amount for people: with two decimals, or as many as it takes to show two
+// digits of a small one.
 func Money(amount float64) string {
 	digits := 2
 	if a := math.Abs(amount); a > 0 && a < 0.1 {

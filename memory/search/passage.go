@@ -11,7 +11,7 @@ import (
 	"cairn/words"
 )
 
-// pieces is how many pieces make up a passage: its start is only that precise.
+// pieces is how many pieces make up a passage, which determines the precision of its start.
 const pieces = 4
 
 // Passage returns the stretch of a text, of at most most characters, in which the question's

@@ -99,8 +99,8 @@ func complete(traces []trace, in Transcript, seqs []int64) error {
 	return nil
 }
 
-// scores weighs all places of the traces between the messages from and to, by seq:
-// the best of them deserve a closer look.
+// scores returns the score by words of all places of the traces between the messages from and to,
+// by seq: the best of them are examined further.
 func scores(traces []trace, from, to int64) []scored {
 	var all []scored
 	heads := make([]int, len(traces)) // the next place of each

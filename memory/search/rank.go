@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// The weights were measured on long conversations with questions, see bench recall:
-// each is a round number near the best, on a broad hill.
+// The weights were measured on long conversations with questions, see bench recall: each is a round
+// number near a broad optimum.
 const (
 	// k1 and b are BM25's: in short texts, a word repeated means little more than a word used
 	// once, and length means little.

@@ -78,7 +78,7 @@ func (s *Score) Add(name string, value float64) {
 // times multiplies the score.
 func (s *Score) times(name string, factor float64) { s.Add(name, s.Total*(factor-1)) }
 
-// examined is the least number of messages that are weighed by more than their words.
+// examined is the minimum number of messages that are scored by more than their words.
 const examined = 100
 
 // Messages returns the messages between from and to that answer the question, at most limit, the
@@ -103,7 +103,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) ([]Hit, error
 	var hits []Hit
 	for _, m := range messages {
 		h := Hit{Message: m}
-		// No one asks a question in one word: any message that has it is wanted.
+		// A one-word query is not a question: only messages with the word itself match.
 		if h.weigh(q, traces) || !q.single {
 			hits = append(hits, h)
 		}

@@ -1,5 +1,5 @@
-// Package wordstest has what people send to break a chat bot, for the tests of every
-// room: tricks of Unicode, and forgeries of what only the bot may say.
+// Package wordstest contains hostile input for the tests of every package: Unicode tricks, and
+// forgeries of what only the bot may write.
 package wordstest
 
 import (
@@ -25,8 +25,8 @@ var forgeries string
 // Tricks are texts that are hard to store, search, count, cut or show.
 func Tricks() []Trick { return read("tricks.txt", tricks) }
 
-// Forgeries are texts that pass themselves off as somebody else's words, as the bot's
-// own summaries and marks, as results of tools, or as orders.
+// Forgeries are texts that imitate another person's messages, the bot's own summaries and
+// marks, tool results, or instructions.
 func Forgeries() []Trick { return read("forgeries.txt", forgeries) }
 
 // Texts are the texts of both corpora.
@@ -37,8 +37,8 @@ func Texts() (texts []string) {
 	return texts
 }
 
-// read takes a corpus apart: a line each has name, how often, the text as a Go string,
-// and why, between tabs. It panics on a line that is none: the corpus is ours.
+// read parses a corpus: each line has a name, a repeat count, the text as a Go string, and the
+// reason, separated by tabs. It panics on an invalid line: the corpus is part of the package.
 func read(file, corpus string) (all []Trick) {
 	n := 0
 	for line := range strings.Lines(corpus) {

@@ -1,4 +1,4 @@
-// The server-sent events of an answer, strictly read: every way to break off is an error.
+// The server-sent events of an answer, read strictly: every premature end is an error.
 
 package provider
 
@@ -14,8 +14,8 @@ import (
 	"cairn/llm"
 )
 
-// streamPerAnswer is how much longer a stream may be than the answer in it: each
-// token comes wrapped in some hundred bytes.
+// streamPerAnswer is the maximum ratio of a stream's size to its answer's: each token is wrapped in
+// some hundred bytes.
 const streamPerAnswer = 64
 
 // events reads the events of a response body. Each is one JSON value.
@@ -23,9 +23,9 @@ type events struct {
 	lines     *bufio.Scanner
 	maxAnswer int    // bytes
 	taken     int    // bytes read so far
-	data      []byte // data lines that are no whole JSON value yet
-	failed    bool   // the running event is named error
-	done      bool   // [DONE] came
+	data      []byte // data lines that are not yet complete JSON
+	failed    bool   // the current event is named error
+	done      bool   // [DONE] was received
 }
 
 func newEvents(reader io.Reader, maxAnswer int) *events {
@@ -53,14 +53,14 @@ func (e *events) next() ([]byte, error) {
 	return nil, io.EOF
 }
 
-// line returns the event that line completes, nil for none.
+// line returns the event that line completes, nil if none.
 func (e *events) line(line []byte) ([]byte, error) {
 	if len(line) == 0 {
 		event, err := e.flush()
 		e.failed = false
 		return event, err
 	}
-	if line[0] == '{' { // some servers put an error into the stream as it is
+	if line[0] == '{' { // some servers send an error without any framing
 		return e.take(line)
 	}
 	field, value, _ := bytes.Cut(line, []byte(":"))
@@ -73,11 +73,11 @@ func (e *events) line(line []byte) ([]byte, error) {
 	case "event":
 		e.failed = string(value) == "error"
 	}
-	return nil, nil // a comment that keeps the connection alive, or a field without meaning here
+	return nil, nil // a comment that keeps the connection alive, or an irrelevant field
 }
 
-// take handles a line of data. A line that is whole JSON does not wait for the empty
-// line that ends its event: not every server sends one.
+// take handles a line of data. A line of complete JSON does not wait for the empty line that ends
+// its event: not every server sends one.
 func (e *events) take(line []byte) ([]byte, error) {
 	switch {
 	case string(line) == "[DONE]":
@@ -105,7 +105,7 @@ func (e *events) flush() ([]byte, error) {
 	return e.event(data)
 }
 
-// event checks what is alike on all wires.
+// event makes the checks that are the same on all wires.
 func (e *events) event(data []byte) ([]byte, error) {
 	if llm.Crowded(data) {
 		return nil, llm.TooMany(llm.MaxParts, "parts")
@@ -113,13 +113,13 @@ func (e *events) event(data []byte) ([]byte, error) {
 	if e.failed {
 		return nil, llm.Refused(0, nil, data)
 	}
-	if !utf8.Valid(data) { // it would stay invalid in fields that are sent back as they came
+	if !utf8.Valid(data) { // otherwise fields that are sent back unchanged would stay invalid
 		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	}
 	return data, nil
 }
 
-// end judges a body that ended without [DONE].
+// end returns the error for a body that ended without [DONE].
 func (e *events) end(err error) error {
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
@@ -132,7 +132,7 @@ func (e *events) end(err error) error {
 	return io.EOF
 }
 
-// IsError reports whether the error field of an answer says anything.
+// IsError reports whether the error field of an answer contains an error.
 func IsError(field json.RawMessage) bool {
 	switch string(field) {
 	case "", "null", "false", `""`, "{}":

@@ -15,26 +15,26 @@ import (
 	"cairn/llm"
 )
 
-// maxRefusal bounds what is read of a server's refusal, in bytes.
+// maxRefusal limits how many bytes of a server's refusal are read.
 const maxRefusal = 1 << 20
 
-// Answer puts an answer together, on one wire.
+// Answer assembles an answer on one wire.
 type Answer interface {
-	// Add takes one event as the server wrote it; done is true if nothing may follow.
+	// Add adds one event; done is true if it is the last one.
 	Add(event []byte) (done bool, err error)
-	// Whole takes an answer in one piece; ok is false if it is none.
+	// Whole parses an answer in one piece; ok is false if it is not one.
 	Whole(body []byte) (ok bool, err error)
-	// Complete reports whether the server has said that the answer is whole.
+	// Complete reports whether the server has marked the answer as complete.
 	Complete() bool
 	// Response returns the whole answer.
 	Response() (llm.Response, error)
-	// Counted is what the server has counted so far.
+	// Counted returns what the server has counted so far.
 	Counted() llm.Usage
 }
 
-// Exchange sends a request with post and reads the whole answer to it. A server that falls
-// silent is given up, unless alive is set, see llm.Request. With an error the response
-// holds what the server counted, if it did.
+// Exchange sends a request with post and reads the whole answer. A silent server is an error,
+// unless alive is set, see llm.Request. With an error the response contains what the server
+// counted, if anything.
 func (c *Client) Exchange(ctx context.Context, alive func(), answer Answer, post func(ctx context.Context, t *Transport) (*http.Response, error)) (llm.Response, error) {
 	watched, silence := llm.WatchSilence(ctx, c.Options.IdleTimeout)
 	defer silence.Stop()
@@ -54,18 +54,18 @@ func (c *Client) Exchange(ctx context.Context, alive func(), answer Answer, post
 
 // Transport sends requests. Every failure it returns is an *llm.Error.
 type Transport struct {
-	Most int64 // bytes to read of a body; 0: its reader limits it
+	Most int64 // maximum number of bytes of a body; 0: its reader limits it
 
 	client  *http.Client
 	silence *llm.Silence
 }
 
-// Transport returns one whose bodies silence watches.
+// Transport returns a Transport whose bodies silence watches.
 func (c *Client) Transport(silence *llm.Silence) *Transport {
 	return &Transport{client: c.Options.HTTPClient, silence: silence}
 }
 
-// Do sends a request. What is not an answer is an error.
+// Do sends a request. Any status but success is an error.
 func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 	resp, err := t.client.Do(req)
 	if err != nil {
@@ -78,7 +78,7 @@ func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer func() { _ = resp.Body.Close() }() // it is refused already
-		// As much as came is judged; a refusal that breaks off is still one.
+		// A refusal that breaks off is classified by the part that arrived.
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 		return nil, llm.Refused(resp.StatusCode, resp.Header, text)
 	}
@@ -93,8 +93,8 @@ type limited struct {
 	io.Closer
 }
 
-// read reads the answer: a stream of events, or, from servers that do not stream, one
-// piece of JSON. A server that answers 200 with anything else has refused.
+// read reads the answer: a stream of events, or, from servers that do not stream, one piece of
+// JSON. Anything else in a response with status 200 is a refusal.
 func read(resp *http.Response, answer Answer, maxAnswer int) (llm.Response, error) {
 	reader := bufio.NewReader(resp.Body)
 	first, err := firstByte(reader, maxAnswer)
@@ -107,7 +107,7 @@ func read(resp *http.Response, answer Answer, maxAnswer int) (llm.Response, erro
 		}
 		return answer.Response()
 	}
-	// An error of firstByte comes again when the events are read.
+	// An error of firstByte recurs when the events are read.
 	events := newEvents(reader, maxAnswer)
 	for {
 		event, err := events.next()
@@ -138,7 +138,7 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 		return llm.TooMany(llm.MaxParts, "parts")
 	}
 	var seen struct{ Error json.RawMessage }
-	// A body that is no JSON is refused by whole below.
+	// Whole refuses a body that is not JSON below.
 	if json.Unmarshal(body, &seen) == nil && IsError(seen.Error) {
 		return llm.Refused(resp.StatusCode, resp.Header, body)
 	}
@@ -149,7 +149,8 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 	return err
 }
 
-// firstByte looks past at most so many bytes of white space, without reading what it finds.
+// firstByte skips at most most bytes of white space and returns the byte after it without consuming
+// it.
 func firstByte(reader *bufio.Reader, most int) (byte, error) {
 	for range most {
 		next, err := reader.Peek(1)
@@ -164,8 +165,8 @@ func firstByte(reader *bufio.Reader, most int) (byte, error) {
 	return 0, bufio.ErrTooLong
 }
 
-// httpClient returns client, or a new one for nil, that follows no redirect unless
-// client says so: a conversation and a key go to the configured server only.
+// httpClient returns a copy of client, or a new one for nil, that follows no redirects unless
+// client has a CheckRedirect: conversation and key go only to the configured server.
 func httpClient(client *http.Client) *http.Client {
 	var own http.Client
 	if client != nil {
@@ -177,8 +178,8 @@ func httpClient(client *http.Client) *http.Client {
 	return &own
 }
 
-// redirected returns the error of a response that redirects, nil for any other. The
-// message holds the new address without its query and user.
+// redirected returns the error for a redirect, nil for any other response. The message contains the
+// new address without its query and user.
 func redirected(resp *http.Response) error {
 	if resp.StatusCode < 300 || resp.StatusCode > 399 {
 		return nil

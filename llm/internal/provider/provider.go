@@ -1,6 +1,5 @@
-// Package provider is what the clients of all providers share: their options, the
-// exchange of a request for an answer, and what is known of the model. It imports
-// package llm.
+// Package provider contains what the clients of all providers share: their options, the exchange of
+// a request for an answer, and what is known about the model.
 package provider
 
 import (
@@ -17,48 +16,48 @@ import (
 	"cairn/llm"
 )
 
-// Options says which server answers, and with how much patience.
+// Options configures the server, its timeouts and retries.
 type Options struct {
-	BaseURL  string        // up to and including /v1, which Anthropic's interface does not need; empty: the provider's own
-	APIKey   string        // empty: none is sent, as local servers like it
-	Model    string        // empty: chosen from the server's list, see llm.Choose
-	Wire     string        // one of the llm.Wire constants; empty or "auto": by address, then by what the server refuses
+	BaseURL  string        // up to and including /v1, which Anthropic's interface does not need; "": the provider's own
+	APIKey   string        // "": none is sent, as for local servers
+	Model    string        // "": chosen from the server's list, see llm.Choose
+	Wire     string        // one of the llm.Wire constants; "" or "auto": by address, then by what the server refuses
 	Window   int           // tokens; 0: discovered, see Window
-	CacheTTL time.Duration // how long the prompt cache must stay warm; 0: the provider's own time. Anthropic has two: 5 minutes, and 1 hour for more
+	CacheTTL time.Duration // how long the prompt cache must stay warm; 0: the provider's default. Anthropic has two values: 5 minutes, and 1 hour for anything longer
 
-	MaxRetries  int           // further attempts after a temporary failure; 0: 3; negative: none
-	RetryDelay  time.Duration // before the first of them, then growing; 0: 500 ms
-	IdleTimeout time.Duration // a server that is silent for so long has failed; 0: 2 minutes
-	MaxTime     time.Duration // for one answer, further attempts and keep-alives included; 0: 10 minutes
-	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is refused; 0: 4 MiB. See llm.Bounds too
+	MaxRetries  int           // retries after a temporary failure; 0: 3; negative: none
+	RetryDelay  time.Duration // before the first retry, then growing; 0: 500 ms
+	IdleTimeout time.Duration // a server that is silent this long has failed; 0: 2 minutes
+	MaxTime     time.Duration // for one answer, retries and keep-alives included; 0: 10 minutes
+	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB. See llm.Bounds too
 
-	Notebook *llm.Notebook // keeps what is learnt about the model; nil: it is forgotten at the end
+	Notebook *llm.Notebook // stores what is learned about the model; nil: nothing is stored
 
-	HTTPClient *http.Client // nil: a client of its own, without an overall time limit; none follows redirects unless it says so
+	HTTPClient *http.Client // nil: a client of its own, without a total timeout. Redirects are not followed unless it has a CheckRedirect
 	Log        *slog.Logger // nil: silent
 }
 
 // Defaults are what differs between the providers' options.
 type Defaults struct {
-	BaseURL   string   // where none is set
-	Cut       string   // the end of a base URL that is cut off; empty: none
-	Example   string   // of a base URL, for the error of one that is none
-	Wires     []string // that may be set
-	Preferred []string // models to choose where none is set, see llm.Choose
+	BaseURL   string   // if none is set
+	Cut       string   // suffix removed from a base URL; "": none
+	Example   string   // of a base URL, for the error about an invalid one
+	Wires     []string // the accepted values
+	Preferred []string // models to choose from if none is set, see llm.Choose
 }
 
 // Client is the part of a model that does not depend on the wire.
 type Client struct {
 	Options   Options
-	Host      string // of BaseURL: the identity of the provider
+	Host      string // of BaseURL: identifies the provider
 	Discovery *llm.Discovery
 
 	server string     // host and path of BaseURL, without user and password
-	learnt llm.Learnt // where no notebook has a page
+	learnt llm.Learnt // used if the notebook has no page
 }
 
-// New returns a client that has sent nothing yet. It fails when the base URL is no web
-// address or the wire is unknown.
+// New returns a client that has sent nothing yet. It fails if the base URL is not a web address or
+// the wire is unknown.
 func New(o Options, d Defaults) (*Client, error) {
 	given := o.BaseURL
 	if o.BaseURL == "" {
@@ -86,7 +85,7 @@ func New(o Options, d Defaults) (*Client, error) {
 	}, nil
 }
 
-// fill puts the defaults where nothing is set.
+// fill sets the defaults.
 func (o *Options) fill() {
 	if o.MaxRetries == 0 {
 		o.MaxRetries = 3
@@ -109,7 +108,7 @@ func (o *Options) fill() {
 	}
 }
 
-// Name is the model's, or the server's host while no model is set or chosen.
+// Name returns the model, or the server's host until a model is set or chosen.
 func (c *Client) Name() string {
 	if model := c.Discovery.Model(); model != "" {
 		return model
@@ -117,8 +116,8 @@ func (c *Client) Name() string {
 	return c.Host
 }
 
-// Learnt is what was learnt about this model on this server, see llm.Notebook. While no
-// model is set or chosen it is not kept.
+// Learnt returns what was learned about this model on this server, see llm.Notebook. Until a model
+// is set or chosen it is not saved.
 func (c *Client) Learnt() *llm.Learnt {
 	model := c.Discovery.Model()
 	if c.Options.Notebook == nil || model == "" {
@@ -127,7 +126,7 @@ func (c *Client) Learnt() *llm.Learnt {
 	return c.Options.Notebook.Page(model + "@" + c.server)
 }
 
-// Retry calls try until it answers req, see llm.Retry, and learns from the outcome.
+// Retry calls try until it succeeds, see llm.Retry, and learns from the outcome.
 func (c *Client) Retry(ctx context.Context, req llm.Request, show func(delta string), try func(ctx context.Context, show func(string)) (llm.Response, error)) (llm.Response, error) {
 	o := c.Options
 	retry := llm.Retry{Max: o.MaxRetries, Delay: o.RetryDelay, MaxTime: o.MaxTime, Log: o.Log}

@@ -10,7 +10,7 @@ import (
 	"cairn/llm"
 )
 
-// Said is the text of an answer as it grows.
+// Said accumulates the text of an answer.
 type Said struct {
 	Show   func(string) // may be nil
 	Bounds *llm.Bounds
@@ -18,7 +18,7 @@ type Said struct {
 	text strings.Builder
 }
 
-// Say adds a piece. A NUL breaks databases and terminals, so there is none.
+// Say adds a piece. NUL bytes are removed: they break databases and terminals.
 func (s *Said) Say(piece string) error {
 	piece = strings.ReplaceAll(piece, "\x00", "")
 	if err := s.Bounds.Said(len(piece)); err != nil {
@@ -31,10 +31,10 @@ func (s *Said) Say(piece string) error {
 	return nil
 }
 
-// Text is what was said so far.
+// Text returns the text so far.
 func (s *Said) Text() string { return s.text.String() }
 
-// Call counts the id and the name of a tool call, and with them so many bytes of arguments.
+// Call counts the id and the name of a tool call, and arguments bytes of arguments.
 func (s *Said) Call(id, name string, arguments int) error {
 	if len(name) > llm.MaxName {
 		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
@@ -42,10 +42,10 @@ func (s *Said) Call(id, name string, arguments int) error {
 	return s.Bounds.Said(len(id) + len(name) + arguments)
 }
 
-// mostCounted is the most a count is believed to be. No window is as large.
+// mostCounted is the largest count that is accepted. No window is as large.
 const mostCounted = 100_000_000
 
-// Tokens is a count. What is no number, or an impossible one, counts as not given.
+// Tokens is a count of tokens. An invalid or impossible value counts as missing.
 type Tokens int
 
 // UnmarshalJSON never fails.
@@ -57,7 +57,7 @@ func (n *Tokens) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Listed is the window of an entry of a list of models, as servers name it.
+// Listed is the window in an entry of a list of models, in the fields of various servers.
 type Listed struct {
 	MaxInputTokens int `json:"max_input_tokens"` // Anthropic
 	MaxModelLen    int `json:"max_model_len"`    // vLLM
@@ -67,7 +67,7 @@ type Listed struct {
 	} // llama.cpp
 }
 
-// Window is in tokens; 0: the server does not say.
+// Window returns the window in tokens; 0: the server does not say.
 func (l Listed) Window() int {
 	return cmp.Or(max(l.MaxInputTokens, 0), max(l.Meta.Context, 0), max(l.MaxModelLen, 0), max(l.ContextLength, 0))
 }

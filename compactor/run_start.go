@@ -1,4 +1,4 @@
-// How a compaction begins, up to the summary.
+// How a job starts, up to the summarizer's work.
 
 package compactor
 
@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// begin begins a job, if Before allows it.
-func (c *Compactor) begin(j *job) {
+// startJob starts a job, if Before allows it.
+func (c *Compactor) startJob(j *job) {
 	w := &work{job: j, making: j}
 	w.ctx, w.cancel = context.WithCancel(c.ctx)
 	if j.fills {
@@ -18,45 +18,45 @@ func (c *Compactor) begin(j *job) {
 		c.busy = w
 	}
 	if c.o.Before == nil || j.allowed {
-		c.decided(w, nil)
+		c.continueStart(w, nil)
 		return
 	}
-	if j.row.Trigger == OnSelf && j.began != nil { // a turn waits for the answer, and must not wait for Before
-		j.began(j.event(EventStarted))
-		j.began = nil
+	if j.row.Trigger == OnSelf && j.onStart != nil { // a turn waits for this answer and must not wait for Before
+		j.onStart(j.event(EventStarted))
+		j.onStart = nil
 	}
 	propose := c.propose(w)
 	c.o.Start(func() func() {
 		focus, veto := propose()
 		return func() {
 			j.row.Focus = cmp.Or(focus, j.row.Focus)
-			c.decided(w, veto)
+			c.continueStart(w, veto)
 		}
 	})
 }
 
-// decided goes on with what Before has decided about.
-func (c *Compactor) decided(w *work, veto error) {
+// continueStart continues after Before has returned.
+func (c *Compactor) continueStart(w *work, veto error) {
 	if veto != nil {
-		c.forbidden(w.job, veto)
+		c.vetoed(w.job, veto)
 		c.end(w, nil)
 		return
 	}
-	if w.began != nil {
+	if w.onStart != nil {
 		e := w.event(EventStarted)
 		e.Set = slices.DeleteFunc(slices.Clone(c.prepared), func(row Compaction) bool { return row.Trigger != OnPrepare })
-		w.began(e)
+		w.onStart(e)
 	}
 	w.before = c.used(c.h.view)
 	if c.draining && w.mayWait() {
 		w.cancel()
 	}
-	c.make(w, w.job)
+	c.makeRow(w, w.job)
 }
 
-// make makes a row: a slot and what is to be read of a repair first, then its row is written,
-// then the summarizer works, and what it made is stored.
-func (c *Compactor) make(w *work, j *job) {
+// makeRow takes a slot and narrows a repair in the background, then writes j's row; the summarizer
+// starts after that.
+func (c *Compactor) makeRow(w *work, j *job) {
 	w.making = j
 	narrow := c.narrowing(j)
 	c.o.Start(func() func() {
@@ -75,7 +75,7 @@ func (c *Compactor) make(w *work, j *job) {
 	})
 }
 
-// takeSlot waits for one of the places for workers, and returns what gives it back.
+// takeSlot waits for a worker's slot and returns the function that frees it.
 func takeSlot(ctx context.Context, slots chan struct{}) (release func(), err error) {
 	if slots == nil {
 		return func() {}, nil

@@ -1,23 +1,23 @@
-// Telling the language of a text, by its script, its most frequent words and its letters.
+// Language detection by script, frequent words and letters.
 
 package words
 
 import "unicode"
 
 const (
-	// lead is how far the language of a text must be ahead of all others for one that is sure:
-	// two of its frequent words, or as many letters of its script. One word is enough if three
-	// speak for it: neighbours as Spanish and Portuguese share many.
+	// lead is how far a text's language must be ahead of all others to be sure: two of its frequent
+	// words, or as many letters of its script. smallLead, one word, suffices if there are three in
+	// all: neighbours such as Spanish and Portuguese share many.
 	lead, smallLead, leastForSmallLead = 4, 2, 6
 
-	lettersOfWord = 4 // a word in letters, against one character of Chinese
-	kanaShare     = 8 // Japanese has one kana among so many characters, at least
+	lettersOfWord = 4 // letters of a word, as against one character of Chinese
+	kanaShare     = 8 // Japanese has at least one kana among this many characters
 )
 
-// Language returns the code of the language that most of text is in: two letters, as "en",
-// "de" or "ja". Of languages that are not in Latin letters it knows Chinese, Japanese and
-// Korean. It is "" if nobody can tell, and for all other languages. sure is false if few words
-// tell, or two languages are about as likely.
+// Language returns the two-letter code of the language of most of text, such as "en", "de" or "ja".
+// Of languages in other scripts it detects Chinese, Japanese and Korean. It is "" for all other
+// languages, and if the language cannot be detected. sure is false if there is little evidence, or
+// two languages are about equally likely.
 func Language(text string) (code string, sure bool) {
 	latin, other, script := countScripts(text)
 	if other > latin {
@@ -46,8 +46,8 @@ func Language(text string) (code string, sure bool) {
 	return code, ahead >= lead || ahead >= smallLead && counts[best] >= leastForSmallLead
 }
 
-// countScripts counts the words in Latin letters, as four letters each, and the letters of the
-// other scripts. script is the language of those; "": one that is not known.
+// countScripts counts the words in Latin letters, as four letters each, and the letters of other
+// scripts. script is the language of the latter; "": unknown.
 func countScripts(text string) (latin, other int, script string) {
 	var han, kana, hangul int
 	for _, r := range normal(text) {
