@@ -40,15 +40,17 @@ type Connector interface {
 
 // Writer delivers one reply to people. One goroutine calls its methods.
 type Writer interface {
-	// Show gets the whole text so far while the model is still writing. It must not wait for the
-	// network: the newest text wins, and older ones may be skipped.
+	// Show gets the whole text so far while the model is still writing; first, once, an empty one:
+	// people may see that the bot is at work. What is sent at once, such as a notice, is not shown.
+	// It must not wait for the network: the newest text wins, and older ones may be skipped.
 	Show(text string)
 	// Send delivers one final piece and returns its platform id. The pieces come in order. A piece
 	// marked Sending may have arrived before a crash and must not be posted twice. An error means
 	// that a retry is worthwhile, unless errors.Is(err, ErrGone): then nothing can ever be posted
 	// there again.
 	Send(ctx context.Context, piece Piece) (id string, err error)
-	// Cancel removes what was shown but will not be sent.
+	// Cancel removes what was shown but will not be sent. It may wait for the network, for a few
+	// seconds, so that the next writer of the same answer finds nothing of it.
 	Cancel()
 }
 

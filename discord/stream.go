@@ -53,8 +53,8 @@ func (w *writer) adopt(ctx context.Context) error {
 }
 
 // typing shows that the bot is typing, until the reply is sent.
-func (w *writer) typing(context.Context) {
-	for w.typed() && platform.Sleep(w.Live, w.d.pauses.typing) == nil {
+func (w *writer) typing(ctx context.Context) {
+	for w.typed(ctx) && platform.Sleep(w.Live, w.d.pauses.typing) == nil {
 	}
 }
 
@@ -70,8 +70,8 @@ func (w *writer) follow(ctx context.Context) {
 }
 
 // typed sends a typing request; false: it is not possible here.
-func (w *writer) typed() bool {
-	ctx, cancel := context.WithTimeout(w.Live, typingWait)
+func (w *writer) typed(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, typingWait)
 	defer cancel()
 	err := w.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
 	return !errors.Is(err, channel.ErrGone)

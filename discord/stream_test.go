@@ -267,6 +267,7 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 	} {
 		w := r.connector.Reply(r.place(r.square), nil).(*writer)
 		before := typing()
+		w.Show("")
 		r.until("typing, again and again", func() bool { return typing() >= before+4 })
 		c.end(w)
 		n := typing()

@@ -120,7 +120,6 @@ func (s *Slack) Connected() bool { return s.socketed.Load() }
 // fix, and says how. All goroutines have ended when it returns. It is called once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	inner, stop := context.WithCancelCause(ctx)
-	s.tasks.Open(inner)
 	defer func() {
 		stop(nil)
 		s.tasks.Close()
@@ -131,6 +130,7 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	if err == nil {
 		s.hub, s.stop = hub, stop
 		close(s.ready)
+		s.tasks.Open(inner)
 		err = s.supervise(inner)
 	}
 	var broken setupError

@@ -8,55 +8,70 @@ import (
 	"time"
 )
 
-// Stream shows a reply until it is sent: goroutines show that the bot is at work, and the newest text.
+// Stream shows a reply until it is sent: one goroutine shows that the bot is at work, another the
+// newest text. They run in a group, as soon as that is open: a reply that an earlier process began may
+// begin anew before the connector runs.
 type Stream struct {
 	Live context.Context // ends with the stream, for what need not be finished
 
-	end     context.CancelFunc
-	running sync.WaitGroup
-	changed chan struct{} // has one when there is a newer text
+	group         *Group
+	working, show func(ctx context.Context)
+	showing       bool // of the goroutine that calls Show
+	end           context.CancelFunc
+	running       sync.WaitGroup
+	changed       chan struct{} // has one when there is a newer text
 
 	mu   sync.Mutex // guards text, and that nothing starts after Stop
 	text string     // the newest
 }
 
-// NewStream returns a stream that nothing shows yet.
-func NewStream() *Stream {
-	s := &Stream{changed: make(chan struct{}, 1)}
+// NewStream returns a stream in which nothing happens before the first Show. A request that working
+// or show makes should not end with Live: one that is cut short may take effect after the reply.
+func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
+	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
 	s.Live, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// Start runs a goroutine of the stream in g, as soon as that is open: a reply that an earlier process
-// began may begin anew before the connector runs.
-func (s *Stream) Start(g *Group, do func(ctx context.Context)) {
-	g.onceOpen(func() { s.start(g, do) })
-}
-
-func (s *Stream) start(g *Group, do func(ctx context.Context)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.Live.Err() != nil {
+// Show sets the newest text. Empty: there is none yet, and people see that the bot is at work.
+func (s *Stream) Show(text string) {
+	if text == "" {
+		s.start(s.working)
 		return
 	}
-	s.running.Add(1)
-	if !g.Start(func(ctx context.Context) {
-		defer s.running.Done()
-		defer context.AfterFunc(ctx, s.end)()
-		do(ctx)
-	}) {
-		s.running.Done()
-	}
-}
-
-// Set sets the newest text.
-func (s *Stream) Set(text string) {
 	s.mu.Lock()
 	s.text = text
 	s.mu.Unlock()
 	select {
 	case s.changed <- struct{}{}:
 	default:
+	}
+	if !s.showing {
+		s.showing = true
+		s.start(s.show)
+	}
+}
+
+// start runs a goroutine of the stream.
+func (s *Stream) start(do func(ctx context.Context)) {
+	if !s.group.postpone(s, do) {
+		s.startNow(do)
+	}
+}
+
+func (s *Stream) startNow(do func(ctx context.Context)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Live.Err() != nil {
+		return
+	}
+	s.running.Add(1)
+	if !s.group.Start(func(ctx context.Context) {
+		defer s.running.Done()
+		defer context.AfterFunc(ctx, s.end)()
+		do(ctx)
+	}) {
+		s.running.Done()
 	}
 }
 
