@@ -232,7 +232,12 @@ func TestWhereAnAnswerStands(t *testing.T) {
 // question and the answer, and goes on without the bot's name.
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	for name, restart := range map[string]bool{"at once": false, "after a restart": true} {
+	for name, goOn := range map[string]func(r *rig, say func()){
+		"at once":             func(_ *rig, say func()) { say() },
+		"after a restart":     func(r *rig, say func()) { r.end(); r.begin(); say() },
+		"while it restarts":   func(r *rig, say func()) { r.end(); say(); r.begin() },
+		"between two sockets": func(r *rig, say func()) { r.betweenSockets(say) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			r, letGo := thinking(t, nil, Options{})
 			letGo()
@@ -240,11 +245,7 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "who painted it?"})
 			r.answered(general, "answer 1")
 			r.settled(conversation(general))
-			if restart {
-				r.end()
-				r.begin()
-			}
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and when?"})
+			goOn(r, func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and when?"}) })
 			r.awaitAnswers(general, 2)
 			r.stored(conversation(general), "user: who painted it?", "assistant: answer 1")
 			r.stored(conversation(general, root), "user: and when?", "assistant: answer 2")
