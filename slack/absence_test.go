@@ -122,6 +122,16 @@ func TestEditsWithinASecond(t *testing.T) {
 	r.stored(conversation(general), "user: on Friday")
 }
 
+func TestAMessageThatComesAfterItsDeletionIsNotStored(t *testing.T) {
+	t.Parallel()
+	r, general, ann := begun(t, quick(), answerN)
+	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
+	r.w.Delete(general, ts)
+	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
+	r.stored(conversation(general), "user: later")
+}
+
 func TestEventsWithoutAnID(t *testing.T) {
 	t.Parallel()
 	r, general, ann := begun(t, quick(), answerN)

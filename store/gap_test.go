@@ -173,6 +173,15 @@ func TestGapsThatOverlapOrFail(t *testing.T) {
 		fillGap(t, c, "m3", true, storetest.Said(3, "c"))
 		wantGap(t, c, "", false)
 	})
+	t.Run("a message that is missed while it is filled is read too", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		setGap(t, c, "m1")
+		setGap(t, c, "m2") // which the last page, that was read by now, does not have
+		fillGap(t, c, "m2", true, storetest.Said(2, "b"))
+		wantGap(t, c, "m2", true)
+		fillGap(t, c, "m3", true, storetest.Said(3, "c"))
+		wantGap(t, c, "", false)
+	})
 	t.Run("what was closed meanwhile is not opened again", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		fillGap(t, c, "m2", false, storetest.Said(2, "b"))
