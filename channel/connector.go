@@ -40,9 +40,8 @@ type Connector interface {
 
 // Writer delivers one reply to people. One goroutine calls its methods.
 type Writer interface {
-	// Show gets the whole text so far while the model is still writing; first, once, an empty one:
-	// people may see that the bot is at work. What is sent at once, such as a notice, is not shown.
-	// It must not wait for the network: the newest text wins, and older ones may be skipped.
+	// Show gets the whole text so far while the model is still writing. It must not wait for the
+	// network: the newest text wins, and older ones may be skipped.
 	Show(text string)
 	// Send delivers one final piece and returns its platform id. The pieces come in order. A piece
 	// marked Sending may have arrived before a crash and must not be posted twice. An error means
@@ -52,6 +51,13 @@ type Writer interface {
 	// Cancel removes what was shown but will not be sent. It may wait for the network, for a few
 	// seconds, so that the next writer of the same answer finds nothing of it.
 	Cancel()
+}
+
+// Indicator is implemented by writers that can show that the bot works on a reply: that it is typing,
+// say. A reply that exists already, such as a notice, is sent without that.
+type Indicator interface {
+	// Working is called once, before Show. It must not wait for the network.
+	Working()
 }
 
 // Observer is implemented by connectors that follow what happens in their conversations. Its

@@ -177,11 +177,7 @@ type watched struct {
 	order chan string
 }
 
-func (w *watched) Show(text string) {
-	if text != "" {
-		w.order <- "shown " + text
-	}
-}
+func (w *watched) Show(text string) { w.order <- "shown " + text }
 
 func (w *watched) Send(ctx context.Context, p channel.Piece) (string, error) {
 	w.order <- "sent " + p.Text

@@ -124,12 +124,8 @@ func (d *connector) texts() (texts []string) {
 
 type writer struct{ d *connector }
 
-func (w *writer) Show(text string) {
-	if text != "" {
-		w.d.note(func() { w.d.shown = append(w.d.shown, text) })
-	}
-}
-func (w *writer) Cancel() { w.d.note(func() { w.d.canceled++ }) }
+func (w *writer) Show(text string) { w.d.note(func() { w.d.shown = append(w.d.shown, text) }) }
+func (w *writer) Cancel()          { w.d.note(func() { w.d.canceled++ }) }
 
 func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	var slow time.Duration

@@ -45,12 +45,13 @@ func (s *Slack) repliesInThreads(p channel.Place) bool {
 	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
 
-// Show shows the newest text, or that the bot is at work.
-func (w *writer) Show(text string) {
-	if text == "" && w.s.o.Working == workingPlaceholder && w.answers != "" {
-		text = placeholder
+// Working shows that the bot is at work.
+func (w *writer) Working() {
+	if w.s.o.Working == workingPlaceholder && w.answers != "" {
+		w.Show(placeholder)
+	} else {
+		w.Stream.Working()
 	}
-	w.Stream.Show(text)
 }
 
 // show shows the newest text, with pauses between edits, until the writer stops.

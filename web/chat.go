@@ -64,9 +64,6 @@ const showPause = 150 * time.Millisecond
 
 // Show publishes the text so far, unless it did just now.
 func (w *chatWriter) Show(text string) {
-	if text == "" { // nothing to show yet
-		return
-	}
 	w.mu.Lock()
 	due := time.Since(w.shown) >= showPause
 	if due {

@@ -25,7 +25,7 @@ type Stream struct {
 	text string     // the newest
 }
 
-// NewStream returns a stream in which nothing happens before the first Show. A request that working
+// NewStream returns a stream in which nothing happens before Working or Show. A request that working
 // or show makes should not end with Live: one that is cut short may take effect after the reply.
 func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
 	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
@@ -33,12 +33,11 @@ func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
 	return s
 }
 
-// Show sets the newest text. Empty: there is none yet, and people see that the bot is at work.
+// Working shows that the bot is at work.
+func (s *Stream) Working() { s.start(s.working) }
+
+// Show sets the newest text.
 func (s *Stream) Show(text string) {
-	if text == "" {
-		s.start(s.working)
-		return
-	}
 	s.mu.Lock()
 	s.text = text
 	s.mu.Unlock()

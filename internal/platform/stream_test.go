@@ -69,7 +69,7 @@ func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
 		var ran []string
 		begin := func(name string) *Stream {
 			s := NewStream(g, func(context.Context) { ran = append(ran, name) }, nil)
-			s.Show("")
+			s.Working()
 			return s
 		}
 		shown := begin("shown")
@@ -83,7 +83,7 @@ func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
 		g := new(Group)
 		for range 100 {
 			s := waiting(g)
-			s.Show("")
+			s.Working()
 			s.Stop()
 		}
 		check.Equal(t, "streams that wait", len(g.waiting), 1)
@@ -92,7 +92,7 @@ func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
 		for range 100 {
 			g := new(Group)
 			s := waiting(g)
-			s.Show("")
+			s.Working()
 			go g.Open(t.Context())
 			s.Stop()
 			g.Close()
@@ -109,14 +109,14 @@ func TestAStreamEnds(t *testing.T) {
 		check.Equal(t, "texts shown after the end", len(*shown), 0)
 		g.Close()
 		late := NewStream(g, func(context.Context) { t.Error("it runs in a closed group") }, nil)
-		late.Show("")
+		late.Working()
 		late.Stop()
 	})
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		g := &Group{}
 		g.Open(ctx)
-		waiting(g).Show("")
+		waiting(g).Working()
 		cancel() // as when the connector closes
 		g.Close()
 	})
