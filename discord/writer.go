@@ -30,6 +30,7 @@ type writer struct {
 	// Of the goroutine that shows the text, until it has ended.
 	pieces []shownPiece // in order
 	looked bool         // for what an earlier process began
+	next   time.Time    // when it may be edited again
 }
 
 // Reply returns the writer of one reply.
@@ -55,7 +56,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		return "", err
 	}
 	if existing.ID != "" {
-		id, err := w.d.ensureText(ctx, w.channel, existing, piece.Text)
+		id, err := w.ensureText(ctx, existing, piece.Text)
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
@@ -67,7 +68,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return w.d.ensureText(ctx, w.channel, made, piece.Text)
+	return w.ensureText(ctx, made, piece.Text)
 }
 
 // existing returns the message that already exists for a piece; its id is empty if there is none:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 )
 
 // What others send over HTTP is read up to a limit, whatever they announce.
@@ -63,4 +64,13 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 	b.left -= int64(n)
 	return n, err
+}
+
+// WithoutURL takes the address out of an error of net/http: it may hold a token.
+func WithoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
 }

@@ -93,6 +93,15 @@ func (i *Incident) End() {
 	i.open = false
 }
 
+// Short cuts a text to at most so many characters.
+func Short(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}
+
 // IsCommand reports whether a message is one that the bot itself answers, not the model.
 func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)

@@ -20,6 +20,17 @@ type Splitter struct {
 	Cost  func(rune) int // of a character; nil: its length in UTF-16
 }
 
+// Texts are the parts of a text as people see them, at least one: empty stands for nothing.
+func (s Splitter) Texts(text, empty string) (all []string) {
+	for _, p := range s.Split(text) {
+		all = append(all, p.String())
+	}
+	if len(all) == 0 {
+		return []string{empty}
+	}
+	return all
+}
+
 // Split cuts a text; one that shows nothing has no parts.
 func (s Splitter) Split(text string) (all []Part) {
 	text = cutEmptyLines(strings.ToValidUTF8(text, "\uFFFD"))
