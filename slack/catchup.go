@@ -78,13 +78,11 @@ func (s *Slack) newListing(now time.Time) *listing {
 	return l
 }
 
-// noteKnownThreads fills two caches: threads that have messages, in which people may have stopped the bot, and the newest known message of channels.
+// noteKnownThreads fills the cache of threads that have messages: people may have stopped the bot there.
 func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
 			s.threads.First(firstReplyKey(place), "")
-		} else if gap.Newest != "" {
-			s.newest.Set(gap.Conversation, gap.Newest)
 		}
 	}
 }

@@ -109,25 +109,6 @@ func TestWhatWasSaidBeforeTheBotCameIsNotMissed(t *testing.T) {
 	r.answered(general)
 }
 
-func TestAThreadOfAMessageThatIsKnownIsNotReadWithItsChannel(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "first"})
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "before the bot came"})
-	r.begin()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"}) // which reads back
-	r.answered(general, "ok")
-	r.stored(conversation(general), "user: first", "user: root", "user: hello", "assistant: ok")
-	r.newSocket()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
-	r.stored(conversation(general), "user: first", "user: root", "user: hello", "assistant: ok", "user: later")
-	r.end() // what was begun is done
-	if calls := r.w.Calls("conversations.replies"); len(calls) > 0 {
-		t.Errorf("the thread was read: %v", calls)
-	}
-}
-
 func TestOverlapped(t *testing.T) {
 	for _, c := range []struct{ newest, first, want string }{
 		{"1700000100.000200", "1700000000.000000", "1700000090.000200"},

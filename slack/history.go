@@ -170,9 +170,6 @@ func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after strin
 	if place.Thread != "" || m.ReplyCount == 0 || m.ThreadTimestamp != "" && m.ThreadTimestamp != m.Timestamp {
 		return false
 	}
-	if newest, _ := s.newest.Find(place.String()); isTS(newest) && timeOf(newest).After(timeOf(after)) {
-		after = newest
-	}
 	_, known := s.threads.Find(firstReplyKey(s.place(place.Channel, m.Timestamp)))
 	return !known && timeOf(cmp.Or(m.LatestReply, m.Timestamp)).After(timeOf(after)) &&
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != s.self.user }))

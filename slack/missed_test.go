@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,18 +27,35 @@ func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
 	r.stored(conversation(general, old), "user: hello", "assistant: ok")
 }
 
-func TestAThreadInWhichOnlyTheBotRepliedIsNotRead(t *testing.T) {
+func TestAThreadInWhichNothingWasMissedIsNotRead(t *testing.T) {
 	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.opts.ReplyIn = replyThread
-	r.begin()
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-	r.answered(general, "ok")
-	r.newSocket()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
-	r.stored(conversation(general), "user: hello", "assistant: ok", "user: later")
-	if _, err := r.store.Find(t.Context(), conversation(general, root)); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("there is a conversation without a message: %v", err)
+	t.Run("as the bot alone replied there", func(t *testing.T) {
+		r, general, ann := town(t, unhelpful(), ok)
+		r.opts.ReplyIn = replyThread
+		r.begin()
+		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+		r.answered(general, "ok")
+		r.newSocket()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
+		r.stored(conversation(general), "user: hello", "assistant: ok", "user: later")
+		r.unknown(conversation(general, root))
+	})
+	t.Run("as it is older than the gap", func(t *testing.T) {
+		r, general, ann := town(t, unhelpful(), ok)
+		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "before the bot came"})
+		last := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "last"})
+		r.begin()
+		check.Must(r.connector.History(t.Context(), conversation(general), channel.Look{After: last, Limit: 10}))(t)
+		r.unknown(conversation(general, root))
+	})
+}
+
+// unknown checks that there is no conversation of that name.
+func (r *rig) unknown(name string) {
+	r.t.Helper()
+	if _, err := r.store.Find(context.Background(), name); !errors.Is(err, store.ErrNotFound) {
+		r.t.Errorf("there is a conversation without a message: %v", err)
 	}
 }
 

@@ -37,7 +37,6 @@ type Slack struct {
 	replies         *platform.Cache             // the thread of a message, by channel and ts
 	finished        *platform.Cache             // final messages of the bot, by channel and ts
 	threads         *platform.Cache             // the first reply that was seen in a thread, by channel and thread
-	newest          *platform.Cache             // how far a channel was known when its last gap began, by conversation
 	deletions       *platform.Cache             // deleted messages, by channel and ts
 	refusals        *platform.Cache             // what Slack refuses where, see learn
 	pageCache       *pageCache                  // of histories that are longer than a page
@@ -106,7 +105,7 @@ func New(o Options) (*Slack, error) {
 		},
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), newest: platform.NewCache(0), deletions: platform.NewCache(0), refusals: platform.NewCache(0), pageCache: newPageCache(),
+		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), refusals: platform.NewCache(0), pageCache: newPageCache(),
 		ready: make(chan struct{}),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}

@@ -45,13 +45,9 @@ func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string
 			after = earlier(newest, first)
 		}
 		gap := Gap{Conversation: c.name}
-		was := false
-		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap, gap_again", after, c.id).Scan(&gap.After, &was)
+		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id).Scan(&gap.After)
 		if err != nil {
 			return nil, err
-		}
-		if !was {
-			gap.Newest = newest
 		}
 		gaps = append(gaps, gap)
 	}
