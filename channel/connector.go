@@ -48,8 +48,16 @@ type Writer interface {
 	// that a retry is worthwhile, unless errors.Is(err, ErrGone): then nothing can ever be posted
 	// there again.
 	Send(ctx context.Context, piece Piece) (id string, err error)
-	// Cancel removes what was shown but will not be sent.
+	// Cancel removes what was shown but will not be sent. It may wait for the network, for a few
+	// seconds, so that the next writer of the same answer finds nothing of it.
 	Cancel()
+}
+
+// Indicator is implemented by writers that can show that the bot works on a reply: that it is typing,
+// say. A reply that exists already, such as a notice, is sent without that.
+type Indicator interface {
+	// Working is called once, before Show. It must not wait for the network.
+	Working()
 }
 
 // Observer is implemented by connectors that follow what happens in their conversations. Its

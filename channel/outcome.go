@@ -82,13 +82,13 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		text = o.Pieces[0]
 		o.Pieces = c.connector.Split(text)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
 	if o.Reply == "" || o.Failure {
 		r.writer.Cancel()
 	} else {
 		c.sender.keep(o.Reply, r.writer) // before a sender can find the row
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
 	c.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = c.storable(o.Messages)

@@ -80,6 +80,9 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 			c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
 			return c.finish(ctx, r, c.failed(r, errInterrupted))
 		}
+		if w, ok := r.writer.(Indicator); ok {
+			w.Working()
+		}
 		resp, err := c.respond(ctx, r, other)
 		if err == nil && r.empty(resp) {
 			err = errEmpty

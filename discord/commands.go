@@ -41,11 +41,11 @@ func slashCommands() []*discordgo.ApplicationCommand {
 	for _, c := range channel.Commands {
 		names, help := localized("command: "+c.Name), localized(c.Help)
 		known := &discordgo.ApplicationCommand{
-			Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: short(c.Help, 100), NameLocalizations: &names, DescriptionLocalizations: &help,
+			Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: platform.Short(c.Help, 100), NameLocalizations: &names, DescriptionLocalizations: &help,
 		}
 		for _, a := range c.Args {
 			option := &discordgo.ApplicationCommandOption{
-				Type: discordgo.ApplicationCommandOptionString, Name: a.Name, Description: short(a.Help, 100),
+				Type: discordgo.ApplicationCommandOptionString, Name: a.Name, Description: platform.Short(a.Help, 100),
 				Required: a.Required, Autocomplete: a.Suggests, DescriptionLocalizations: localized(a.Help),
 			}
 			if a.Number {
@@ -69,20 +69,11 @@ func localized(text string) map[discordgo.Locale]string {
 	all := make(map[discordgo.Locale]string, len(locales))
 	for language, locale := range locales {
 		if there := channel.Translated(language, text); there != text {
-			all[locale] = short(there, 100)
+			all[locale] = platform.Short(there, 100)
 		}
 	}
 	if spanish := all[discordgo.SpanishES]; spanish != "" {
 		all[discordgo.SpanishLATAM] = spanish
 	}
 	return all
-}
-
-// short cuts a text to at most so many characters.
-func short(text string, most int) string {
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-1]) + "…"
 }

@@ -50,12 +50,12 @@ func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ 
 func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	q, err := http.NewRequestWithContext(platform.AtMost(ctx, limit), http.MethodGet, address, nil)
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, platform.WithoutURL(err)
 	}
 	q.Header.Set("User-Agent", userAgent)
 	resp, err := d.rest.client.Do(q)
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, platform.WithoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
@@ -66,7 +66,7 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 	}
 	data, err := io.ReadAll(resp.Body)
 	if err != nil && !errors.Is(err, platform.ErrTooLong) {
-		return nil, withoutURL(err)
+		return nil, platform.WithoutURL(err)
 	}
 	return data, nil
 }

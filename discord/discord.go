@@ -39,10 +39,9 @@ type Discord struct {
 	queue           platform.KeyedQueue[func()] // work on events, by channel
 	overran         sync.Map                    // channels whose queue was full, so that messages are read from history
 	work            *platform.Group
-	gaps            sync.Map    // conversations that may have missed messages since the last session, until that is checked: the id behind which the gap begins; empty: not known
-	hereBefore      atomic.Bool // the bot was here before, in this process or an earlier one
-	hadSession      bool        // this process had a session; of the goroutine in Run
-	throttle        *editThrottle
+	gaps            sync.Map        // conversations that may have missed messages since the last session, until that is checked: the id behind which the gap begins; empty: not known
+	hereBefore      atomic.Bool     // the bot was here before, in this process or an earlier one
+	hadSession      bool            // this process had a session; of the goroutine in Run
 	commandLines    *platform.Cache // command lines too long for a button
 	seen            *platform.Cache // interactions and commands already handled
 	own             *platform.Cache // the bot's own messages
@@ -62,6 +61,7 @@ type Discord struct {
 
 var (
 	_ channel.Connector = (*Discord)(nil)
+	_ channel.Indicator = (*writer)(nil)
 	_ channel.Completer = (*Discord)(nil)
 	_ channel.Historian = (*Discord)(nil)
 	_ channel.Reactor   = (*Discord)(nil)
@@ -74,13 +74,14 @@ type pauses struct {
 	resume   time.Duration // at most, before an established session is resumed: Discord does not count those
 	open     time.Duration // from the dial to READY
 	shown    time.Duration // from a reply's first words to its first message: a short one is posted whole
+	edit     time.Duration // between two edits of a reply: Discord names no number; below this it begins to refuse them
 	typing   time.Duration // between two typing requests: Discord shows one for 10 s
 	review   time.Duration // how far back messages of a quiet channel are checked for edits and deletions made during an absence
 }
 
 var defaultPauses = pauses{
 	identify: 5500 * time.Millisecond, connect: time.Second, resume: 3 * time.Second, open: 20 * time.Second,
-	shown: 700 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
+	shown: 700 * time.Millisecond, edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 }
 
 // New returns a connector. It starts nothing. The error says which option is invalid.
@@ -103,8 +104,8 @@ func New(o Options) (*Discord, error) {
 	work := new(platform.Group)
 	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
-		queue:    platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		throttle: newEditThrottle(), commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
+		queue:        platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
+		commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
 		linkIncident:  platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
 		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
 	}

@@ -31,11 +31,16 @@ func TestABadBeginIsOvercome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, discordtest.Options{}, impatient)
+			silent := h.SilentHello || h.SilentReady
+			r := newRig(t, discordtest.Options{}, func(d *Discord) {
+				if silent {
+					impatient(d)
+				}
+			})
 			r.Handshakes(h, h)
 			r.start()
 			r.converse("there?", 1)
-			if n := len(r.Connections()); n != 3 && h.Refuse == 0 {
+			if n := len(r.Connections()); n != 3 && h.Refuse == 0 && !silent { // a busy machine may be late, too
 				t.Errorf("%d connections, want 3", n)
 			}
 			if n := strings.Count(r.log.String(), "level=WARN"); n != 1 {
@@ -60,7 +65,7 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, discordtest.Options{Heartbeat: 300 * time.Millisecond, HeartbeatWithin: patience}, impatient).start()
+			r := newRig(t, discordtest.Options{Heartbeat: 300 * time.Millisecond, HeartbeatWithin: patience}).start()
 			r.converse("one", 1)
 			lose(r)
 			r.ask(r.square, "two") // while nobody listens

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // maxQuote is the most characters that a reply quotes of a message.
@@ -80,10 +81,7 @@ func (d *Discord) nameIn(guild string, u user, m *member) string {
 // quote is the author and the beginning of a message: `Ada: "shall we…"`.
 func (d *Discord) quote(m message, guild string, me user) string {
 	name := d.nameIn(guild, *m.Author, m.Member)
-	text := strings.Join(strings.Fields(d.textOf(m, guild, me, m.Author.Bot)), " ")
-	if runes := []rune(text); len(runes) > maxQuote {
-		text = strings.TrimSpace(string(runes[:maxQuote-1])) + "…"
-	}
+	text := platform.Short(strings.Join(strings.Fields(d.textOf(m, guild, me, m.Author.Bot)), " "), maxQuote)
 	if text == "" {
 		if files := m.files(); len(files) > 0 {
 			return fmt.Sprintf("%s: [%s]", name, files[0].Filename)

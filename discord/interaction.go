@@ -137,12 +137,12 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	}
 	choices := []discordgo.ApplicationCommandOptionChoice{}
 	for _, c := range found[:min(len(found), 25)] {
-		value, _ := json.Marshal(short(c.Value, 100)) // a string always can be
+		value, _ := json.Marshal(platform.Short(c.Value, 100)) // a string always can be
 		if number {
 			value = json.RawMessage(c.Value)
 		}
 		if c.Label != "" && json.Valid(value) {
-			choices = append(choices, discordgo.ApplicationCommandOptionChoice{Name: short(c.Label, 100), Value: json.RawMessage(value)})
+			choices = append(choices, discordgo.ApplicationCommandOptionChoice{Name: platform.Short(c.Label, 100), Value: json.RawMessage(value)})
 		}
 	}
 	return errors.Join(err, d.callback(ctx, i, discordgo.InteractionApplicationCommandAutocompleteResult, map[string]any{"choices": choices}))

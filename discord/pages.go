@@ -13,6 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // maxCustomID is the longest id of a button (Discord, Components: Custom ID).
@@ -75,7 +76,7 @@ func (d *Discord) shortenLines(text string) string {
 	for most := messages.Limit; messages.CostOf(text) > messages.Limit && most > 20; most = most * 3 / 4 {
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
-			lines[i] = short(line, most)
+			lines[i] = platform.Short(line, most)
 		}
 		text = strings.Join(lines, "\n")
 	}

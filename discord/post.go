@@ -84,19 +84,7 @@ func (d *Discord) editMessage(ctx context.Context, channel, id, text string, onc
 		Content  string          `json:"content"`
 		Mentions allowedMentions `json:"allowed_mentions"`
 	}{text, nobody()}
-	defer d.throttle.edited(channel)
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: body, once: once})
-}
-
-// ensureText edits a message that was found, or posted before, unless it has this text.
-func (d *Discord) ensureText(ctx context.Context, channel string, m message, text string) (string, error) {
-	if m.Content != nil && same(*m.Content, text) {
-		return m.ID, nil
-	}
-	if err := platform.Sleep(ctx, d.throttle.wait(channel)); err != nil {
-		return "", err
-	}
-	return m.ID, d.editMessage(ctx, channel, m.ID, text, false)
 }
 
 // same compares as Discord does, which trims space at both ends.
@@ -208,12 +196,9 @@ var messages = platform.Splitter{Limit: 2000}
 
 // Split splits a reply into messages.
 func (d *Discord) Split(text string) []string {
-	var pieces []string
-	for _, p := range messages.Split(text) {
-		pieces = append(pieces, strings.TrimRightFunc(p.String(), unicode.IsSpace))
-	}
-	if len(pieces) == 0 {
-		return []string{"…"} // Discord takes no empty message
+	pieces := messages.Texts(text, "…") // Discord takes no empty message
+	for i, p := range pieces {
+		pieces[i] = strings.TrimRightFunc(p, unicode.IsSpace)
 	}
 	return pieces
 }

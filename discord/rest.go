@@ -101,12 +101,12 @@ func (r *rest) try(ctx context.Context, c call) error {
 	}
 	resp, err := r.client.Do(q)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.what(), withoutURL(err))
+		return fmt.Errorf("%s: %w", c.what(), platform.WithoutURL(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("%s: read the answer: %w", c.what(), withoutURL(err))
+		return fmt.Errorf("%s: read the answer: %w", c.what(), platform.WithoutURL(err))
 	}
 	no := refusalOf(c, resp, body)
 	r.limits.learn(route, resp.StatusCode, resp.Header, no.after, no.global, time.Now())
@@ -137,7 +137,7 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 	}
 	q, err := http.NewRequestWithContext(ctx, c.method, address, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.what(), withoutURL(err))
+		return nil, fmt.Errorf("%s: %w", c.what(), platform.WithoutURL(err))
 	}
 	if c.body != nil {
 		q.Header.Set("Content-Type", "application/json")
@@ -170,15 +170,6 @@ func (c call) what() string {
 		return c.method + " an answer to an interaction"
 	}
 	return c.method + " " + c.path
-}
-
-// withoutURL takes the address out of an error of net/http: it may hold a token.
-func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
 }
 
 // decode is json.Unmarshal, but one field of an unexpected type spoils nothing else.

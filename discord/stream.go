@@ -53,8 +53,8 @@ func (w *writer) adopt(ctx context.Context) error {
 }
 
 // typing shows that the bot is typing, until the reply is sent.
-func (w *writer) typing(context.Context) {
-	for w.typed() && platform.Sleep(w.Live, w.d.pauses.typing) == nil {
+func (w *writer) typing(ctx context.Context) {
+	for w.typed(ctx) && platform.Sleep(w.Live, w.d.pauses.typing) == nil {
 	}
 }
 
@@ -64,14 +64,14 @@ func (w *writer) follow(ctx context.Context) {
 	pause := func() time.Duration {
 		least := first
 		first = 0
-		return max(w.d.throttle.wait(w.channel), least)
+		return max(time.Until(w.next), least)
 	}
 	w.Follow(pause, func(text string) (time.Duration, bool) { return w.put(ctx, text) })
 }
 
 // typed sends a typing request; false: it is not possible here.
-func (w *writer) typed() bool {
-	ctx, cancel := context.WithTimeout(w.Live, typingWait)
+func (w *writer) typed(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, typingWait)
 	defer cancel()
 	err := w.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
 	return !errors.Is(err, channel.ErrGone)
@@ -97,7 +97,7 @@ func (w *writer) put(ctx context.Context, text string) (again time.Duration, mor
 		case err != nil:
 			return streamRetry, true
 		case part < len(pieces)-1:
-			return max(w.d.throttle.wait(w.channel), time.Millisecond), true
+			return max(time.Until(w.next), time.Millisecond), true
 		}
 	}
 	return 0, true
@@ -122,13 +122,14 @@ func (w *writer) write(ctx context.Context, part int, text string) error {
 		if made.Content != nil { // it may be what was posted before
 			p.text = *made.Content
 		}
-		w.d.throttle.edited(w.channel)
+		w.edited()
 		return nil
 	}
 	if same(text, p.text) { // it was adopted
 		return nil
 	}
 	err := w.d.editMessage(ctx, w.channel, p.id, text, true)
+	w.edited()
 	switch {
 	case err == nil:
 		p.text = text
@@ -138,4 +139,19 @@ func (w *writer) write(ctx context.Context, part int, text string) error {
 		p.text = "" // unknown
 	}
 	return err
+}
+
+// edited notes that the reply was posted or edited.
+func (w *writer) edited() { w.next = time.Now().Add(w.d.pauses.edit) }
+
+// ensureText edits a message that was found, or posted before, unless it has this text.
+func (w *writer) ensureText(ctx context.Context, m message, text string) (string, error) {
+	if m.Content != nil && same(*m.Content, text) {
+		return m.ID, nil
+	}
+	if err := platform.Sleep(ctx, time.Until(w.next)); err != nil {
+		return "", err
+	}
+	defer w.edited()
+	return m.ID, w.d.editMessage(ctx, w.channel, m.ID, text, false)
 }

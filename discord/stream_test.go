@@ -27,7 +27,7 @@ func slowly(r *rig, words int, delay time.Duration) (text string) {
 }
 
 func quick(d *Discord) {
-	d.pauses.shown, d.throttle.interval = 10*time.Millisecond, 50*time.Millisecond
+	d.pauses.shown, d.pauses.edit = 10*time.Millisecond, 50*time.Millisecond
 }
 
 func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
@@ -41,8 +41,8 @@ func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 		t.Fatalf("%d requests: it was not streamed", len(requests))
 	}
 	for i, q := range requests[1:] {
-		if apart := q.At.Sub(requests[i].At); apart < editEvery-50*time.Millisecond {
-			t.Errorf("edit %d came %v after what was before it, want %v", i, apart, editEvery)
+		if apart := q.At.Sub(requests[i].At); apart < defaultPauses.edit-50*time.Millisecond {
+			t.Errorf("edit %d came %v after what was before it, want %v", i, apart, defaultPauses.edit)
 		}
 	}
 	if last := requests[len(requests)-1]; !strings.Contains(string(last.Body), text) {
@@ -267,6 +267,7 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 	} {
 		w := r.connector.Reply(r.place(r.square), nil).(*writer)
 		before := typing()
+		w.Working()
 		r.until("typing, again and again", func() bool { return typing() >= before+4 })
 		c.end(w)
 		n := typing()

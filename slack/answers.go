@@ -60,7 +60,7 @@ func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) erro
 		m.ResponseType = slackgo.ResponseTypeInChannel
 	}
 	for try := 1; ; try++ {
-		err := withoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
+		err := platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
 		if _, limited := rateLimit(err); limited {
 			try--
 		} else if err == nil || try == editTries || ctx.Err() != nil {

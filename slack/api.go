@@ -99,7 +99,7 @@ type withoutURLs struct{ *http.Client }
 
 func (c withoutURLs) Do(r *http.Request) (*http.Response, error) {
 	resp, err := c.Client.Do(r)
-	return resp, withoutURL(err)
+	return resp, platform.WithoutURL(err)
 }
 
 // sameHost follows no redirect to another host: requests carry a token.

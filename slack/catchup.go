@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -53,23 +54,35 @@ func (s *Slack) handleHello(ctx context.Context) error {
 	}
 	s.noteKnownThreads(gaps)
 	if len(gaps) == 0 && s.lastRead.IsZero() { // the first start: the bot was never there
+		s.firstHello = time.Now()
 		return nil
 	}
-	since := time.Now().Add(-s.o.CatchUp)
-	if last := s.lastRead.Add(-time.Minute); last.After(since) {
-		since = last
-	}
-	s.tasks.Start(func(ctx context.Context) { s.backfillAll(ctx, gaps, tsOf(since)) })
+	l := s.newListing(time.Now())
+	s.tasks.Start(func(ctx context.Context) { s.backfillAll(ctx, gaps, l) })
 	return nil
 }
 
-// noteKnownThreads fills two caches: threads that have messages, in which people may have stopped the bot, and the newest known message of channels.
+// listing is the search for channels that are not known yet, in which something may have been missed.
+type listing struct {
+	since time.Time
+	done  atomic.Bool
+}
+
+// newListing begins a listing, in the place of one that has not succeeded.
+func (s *Slack) newListing(now time.Time) *listing {
+	l := &listing{since: slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)}
+	if old := s.listing.Load(); old != nil && !old.done.Load() && old.since.Before(l.since) {
+		l.since = old.since
+	}
+	s.listing.Store(l)
+	return l
+}
+
+// noteKnownThreads fills the cache of threads that have messages: people may have stopped the bot there.
 func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
 			s.threads.First(firstReplyKey(place), "")
-		} else if gap.Newest != "" {
-			s.newest.Set(gap.Conversation, gap.Newest)
 		}
 	}
 }
@@ -78,51 +91,60 @@ func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 // minute, so the others follow at that rate; one with a new message reads its gap before it.
 const atOnce = 50
 
-// listTime is how long the list of channels may take, waiting for rate limits included.
-const listTime = 2 * time.Minute
+const (
+	listTime  = 2 * time.Minute // that the list of channels may take, waiting for rate limits included
+	listPause = time.Hour       // at most, before it is tried again
+)
 
 // backfillAll backfills all conversations, the most recently active first, and channels that are not
-// known yet.
-func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, since string) {
+// known yet. They are listed again later if that fails, unless the next socket does so.
+func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, l *listing) {
 	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
 	known := make(map[string]bool, len(gaps))
-	for i, gap := range gaps {
-		known[gap.Conversation] = true
-		if gap.After != "" {
-			gaps[i].After = "" // it is noted
-		} else {
-			gaps[i].After = since
+	backfilled := 0
+	backfill := func(gaps []channel.Gap) {
+		for _, gap := range gaps {
+			known[gap.Conversation] = true
+			if backfilled++; backfilled > atOnce && platform.Sleep(ctx, s.times.pages) != nil {
+				return
+			}
+			after := "" // it is noted
+			if gap.After == "" {
+				after = tsOf(l.since)
+			}
+			if err := s.hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
+				s.log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
+			}
 		}
+	}
+	for _, gap := range gaps {
+		known[gap.Conversation] = true
 	}
 	first := min(len(gaps), atOnce)
-	for _, gap := range gaps[:first] {
-		s.backfill(ctx, gap.Conversation, gap.After)
-	}
-	brief, cancel := context.WithTimeout(ctx, listTime)
-	defer cancel()
-	channels, err := s.memberships(brief)
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("list_channels_failed", "error", err)
-	}
-	var unknown []channel.Gap
-	for _, id := range channels {
-		if name := s.place(id, "").String(); !known[name] {
-			unknown = append(unknown, channel.Gap{Conversation: name, After: since})
+	backfill(gaps[:first])
+	gaps = gaps[first:]
+	failing := platform.Incident{Log: s.log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
+	platform.Retry(ctx, platform.Backoff{First: s.times.list, Most: listPause}, func() (done bool) {
+		brief, cancel := context.WithTimeout(ctx, listTime)
+		channels, err := s.memberships(brief)
+		cancel()
+		var unknown []channel.Gap
+		for _, id := range channels {
+			if name := s.place(id, "").String(); !known[name] {
+				unknown = append(unknown, channel.Gap{Conversation: name})
+			}
 		}
-	}
-	for i, gap := range slices.Concat(unknown, gaps[first:]) {
-		if first+i >= atOnce && platform.Sleep(ctx, s.times.pages) != nil {
-			return
+		backfill(slices.Concat(unknown, gaps))
+		gaps = nil
+		switch {
+		case err == nil:
+			failing.End()
+			l.done.Store(true)
+		case ctx.Err() == nil:
+			failing.Begin(err)
 		}
-		s.backfill(ctx, gap.Conversation, gap.After)
-	}
-}
-
-// backfill reads the gap of a conversation from history.
-func (s *Slack) backfill(ctx context.Context, name, after string) {
-	if err := s.hub.CatchUp(ctx, name, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
-		s.log.Warn("backfill_failed", "conversation", name, "error", err)
-	}
+		return err == nil || s.listing.Load() != l
+	})
 }
 
 // kinds of conversations a bot can be in.

@@ -173,6 +173,7 @@ func TestAServerThatDoesNotKnowAMethod(t *testing.T) {
 	r.known(q)
 	for _, text := range []string{"First answer.", "Second answer."} {
 		w := r.connector.Reply(q.name, q.to)
+		w.(*writer).Working()
 		w.Show(text[:7])
 		r.shows(q.channel, strings.TrimSpace(wholeWords(text[:7])))
 		r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})

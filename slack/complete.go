@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -67,10 +66,7 @@ func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	}
 	root := found[0]
 	text, _ := s.plainWords(withQuotes(root.Msg))
-	text = strings.Join(strings.Fields(s.named(ctx, text)), " ")
-	if utf8.RuneCountInString(text) > quoteLength {
-		text = string([]rune(text)[:quoteLength]) + "…"
-	}
+	text = platform.Short(strings.Join(strings.Fields(s.named(ctx, text)), " "), quoteLength)
 	if text == "" {
 		return ""
 	}

@@ -237,3 +237,17 @@ func TestAMessageThatCannotBeEdited(t *testing.T) {
 	r.send(w, piece("One two three."))
 	r.answered(q.channel, "One two three.")
 }
+
+// After a failed attempt at an answer comes another one, or a sentence that says so.
+func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	r, q := asked(t, false)
+	w := r.connector.Reply(q.name, q.to)
+	w.Show("Half an ")
+	r.shows(q.channel, "Half an")
+	r.w.Fail(slacktest.Fault{Method: "chat.delete", Delay: 500 * time.Millisecond, Late: true})
+	w.Cancel()
+	r.send(r.connector.Reply(q.name, q.to), piece("That did not work."))
+	r.eventually("the first attempt is deleted", func() bool { return len(r.w.Calls("chat.delete")) == 1 })
+	r.answered(q.channel, "That did not work.")
+}

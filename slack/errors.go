@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -96,15 +95,6 @@ func rateLimit(err error) (time.Duration, bool) {
 		return unsaidLimit, true
 	}
 	return 0, false
-}
-
-// withoutURL removes URLs from an error: some hold secrets.
-func withoutURL(err error) error {
-	var withURL *url.Error
-	if errors.As(err, &withURL) {
-		return fmt.Errorf("ask Slack: %w", withURL.Err)
-	}
-	return err
 }
 
 // scopeNeeded says which scope is missing for a method.

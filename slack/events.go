@@ -122,6 +122,9 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 		if !e.read {
 			e.place, e.said, e.relevant = s.inbound(e.Channel, e.Message)
 			e.said.Audience, e.said.Label = e.members.audience(e.place), s.label(e.place, e.said.Author)
+			if _, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp); gone {
+				e.relevant = false
+			}
 			e.read = true
 		}
 		if e.relevant && (e.place != first.place || platform.IsCommand(e.said)) {
@@ -167,7 +170,7 @@ func (s *Slack) changed(ctx context.Context, m slackgo.Message) error {
 		return nil
 	}
 	if now.SubType == "tombstone" {
-		return s.hub.Delete(ctx, s.placeOf(m.Channel, *now).String(), now.Timestamp)
+		return s.delete(ctx, m.Channel, *now)
 	}
 	if before != nil && before.Text == now.Text || before == nil && now.Edited == nil {
 		return nil
@@ -200,7 +203,14 @@ func (s *Slack) deleted(ctx context.Context, m slackgo.Message) error {
 	if gone.Timestamp == "" {
 		return nil
 	}
-	return s.hub.Delete(ctx, s.placeOf(m.Channel, gone).String(), gone.Timestamp)
+	return s.delete(ctx, m.Channel, gone)
+}
+
+// delete stores a deletion, and remembers it: Slack promises no order, and repeats a message that was
+// not acknowledged after minutes.
+func (s *Slack) delete(ctx context.Context, channelID string, m slackgo.Msg) error {
+	s.deletions.Set(channelID+"/"+m.Timestamp, "")
+	return s.hub.Delete(ctx, s.placeOf(channelID, m).String(), m.Timestamp)
 }
 
 // retryLater reads the conversation of a message that could not be stored from history, as soon as

@@ -76,11 +76,16 @@ func (s *Slack) following(ctx context.Context, place channel.Place, look channel
 	after := look.After
 	r, ok := s.pageCache.take(place, after)
 	if !ok || !r.whole {
-		if err = s.read(ctx, place, after, &r); err != nil {
+		missed := cmp.Or(look.Missed, after)
+		if err = s.read(ctx, place, after, missed, &r); err != nil {
 			s.pageCache.put(place, after, r) // what was read need not be read again
 			return nil, false, err
 		}
-		s.threadsOf(place, r.messages, cmp.Or(look.Missed, after))
+		for _, name := range r.threads { // before the channel's gap is closed
+			if err := s.hub.CatchUp(ctx, name, missed); err != nil {
+				return nil, false, err
+			}
+		}
 	}
 	n := min(look.Limit, len(r.messages))
 	found, r.messages = r.messages[:n], r.messages[n:]
@@ -91,10 +96,16 @@ func (s *Slack) following(ctx context.Context, place channel.Place, look channel
 	return found, more, nil
 }
 
-// read reads all messages after one into r. After an error it can go on where it stopped.
-func (s *Slack) read(ctx context.Context, place channel.Place, after string, r *historyPages) error {
+// read reads all messages after one into r, and which threads may have missed something. After an
+// error it can go on where it stopped. The pages of a channel are read from the newest message back
+// to the one before the gap, so that they show the threads of older messages too.
+func (s *Slack) read(ctx context.Context, place channel.Place, after, missed string, r *historyPages) error {
+	p := span{cursor: r.cursor}
+	if place.Thread != "" {
+		p.oldest = after
+	}
 	for !r.whole {
-		found, next, err := s.page(ctx, place, span{oldest: after, cursor: r.cursor})
+		found, next, err := s.page(ctx, place, p)
 		if err != nil {
 			if codeOf(err) == "invalid_cursor" {
 				*r = historyPages{}
@@ -102,7 +113,11 @@ func (s *Slack) read(ctx context.Context, place channel.Place, after string, r *
 			return err
 		}
 		for _, m := range found {
+			if s.missedThread(place, m, missed) {
+				r.threads = append(r.threads, s.place(place.Channel, m.Timestamp).String())
+			}
 			unreadable := m.Timestamp == "" // kept, so that the page is known not to be whole
+			r.whole = r.whole || isTS(m.Timestamp) && !timeOf(m.Timestamp).After(timeOf(after)) && place.Thread == ""
 			if unreadable || timeOf(m.Timestamp).After(timeOf(after)) && m.Timestamp != place.Thread {
 				m.Blocks = slackgo.Blocks{} // the text says it too
 				r.messages = append(r.messages, m)
@@ -111,8 +126,8 @@ func (s *Slack) read(ctx context.Context, place channel.Place, after string, r *
 		if len(r.messages) > 2*mostKept {
 			r.sort()
 		}
-		r.whole = next == "" || next == r.cursor
-		r.cursor = next
+		r.whole = r.whole || next == "" || next == p.cursor
+		p.cursor, r.cursor = next, next
 	}
 	r.sort()
 	return nil
@@ -148,31 +163,16 @@ func (s *Slack) preceding(ctx context.Context, place channel.Place, before strin
 
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
 
-// threadsOf backfills the threads below messages of a channel's gap: Slack sends no event about
-// replies that were missed there. It skips threads of messages that the overlap reads again: they
-// have a gap of their own, if any.
-func (s *Slack) threadsOf(place channel.Place, found []slackgo.Message, after string) {
-	if place.Thread != "" {
-		return
+// missedThread reports whether a message of a channel has a thread that is not known, in which
+// somebody else may have replied after what is known of the channel: Slack sends no event about
+// replies that were missed. Threads that are known have a gap of their own.
+func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after string) bool {
+	if place.Thread != "" || m.ReplyCount == 0 || m.ThreadTimestamp != "" && m.ThreadTimestamp != m.Timestamp {
+		return false
 	}
-	if newest, _ := s.newest.Find(place.String()); isTS(newest) && timeOf(newest).After(timeOf(after)) {
-		after = newest
-	}
-	var names []string
-	for _, m := range found {
-		root := m.ThreadTimestamp == "" || m.ThreadTimestamp == m.Timestamp
-		if root && timeOf(m.Timestamp).After(timeOf(after)) && m.ReplyCount > 0 && (m.LatestReply == "" || timeOf(m.LatestReply).After(timeOf(after))) {
-			names = append(names, s.place(place.Channel, m.Timestamp).String())
-		}
-	}
-	if len(names) == 0 {
-		return
-	}
-	s.tasks.Start(func(ctx context.Context) {
-		for _, name := range names {
-			s.backfill(ctx, name, after)
-		}
-	})
+	_, known := s.threads.Find(firstReplyKey(s.place(place.Channel, m.Timestamp)))
+	return !known && timeOf(cmp.Or(m.LatestReply, m.Timestamp)).After(timeOf(after)) &&
+		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != s.self.user }))
 }
 
 // span is the part of a history between two messages, exclusive.
@@ -207,9 +207,10 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []
 // historyPages is the part of a history that was read and not yet requested, oldest first.
 type historyPages struct {
 	messages []slackgo.Message
-	cursor   string // of the next page
-	whole    bool   // there is no next page
-	cut      bool   // newer ones were read and not kept
+	threads  []string // conversations that may have missed something
+	cursor   string   // of the next page
+	whole    bool     // there is no next page
+	cut      bool     // newer ones were read and not kept
 }
 
 // sort puts the oldest first and keeps as many as may be kept.

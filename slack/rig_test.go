@@ -225,19 +225,20 @@ func (r *rig) stored(name string, want ...string) {
 	}
 }
 
-// breakDisk has the database take no message until it is repaired.
-func (r *rig) breakDisk() (repair func()) {
-	r.t.Helper()
-	files, err := filepath.Glob(filepath.Join(r.dir, "*.db"))
-	if err != nil || len(files) != 1 {
-		r.t.Fatalf("%v, %v", files, err)
-	}
-	exec := func(statement string) {
+// disk executes statements on the database.
+func (r *rig) disk() (exec func(statement string)) {
+	return func(statement string) {
 		r.t.Helper()
-		db := check.Must(sql.Open("sqlite3", "file:"+files[0]+"?_busy_timeout=10000"))(r.t)
+		db := check.Must(sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000"))(r.t)
 		defer db.Close()
 		check.Must(db.Exec(statement))(r.t)
 	}
+}
+
+// breakDisk has the database take no message until it is repaired.
+func (r *rig) breakDisk() (repair func()) {
+	r.t.Helper()
+	exec := r.disk()
 	exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	return func() { exec("DROP TRIGGER broken") }
 }

@@ -37,11 +37,12 @@ type Slack struct {
 	replies         *platform.Cache             // the thread of a message, by channel and ts
 	finished        *platform.Cache             // final messages of the bot, by channel and ts
 	threads         *platform.Cache             // the first reply that was seen in a thread, by channel and thread
-	newest          *platform.Cache             // how far a channel was known when its last gap began, by conversation
+	deletions       *platform.Cache             // deleted messages, by channel and ts
 	refusals        *platform.Cache             // what Slack refuses where, see learn
 	pageCache       *pageCache                  // of histories that are longer than a page
 	unstored        sync.Map                    // conversations with a message that could not be stored, see retryLater
 	storeIncident   platform.Incident           // messages cannot be stored
+	listing         atomic.Pointer[listing]     // the newest
 	plain           atomic.Bool                 // the server takes no Markdown
 	socketed        atomic.Bool                 // Slack said hello on the newest socket
 
@@ -53,8 +54,9 @@ type Slack struct {
 	stop  context.CancelCauseFunc // ends Run
 
 	// Used only by the goroutine in Run.
-	recovered bool      // conversations with unanswered messages have been started
-	lastRead  time.Time // when the last socket brought something
+	recovered  bool      // conversations with unanswered messages have been started
+	lastRead   time.Time // when the last socket brought something
+	firstHello time.Time // of a bot that was never there before
 }
 
 // self is who the bot is.
@@ -72,6 +74,7 @@ type times struct {
 	silence  time.Duration // after which a socket counts as dead: Slack sends a PING every 10 seconds or so
 	backoff  time.Duration // before a second attempt to connect; it doubles
 	pages    time.Duration // between two conversations that catch up, once there are many
+	list     time.Duration // before a second attempt to list the channels; it doubles
 	retry    time.Duration // before the disk is tried again, or a reply is shown again
 	hello    time.Duration // that a new socket has until Slack says hello
 	complete time.Duration // that looking up names and files may take for one message
@@ -79,6 +82,7 @@ type times struct {
 
 var (
 	_ channel.Connector = (*Slack)(nil)
+	_ channel.Indicator = (*writer)(nil)
 	_ channel.Completer = (*Slack)(nil)
 	_ channel.Historian = (*Slack)(nil)
 	_ channel.Reactor   = (*Slack)(nil)
@@ -96,12 +100,12 @@ func New(o Options) (*Slack, error) {
 		o: o, log: log,
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second,
-			backoff: time.Second, pages: 1200 * time.Millisecond, retry: 5 * time.Second,
+			backoff: time.Second, pages: 1200 * time.Millisecond, list: time.Minute, retry: 5 * time.Second,
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), newest: platform.NewCache(0), refusals: platform.NewCache(0), pageCache: newPageCache(),
+		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), refusals: platform.NewCache(0), pageCache: newPageCache(),
 		ready: make(chan struct{}),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
@@ -120,7 +124,6 @@ func (s *Slack) Connected() bool { return s.socketed.Load() }
 // fix, and says how. All goroutines have ended when it returns. It is called once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	inner, stop := context.WithCancelCause(ctx)
-	s.tasks.Open(inner)
 	defer func() {
 		stop(nil)
 		s.tasks.Close()
@@ -131,6 +134,7 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	if err == nil {
 		s.hub, s.stop = hub, stop
 		close(s.ready)
+		s.tasks.Open(inner)
 		err = s.supervise(inner)
 	}
 	var broken setupError

@@ -128,7 +128,7 @@ func explainSocketError(err error) error {
 	if err == nil {
 		return errLost
 	}
-	if err = explainAppError(withoutURL(err)); refusedForGood(err) {
+	if err = explainAppError(platform.WithoutURL(err)); refusedForGood(err) {
 		return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
 	}
 	return err

@@ -43,12 +43,6 @@ func plainCost(r rune) int {
 func costOf(text string, cost func(rune) int) int { return platform.Splitter{Cost: cost}.CostOf(text) }
 
 // split splits a text into messages that cost at most limit each, at least one.
-func split(text string, limit int, cost func(rune) int) (pieces []string) {
-	for _, p := range (platform.Splitter{Limit: limit, Cost: cost}).Split(text) {
-		pieces = append(pieces, p.String())
-	}
-	if len(pieces) == 0 {
-		return []string{""}
-	}
-	return pieces
+func split(text string, limit int, cost func(rune) int) []string {
+	return platform.Splitter{Limit: limit, Cost: cost}.Texts(text, "")
 }

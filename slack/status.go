@@ -19,21 +19,21 @@ const (
 
 // working shows that the bot is working on a reply until the writer stops: by a status, or by a
 // reaction where Slack shows no status.
-func (w *writer) working(context.Context) {
-	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status() {
+func (w *writer) working(ctx context.Context) {
+	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) {
 		return
 	}
-	w.react()
+	w.react(ctx)
 }
 
 // status sets the status and returns false where Slack shows none. Slack shows it in threads and
 // direct messages, and clears it when the bot posts there. In a thread that begins with the reply
 // nobody would see it.
-func (w *writer) status() bool {
+func (w *writer) status(ctx context.Context) bool {
 	if !w.hasStatus() {
 		return false
 	}
-	for w.setStatus(w.Live, "is thinking…") {
+	for w.setStatus(ctx, "is thinking…") {
 		if platform.Sleep(w.Live, w.s.times.status) != nil {
 			return true
 		}
@@ -65,11 +65,11 @@ func (w *writer) setStatus(ctx context.Context, text string) bool {
 }
 
 // react adds a reaction to the message that is answered, without waiting for it.
-func (w *writer) react() {
+func (w *writer) react(ctx context.Context) {
 	if !isTS(w.answers) || w.s.refused(workingMethod, w.place.Channel) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(w.Live, callTime)
+	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 	if codeOf(err) == "already_reacted" { // by an earlier process
@@ -94,12 +94,15 @@ func (w *writer) clear() {
 	if !reacted && (w.asked.Thread != "" || !w.hasStatus()) { // Slack itself takes the status away
 		return
 	}
-	if w.s.tasks.Start(func(ctx context.Context) { w.clearStatus(ctx, reacted) }) || !reacted {
-		return
+	remove := func(ctx context.Context) {
+		// A shutdown waits for it: nobody else does it.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime/3)
+		defer cancel()
+		w.clearStatus(ctx, reacted)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), callTime/3)
-	defer cancel()
-	w.unreact(ctx)
+	if !w.s.tasks.Start(remove) {
+		remove(context.Background())
+	}
 }
 
 // clearStatus removes status and reaction.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/check"
 	"cairn/llm"
@@ -128,9 +129,45 @@ func TestNoSignOfWorkIsLeft(t *testing.T) {
 		r, _ := thinking(t, nil, Options{})
 		q := r.question(false)
 		w := r.connector.Reply(q.name, q.to)
+		w.(*writer).Working()
 		r.eventually("the reaction", func() bool { return len(r.reactions(q.channel, q.to[0])) == 1 })
 		w.Cancel()
 		r.eventually("it is gone", func() bool { return len(r.reactions(q.channel, q.to[0])) == 0 })
+	})
+}
+
+func TestASignThatComesLateIsNotLeft(t *testing.T) {
+	t.Parallel()
+	for claim, c := range map[string]struct {
+		method string
+		thread bool
+	}{
+		"a status":   {statusMethod, true},
+		"a reaction": {reactMethod, false},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r, letGo := thinking(t, nil, Options{})
+			letGo()
+			q := r.question(c.thread)
+			r.w.Fail(slacktest.Fault{Method: c.method, Delay: 300 * time.Millisecond, Late: true})
+			w := r.connector.Reply(q.name, q.to)
+			w.(*writer).Working()
+			r.eventually("the sign is on its way", func() bool { return r.w.Seen(c.method) == 1 })
+			r.send(w, piece("An answer."))
+			r.eventually("the sign is there", func() bool { return len(r.w.Calls(c.method)) == 1 })
+			r.end() // what was begun is done
+			if status, reactions := r.w.Status(q.channel, q.thread), r.reactions(q.channel, q.to[0]); status != "" || len(reactions) > 0 {
+				t.Errorf("left are status %q and reactions %q", status, reactions)
+			}
+		})
+	}
+	t.Run("and a notice has none", func(t *testing.T) {
+		r, letGo := thinking(t, nil, Options{})
+		letGo()
+		q := r.question(true)
+		r.send(r.connector.Reply(q.name, q.to), piece("A notice."))
+		r.end()
+		check.Equal(t, "signs", len(r.w.Calls(statusMethod))+len(r.w.Calls(reactMethod)), 0)
 	})
 }
 
@@ -195,7 +232,12 @@ func TestWhereAnAnswerStands(t *testing.T) {
 // question and the answer, and goes on without the bot's name.
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	for name, restart := range map[string]bool{"at once": false, "after a restart": true} {
+	for name, goOn := range map[string]func(r *rig, say func()){
+		"at once":             func(_ *rig, say func()) { say() },
+		"after a restart":     func(r *rig, say func()) { r.end(); r.begin(); say() },
+		"while it restarts":   func(r *rig, say func()) { r.end(); say(); r.begin() },
+		"between two sockets": func(r *rig, say func()) { r.betweenSockets(say) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			r, letGo := thinking(t, nil, Options{})
 			letGo()
@@ -203,11 +245,7 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "who painted it?"})
 			r.answered(general, "answer 1")
 			r.settled(conversation(general))
-			if restart {
-				r.end()
-				r.begin()
-			}
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and when?"})
+			goOn(r, func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and when?"}) })
 			r.awaitAnswers(general, 2)
 			r.stored(conversation(general), "user: who painted it?", "assistant: answer 1")
 			r.stored(conversation(general, root), "user: and when?", "assistant: answer 2")

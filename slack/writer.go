@@ -23,24 +23,18 @@ type writer struct {
 	answers string        // the ts of the last message it answers
 	draft   draft         // of the goroutine that shows, until it has ended
 	reacted bool          // the message it answers has a reaction; of the goroutine working, until it has ended
-
-	showing bool // the text
 }
 
 // Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{Stream: platform.NewStream(), s: s, asked: channel.ParsePlace(conversation)}
+	w := &writer{s: s, asked: channel.ParsePlace(conversation)}
+	w.Stream = platform.NewStream(s.tasks, w.working, w.show)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
 	w.place = w.asked
 	if w.asked.Thread == "" && isTS(w.answers) && s.repliesInThreads(w.asked) {
 		w.place.Thread = w.answers
-	}
-	if s.o.Working == workingPlaceholder && w.answers != "" {
-		w.Show(placeholder)
-	} else {
-		w.start(w.working)
 	}
 	return w
 }
@@ -51,21 +45,12 @@ func (s *Slack) repliesInThreads(p channel.Place) bool {
 	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
 
-// start starts a goroutine of the writer, once the connector knows who the bot is.
-func (w *writer) start(do func(ctx context.Context)) {
-	w.Start(w.s.tasks, func(ctx context.Context) {
-		if w.s.await(w.Live) == nil {
-			do(ctx)
-		}
-	})
-}
-
-// Show sets the newest text; a goroutine shows it.
-func (w *writer) Show(text string) {
-	w.Set(text)
-	if !w.showing {
-		w.showing = true
-		w.start(w.show)
+// Working shows that the bot is at work.
+func (w *writer) Working() {
+	if w.s.o.Working == workingPlaceholder && w.answers != "" {
+		w.Show(placeholder)
+	} else {
+		w.Stream.Working()
 	}
 }
 
@@ -114,16 +99,13 @@ func wholeWords(text string) string {
 	return strings.TrimRight(text, " \n\t")
 }
 
-// Cancel deletes the draft.
+// Cancel deletes the draft. It waits for that: the next writer of the same answer would take it over.
 func (w *writer) Cancel() {
-	w.End()
-	w.s.tasks.Start(func(ctx context.Context) {
-		w.Stop()
-		ctx, cancel := context.WithTimeout(ctx, callTime)
-		defer cancel()
-		w.deleteDraft(ctx)
-		w.clearStatus(ctx, w.reacted)
-	})
+	w.Stop()
+	ctx, cancel := context.WithTimeout(w.s.tasks.Context(), callTime)
+	defer cancel()
+	w.deleteDraft(ctx)
+	w.clearStatus(ctx, w.reacted)
 }
 
 // deleteDraft deletes the draft; it only logs errors.

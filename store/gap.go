@@ -45,13 +45,9 @@ func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string
 			after = earlier(newest, first)
 		}
 		gap := Gap{Conversation: c.name}
-		was := false
-		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap, gap_again", after, c.id).Scan(&gap.After, &was)
+		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id).Scan(&gap.After)
 		if err != nil {
 			return nil, err
-		}
-		if !was {
-			gap.Newest = newest
 		}
 		gaps = append(gaps, gap)
 	}
@@ -94,9 +90,11 @@ func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
 }
 
 // SetGap opens a gap after a message, unless one is open that begins at it or
-// before: Discord and Slack let ids grow.
+// before: Discord and Slack let ids grow. One that begins before it may have been read already, and
+// not yet filled, so it is read once more.
 func (h Past) SetGap(ctx context.Context, after string) error {
-	return h.c.set(ctx, "open a gap", "UPDATE conversations SET gap = ?1 WHERE id = ?2 AND (coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap))", after, h.c.id)
+	return h.c.set(ctx, "open a gap", `UPDATE conversations SET gap_again = gap_again OR coalesce(gap, '') <> '' AND (length(gap), gap) < (length(?1), ?1),
+		gap = CASE WHEN coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap) THEN ?1 ELSE gap END WHERE id = ?2`, after, h.c.id)
 }
 
 // CloseGap notes that nothing was missed after a message, or that it cannot be read. A gap that

@@ -93,5 +93,4 @@ type Piece struct {
 type Gap struct {
 	Conversation string
 	After        string
-	Newest       string // the newest message that was delivered; empty: the gap was open already
 }

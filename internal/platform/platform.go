@@ -93,6 +93,15 @@ func (i *Incident) End() {
 	i.open = false
 }
 
+// Short cuts a text to at most limit characters.
+func Short(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	return string(runes[:limit-1]) + "…"
+}
+
 // IsCommand reports whether a message is a command, which the bot answers without the model.
 func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)

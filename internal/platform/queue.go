@@ -2,6 +2,7 @@ package platform
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -80,7 +81,13 @@ type Group struct {
 	mu      sync.Mutex // guards everything below, and that nothing starts after Close
 	ctx     context.Context
 	closed  bool
-	waiting []func() // for Open
+	waiting []starting // for Open
+}
+
+// starting is a goroutine of a stream, waiting for its group.
+type starting struct {
+	s  *Stream
+	do func(ctx context.Context)
 }
 
 // Open allows goroutines to start, with ctx. It returns false if the group was opened before.
@@ -94,23 +101,23 @@ func (g *Group) Open(ctx context.Context) bool {
 	if !first {
 		return false
 	}
-	for _, call := range waiting {
-		call()
+	for _, w := range waiting {
+		w.s.startNow(w.do)
 	}
 	return true
 }
 
-// onceOpen calls f when the group is opened, or now if it already is.
-func (g *Group) onceOpen(f func()) {
+// postpone queues a goroutine of a stream until the group is opened; it returns false if the group
+// is open. It drops the entries of streams that have ended, because a group may never open.
+func (g *Group) postpone(s *Stream, do func(ctx context.Context)) bool {
 	g.mu.Lock()
-	opened := g.ctx != nil
-	if !opened {
-		g.waiting = append(g.waiting, f)
+	defer g.mu.Unlock()
+	if g.ctx != nil {
+		return false
 	}
-	g.mu.Unlock()
-	if opened {
-		f()
-	}
+	g.waiting = slices.DeleteFunc(g.waiting, func(w starting) bool { return w.s.Live.Err() != nil })
+	g.waiting = append(g.waiting, starting{s, do})
+	return true
 }
 
 // Start runs f in a goroutine; it returns false if the group is not open.

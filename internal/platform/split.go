@@ -20,6 +20,17 @@ type Splitter struct {
 	Cost  func(rune) int // of a character; nil: its length in UTF-16
 }
 
+// Texts returns the parts of a text as people see them; for a blank text, it returns empty.
+func (s Splitter) Texts(text, empty string) (all []string) {
+	for _, p := range s.Split(text) {
+		all = append(all, p.String())
+	}
+	if len(all) == 0 {
+		return []string{empty}
+	}
+	return all
+}
+
 // Split splits a text; a blank one has no parts.
 func (s Splitter) Split(text string) (all []Part) {
 	text = cutEmptyLines(strings.ToValidUTF8(text, "\uFFFD"))

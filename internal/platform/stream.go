@@ -8,56 +8,69 @@ import (
 	"time"
 )
 
-// Stream shows a reply until it is sent: its goroutines show that the bot is working, and the
-// newest text.
+// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another the
+// newest text. They run in a group, once that is open: a reply that an earlier process started may
+// resume before the connector runs.
 type Stream struct {
 	Live context.Context // ends with the stream; for work that may be abandoned
 
-	end     context.CancelFunc
-	running sync.WaitGroup
-	changed chan struct{} // contains a token if there is a newer text
+	group         *Group
+	working, show func(ctx context.Context)
+	showing       bool // only the goroutine that calls Show uses it
+	end           context.CancelFunc
+	running       sync.WaitGroup
+	changed       chan struct{} // contains a token if there is a newer text
 
 	mu   sync.Mutex // guards text, and that nothing starts after Stop
 	text string     // the newest
 }
 
-// NewStream returns a stream without goroutines.
-func NewStream() *Stream {
-	s := &Stream{changed: make(chan struct{}, 1)}
+// NewStream returns a stream that does nothing before Working or Show. The requests of working and
+// show should not end with Live: one that is cut short may take effect after the reply.
+func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
+	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
 	s.Live, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// Start runs a goroutine of the stream in g, once g is open: a reply that an earlier process
-// started may resume before the connector runs.
-func (s *Stream) Start(g *Group, do func(ctx context.Context)) {
-	g.onceOpen(func() { s.start(g, do) })
-}
+// Working shows that the bot is working.
+func (s *Stream) Working() { s.start(s.working) }
 
-func (s *Stream) start(g *Group, do func(ctx context.Context)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.Live.Err() != nil {
-		return
-	}
-	s.running.Add(1)
-	if !g.Start(func(ctx context.Context) {
-		defer s.running.Done()
-		defer context.AfterFunc(ctx, s.end)()
-		do(ctx)
-	}) {
-		s.running.Done()
-	}
-}
-
-// Set sets the newest text.
-func (s *Stream) Set(text string) {
+// Show sets the newest text.
+func (s *Stream) Show(text string) {
 	s.mu.Lock()
 	s.text = text
 	s.mu.Unlock()
 	select {
 	case s.changed <- struct{}{}:
 	default:
+	}
+	if !s.showing {
+		s.showing = true
+		s.start(s.show)
+	}
+}
+
+// start runs a goroutine of the stream.
+func (s *Stream) start(do func(ctx context.Context)) {
+	if !s.group.postpone(s, do) {
+		s.startNow(do)
+	}
+}
+
+func (s *Stream) startNow(do func(ctx context.Context)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Live.Err() != nil {
+		return
+	}
+	s.running.Add(1)
+	if !s.group.Start(func(ctx context.Context) {
+		defer s.running.Done()
+		defer context.AfterFunc(ctx, s.end)()
+		do(ctx)
+	}) {
+		s.running.Done()
 	}
 }
 

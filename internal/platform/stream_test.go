@@ -14,9 +14,9 @@ import (
 // following is a stream in an open group, and the texts that it showed. Each is shown again after
 // the next of waits; a negative one means that there is no use in that.
 func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown *[]string) {
-	s, g, shown = NewStream(), &Group{}, new([]string)
+	g, shown = &Group{}, new([]string)
 	g.Open(t.Context())
-	s.Start(g, func(context.Context) {
+	s = NewStream(g, nil, func(context.Context) {
 		s.Follow(func() time.Duration { return time.Second }, func(text string) (time.Duration, bool) {
 			*shown = append(*shown, text)
 			if len(waits) == 0 {
@@ -28,6 +28,12 @@ func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown
 		})
 	})
 	return s, g, shown
+}
+
+// waiting is a stream that shows that the bot is at work until it ends.
+func waiting(g *Group) (s *Stream) {
+	s = NewStream(g, func(context.Context) { <-s.Live.Done() }, nil)
+	return s
 }
 
 func TestAStreamShowsTheNewestText(t *testing.T) {
@@ -42,13 +48,13 @@ func TestAStreamShowsTheNewestText(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, g, shown := following(t, c.waits...)
-			s.Set("a")
-			s.Set("b")
+			s.Show("a")
+			s.Show("b")
 			time.Sleep(2 * time.Second)
-			s.Set("c")
+			s.Show("c")
 			time.Sleep(time.Hour)
 			s.Stop()
-			s.Set("d")
+			s.Show("d")
 			g.Close()
 			if !slices.Equal(*shown, c.want) {
 				t.Errorf("%s: it showed %q, want %q", claim, *shown, c.want)
@@ -62,8 +68,8 @@ func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
 		g := new(Group)
 		var ran []string
 		begin := func(name string) *Stream {
-			s := NewStream()
-			s.Start(g, func(context.Context) { ran = append(ran, name) })
+			s := NewStream(g, func(context.Context) { ran = append(ran, name) }, nil)
+			s.Working()
 			return s
 		}
 		shown := begin("shown")
@@ -73,10 +79,20 @@ func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
 		shown.Stop()
 		check.Equal(t, "what ran", strings.Join(ran, ", "), "shown")
 	})
+	t.Run("is forgotten once it has ended", func(t *testing.T) {
+		g := new(Group)
+		for range 100 {
+			s := waiting(g)
+			s.Working()
+			s.Stop()
+		}
+		check.Equal(t, "streams that wait", len(g.waiting), 1)
+	})
 	t.Run("may end while the group opens", func(t *testing.T) {
 		for range 100 {
-			g, s := new(Group), NewStream()
-			s.Start(g, func(context.Context) { <-s.Live.Done() })
+			g := new(Group)
+			s := waiting(g)
+			s.Working()
 			go g.Open(t.Context())
 			s.Stop()
 			g.Close()
@@ -87,20 +103,20 @@ func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
 func TestAStreamEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, shown := following(t)
-		s.Set("a")
+		s.Show("a")
 		s.End()
 		time.Sleep(time.Hour)
 		check.Equal(t, "texts shown after the end", len(*shown), 0)
 		g.Close()
-		late := NewStream()
-		late.Start(g, func(context.Context) { t.Error("it runs in a closed group") })
+		late := NewStream(g, func(context.Context) { t.Error("it runs in a closed group") }, nil)
+		late.Working()
 		late.Stop()
 	})
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s, g := NewStream(), &Group{}
+		g := &Group{}
 		g.Open(ctx)
-		s.Start(g, func(context.Context) { <-s.Live.Done() })
+		waiting(g).Working()
 		cancel() // as when the connector closes
 		g.Close()
 	})

@@ -22,6 +22,7 @@ type Fault struct {
 	Body        string        // the body as it is; an HTML page if it begins with "<"
 	Cut         bool          // the connection is cut: in the middle of Body, or without a byte
 	TakesEffect bool          // the request is carried out, and only its answer is late or spoiled
+	Late        bool          // it is carried out after Delay even if the client has given up by then
 }
 
 // Fail lets requests fail from now on. Of several Faults that fit a request the oldest hits it.
@@ -97,7 +98,7 @@ type reply struct {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, args map[string]string, carryOut func() reply) {
 	call := Call{At: time.Now(), Method: method, Args: args}
 	f := s.faultFor(method)
-	waiting := f.TakesEffect || s.pause(r, f.Delay) // the client still is
+	waiting := f.TakesEffect || s.pause(r, f.Delay) || f.Late && s.sleep(f.Delay) // the client still is
 	var a reply
 	if waiting && (f.TakesEffect || !f.spoils()) {
 		a = carryOut()

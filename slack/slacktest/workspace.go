@@ -195,8 +195,16 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 		o["edited"] = map[string]string{"user": m.User, "ts": m.edited}
 	}
 	if parent := m.Thread == ""; parent {
-		if n := len(s.channels[m.Channel].thread(m.TS)) - 1; n > 0 {
-			o["thread_ts"], o["reply_count"] = m.TS, n
+		if thread := s.channels[m.Channel].thread(m.TS); len(thread) > 1 {
+			replies := thread[1:]
+			var users []string
+			for _, reply := range replies {
+				if !slices.Contains(users, reply.User) {
+					users = append(users, reply.User)
+				}
+			}
+			o["thread_ts"], o["reply_count"], o["latest_reply"] = m.TS, len(replies), replies[len(replies)-1].TS
+			o["reply_users"], o["reply_users_count"] = users[:min(len(users), 5)], len(users)
 		}
 	} else if p := s.channels[m.Channel].find(m.Thread); p != nil {
 		o["parent_user_id"] = p.User

@@ -1,0 +1,121 @@
+// What was missed where it is hard to find: in threads of old messages, and in channels that are not known.
+
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/internal/check"
+	"cairn/slack/slacktest"
+	"cairn/store"
+)
+
+func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
+	t.Parallel()
+	r, general, ann := begun(t, unhelpful(), ok)
+	old := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "old"})
+	r.w.Burst(20, slacktest.Post{Channel: general, User: ann, Text: "between"})
+	r.eventually("it is stored", func() bool { return len(r.messages(conversation(general))) == 21 })
+	r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: mention + "hello"}) })
+	r.answered(general, "ok")
+	r.stored(conversation(general, old), "user: hello", "assistant: ok")
+}
+
+func TestAThreadInWhichNothingWasMissedIsNotRead(t *testing.T) {
+	t.Parallel()
+	t.Run("as the bot alone replied there", func(t *testing.T) {
+		r, general, ann := town(t, unhelpful(), ok)
+		r.opts.ReplyIn = replyThread
+		r.begin()
+		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+		r.answered(general, "ok")
+		r.newSocket()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
+		r.stored(conversation(general), "user: hello", "assistant: ok", "user: later")
+		r.unknown(conversation(general, root))
+	})
+	t.Run("as it is older than the gap", func(t *testing.T) {
+		r, general, ann := town(t, unhelpful(), ok)
+		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "before the bot came"})
+		last := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "last"})
+		r.begin()
+		check.Must(r.connector.History(t.Context(), conversation(general), channel.Look{After: last, Limit: 10}))(t)
+		r.unknown(conversation(general, root))
+	})
+}
+
+// unknown checks that there is no conversation of that name.
+func (r *rig) unknown(name string) {
+	r.t.Helper()
+	if _, err := r.store.Find(context.Background(), name); !errors.Is(err, store.ErrNotFound) {
+		r.t.Errorf("there is a conversation without a message: %v", err)
+	}
+}
+
+// A gap is closed once its page is stored: by then its threads must be noted.
+func TestAPageIsNotThereBeforeItsThreadsAreNoted(t *testing.T) {
+	t.Parallel()
+	r, general, ann := begun(t, unhelpful(), ok)
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+	r.stored(conversation(general), "user: root")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "reply", Untold: true})
+	look := channel.Look{After: tsOf(timeOf(root).Add(-time.Second)), Limit: 10}
+	exec := r.disk()
+	exec("CREATE TRIGGER broken BEFORE UPDATE OF gap ON conversations BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
+	if page, err := r.connector.History(t.Context(), conversation(general), look); err == nil {
+		t.Errorf("a page of %d messages", len(page.There))
+	}
+	exec("DROP TRIGGER broken")
+	check.Must(r.connector.History(t.Context(), conversation(general), look))(t)
+	r.stored(conversation(general, root), "user: reply")
+}
+
+func TestChannelsAreListedAgainUntilThatWorks(t *testing.T) {
+	t.Parallel()
+	r, general, ann := town(t, unhelpful(), ok)
+	hushed := r.w.AddChannel("hushed", ann)
+	r.hurry = func(o *times) { o.list = 50 * time.Millisecond }
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
+	r.stored(conversation(general), "user: before")
+	r.end()
+	r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: mention + "hello"})
+	r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "fatal_error", Times: 3})
+	r.begin()
+	r.answered(hushed, "ok")
+	for _, event := range []string{"list_channels_failed", "list_channels_recovered"} {
+		check.Equal(t, event, strings.Count(r.logs.String(), event), 1)
+	}
+}
+
+func TestAListingTakesOverWhatTheLastOneDidNotFind(t *testing.T) {
+	now := time.Now()
+	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
+	for i, c := range []struct {
+		lastRead, firstHello, old time.Time
+		oldDone                   bool
+		want                      time.Time
+	}{
+		{want: ago(60)},
+		{lastRead: ago(10), want: ago(11)},
+		{lastRead: ago(90), want: ago(60)},
+		{lastRead: ago(10), firstHello: ago(10), want: ago(10)},
+		{lastRead: ago(10), old: ago(70), want: ago(70)},
+		{lastRead: ago(10), old: ago(70), oldDone: true, want: ago(11)},
+	} {
+		s := &Slack{o: Options{CatchUp: time.Hour}, lastRead: c.lastRead, firstHello: c.firstHello}
+		if !c.old.IsZero() {
+			old := &listing{since: c.old}
+			old.done.Store(c.oldDone)
+			s.listing.Store(old)
+		}
+		check.Equal(t, fmt.Sprint("case ", i), s.newListing(now).since, c.want)
+	}
+}
