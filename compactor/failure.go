@@ -46,7 +46,7 @@ func (c *Compactor) jobEnded(j *job, e Event) {
 }
 
 // logLevelFor returns the level at which to log a failure of a model's or the extractive
-// summarizer's job. A spent budget is reported by whoever spends it, and a server that is down by
+// summarizer's job. A spent budget is reported where it is spent, and a server that is down by
 // turns, unless they use another model.
 func (c *Compactor) logLevelFor(err error, ofModel bool) slog.Level {
 	switch {

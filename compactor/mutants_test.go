@@ -75,7 +75,7 @@ var mutants = map[string]mutant{
 	},
 	"what is prepared is bought again": {
 		"compactor/job.go", `
-	s = c.ahead() // what is prepared is not bought again
+	s = c.ahead() // prepared spans are not summarized again
 `, `
 `, "./compactor", "TestNothingIsBoughtTwice",
 	},

@@ -3,7 +3,7 @@ package prices
 // table are list prices in US dollars per million tokens, as the providers published
 // them in November 2026. Prices change: [prices."MODEL"] in the settings corrects them.
 //
-// It holds standard rates. Surcharges for long prompts, faster or slower service and
+// It contains standard rates. Surcharges for long prompts, faster or slower service and
 // batches, promotions and storage of caches are not in it. Cache writes are those of the
 // shortest lifetime. DeepSeek's rates are those of peak hours; off-peak is half of them.
 var table = map[string]Price{

@@ -26,7 +26,7 @@ type Query struct {
 
 const maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end
 
-// Parse reads a question; asker may be unknown. now is when it is asked: "yesterday" is the day
+// Parse reads a question; asker may be unknown. now is the time of the question: "yesterday" is the day
 // before it, in its time zone.
 func Parse(text, asker string, now time.Time) *Query {
 	if len(text) > maxQuery {
