@@ -178,12 +178,10 @@ func (h *History) Truncate(seq int64) {
 }
 
 // swap adopts a committed head if it is newer than the one in memory: lines it covers leave,
-// restorable messages it uncovers come back, and old tool results are shown as it says. It returns
-// the views before and after.
-func (h *History) swap(head Head) (before, after view, taken bool) {
-	before = h.view
+// restorable messages it uncovers come back, and old tool results are shown as it says.
+func (h *History) swap(head Head) {
 	if head.Version <= h.head.Version {
-		return before, before, false
+		return
 	}
 	hidden := slices.DeleteFunc(slices.Clone(h.hidden), func(l line) bool { return l.Seq < head.Start || covered(head.Stack, l.Seq) })
 	head.Stack = withHidden(head.Stack, hidden)
@@ -195,7 +193,6 @@ func (h *History) swap(head Head) (before, after view, taken bool) {
 	if h.restore() || clearedTo != h.clearedTo {
 		h.clear(clearedTo)
 	}
-	return before, h.view, true
 }
 
 // hide covers lines in memory alone, because the disk refuses to write the placeholder.

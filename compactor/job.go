@@ -66,7 +66,7 @@ func (c *Compactor) next() *job {
 	s = c.ahead() // prepared spans are not summarized again
 	if shown.crowded(s, p, c.budget()) {
 		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
-			j := c.planRollup(children, OnRollup, p, window, byExtractive)
+			j := c.planRollup(children, p, window, byExtractive)
 			j.allowed = true // the summary that waits for it was allowed
 			return j
 		}
@@ -97,7 +97,7 @@ func (c *Compactor) next() *job {
 func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, extractive bool) *job {
 	if s.stackCost() > p.stackBudget(c.budget()) && !c.retries.forbids(OnRollup, now) {
 		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
-			return c.planRollup(children, OnRollup, p, window, byExtractive)
+			return c.planRollup(children, p, window, byExtractive)
 		}
 	}
 	if c.draining {
@@ -113,7 +113,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
 	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.retries.forbids(OnRollup, now) {
-		return c.planRollup(children, OnRollup, p, window, extractive || !c.worthModel(children))
+		return c.planRollup(children, p, window, extractive || !c.worthModel(children))
 	}
 	return nil
 }
@@ -163,8 +163,8 @@ func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, rea
 	return !s.addressed, true
 }
 
-func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy, window int, extractive bool) *job {
-	j := c.newJob(trigger, Rollup, foldLevel(children), stackCost(children), p, window, extractive)
+func (c *Compactor) planRollup(children []Compaction, p Policy, window int, extractive bool) *job {
+	j := c.newJob(OnRollup, Rollup, foldLevel(children), stackCost(children), p, window, extractive)
 	j.children = slices.Clone(children)
 	first, last := children[0], children[len(children)-1]
 	j.row.From, j.row.FromTime, j.row.To, j.row.ToTime = first.From, first.FromTime, last.To, last.ToTime

@@ -176,7 +176,7 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 
 // of returns what surrounds one part of a span: made, the summary of the part before it, and the
 // parts after it.
-func (a around) of(part []summarize.Item, made string, rest [][]summarize.Item) around {
+func (a around) of(made string, rest [][]summarize.Item) around {
 	if made != "" {
 		a.before = made
 	}

@@ -110,7 +110,7 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 // repaired later.
 func (c *Compactor) rowDone(w *work, row Compaction, err error) {
 	fold := func(children []Compaction, extractive bool) {
-		j := c.planRollup(children, OnRollup, w.policy, w.window, extractive)
+		j := c.planRollup(children, w.policy, w.window, extractive)
 		j.row.Focus = w.row.Focus
 		c.makeRow(w, j)
 	}

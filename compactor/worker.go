@@ -120,7 +120,7 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 	absent := map[int]bool{} // parts that were declined
 	for i, part := range parts {
 		share := w
-		share.around = w.around.of(part, made, parts[i+1:])
+		share.around = w.around.of(made, parts[i+1:])
 		if len(parts) > 1 || answers > 1 {
 			share.target = min(max(min(max(w.target*summarize.CostOfItems(part)/all, 3*summarize.MinSummary), summarize.CostOfItems(part)*4/10), summarize.MinSummary), maxTarget)
 			share.limit = min(2*share.target, w.limit)

@@ -57,7 +57,7 @@ func (am AllMemories) Export(ctx context.Context, f Filter, do func(Exported, []
 		}
 		slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.id, b.id) })
 		for _, one := range all {
-			m, from, err := readComplete(am.store, tx, one.id)
+			m, from, err := readComplete(tx, one.id)
 			if err != nil {
 				return err
 			}

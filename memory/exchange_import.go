@@ -44,7 +44,7 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n ImportResul
 		taken := make(map[int64]bool) // rows: each is one of the file's
 		var fresh []int
 		for i, e := range all {
-			id, isFresh, err := importMemory(am.store, tx, e, taken, &n)
+			id, isFresh, err := importMemory(tx, e, taken, &n)
 			if err != nil {
 				return &ImportError{i, err}
 			}
@@ -72,7 +72,7 @@ func (am AllMemories) Import(ctx context.Context, all []Exported) (n ImportResul
 
 // importMemory writes one memory, unless it exists, and returns its number. taken are the rows that
 // other memories of the file were matched to.
-func importMemory(s *store.Store, tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResult) (id int64, fresh bool, err error) {
+func importMemory(tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResult) (id int64, fresh bool, err error) {
 	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now()); err != nil {
 		return 0, false, err
 	}
@@ -115,7 +115,7 @@ func importMemory(s *store.Store, tx *store.Tx, e Exported, taken map[int64]bool
 		return 0, false, err
 	}
 	n.Fresh++
-	if err := addPeople(c, tx, id, d, true); err != nil {
+	if err := addPeople(tx, id, d, true); err != nil {
 		return 0, false, err
 	}
 	n.Lost += len(e.Messages) - len(sources)

@@ -96,7 +96,7 @@ func change(s *store.Store, ctx context.Context, what string, id, conversation i
 		change = s.Erase // the text leaves the files too
 	}
 	err := change(ctx, func(tx *store.Tx) error {
-		m, c, err := readOwned(s, tx, id)
+		m, c, err := readOwned(tx, id)
 		if err != nil {
 			return err
 		}

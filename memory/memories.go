@@ -62,7 +62,7 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error
 		err = confirmMemory(c, tx, s.ID, d)
 	}
 	if err == nil {
-		err = addPeople(c, tx, s.ID, d, s.Fresh)
+		err = addPeople(tx, s.ID, d, s.Fresh)
 	}
 	if err != nil {
 		return s, err
@@ -215,7 +215,7 @@ func readMemory(tx *store.Tx, id int64) (Memory, error) {
 // memory.
 func (am AllMemories) Get(ctx context.Context, id int64) (m Memory, from []chat.Message, err error) {
 	err = am.store.View(ctx, func(tx *store.Tx) error {
-		m, from, err = readComplete(am.store, tx, id)
+		m, from, err = readComplete(tx, id)
 		return err
 	})
 	if err != nil {
@@ -225,7 +225,7 @@ func (am AllMemories) Get(ctx context.Context, id int64) (m Memory, from []chat.
 }
 
 // readOwned reads a memory and the conversation that owns it.
-func readOwned(s *store.Store, tx *store.Tx, id int64) (m Memory, c *store.Conversation, err error) {
+func readOwned(tx *store.Tx, id int64) (m Memory, c *store.Conversation, err error) {
 	if m, err = readMemory(tx, id); err != nil {
 		return m, nil, err
 	}
@@ -233,8 +233,8 @@ func readOwned(s *store.Store, tx *store.Tx, id int64) (m Memory, c *store.Conve
 	return m, c, err
 }
 
-func readComplete(s *store.Store, tx *store.Tx, id int64) (m Memory, from []chat.Message, err error) {
-	m, c, err := readOwned(s, tx, id)
+func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message, err error) {
+	m, c, err := readOwned(tx, id)
 	if err != nil {
 		return m, nil, err
 	}

@@ -76,7 +76,7 @@ func (d *draft) concern(named bool) {
 }
 
 // addPeople records whom a memory concerns; fresh means that the memory is new.
-func addPeople(c *store.Conversation, tx *store.Tx, id int64, d draft, fresh bool) error {
+func addPeople(tx *store.Tx, id int64, d draft, fresh bool) error {
 	for _, p := range d.people {
 		if p.role == roleSaid && !fresh {
 			p.role = roleConfirmed

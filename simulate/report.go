@@ -142,7 +142,7 @@ func (p *player) point() {
 func (p *player) result(o Options) Result {
 	s := &p.sums
 	r := Result{
-		Name: p.v.Name, Settings: p.settings(o), Window: p.v.window(), Compactions: []Compaction{},
+		Name: p.v.Name, Settings: p.settings(), Window: p.v.window(), Compactions: []Compaction{},
 		Verbatim: Verbatim{Mean: int(s.verbatim / max(s.checks, 1)), Least: s.least},
 		Worker:   s.worker, Turns: s.turns, Used: s.points, policy: p.v.policy,
 	}
@@ -186,7 +186,7 @@ var levels = []string{"", string(compactor.OnBackground), string(compactor.OnAgg
 func higher(a, b string) string { return levels[max(slices.Index(levels, a), slices.Index(levels, b))] }
 
 // settings returns those that differ from the defaults.
-func (p *player) settings(o Options) map[string]string {
+func (p *player) settings() map[string]string {
 	set := map[string]string{WindowKey: strconv.Itoa(p.v.window())}
 	built, now := compactor.DefaultPolicy(), p.v.policy
 	now.ExtractMemories = p.extract
