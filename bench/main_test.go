@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"go.uber.org/goleak"
 )
 
@@ -19,6 +21,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
+	check.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -22,6 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // the program's default: rendered text must not depend on the machine
+	check.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

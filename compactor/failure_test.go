@@ -141,7 +141,7 @@ func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &rig{t: t, dir: folder(t), policy: compactor.DefaultPolicy(), worker: &llmtest.Model{Func: good}}
+			r := &rig{t: t, dir: t.TempDir(), policy: compactor.DefaultPolicy(), worker: &llmtest.Model{Func: good}}
 			r.tools = []llm.Tool{{Name: "look", Parameters: []byte("{}")}}
 			set(r)
 			r.open()

@@ -38,7 +38,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 
 func newSecretRig(t *testing.T) *secretRig {
 	g := &secretRig{t: t, ctx: t.Context(), release: make(chan struct{})}
-	r := &rig{t: t, dir: folder(t), name: "discord:s/c", window: 6000, policy: compactor.DefaultPolicy()}
+	r := &rig{t: t, dir: t.TempDir(), name: "discord:s/c", window: 6000, policy: compactor.DefaultPolicy()}
 	r.policy.PrepareThreshold, r.policy.KeepFirst, r.policy.RollupFanIn, r.policy.StackBudget = 0, 3, 2, 0.03
 	r.worker = &llmtest.Model{Func: repeating("the third one", g.release)}
 	r.tune = func(o *compactor.Options) {

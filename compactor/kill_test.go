@@ -132,7 +132,7 @@ func TestKillAtEveryStatement(t *testing.T) {
 
 // survives kills an act everywhere, and returns how many kills that took.
 func (a act) survives(t *testing.T, name string) (kills int64) {
-	base := folder(t)
+	base := t.TempDir()
 	prepared := filepath.Join(base, "prepared")
 	l := a.begin(t, prepared, spacious)
 	a.before(l)

@@ -26,7 +26,7 @@ type file struct {
 
 func newFile(t *testing.T) *file {
 	t.Helper()
-	f := &file{dir: folder(t)}
+	f := &file{dir: t.TempDir()}
 	f.open(t)
 	t.Cleanup(func() { f.store.Close() })
 	var err error

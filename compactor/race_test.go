@@ -16,5 +16,6 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	check.InMemory()
 	os.Exit(m.Run())
 }

@@ -59,28 +59,11 @@ func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 // tuned is a rig whose options are changed before it is opened.
 func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: folder(t), name: "terminal:test", window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
+	r := &rig{t: t, dir: t.TempDir(), name: "terminal:test", window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
 	r.policy.PrepareThreshold = 0 // tests of work ahead switch it on
 	r.open()
 	t.Cleanup(r.close)
 	return r
-}
-
-// folder is one in memory where there is such a thing: the engine syncs as always, and
-// nobody waits for a disk. What a kill leaves was given to the system, whether or not a
-// disk has it. A benchmark measures the disk too.
-func folder(t testing.TB) string {
-	const shm = "/dev/shm"
-	info, err := os.Stat(shm)
-	if _, measured := t.(*testing.B); measured || err != nil || !info.IsDir() {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp(shm, "cairn")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 // emptyStore is the file of a store without conversations. It is made once: a migration

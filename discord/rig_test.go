@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
+	check.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

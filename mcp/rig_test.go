@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 )
@@ -38,6 +40,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	check.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -5,11 +5,19 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
+	"testing"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/simulate"
 )
+
+func TestMain(m *testing.M) {
+	check.InMemory()
+	os.Exit(m.Run())
+}
 
 // name is a conversation of the test's connector.
 const name = "terminal:test"

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
+	check.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -18,12 +18,16 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	check.InMemory()
+	goleak.VerifyTestMain(m)
+}
 
 // place is a connector that takes every reply.
 type place struct{}

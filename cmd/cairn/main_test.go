@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	checks "cairn/internal/check"
 )
 
 // asProgram makes the test binary be the program itself.
@@ -47,6 +49,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait for processes, not for a core
 		panic(err)
 	}
+	checks.InMemory()
 	os.Exit(m.Run())
 }
 

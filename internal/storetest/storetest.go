@@ -18,13 +18,14 @@ import (
 	"cairn/store"
 )
 
-// Main runs the tests of a package: in UTC, and with fewer steps in a property test, each of which
+// Main runs the tests of a package: in UTC, with files in memory, and with fewer steps in a property test, each of which
 // waits for the disk; -rapid.checks can request more.
 func Main(m *testing.M) {
 	time.Local = time.UTC // the program's default: rendering must not depend on the machine
 	if flag.Lookup("rapid.checks") != nil {
 		_ = flag.Set("rapid.checks", "40")
 	}
+	check.InMemory()
 	os.Exit(m.Run())
 }
 
