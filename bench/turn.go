@@ -48,7 +48,7 @@ func newTurn() *benchmark {
 	return b
 }
 
-// turned is the result.
+// turnResult is the result.
 type turnResult struct {
 	Channels int     `json:"channels"`
 	Turns    int     `json:"turns"`         // in all conversations
