@@ -10,37 +10,37 @@ import (
 	"cairn/llm"
 )
 
-// actor is a scripted model that plays its part in one channel: it answers, looks
-// something up now and then, saves memories and sums up.
+// actor is a scripted model for one channel: it answers, calls recall now and then, saves memories
+// and summarizes.
 type actor struct {
 	window int
-	takes  func(*rand.Rand) time.Duration // for one request; nil: no time
-	lines  []string                       // what it says, one drawn for each answer
+	delay  func(*rand.Rand) time.Duration // time per request; nil: none
+	lines  []string                       // its answers, chosen at random
 
-	incurious bool // it looks nothing up
-	brief     bool // it sums up in a few words, and saves nothing
+	incurious bool // never calls recall
+	brief     bool // short summaries, no memories
 
-	// gate, if there is one, is locked while a turn runs, so that a worker always ends between two turns
+	// gate, if set, is locked while a turn runs, so that a worker always finishes between two turns
 	// and every run is the same. A real model takes about as long.
 	gate *sync.RWMutex
 
-	mu    sync.Mutex // guards everything below
-	dice  *rand.Rand
-	saved int
-	asked int           // requests so far
-	took  time.Duration // for the answers since somebody took note
-	till  *till         // is charged for everything; nil: nobody is
+	mu      sync.Mutex // guards everything below
+	dice    *rand.Rand
+	saved   int
+	asked   int           // requests so far
+	elapsed time.Duration // time spent on answers since the last takeElapsed
+	meter   *meter        // is charged for every request; nil: none is
 }
 
 var _ llm.Model = (*actor)(nil)
 
-// lookUpEvery is the share of the turns in which it looks something up: 1/8.
+// lookUpEvery is the share of turns in which it calls recall: 1/8.
 const lookUpEvery = 8
 
-// chatScale makes texts of those of "bench cost" that are as long as people chat.
+// chatScale shortens the texts of "bench cost" to the length of chat messages.
 const chatScale = 0.25
 
-// linesOf makes what actors say: n answers as long as those that `cost` prices are.
+// linesOf returns n answers with lengths as in `cost`, times scale.
 func linesOf(n int, scale float64) (lines []string) {
 	for _, t := range talk(n, scale, false) {
 		lines = append(lines, t.answer)
@@ -58,8 +58,8 @@ func (a *actor) Generate(ctx context.Context, req llm.Request, show func(string)
 	begun := time.Now()
 	a.mu.Lock()
 	var wait time.Duration
-	if a.takes != nil {
-		wait = a.takes(a.dice)
+	if a.delay != nil {
+		wait = a.delay(a.dice)
 	}
 	a.mu.Unlock()
 	if wait > 0 {
@@ -82,13 +82,13 @@ func (a *actor) Generate(ctx context.Context, req llm.Request, show func(string)
 	if err == nil && show != nil {
 		show(resp.Message.Text)
 		a.mu.Lock()
-		a.took += time.Since(begun)
+		a.elapsed += time.Since(begun)
 		a.mu.Unlock()
 	}
 	return resp, err
 }
 
-// answer is what it says when it has thought for long enough.
+// answer returns the response to a request, after the delay.
 func (a *actor) answer(req llm.Request) (llm.Response, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,12 +107,12 @@ func (a *actor) answer(req llm.Request) (llm.Response, error) {
 			return llm.Response{}, err
 		}
 		resp := want.answer(a.dice, &a.saved, a.asked)
-		if a.till != nil {
+		if a.meter != nil {
 			answer := ""
 			for _, c := range resp.Message.Calls {
 				answer += c.Name + " " + c.Arguments + "\n"
 			}
-			a.till.charge(req, answer)
+			a.meter.charge(req, answer)
 		}
 		return resp, nil
 	case !a.incurious && offered["recall"] && last.Role == llm.RoleUser && a.dice.IntN(lookUpEvery) == 0:
@@ -122,10 +122,10 @@ func (a *actor) answer(req llm.Request) (llm.Response, error) {
 	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: a.lines[a.dice.IntN(len(a.lines))]}, FinishReason: llm.FinishStop}, nil
 }
 
-// thought returns how long its answers have taken since it was asked last.
-func (a *actor) thought() (took time.Duration) {
+// takeElapsed returns the time spent on answers since the last call.
+func (a *actor) takeElapsed() (took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	took, a.took = a.took, 0
+	took, a.elapsed = a.elapsed, 0
 	return took
 }

@@ -32,22 +32,22 @@ func newAll(list []*benchmark) *benchmark {
 	return b
 }
 
-// summary is the whole result.
+// summary is the result of all benchmarks.
 type summary struct {
 	Results []measured `json:"results"`
 	Minutes float64    `json:"minutes"`
-	Load    string     `json:"load,omitempty"` // of the machine, at the end
+	Load    string     `json:"load,omitempty"` // load average at the end
 }
 
 // measured is the result of one benchmark.
 type measured struct {
-	By string `json:"by"` // the command
+	By string `json:"by"` // the command line
 	targets
 	Result json.RawMessage `json:"result"`
 }
 
 func runAll(ctx context.Context, s *screen, list []*benchmark, dir string, quick bool) (all summary, err error) {
-	begun := time.Now()
+	start := time.Now()
 	for _, b := range list {
 		args := b.inAll(dir, quick)
 		if args == nil {
@@ -65,24 +65,24 @@ func runAll(ctx context.Context, s *screen, list []*benchmark, dir string, quick
 		}
 		all.Results = append(all.Results, one)
 	}
-	all.Minutes, all.Load = time.Since(begun).Minutes(), busyMachine()
+	all.Minutes, all.Load = time.Since(start).Minutes(), loadAverage()
 	return all, nil
 }
 
-// runOne runs a benchmark in a process of its own, so that none is measured with what
-// another left behind, and returns what it writes as JSON.
+// runOne runs a benchmark in its own process, so that it is not affected by what others leave
+// behind, and returns its JSON output.
 func runOne(ctx context.Context, s *screen, args []string) ([]byte, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	var out, told bytes.Buffer
+	var out, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, append(args, "--json")...)
-	cmd.Stdout, cmd.Stderr = &out, &told
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if s.watched {
-		cmd.Stderr = io.MultiWriter(s.err, &told)
+		cmd.Stderr = io.MultiWriter(s.err, &stderr)
 	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) } // it removes its files then
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) } // so that it removes its files
 	cmd.WaitDelay = time.Minute
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -91,7 +91,7 @@ func runOne(ctx context.Context, s *screen, args []string) ([]byte, error) {
 		return nil, ctx.Err()
 	case errors.As(err, &exit) && exit.ExitCode() == exitMissed:
 	case err != nil:
-		return nil, fmt.Errorf("%w\n%s", err, told.String())
+		return nil, fmt.Errorf("%w\n%s", err, stderr.String())
 	}
 	return out.Bytes(), nil
 }
@@ -103,7 +103,7 @@ func (r summary) goals() (all []goal) {
 	return all
 }
 
-// table is the result in the form that Markdown takes.
+// table formats the result as a Markdown table.
 func (r summary) table() string {
 	var b strings.Builder
 	b.WriteString("| | is | must be | by |\n|---|---|---|---|\n")

@@ -32,7 +32,7 @@ func TestTurnMeasuresTheProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
 	}
-	r := ranAs[turned](t, "turn", "--channels", "2", "--turns", "3")
+	r := ranAs[turnResult](t, "turn", "--channels", "2", "--turns", "3")
 	if r.Turns != 6 || r.CPU <= 0 || r.Largest < turnChars*5 {
 		t.Errorf("%+v", r)
 	}

@@ -14,7 +14,7 @@ import (
 	"cairn/store"
 )
 
-// bot is the real bot, over a real database in a temporary folder.
+// bot is the real bot, with a real database in a temporary folder.
 type bot struct {
 	store     *tempStore
 	hub       *channel.Hub
@@ -22,10 +22,10 @@ type bot struct {
 	n         int // questions so far
 }
 
-const maxOutput = 4096 // as config.toml has it
+const maxOutput = 4096 // the default in config.toml
 
-// openBot opens a bot in a new folder below parent; "" is the one for temporary files. Without connectors
-// it has the bench's.
+// openBot opens a bot in a new folder below parent; "" is the default for temporary files. The
+// default connector is the bench's.
 func openBot(ctx context.Context, parent string, o channel.Options) (b *bot, err error) {
 	b = &bot{connector: newConnector()}
 	if b.store, err = openStore(ctx, parent); err != nil {
@@ -36,7 +36,7 @@ func openBot(ctx context.Context, parent string, o channel.Options) (b *bot, err
 		o.Connectors = []channel.Connector{b.connector}
 	}
 	if o.Log == nil {
-		o.Log = silence
+		o.Log = discardLog
 	}
 	b.hub = channel.New(o)
 	return b, nil
@@ -44,33 +44,33 @@ func openBot(ctx context.Context, parent string, o channel.Options) (b *bot, err
 
 func (b *bot) close() error { return errors.Join(b.hub.Close(), b.store.close()) }
 
-// agentOf is an agent with the settings' defaults.
+// agentOf returns an agent with default settings.
 func agentOf(model, worker llm.Model) channel.Agent {
 	return channel.Agent{Model: model, Worker: worker, MaxOutput: maxOutput, Policy: compactor.DefaultPolicy}
 }
 
-// askedNow is a message addressed to the bot.
-func askedNow(id, text string) channel.Inbound {
+// addressedNow returns a message addressed to the bot.
+func addressedNow(id, text string) channel.Inbound {
 	return channel.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
 }
 
-// say asks the bot something, and returns how it was answered.
+// say sends the bot a message and returns the reply.
 func (b *bot) say(ctx context.Context, conversation, text string) (reply, error) {
 	b.n++
 	id := fmt.Sprint("m", b.n)
-	if _, err := b.hub.Deliver(ctx, conversation, askedNow(id, text)); err != nil {
+	if _, err := b.hub.Deliver(ctx, conversation, addressedNow(id, text)); err != nil {
 		return reply{}, err
 	}
 	return b.connector.await(ctx, id)
 }
 
-// command runs a command of somebody who may run all.
+// command runs a command as a person who may run all commands.
 func (b *bot) command(ctx context.Context, conversation, text string) (channel.Answer, error) {
 	answer, _, err := b.hub.Run(ctx, conversation, channel.Person{ID: "1", Name: "Ada", Manager: true}, text)
 	return answer, err
 }
 
-// tempStore is a database in a folder of its own, which close removes.
+// tempStore is a database in its own folder, which close removes.
 type tempStore struct {
 	*store.Store
 	dir string
@@ -91,8 +91,8 @@ func openStore(ctx context.Context, parent string) (*tempStore, error) {
 
 func (t *tempStore) close() error { return errors.Join(t.Close(), os.RemoveAll(t.dir)) }
 
-// inMemory is a folder that lies on no disk; "", the one for temporary files, where there
-// is none with room, as in most containers, or somebody wants another.
+// inMemory returns a folder on a memory file system. It returns "", the default for temporary
+// files, if there is none with enough room, as in most containers, or if TMPDIR is set.
 func inMemory() string {
 	const folder, room = "/dev/shm", 1 << 30 // bytes
 	var fs syscall.Statfs_t

@@ -100,7 +100,7 @@ func TestCacheRules(t *testing.T) {
 	for name, c := range cacheCases {
 		t.Run(name, func(t *testing.T) {
 			clock := &clock{t: time.Unix(0, 0).Add(24 * time.Hour)}
-			till := newTill(clock, promptcache.Rule{Kind: c.rule, TTL: cacheTTL})
+			till := newMeter(clock, promptcache.Rule{Kind: c.rule, TTL: cacheTTL})
 			till.charge(llm.Request{Messages: c.first, Head: 1}, "")
 			before := till.bill
 			clock.pass(c.pause)
@@ -119,7 +119,7 @@ func TestCacheRules(t *testing.T) {
 		}
 	})
 	t.Run("a request that begins otherwise is a rewrite, one that goes on is none", func(t *testing.T) {
-		till := newTill(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL})
+		till := newMeter(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL})
 		for i, messages := range [][]llm.Message{{system, question}, {system, question, answer}, {next, system, question}} {
 			till.charge(llm.Request{Messages: messages}, "yes")
 			if want := []int{1, 1, 2}[i]; till.bill.Rewrites != want {

@@ -17,30 +17,30 @@ import (
 	"cairn/store"
 )
 
-// engine is Cairn: the real engine over a real database in a temporary folder.
+// engine is the strategy of Cairn: the real compactor, with a real database in a temporary folder.
 type engine struct {
-	store  *tempStore
-	conv   *store.Conversation
-	c      *compactor.Compactor
-	tools  []llm.Tool
-	clock  *clock
-	scribe *actor
-	gate   sync.RWMutex
+	store      *tempStore
+	conv       *store.Conversation
+	c          *compactor.Compactor
+	tools      []llm.Tool
+	clock      *clock
+	summarizer *actor
+	gate       sync.RWMutex
 
 	n    int // messages of people so far
 	turn int64
-	rows []chat.Message // of the running turn, by the bot
+	rows []chat.Message // rows of the bot in the current turn
 
-	finished chan func() // what the engine's background work brings back
+	finished chan func() // receives the results of background work
 	failure  error
-	applied  int // compactions that changed the view
+	applied  int // compactions that have changed the view
 }
 
 var _ strategy = (*engine)(nil)
 
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule promptcache.Rule) (e *engine, err error) {
 	e = &engine{clock: c, finished: make(chan func())}
-	e.scribe = &actor{window: llm.DefaultWindow, gate: &e.gate, till: newTill(c, rule), dice: rand.New(rand.NewPCG(0, 0))}
+	e.summarizer = &actor{window: llm.DefaultWindow, gate: &e.gate, meter: newMeter(c, rule), dice: rand.New(rand.NewPCG(0, 0))}
 	if e.store, err = openStore(ctx, ""); err != nil {
 		return nil, err
 	}
@@ -58,8 +58,8 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	e.tools = memory.Of(e.conv).Tools(memory.ToolOptions{Turn: func() int64 { return e.turn }})
 	e.c, err = compactor.Open(ctx, compactor.Options{
 		Records: memory.Of(e.conv).Records(), Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
-		System: prompts.In(prompts.English).System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
-		After: e.notify, Log: silence, Now: e.clock.now,
+		System: prompts.In(prompts.English).System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.summarizer,
+		After: e.notify, Log: discardLog, Now: e.clock.now,
 		Start: func(slow func() func()) {
 			go func() { e.finished <- slow() }()
 		},
@@ -67,14 +67,15 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	return err
 }
 
-// wait waits until nothing is being summarized.
+// wait waits until no compaction is running.
 func (e *engine) wait() {
 	for e.c.Busy() {
 		(<-e.finished)()
 	}
 }
 
-// notify counts the compactions that are applied, and notes one that fails: it would spoil the numbers.
+// notify counts applied compactions, and records a failed one as an error because it would distort
+// the results.
 func (e *engine) notify(event compactor.Event) {
 	switch event.State {
 	case compactor.EventApplied:
@@ -84,7 +85,7 @@ func (e *engine) notify(event compactor.Event) {
 	}
 }
 
-// take has messages delivered and taken up.
+// take delivers messages and appends them to the transcript.
 func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]chat.Message, error) {
 	in := make([]store.Inbound, len(all))
 	for i, m := range all {
@@ -166,9 +167,9 @@ func (e *engine) answer(ctx context.Context, text string) error {
 }
 
 func (e *engine) worker() bill {
-	e.scribe.mu.Lock()
-	defer e.scribe.mu.Unlock()
-	return e.scribe.till.bill
+	e.summarizer.mu.Lock()
+	defer e.summarizer.mu.Unlock()
+	return e.summarizer.meter.bill
 }
 
 func (e *engine) close() error {

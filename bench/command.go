@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// result is what a benchmark measures. It is written as JSON, or as a table.
+// result is the result of a benchmark. It is written as JSON or as a table.
 type result interface {
 	goals() []goal
 }
@@ -18,12 +18,12 @@ type result interface {
 // benchmark is a command that measures something.
 type benchmark struct {
 	*cobra.Command
-	full, quick string // its flags in "all", and there with --quick
-	recorded    bool   // it cannot do without recordings
+	full, quick string // its flags in "all", and in "all --quick"
+	recorded    bool   // it requires recordings
 	checks      []func() error
 }
 
-// benchmarks are all there are, in the order of the table of "all".
+// benchmarks returns all benchmarks, in the order in which "all" runs them.
 func benchmarks() []*benchmark {
 	return []*benchmark{
 		newLoad(), newTurn(), newIdle(), newStart(), newCrash(), newFaults(), newModels(), newLatency(),
@@ -31,8 +31,8 @@ func benchmarks() []*benchmark {
 	}
 }
 
-// newBenchmark makes a command of what measures. use is its name, and DIR if it needs recordings or
-// [DIR] if it can do without.
+// newBenchmark returns the command of a benchmark. use is its name, followed by DIR if it requires
+// recordings, or [DIR] if they are optional.
 func newBenchmark(use, short, help string, measure func(ctx context.Context, s *screen, dir string) (result, error)) *benchmark {
 	b := &benchmark{}
 	asJSON := false
@@ -64,13 +64,13 @@ func newBenchmark(use, short, help string, measure func(ctx context.Context, s *
 	return b
 }
 
-// integer adds a flag whose value is from least to most.
+// integer adds a flag with a value from least to most.
 func (b *benchmark) integer(into *int, name string, value, least, most int, usage string) {
 	b.Flags().IntVar(into, name, value, usage)
 	within(b, name, into, least, most)
 }
 
-// integers adds a flag whose values are from least to most.
+// integers adds a flag with a list of values from least to most.
 func (b *benchmark) integers(into *[]int, name string, values []int, least, most int, usage string) {
 	b.Flags().IntSliceVar(into, name, values, usage)
 	b.checks = append(b.checks, func() error {
@@ -81,17 +81,17 @@ func (b *benchmark) integers(into *[]int, name string, values []int, least, most
 	})
 }
 
-// within has the value of a flag checked: it is from least to most.
+// within adds a check that the value of a flag is from least to most.
 func within[T cmp.Ordered](b *benchmark, name string, value *T, least, most T) {
 	b.checks = append(b.checks, func() error {
-		if *value >= least && *value <= most { // NaN is not
+		if *value >= least && *value <= most { // false for NaN
 			return nil
 		}
 		return wrongFlag(b.Command, name, *value, fmt.Sprintf("from %v to %v", least, most))
 	})
 }
 
-// inAll is the command line in "all"; nil: it is left out.
+// inAll returns the command line in "all"; nil: it is skipped.
 func (b *benchmark) inAll(dir string, quick bool) []string {
 	if b.recorded && dir == "" {
 		return nil

@@ -10,25 +10,25 @@ import (
 	"cairn/compactor"
 )
 
-// connector is a place where replies arrive and are timed.
+// connector records replies and when they arrived.
 type connector struct {
 	name     string
-	tolerant bool // failures are what is measured
+	tolerant bool // failures are expected
 
-	// What is done with what arrives, in place of noting it; nil: it is noted.
+	// Called instead of recording; nil: record.
 	replied   func(conversation string, piece channel.Piece)
 	compacted func(conversation string, e channel.Event)
-	saved     func() // a memory
+	saved     func() // called for each new memory
 
 	mu      sync.Mutex       // guards everything below
-	replies map[string]reply // by the id of the message that was answered
-	open    map[string]bool  // conversations in which a compaction runs
-	ended   map[string]int   // how many compactions have ended, or had nothing to do
+	replies map[string]reply // by the id of the answered message
+	open    map[string]bool  // conversations with a running compaction
+	ended   map[string]int   // compactions that have ended or had nothing to do
 	failure error
 	changed chan struct{}
 }
 
-// reply is a piece, and when it was sent.
+// reply is a piece and when it was sent.
 type reply struct {
 	channel.Piece
 	at time.Time
@@ -57,7 +57,8 @@ func (d *connector) Remembered(string, int64, string, string) {
 	}
 }
 
-// Compaction notes whether one runs. One that fails spoils the numbers.
+// Compaction records whether a compaction is running. A failed one distorts the results, so it is
+// an error.
 func (d *connector) Compaction(conversation string, e channel.Event) {
 	if d.compacted != nil {
 		d.compacted(conversation, e)
@@ -93,7 +94,7 @@ func (d *connector) note(f func()) {
 	d.changed = make(chan struct{})
 }
 
-// until waits until ok, asked under the lock, is true.
+// until waits until ok, which is called with the lock held, returns true.
 func (d *connector) until(ctx context.Context, ok func() bool) error {
 	for {
 		d.mu.Lock()
@@ -110,7 +111,7 @@ func (d *connector) until(ctx context.Context, ok func() bool) error {
 	}
 }
 
-// await returns the reply to a message.
+// await waits for the reply to a message.
 func (d *connector) await(ctx context.Context, id string) (r reply, err error) {
 	err = d.until(ctx, func() (there bool) {
 		r, there = d.replies[id]
@@ -134,7 +135,7 @@ func (d *connector) endings(conversation string) int {
 	return d.ended[conversation]
 }
 
-// writer carries a reply to the people of a conversation.
+// writer records the replies in a conversation.
 type writer struct {
 	d            *connector
 	conversation string

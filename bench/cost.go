@@ -19,8 +19,8 @@ import (
 	"cairn/llm"
 )
 
-// pricing is what `cost` is asked for.
-type pricing struct {
+// costOptions has the flags of `cost`.
+type costOptions struct {
 	turns int
 	cache promptcache.Rule
 }
@@ -45,7 +45,7 @@ misses it ends with 3.
 ` + setHelp
 
 func newCost() *benchmark {
-	var p pricing
+	var p costOptions
 	var b *benchmark
 	b = newBenchmark("cost", "What a long conversation costs, by strategy", costHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
 		if !slices.Contains(promptcache.Kinds, p.cache.Kind) {
@@ -61,11 +61,11 @@ func newCost() *benchmark {
 	return b
 }
 
-// contender is a strategy by its name.
+// contender is a named strategy.
 type contender struct {
 	name   string
 	window int
-	open   func(ctx context.Context, c *clock, turns *till) (strategy, error)
+	open   func(ctx context.Context, c *clock, turns *meter) (strategy, error)
 }
 
 const (
@@ -76,12 +76,12 @@ const (
 	economical = "Cairn, economy"
 )
 
-// contenders are the strategies in the order in which they are shown. tools are the
-// bot's, which the rivals are sent too.
+// contenders returns the strategies in the order of the table. tools are the bot's tools; the other
+// strategies send them too.
 func contenders(tools []llm.Tool, rule promptcache.Rule) []contender {
 	cairn := func(name string, window int, policy compactor.Policy) contender {
 		policy.CacheTTL = compactor.TTL(rule.TTL)
-		return contender{name, window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
+		return contender{name, window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 			return newEngine(ctx, c, window, policy, rule)
 		}}
 	}
@@ -93,17 +93,17 @@ func contenders(tools []llm.Tool, rule promptcache.Rule) []contender {
 		cairn("Cairn, set for cost", fullWindow, policyWith(forCost)),
 		cairn("30 % at 80 %, applied at once", fullWindow, policyWith(atOnce)),
 		cairn("Cairn, set to sum up all", fullWindow, policyWith(forAll)),
-		{"everything at 100k", fullWindow, func(_ context.Context, c *clock, turns *till) (strategy, error) {
+		{"everything at 100k", fullWindow, func(_ context.Context, c *clock, turns *meter) (strategy, error) {
 			return everything{newList(c, tools, stays), everythingAt, turns, rand.New(rand.NewPCG(1, 3))}, nil
 		}},
 		cairn("Cairn, set to keep most", fullWindow, policyWith(forMost)),
-		{"sliding window", fullWindow, func(_ context.Context, c *clock, _ *till) (strategy, error) {
+		{"sliding window", fullWindow, func(_ context.Context, c *clock, _ *meter) (strategy, error) {
 			return sliding{newList(c, tools, stays), fullWindow}, nil
 		}},
 	}
 }
 
-// policyWith is the default policy with changes.
+// policyWith returns the default policy with changes.
 func policyWith(changes ...func(p *compactor.Policy)) compactor.Policy {
 	p := compactor.DefaultPolicy()
 	for _, change := range changes {
@@ -112,8 +112,8 @@ func policyWith(changes ...func(p *compactor.Policy)) compactor.Policy {
 	return p
 }
 
-// What Cairn is set to, beside its defaults: what is cheaper, and what comes near to
-// each of the others.
+// Settings of Cairn that differ from the defaults: cheaper ones, and ones that come close to each
+// of the other strategies.
 func atOnce(p *compactor.Policy) { p.PrepareThreshold = 0 }
 
 func forCost(p *compactor.Policy) { p.Economy, p.PrepareThreshold, p.StackBudget = true, 0.40, 0.05 }
@@ -135,24 +135,24 @@ background_threshold = 0.74, background_fraction = 0.90, tail_tokens = 500 and s
 "Set to keep most" has prepare_threshold = 0, levels at 0.98, 0.985 and 0.99, each with a fraction of
 0.10, stack_budget = 0.02, keep_first = 0 and pin_budget = 0.`
 
-// channelCost is what all strategies cost in one kind of channel.
+// channelCost has the costs of all strategies in one kind of channel.
 type channelCost struct {
 	Name     string `json:"name"`
 	Requests int    `json:"requests"`
-	Said     int    `json:"said"` // tokens of all messages together
+	Said     int    `json:"said"` // tokens of all messages
 	Rows     []row  `json:"strategies"`
 }
 
-// costs is the whole result.
+// costs is the result.
 type costs struct {
 	Turns    int           `json:"turns"`
 	Cache    string        `json:"cache"`
 	TTL      float64       `json:"cache_ttl_minutes"`
 	Channels []channelCost `json:"channels"`
-	targets                // of economy
+	targets                // for economy
 }
 
-func (p pricing) measure(ctx context.Context, s *screen) (r costs, err error) {
+func (p costOptions) measure(ctx context.Context, s *screen) (r costs, err error) {
 	tools, err := toolsOf(ctx)
 	if err != nil {
 		return r, err
@@ -187,11 +187,11 @@ func (p pricing) measure(ctx context.Context, s *screen) (r costs, err error) {
 	return r, nil
 }
 
-// costGoals are what the input may cost with economy, in millions of tokens, in each
-// kind of channel, for the conversation that is made if no flag but --cache is given.
+// costGoals are the limits of the input with economy, in millions of tokens, for each kind of
+// channel. They apply to the default conversation: no flag but --cache is set.
 var costGoals = map[string][2]float64{promptcache.Prefix: {24, 44}, promptcache.Breakpoints: {26, 52}}
 
-func (p pricing) judge(r *costs) {
+func (p costOptions) judge(r *costs) {
 	goals, ok := costGoals[p.cache.Kind]
 	if !ok || p.turns != 2000 || p.cache.TTL != cacheTTL {
 		return
@@ -203,16 +203,16 @@ func (p pricing) judge(r *costs) {
 	}
 }
 
-// price has one conversation with one strategy.
+// price runs one conversation with one strategy.
 func (with contender) price(ctx context.Context, turns []turn, rule promptcache.Rule, progress func()) (r row, err error) {
 	c := &clock{t: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)}
-	till := newTill(c, rule)
-	s, err := with.open(ctx, c, till)
+	meter := newMeter(c, rule)
+	s, err := with.open(ctx, c, meter)
 	if err != nil {
 		return row{}, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	r, err = run(ctx, s, c, turns, till, progress)
+	r, err = run(ctx, s, c, turns, meter, progress)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", with.name, err)
 	}
@@ -220,7 +220,7 @@ func (with contender) price(ctx context.Context, turns []turn, rule promptcache.
 	return r, err
 }
 
-// toolsOf are the tools the bot has in a conversation.
+// toolsOf returns the bot's tools in a conversation.
 func toolsOf(ctx context.Context) ([]llm.Tool, error) {
 	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy(), promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL})
 	if err != nil {
@@ -229,7 +229,7 @@ func toolsOf(ctx context.Context) ([]llm.Tool, error) {
 	return e.tools, e.close()
 }
 
-// measure counts the requests of a conversation, and the tokens that are said.
+// measure counts the requests of a conversation, and the tokens of its messages.
 func measure(turns []turn) (requests, n int) {
 	for _, t := range turns {
 		requests++

@@ -36,13 +36,13 @@ func TestStrategies(t *testing.T) {
 	const window = 20_000
 	tools, err := toolsOf(t.Context())
 	must(t, err)
-	cairn := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
+	cairn := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 		return newEngine(ctx, c, window, compactor.DefaultPolicy(), byPrefix)
 	}}
-	slide := contender{"sliding", window, func(_ context.Context, c *clock, _ *till) (strategy, error) {
+	slide := contender{"sliding", window, func(_ context.Context, c *clock, _ *meter) (strategy, error) {
 		return sliding{newList(c, tools, false), window}, nil
 	}}
-	all := contender{"everything", window, func(_ context.Context, c *clock, turns *till) (strategy, error) {
+	all := contender{"everything", window, func(_ context.Context, c *clock, turns *meter) (strategy, error) {
 		return everything{newList(c, tools, false), 15_000, turns, rand.New(rand.NewPCG(1, 3))}, nil
 	}}
 	turns := talk(45, 0.7, false)
@@ -50,7 +50,7 @@ func TestStrategies(t *testing.T) {
 	for _, with := range []contender{cairn, slide, all} {
 		watched := with
 		requests, last := 0, llm.Request{}
-		watched.open = func(ctx context.Context, c *clock, till *till) (strategy, error) {
+		watched.open = func(ctx context.Context, c *clock, till *meter) (strategy, error) {
 			s, err := with.open(ctx, c, till)
 			return observed{s, func(req llm.Request) {
 				requests++
@@ -111,7 +111,7 @@ func TestCairnUsesPauses(t *testing.T) {
 		policy := compactor.DefaultPolicy()
 		change(&policy)
 		turns := talk(45, 0.7, pauses)
-		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
+		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 			s, err := newEngine(ctx, c, window, policy, byPrefix)
 			head, at := "", c.now()
 			return observed{s, func(req llm.Request) {

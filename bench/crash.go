@@ -45,15 +45,15 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64) (r cra
 	defer func() { err = errors.Join(err, h.close()) }()
 	begun := time.Now()
 	for n := range kills {
-		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.clients.said), len(h.clients.wrong))
+		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.clients.said), len(h.clients.violations))
 		if err := h.kill(ctx); err != nil {
 			return r, err
 		}
-		if len(h.clients.wrong) > 0 {
+		if len(h.clients.violations) > 0 {
 			break
 		}
 	}
-	if len(h.clients.wrong) == 0 {
+	if len(h.clients.violations) == 0 {
 		s.progress("the last process comes to rest")
 		if err := h.rest(ctx); err != nil {
 			return r, err
@@ -62,15 +62,15 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64) (r cra
 	return h.result(time.Since(begun)), nil
 }
 
-// havoc is a program that is killed again and again, and those who talk to it.
-type havoc struct {
+// crashRun is a program that is killed repeatedly, with the clients that talk to it.
+type crashRun struct {
 	program
-	random  *rand.Rand
-	clients *clients
-	oracle  *oracle
-	lookout lookout
-	kills   int
-	at      map[string]int // kills, by what was going on
+	random   *rand.Rand
+	clients  *clients
+	oracle   *oracle
+	examiner examiner
+	kills    int
+	at       map[string]int // kills by what was going on
 }
 
 const crashSettings = `
@@ -102,9 +102,9 @@ channel = "garden"
 agent = "at-once"
 `
 
-func newHavoc(ctx context.Context, seed uint64) (h *havoc, err error) {
-	h = &havoc{random: rand.New(rand.NewPCG(seed, 0)), clients: newClients(seed), oracle: newOracle(seed), at: map[string]int{}}
-	h.lookout.clients = h.clients
+func newHavoc(ctx context.Context, seed uint64) (h *crashRun, err error) {
+	h = &crashRun{random: rand.New(rand.NewPCG(seed, 0)), clients: newClients(seed), oracle: newOracle(seed), at: map[string]int{}}
+	h.examiner.clients = h.clients
 	if h.dir, err = os.MkdirTemp("", "cairn-crash-"); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
@@ -114,18 +114,18 @@ func newHavoc(ctx context.Context, seed uint64) (h *havoc, err error) {
 	return h, nil
 }
 
-// close removes the folder, if nothing in it is of interest.
-func (h *havoc) close() error {
+// close removes the folder, unless it contains evidence of a violation.
+func (h *crashRun) close() error {
 	h.oracle.server.Close()
-	if len(h.clients.wrong) > 0 {
+	if len(h.clients.violations) > 0 {
 		return nil
 	}
 	return os.RemoveAll(h.dir)
 }
 
-// moment is how long a process may live. Every fifth dies while it starts, some at once;
-// of the others as many within a quarter of a second as after that.
-func (h *havoc) moment() time.Duration {
+// lifetime returns how long a process may live. One in five dies while it is starting, some at
+// once; the others are log-uniform from 0.03 to 2.5 s.
+func (h *crashRun) lifetime() time.Duration {
 	if h.random.IntN(5) == 0 {
 		return time.Duration(h.random.Int64N(int64(60 * time.Millisecond)))
 	}
@@ -133,33 +133,33 @@ func (h *havoc) moment() time.Duration {
 	return time.Duration(math.Exp(low+h.random.Float64()*(high-low)) * float64(time.Second))
 }
 
-// kill has one process live, die, and leave something to look at.
-func (h *havoc) kill(ctx context.Context) error {
+// kill starts a process, kills it, and examines what it leaves.
+func (h *crashRun) kill(ctx context.Context) error {
 	p, err := h.start(ctx)
 	if err != nil {
 		return err
 	}
-	p.talk(h.clients.again(), h.clients.next)
+	p.sendAll(h.clients.unaccepted(), h.clients.next)
 	select {
-	case <-time.After(h.moment()):
+	case <-time.After(h.lifetime()):
 	case <-p.ended:
-		h.clients.note("it ended by itself: %s", p.said())
+		h.clients.note("it ended by itself: %s", p.stderrTail())
 	case <-ctx.Done():
 	}
 	answering, atWork := h.oracle.answering.Load(), h.oracle.atWork.Load()
-	p.die()
+	p.crash()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	h.kills++
 	h.clients.mu.Lock()
 	defer h.clients.mu.Unlock()
-	found, err := h.lookout.look(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
+	found, err := h.examiner.examine(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
 	if err != nil {
 		return fmt.Errorf("after kill %d: %w", h.kills, err)
 	}
 	if h.clients.heard == 0 {
-		h.at[beginning]++
+		h.at[starting]++
 		return nil
 	}
 	if answering > 0 {
@@ -177,24 +177,24 @@ func (h *havoc) kill(ctx context.Context) error {
 	return nil
 }
 
-// beginning are processes that nobody heard anything of.
-const beginning = "it was starting, or taking up what it found"
+// starting describes kills of processes that had not written anything yet.
+const starting = "it was starting, or taking up what it found"
 
-// restPatience is how long the last process may take to answer all and come to rest.
-const restPatience = 3 * time.Minute
+// restTimeout is how long the last process may take to answer everything and become idle.
+const restTimeout = 3 * time.Minute
 
-// rest has a process run until all is done, and look at everything.
-func (h *havoc) rest(ctx context.Context) error {
+// rest runs a process until everything is done, and examines everything.
+func (h *crashRun) rest(ctx context.Context) error {
 	whole := ctx
-	ctx, cancel := context.WithTimeout(whole, restPatience)
+	ctx, cancel := context.WithTimeout(whole, restTimeout)
 	defer cancel()
-	h.oracle.calm.Store(true)
+	h.oracle.healthy.Store(true)
 	p, err := h.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer p.die()
-	p.talk(append(h.clients.again(), h.clients.last()...), nil)
+	defer p.crash()
+	p.sendAll(append(h.clients.unaccepted(), h.clients.last()...), nil)
 	for {
 		settled, changed := h.clients.settled()
 		if settled {
@@ -203,7 +203,7 @@ func (h *havoc) rest(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-p.ended:
-			return fmt.Errorf("the last process ended by itself: %s", p.said())
+			return fmt.Errorf("the last process ended by itself: %s", p.stderrTail())
 		case <-whole.Done():
 			return whole.Err()
 		case <-ctx.Done():
@@ -212,40 +212,40 @@ func (h *havoc) rest(ctx context.Context) error {
 		}
 	}
 	if code := p.finish(); code != 0 {
-		h.clients.note("the last process ended with %d: %s", code, p.said())
+		h.clients.note("the last process ended with %d: %s", code, p.stderrTail())
 	}
 	said, err := h.command(ctx, "doctor").CombinedOutput()
 	if err != nil {
 		h.clients.note("cairn doctor says %s", said)
 	}
-	for _, channel := range squares {
+	for _, channel := range crashChannels {
 		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.clients.spokenIn(channel) {
 			h.clients.note("cairn context says %s", said)
 		}
 	}
 	h.clients.mu.Lock()
 	defer h.clients.mu.Unlock()
-	left, err := h.lookout.look(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
+	left, err := h.examiner.examine(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
 	for _, name := range left {
-		if !strings.Contains(name, "placeholder") && !strings.Contains(name, "ready") { // undone, or made ahead: they may wait
-			h.clients.wrongLocked("at the end %s", name)
+		if !strings.Contains(name, "placeholder") && !strings.Contains(name, "ready") { // undone or prepared summaries may remain
+			h.clients.violationLocked("at the end %s", name)
 		}
 	}
 	for _, why := range h.oracle.server.Refusals() {
-		if why != io.ErrUnexpectedEOF.Error() { // the client died while it asked
-			h.clients.wrongLocked("a strict server refuses: %s", why)
+		if why != io.ErrUnexpectedEOF.Error() { // the client was killed during a request
+			h.clients.violationLocked("a strict server refuses: %s", why)
 		}
 	}
 	return err
 }
 
-// unanswered notes what nobody answered.
-func (h *havoc) unanswered() {
+// unanswered records messages without an answer.
+func (h *crashRun) unanswered() {
 	h.clients.mu.Lock()
 	defer h.clients.mu.Unlock()
 	for _, u := range h.clients.said {
 		if u.open() {
-			h.clients.wrongLocked("%s in %s has no answer (accepted: %v)", u.id, u.channel, u.accepted)
+			h.clients.violationLocked("%s in %s has no answer (accepted: %v)", u.id, u.channel, u.accepted)
 		}
 	}
 }

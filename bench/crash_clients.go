@@ -10,42 +10,42 @@ import (
 	"sync"
 )
 
-// clients are people who talk to the bot in JSON Lines, and hold it to its word: what was
-// accepted they do not say again, what was not they do after a restart.
+// clients are people who talk to the bot in JSON Lines and check its promises: messages that were
+// accepted they do not send again, others they send again after a restart.
 type clients struct {
-	random *rand.Rand // of who speaks
+	random *rand.Rand // decides who sends what
 
-	mu       sync.Mutex // guards everything below
-	said     []*remark
-	byID     map[string]*remark
-	replies  map[string]string // texts, by channel and id
-	commands int
-	heard    int           // lines since the process was started
-	repeated int           // replies that came again under their id
-	wrong    []string      // what must not be
-	changed  chan struct{} // closed, and made anew, with each line
+	mu         sync.Mutex // guards everything below
+	said       []*remark
+	byID       map[string]*remark
+	replies    map[string]string // texts by channel and id
+	commands   int
+	heard      int           // lines since the process was started
+	repeated   int           // replies that were repeated with the same id
+	violations []string      // broken promises
+	changed    chan struct{} // closed and replaced with each line
 }
 
-// remark is a message that was sent to the bot, and what came of it.
+// remark is a message to the bot, and its state.
 type remark struct {
 	id, channel, author, text string
 	addressed                 bool
 	accepted                  bool
-	seq                       int64    // 0: not known yet
+	seq                       int64    // 0: unknown
 	answers                   []string // ids of replies, texts of notices
-	forgotten                 bool     // whoever said it wanted it deleted
+	forgotten                 bool     // its author has asked for deletion
 }
 
 func newClients(seed uint64) *clients {
 	return &clients{random: rand.New(rand.NewPCG(seed, 1)), byID: map[string]*remark{}, replies: map[string]string{}, changed: make(chan struct{})}
 }
 
-// The channels people talk in. The last one is a thread.
-var squares = []string{"general", "garden", "town/yard", "town/yard/t1"}
+// crashChannels are the channels people talk in. The last one is a thread.
+var crashChannels = []string{"general", "garden", "town/yard", "town/yard/t1"}
 
 const (
-	guest       = "Eve" // she has what she said deleted now and then
-	most        = 6     // messages of a channel that wait for an answer before people wait too
+	guest       = "Eve" // she deletes her messages now and then
+	maxPending  = 6     // unanswered messages in a channel before people wait
 	longMessage = 900   // words: more than a tenth of the window
 	forgetMe    = "/forget me yes"
 )
@@ -54,8 +54,8 @@ func (u *remark) line() string {
 	return line{u.channel, u.author, u.text, u.id, u.addressed}.String()
 }
 
-// again are the lines that nobody has accepted, in order.
-func (c *clients) again() (lines []string) {
+// unaccepted returns the lines that were not accepted, in order.
+func (c *clients) unaccepted() (lines []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard = 0
@@ -67,18 +67,18 @@ func (c *clients) again() (lines []string) {
 	return lines
 }
 
-// next is what somebody says now; "" if the bot is to catch up first.
+// next returns the next line to send; "" if the bot should catch up first.
 func (c *clients) next() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	channel := squares[c.random.IntN(len(squares))]
+	channel := crashChannels[c.random.IntN(len(crashChannels))]
 	waiting := 0
 	for _, u := range c.said {
 		if u.channel == channel && u.open() {
 			waiting++
 		}
 	}
-	if waiting >= most {
+	if waiting >= maxPending {
 		return ""
 	}
 	if c.random.IntN(14) == 0 {
@@ -95,17 +95,17 @@ func (c *clients) next() string {
 	return c.sayLocked(u, begin, words)
 }
 
-// last is something to be answered in each channel, so that all are opened once more.
+// last returns one addressed message for each channel, so that all of them are opened once more.
 func (c *clients) last() (lines []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, channel := range squares {
+	for _, channel := range crashChannels {
 		lines = append(lines, c.sayLocked(&remark{channel: channel, author: "Ann", addressed: true}, "and at last: ", 5))
 	}
 	return lines
 }
 
-// sayLocked gives a remark its id and its words, and returns it as a line.
+// sayLocked sets the id and text of a remark, and returns it as a line.
 func (c *clients) sayLocked(u *remark, begin string, words int) string {
 	u.id = fmt.Sprint("m", len(c.said)+1)
 	u.text = u.id + ": " + begin + text(c.random, words)
@@ -117,7 +117,7 @@ func (u *remark) open() bool {
 	return !u.accepted || u.addressed && len(u.answers) == 0 && !u.forgotten
 }
 
-// command is one that people give.
+// command returns a random command as a line.
 func (c *clients) command(channel string) string {
 	c.commands++
 	r := line{Channel: channel, User: "Ann", ID: fmt.Sprint("c", c.commands)}
@@ -130,14 +130,14 @@ func (c *clients) command(channel string) string {
 		r.User = guest
 		for _, u := range c.said {
 			if u.author == guest && u.channel == channel {
-				u.forgotten = true // perhaps: the command may be lost with the process
+				u.forgotten = true // not certain: the command may be lost with the process
 			}
 		}
 	}
 	return r.String()
 }
 
-// hear takes a line of the bot.
+// hear handles a line of the bot.
 func (c *clients) hear(text []byte) {
 	var in heard
 	c.mu.Lock()
@@ -148,7 +148,7 @@ func (c *clients) hear(text []byte) {
 	}()
 	c.heard++
 	if err := json.Unmarshal(text, &in); err != nil {
-		c.wrongLocked("a line is no JSON: %.80q", text)
+		c.violationLocked("a line is no JSON: %.80q", text)
 		return
 	}
 	switch in.Type {
@@ -156,9 +156,9 @@ func (c *clients) hear(text []byte) {
 		u := c.byID[fmt.Sprint(in.ID)]
 		switch {
 		case u == nil || u.channel != in.Channel:
-			c.wrongLocked("%v was accepted in %s, where nobody said it", in.ID, in.Channel)
+			c.violationLocked("%v was accepted in %s, where nobody said it", in.ID, in.Channel)
 		case in.Seq != 0 && u.seq != 0 && in.Seq != u.seq:
-			c.wrongLocked("%s was accepted as #%d, and as #%d", u.id, u.seq, in.Seq)
+			c.violationLocked("%s was accepted as #%d, and as #%d", u.id, u.seq, in.Seq)
 		default:
 			u.accepted, u.seq = true, max(u.seq, in.Seq)
 		}
@@ -168,53 +168,54 @@ func (c *clients) hear(text []byte) {
 	}
 }
 
-// answeredLocked notes a reply, or a notice, which has no id but its words.
+// answeredLocked records a reply, or a notice, whose id is its text.
 func (c *clients) answeredLocked(channel, id, text string, to []string) {
-	if strings.HasPrefix(id, "re-") { // the answer to a command
+	if strings.HasPrefix(id, "re-") { // the output of a command
 		return
 	}
 	if len(to) == 0 {
-		c.wrongLocked("%q answers nobody", id)
+		c.violationLocked("%q answers nobody", id)
 	}
 	key := channel + " " + id
 	if before, known := c.replies[key]; known && strings.HasPrefix(id, "reply-") {
 		c.repeated++
 		if before != text {
-			c.wrongLocked("%s said first %.60q, then %.60q", key, before, text)
+			c.violationLocked("%s said first %.60q, then %.60q", key, before, text)
 		}
 	}
 	c.replies[key] = text
 	for _, id2 := range to {
 		u := c.byID[id2]
 		switch {
-		case strings.HasPrefix(id2, "c"): // a command that could not be run
+		case strings.HasPrefix(id2, "c"): // a command that failed
 		case u == nil || u.channel != channel:
-			c.wrongLocked("%s answers %s, which nobody said there", key, id2)
+			c.violationLocked("%s answers %s, which nobody said there", key, id2)
 		case !slices.Contains(u.answers, id):
 			u.answers = append(u.answers, id)
 		}
 	}
 }
 
-// note keeps what must not be.
+// note records a violation.
 func (c *clients) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wrongLocked(format, args...)
+	c.violationLocked(format, args...)
 }
 
-func (c *clients) wrongLocked(format string, args ...any) {
-	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
+func (c *clients) violationLocked(format string, args ...any) {
+	c.violations = append(c.violations, fmt.Sprintf(format, args...))
 }
 
-// settled tells whether all is accepted and answered, and gives what to wait for if not.
+// settled reports whether everything is accepted and answered, and returns a channel that is closed
+// with the next line.
 func (c *clients) settled() (bool, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !slices.ContainsFunc(c.said, (*remark).open), c.changed
 }
 
-// spokenIn tells whether anything that was said in a channel was accepted.
+// spokenIn reports whether any message in a channel was accepted.
 func (c *clients) spokenIn(channel string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 	"cairn/store"
 )
 
-// lookout examines what a process left on disk. It looks at a copy, so that the log
-// SQLite left behind is there for the next process to recover from.
-type lookout struct {
+// examiner examines what a process left on disk. It works on a copy, so that the next process still
+// recovers from the log that SQLite left behind.
+type examiner struct {
 	db           *sql.DB
 	clients      *clients
 	examinations int
 }
 
-// moments are what may be going on on disk when a process dies, and how it is known.
+// moments are states of the database at which a process can die, with the query that detects each.
 var moments = []struct{ name, query string }{
 	{"messages waited to be taken up", "SELECT EXISTS (SELECT 1 FROM inbox)"},
 	{"a turn waited for its answer", "SELECT EXISTS (SELECT 1 FROM messages WHERE answered = 0)"},
@@ -34,9 +34,8 @@ var moments = []struct{ name, query string }{
 	{"somebody was being forgotten", "SELECT EXISTS (SELECT 1 FROM erasures)"},
 }
 
-// look copies the files of dir to where nobody works on them, examines them, and
-// returns which moments they show.
-func (l *lookout) look(ctx context.Context, dir, to string) (found []string, err error) {
+// examine copies the database from dir to to, checks it, and returns the moments that it shows.
+func (l *examiner) examine(ctx context.Context, dir, to string) (found []string, err error) {
 	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(to, 0o700)); err != nil {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func (l *lookout) look(ctx context.Context, dir, to string) (found []string, err
 		}
 	}
 	if _, err := os.Stat(store.File(to)); errors.Is(err, os.ErrNotExist) {
-		return nil, l.nothing() // it died before it made the file
+		return nil, l.checkNoneAccepted() // it died before it created the file
 	}
 	if l.db, err = sql.Open("sqlite3", store.File(to)); err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func (l *lookout) look(ctx context.Context, dir, to string) (found []string, err
 		return nil, err
 	}
 	if version == 0 {
-		return nil, l.nothing() // before it made the tables
+		return nil, l.checkNoneAccepted() // it died before it created the tables
 	}
 	for _, m := range moments {
 		var there bool
@@ -75,27 +74,27 @@ func (l *lookout) look(ctx context.Context, dir, to string) (found []string, err
 			found = append(found, m.name)
 		}
 	}
-	if err := errors.Join(l.sound(ctx, to), l.messages(), l.replies()); err != nil {
+	if err := errors.Join(l.checkDatabase(ctx, to), l.messages(), l.replies()); err != nil {
 		return nil, err
 	}
 	return found, nil
 }
 
-// nothing is what may be on disk as long as nothing was accepted.
-func (l *lookout) nothing() error {
+// checkNoneAccepted checks that no message was accepted: there is no database.
+func (l *examiner) checkNoneAccepted() error {
 	for _, u := range l.clients.said {
 		if u.accepted {
-			l.clients.wrongLocked("%s was accepted, and there is no database", u.id)
+			l.clients.violationLocked("%s was accepted, and there is no database", u.id)
 		}
 	}
 	return nil
 }
 
-// sound has the database examined as `cairn doctor` does.
-func (l *lookout) sound(ctx context.Context, dir string) error {
+// checkDatabase runs the checks of `cairn doctor`.
+func (l *examiner) checkDatabase(ctx context.Context, dir string) error {
 	l.examinations++
 	if _, err := store.Inspect(ctx, store.File(dir)); err != nil { // reads every page
-		l.clients.wrongLocked("the file: %v", err)
+		l.clients.violationLocked("the file: %v", err)
 		return nil
 	}
 	data, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
@@ -104,13 +103,13 @@ func (l *lookout) sound(ctx context.Context, dir string) error {
 	}
 	findings, err := data.Upkeep().Check(ctx)
 	for _, f := range findings {
-		l.clients.wrongLocked("%s", f)
+		l.clients.violationLocked("%s", f)
 	}
 	return errors.Join(err, data.Close())
 }
 
-// messages holds the transcript against what was said.
-func (l *lookout) messages() error {
+// messages compares the transcript with the messages that were sent.
+func (l *examiner) messages() error {
 	rows, err := l.db.Query(`SELECT c.name, x.id, x.seq, x.text, x.deleted FROM (
 			SELECT conversation, platform_id AS id, seq, text, deleted_at IS NOT NULL AS deleted FROM messages WHERE role = 'user'
 			UNION ALL SELECT conversation, platform_id, 0, text, 0 FROM inbox) x
@@ -130,36 +129,36 @@ func (l *lookout) messages() error {
 		u := l.clients.byID[id]
 		switch {
 		case u == nil || channel != "terminal:"+u.channel:
-			l.clients.wrongLocked("%s stands in %s, where nobody said it", id, channel)
+			l.clients.violationLocked("%s stands in %s, where nobody said it", id, channel)
 		case there[id]:
-			l.clients.wrongLocked("%s is there twice", id)
+			l.clients.violationLocked("%s is there twice", id)
 		case deleted && !u.forgotten:
-			l.clients.wrongLocked("%s was deleted, and nobody wanted that", id)
+			l.clients.violationLocked("%s was deleted, and nobody wanted that", id)
 		case !deleted && text != u.text:
-			l.clients.wrongLocked("%s says %.60q, not %.60q", id, text, u.text)
+			l.clients.violationLocked("%s says %.60q, not %.60q", id, text, u.text)
 		case seq != 0 && u.seq != 0 && seq != u.seq:
-			l.clients.wrongLocked("%s is #%d, and was accepted as #%d", id, seq, u.seq)
+			l.clients.violationLocked("%s is #%d, and was accepted as #%d", id, seq, u.seq)
 		}
 		there[id] = true
 	}
 	for _, u := range l.clients.said {
 		if u.accepted && !there[u.id] && !u.forgotten {
-			l.clients.wrongLocked("%s was accepted and is lost", u.id)
+			l.clients.violationLocked("%s was accepted and is lost", u.id)
 		}
 	}
 	return rows.Err()
 }
 
-// replies looks for answers that were given twice, and for some that people saw and
-// the bot knows nothing of.
-func (l *lookout) replies() error {
+// replies looks for messages that were answered twice, and for replies that people saw but the bot
+// does not know.
+func (l *examiner) replies() error {
 	for what, query := range map[string]string{
 		"was answered twice":           "SELECT (SELECT name FROM conversations WHERE id = conversation) || ' #' || turn FROM messages WHERE role = 'assistant' AND platform_id <> '' GROUP BY conversation, turn HAVING count(*) > 1",
 		"stands in the outbox twice":   "SELECT (SELECT name FROM conversations WHERE id = conversation) || ' ' || reply FROM outbox GROUP BY conversation, reply, part HAVING count(*) > 1",
 		"was not sent and given up":    "SELECT (SELECT name FROM conversations WHERE id = conversation) || ' ' || reply FROM outbox WHERE state = 'dropped'",
 		"lacks messages in the middle": "SELECT (SELECT name FROM conversations WHERE id = conversation) FROM messages GROUP BY conversation HAVING count(*) <> max(seq)",
 	} {
-		if err := l.each(query, func(which string) { l.clients.wrongLocked("%s %s", which, what) }); err != nil {
+		if err := l.each(query, func(which string) { l.clients.violationLocked("%s %s", which, what) }); err != nil {
 			return err
 		}
 	}
@@ -169,13 +168,13 @@ func (l *lookout) replies() error {
 	})
 	for key := range l.clients.replies {
 		if _, id, _ := strings.Cut(key, " "); strings.HasPrefix(id, "reply-") && !known[key] {
-			l.clients.wrongLocked("%s was seen and is not on disk", key)
+			l.clients.violationLocked("%s was seen and is not on disk", key)
 		}
 	}
 	return err
 }
 
-func (l *lookout) each(query string, do func(string)) error {
+func (l *examiner) each(query string, do func(string)) error {
 	rows, err := l.db.Query(query)
 	if err != nil {
 		return err

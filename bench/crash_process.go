@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// victim is one run of the program, and the goroutines that talk to it.
-type victim struct {
+// crashProcess is one run of the program, with the goroutines that talk to it.
+type crashProcess struct {
 	*process
 	ended chan struct{}
 	talks sync.WaitGroup
 	pace  *rand.Rand
 }
 
-// start starts the program; what it says reaches the clients.
-func (h *havoc) start(ctx context.Context) (*victim, error) {
+// start starts the program and passes its output to the clients.
+func (h *crashRun) start(ctx context.Context) (*crashProcess, error) {
 	p, err := chatWith(h.command(ctx, "chat", "--json"))
 	if err != nil {
 		return nil, err
 	}
-	v := &victim{process: p, ended: make(chan struct{}), pace: rand.New(rand.NewPCG(h.random.Uint64(), 0))}
+	v := &crashProcess{process: p, ended: make(chan struct{}), pace: rand.New(rand.NewPCG(h.random.Uint64(), 0))}
 	go func() {
 		defer close(v.ended)
 		for {
 			text, err := p.out.ReadBytes('\n')
-			if err != nil { // half a line was never said
+			if err != nil { // an incomplete line does not count
 				break
 			}
 			h.clients.hear(text)
 		}
-		_ = p.Wait() // killed, mostly
+		_ = p.Wait() // usually killed
 		v.log(h.dir)
 	}()
 	return v, nil
 }
 
-// log keeps what the process wrote on standard error, for whoever looks into a failure.
-func (v *victim) log(dir string) {
+// log appends the process's standard error to a file, for debugging failures.
+func (v *crashProcess) log(dir string) {
 	file, err := os.OpenFile(filepath.Join(dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return
@@ -50,9 +50,9 @@ func (v *victim) log(dir string) {
 	_ = file.Close()
 }
 
-// talk says these lines, and then, if next is not nil, what it returns, until the
-// process is gone.
-func (v *victim) talk(lines []string, next func() string) {
+// sendAll writes lines, and then, if next is not nil, what next returns, until the process has
+// ended.
+func (v *crashProcess) sendAll(lines []string, next func() string) {
 	v.talks.Go(func() {
 		for _, said := range lines {
 			if _, err := io.WriteString(v.in, said); err != nil {
@@ -72,23 +72,23 @@ func (v *victim) talk(lines []string, next func() string) {
 	})
 }
 
-// die ends the process as a power cut does, and returns when all it said was heard.
-func (v *victim) die() {
-	_ = v.Process.Kill() // it may have ended
+// crash kills the process, as in a power cut, and returns when all its output was read.
+func (v *crashProcess) crash() {
+	_ = v.Process.Kill() // it may already have ended
 	<-v.ended
 	v.talks.Wait()
 }
 
-// finish ends the input, and returns the exit code.
-func (v *victim) finish() int {
+// finish closes the input, and returns the exit code.
+func (v *crashProcess) finish() int {
 	v.talks.Wait()
 	_ = v.in.Close()
 	<-v.ended
 	return v.ProcessState.ExitCode()
 }
 
-// said is the end of what the process wrote on standard error, once it has ended.
-func (v *victim) said() string {
+// stderrTail waits for the end of the process, and returns the end of its standard error.
+func (v *crashProcess) stderrTail() string {
 	<-v.ended
 	text := v.stderr.String()
 	return text[max(len(text)-500, 0):]

@@ -9,7 +9,7 @@ import (
 // crashes is the result.
 type crashes struct {
 	Kills        int            `json:"kills"`
-	At           map[string]int `json:"at"` // kills, by what was going on; several things may be
+	At           map[string]int `json:"at"` // kills by what was going on; one kill may count more than once
 	Said         int            `json:"said"`
 	Accepted     int            `json:"accepted"`
 	Lost         int            `json:"lost"`
@@ -21,14 +21,14 @@ type crashes struct {
 	Forgotten    int            `json:"said_by_somebody_who_had_it_deleted"`
 	Examinations int            `json:"examinations"`
 	Wrong        []string       `json:"wrong"`
-	Folder       string         `json:"folder,omitempty"` // that is kept
+	Folder       string         `json:"folder,omitempty"` // kept for debugging
 	Seconds      float64        `json:"seconds"`
 	targets
 }
 
-func (h *havoc) result(took time.Duration) (r crashes) {
+func (h *crashRun) result(took time.Duration) (r crashes) {
 	r = crashes{
-		Kills: h.kills, At: h.at, Said: len(h.clients.said), Repeated: h.clients.repeated, Examinations: h.lookout.examinations,
+		Kills: h.kills, At: h.at, Said: len(h.clients.said), Repeated: h.clients.repeated, Examinations: h.examiner.examinations,
 		Seconds: took.Seconds(),
 	}
 	for _, u := range h.clients.said {
@@ -48,22 +48,22 @@ func (h *havoc) result(took time.Duration) (r crashes) {
 			r.Unanswered++
 		case len(u.answers) > 1:
 			r.Twice++
-			h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("%s in %s was answered by %q", u.id, u.channel, u.answers))
+			h.clients.violations = append(h.clients.violations, fmt.Sprintf("%s in %s was answered by %q", u.id, u.channel, u.answers))
 		case !strings.HasPrefix(u.answers[0], "reply-"):
 			r.Notices++
 		}
 	}
-	for _, what := range h.clients.wrong {
+	for _, what := range h.clients.violations {
 		if strings.HasSuffix(what, "is lost") {
 			r.Lost++
 		}
 	}
-	if r.Wrong = append([]string{}, h.clients.wrong...); len(r.Wrong) > 0 {
+	if r.Wrong = append([]string{}, h.clients.violations...); len(r.Wrong) > 0 {
 		r.Folder = h.dir
 	}
 	r.Targets = []goal{
-		none("messages lost", r.Lost), none("questions without an answer", r.Unanswered), none("questions answered twice", r.Twice),
-		none("things found wrong", len(r.Wrong)),
+		zero("messages lost", r.Lost), zero("questions without an answer", r.Unanswered), zero("questions answered twice", r.Twice),
+		zero("things found wrong", len(r.Wrong)),
 	}
 	return r
 }

@@ -13,12 +13,12 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// oracle is the model server of a crash run: it answers, calls tools, sums up, takes its
-// time, and fails now and then.
+// oracle is the model server of a crash run: it answers, calls tools, summarizes, takes its time,
+// and fails now and then.
 type oracle struct {
 	server            *llmtest.Server
-	calm              atomic.Bool  // it does not fail any more
-	answering, atWork atomic.Int64 // requests it is at: for replies, and for summaries
+	healthy           atomic.Bool  // it no longer fails
+	answering, atWork atomic.Int64 // current requests: for replies, and for summaries
 
 	mu     sync.Mutex // guards random
 	random *rand.Rand
@@ -30,7 +30,7 @@ func newOracle(seed uint64) *oracle {
 	return o
 }
 
-// draw is a number below n.
+// draw returns a random number below n.
 func (o *oracle) draw(n int) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,7 +45,7 @@ func (o *oracle) wordsOf(n int, words []string) string {
 	return textOf(o.random, n, words)
 }
 
-// wait lets up to so many milliseconds pass, mostly fewer.
+// wait waits up to most milliseconds, usually much less.
 func (o *oracle) wait(x *llmtest.Exchange, most int) bool {
 	return x.Wait(time.Duration(o.draw(most)*o.draw(most)/most) * time.Millisecond)
 }
@@ -54,7 +54,7 @@ func (o *oracle) serve(x *llmtest.Exchange) {
 	if offers(x.Request, "summarize") {
 		o.atWork.Add(1)
 		defer o.atWork.Add(-1)
-		o.sumUp(x, offers(x.Request, "memory_save"))
+		o.summarize(x, offers(x.Request, "memory_save"))
 		return
 	}
 	o.answering.Add(1)
@@ -62,12 +62,12 @@ func (o *oracle) serve(x *llmtest.Exchange) {
 	o.answer(x)
 }
 
-// sumUp saves a memory first, if it may, and then sums up.
-func (o *oracle) sumUp(x *llmtest.Exchange, saves bool) {
+// summarize saves a memory first if it may, and then summarizes.
+func (o *oracle) summarize(x *llmtest.Exchange, saves bool) {
 	if !o.wait(x, 500) {
 		return
 	}
-	if !o.calm.Load() {
+	if !o.healthy.Load() {
 		switch o.draw(25) {
 		case 0:
 			x.Refuse(400, "", `{"error":{"message":"not today"}}`)
@@ -76,7 +76,7 @@ func (o *oracle) sumUp(x *llmtest.Exchange, saves bool) {
 			x.Piece("They spoke of")
 			x.Cut()
 		case 2:
-			x.Say("") // as good as nothing
+			x.Say("") // an empty summary
 			return
 		}
 	}
@@ -88,12 +88,12 @@ func (o *oracle) sumUp(x *llmtest.Exchange, saves bool) {
 	x.Use(fmt.Sprint("s", x.N), "summarize", fmt.Sprintf(`{"summary":%q}`, o.wordsOf(40+o.draw(40), materialWords(x.Request.Messages[1].Text()))))
 }
 
-// answer calls a tool where a message asks for one, and then replies, piece by piece.
+// answer calls a tool if the message asks for one, and then replies piece by piece.
 func (o *oracle) answer(x *llmtest.Exchange) {
 	if !o.wait(x, 60) {
 		return
 	}
-	if !o.calm.Load() && o.draw(60) == 0 {
+	if !o.healthy.Load() && o.draw(60) == 0 {
 		x.Piece("Well,")
 		x.Cut()
 	}

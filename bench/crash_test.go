@@ -25,7 +25,7 @@ func TestCrash(t *testing.T) {
 	if len(r.Wrong) > 0 {
 		t.Errorf("%q", r.Wrong)
 	}
-	if r.Kills != 10 || r.Accepted < len(squares) || r.Accepted != r.Said || r.Addressed == 0 || r.Examinations == 0 {
+	if r.Kills != 10 || r.Accepted < len(crashChannels) || r.Accepted != r.Said || r.Addressed == 0 || r.Examinations == 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -53,9 +53,9 @@ func TestCrashIsFoundOut(t *testing.T) {
 		"a message that nobody has said": {sql: "UPDATE messages SET platform_id = 'm7' WHERE seq = 1", want: "m7 stands in terminal:general, where nobody said it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &havoc{program: program{t.TempDir()}, clients: newClients(1), oracle: newOracle(1)}
+			h := &crashRun{program: program{t.TempDir()}, clients: newClients(1), oracle: newOracle(1)}
 			defer h.oracle.server.Close()
-			h.lookout.clients = h.clients
+			h.examiner.clients = h.clients
 			data := filepath.Join(h.dir, "data")
 			u := &remark{channel: "general", author: "Ann", addressed: true}
 			h.clients.sayLocked(u, "", 5)
@@ -66,7 +66,7 @@ func TestCrashIsFoundOut(t *testing.T) {
 			}, test.lines...) {
 				h.clients.hear([]byte(line))
 			}
-			if _, err := h.lookout.look(t.Context(), data, filepath.Join(h.dir, "copy")); err != nil {
+			if _, err := h.examiner.examine(t.Context(), data, filepath.Join(h.dir, "copy")); err != nil {
 				t.Fatal(err)
 			}
 			r := h.result(0)

@@ -22,54 +22,54 @@ const (
 	quickest     = 200 * time.Millisecond
 	slowest      = 1500 * time.Millisecond
 	crowdWindow  = 6000 // tokens
-	crowdWorkers = 32   // compactions at once: four, the default, are too few for so many small windows
+	crowdWorkers = 32   // concurrent compactions: the default of four is too few for so many small windows
 	deliverers   = 8
-	storeReaders = 4 // connections on which the store reads
+	storeReaders = 4 // the store's read connections
 )
 
-// crowd is a bot with many channels, the people in them, and what they asked, until it is answered.
+// crowd is a bot with many channels, their people, and the questions that are not answered yet.
 type crowd struct {
 	*bot
 	idle    time.Duration // after which a channel leaves memory
 	members []*member
 	known   map[string]*member // by name
-	past    int                // messages that were there before
-	lines   []string           // what people say
+	past    int                // messages imported before the run
+	lines   []string           // what people write
 	said    int                // messages so far
 
 	mu     sync.Mutex // guards everything below
 	asked  map[string]time.Time
-	doings doings
-	took   []time.Duration // beyond the model's own time
+	counts counts
+	took   []time.Duration // without the model's own time
 }
 
 // member is a channel.
 type member struct {
 	name    string
 	actor   *actor
-	pending int // questions that are not answered; crowd.mu guards it
+	pending int // unanswered questions; guarded by crowd.mu
 }
 
-// doings is what has happened so far.
-type doings struct {
+// counts is what has happened so far.
+type counts struct {
 	Answered    int    `json:"answered"`
-	Twice       int    `json:"answered_twice"` // or never asked
-	Failed      int    `json:"failed"`         // answers that told of a failure
+	Twice       int    `json:"answered_twice"` // answered again, or never asked
+	Failed      int    `json:"failed"`         // replies that report a failure
 	Compactions int    `json:"compactions"`    // applied
-	Rollups     int    `json:"rollups"`        // of which summaries of summaries
+	Rollups     int    `json:"rollups"`        // of these, summaries of summaries
 	Broken      int    `json:"failed_compactions"`
 	Memories    int    `json:"memories"`
-	Why         string `json:"failure,omitempty"` // of the last that failed
+	Why         string `json:"failure,omitempty"` // of the last failure
 }
 
-// openCrowd makes so many channels with a past of different lengths. Each says
-// something rate/channels times a second later on.
+// openCrowd opens channels with histories of different lengths. Later, each gets rate/channels
+// messages per second.
 func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *crowd, err error) {
 	c = &crowd{known: map[string]*member{}, asked: map[string]time.Time{}, lines: linesOf(256, chatScale)}
 	c.idle = max(time.Duration(3*float64(channels)/rate*float64(time.Second)), 2*time.Second)
 	for n := range channels {
 		m := &member{name: fmt.Sprintf("bench:server/c%d", n)}
-		m.actor = &actor{window: crowdWindow, lines: c.lines, dice: rand.New(rand.NewPCG(uint64(n), 1)), takes: func(r *rand.Rand) time.Duration {
+		m.actor = &actor{window: crowdWindow, lines: c.lines, dice: rand.New(rand.NewPCG(uint64(n), 1)), delay: func(r *rand.Rand) time.Duration {
 			return quickest + time.Duration(r.Int64N(int64(slowest-quickest)))
 		}}
 		c.members, c.known[m.name] = append(c.members, m), m
@@ -80,22 +80,22 @@ func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *c
 	if err != nil {
 		return nil, err
 	}
-	c.connector.replied, c.connector.compacted, c.connector.saved = c.answered, c.compacted, func() { c.count(func(d *doings) { d.Memories++ }) }
+	c.connector.replied, c.connector.compacted, c.connector.saved = c.answered, c.compacted, func() { c.count(func(d *counts) { d.Memories++ }) }
 	if err := c.remember(ctx, s); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-func (c *crowd) count(f func(*doings)) {
+func (c *crowd) count(f func(*counts)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f(&c.doings)
+	f(&c.counts)
 }
 
 // compacted counts the ends of compactions, except those that the end of the run stops.
 func (c *crowd) compacted(conversation string, e channel.Event) {
-	c.count(func(d *doings) {
+	c.count(func(d *counts) {
 		switch {
 		case e.State == compactor.EventApplied:
 			d.Compactions++
@@ -109,40 +109,40 @@ func (c *crowd) compacted(conversation string, e channel.Event) {
 	})
 }
 
-// answered counts a reply, and how long it took if nothing else was going on in its channel.
+// answered counts a reply, and measures its time if nothing else was going on in its channel.
 func (c *crowd) answered(conversation string, piece channel.Piece) {
 	now, m := time.Now(), c.known[conversation]
-	thought := m.actor.thought()
+	thought := m.actor.takeElapsed()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if piece.Failure {
-		c.doings.Failed++
-		c.doings.Why = piece.Text
+		c.counts.Failed++
+		c.counts.Why = piece.Text
 	}
 	for _, id := range piece.To {
 		at, there := c.asked[id]
 		if !there {
-			c.doings.Twice++
+			c.counts.Twice++
 			continue
 		}
 		delete(c.asked, id)
 		m.pending--
-		c.doings.Answered++
+		c.counts.Answered++
 		if !at.IsZero() && len(piece.To) == 1 {
 			c.took = append(c.took, max(now.Sub(at)-thought, 0))
 		}
 	}
 }
 
-// look returns what has happened so far, and how long the answers behind the first n took.
-func (c *crowd) look(n int) (doings, []time.Duration) {
+// snapshot returns the counts so far, and the times of all answers after the first n.
+func (c *crowd) snapshot(n int) (counts, []time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.doings, slices.Clone(c.took[min(n, len(c.took)):])
+	return c.counts, slices.Clone(c.took[min(n, len(c.took)):])
 }
 
-// remember gives each channel a past, and has the store open all its connections to the
-// database, so that handles can be counted.
+// remember imports a history into each channel, and makes the store open all its database
+// connections, so that handles can be counted.
 func (c *crowd) remember(ctx context.Context, s *screen) error {
 	var done, past atomic.Int64
 	group, within := errgroup.WithContext(ctx)
@@ -171,14 +171,14 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 	group, within = errgroup.WithContext(ctx)
 	for range storeReaders {
 		group.Go(func() error {
-			_, err := c.store.Upkeep().Check(within) // it takes so long that none is done before all have begun
+			_, err := c.store.Upkeep().Check(within) // slow enough that all have started before the first one ends
 			return err
 		})
 	}
 	return group.Wait()
 }
 
-// talk says so many things a second for some time, in the channels by turns.
+// talk sends rate messages per second for some time, to the channels in turn.
 func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) error {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(deliverers)
@@ -186,14 +186,14 @@ func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) err
 	for n := range int(rate * lasts.Seconds()) {
 		m := c.members[n%len(c.members)]
 		c.said++
-		in := askedNow(fmt.Sprint("m", c.said), c.lines[dice.IntN(len(c.lines))])
+		in := addressedNow(fmt.Sprint("m", c.said), c.lines[dice.IntN(len(c.lines))])
 		in.Addressed = dice.IntN(2) == 0
 		select {
 		case <-time.After(time.Until(begun.Add(time.Duration(float64(n+1) / rate * float64(time.Second))))):
 		case <-within.Done():
 			return group.Wait()
 		}
-		group.Go(func() error { return c.deliver(within, m, in) }) // it waits for one of the others, if it must
+		group.Go(func() error { return c.deliver(within, m, in) }) // blocks if all deliverers are busy
 	}
 	return group.Wait()
 }
@@ -203,7 +203,7 @@ func (c *crowd) deliver(ctx context.Context, m *member, in channel.Inbound) erro
 	if in.Addressed {
 		c.mu.Lock()
 		if c.asked[in.ID] = in.Time; m.pending > 0 {
-			c.asked[in.ID] = time.Time{} // it waits for others
+			c.asked[in.ID] = time.Time{} // it waits for other messages
 		}
 		m.pending++
 		c.mu.Unlock()
@@ -212,8 +212,8 @@ func (c *crowd) deliver(ctx context.Context, m *member, in channel.Inbound) erro
 	return err
 }
 
-// drain lets all be answered, and waits for the channels to leave memory, as long as
-// something of them is there that was not at the start.
+// drain waits until everything is answered and the channels have left memory: until goroutines and
+// handles are as at the start.
 func (c *crowd) drain(ctx context.Context, s *screen, start usage) error {
 	s.progress("what is left is answered and summed up")
 	if err := c.hub.Drain(ctx); err != nil {

@@ -20,7 +20,7 @@ import (
 	"cairn/store"
 )
 
-// faultField is a bot with many conversations, each on a provider of its own.
+// faultField is a bot with many conversations, each with its own provider.
 type faultField struct {
 	*bot
 	log *logged
@@ -46,29 +46,29 @@ func openFaultField(ctx context.Context) (f *faultField, err error) {
 	return f, err
 }
 
-// trial is one fault, met once.
+// trial is one occurrence of one fault.
 type trial struct {
 	fault    llmtest.Fault
 	position string
 	seed     uint64
 
-	answered bool // people got an answer, or the summary was applied
-	told     bool // people were told in a sentence, or the summary was said to have failed
-	wentOn   bool // what was asked next was answered, and what was to be summed up then was
-	lost     int  // messages
-	requests int  // of the turn or the summary
-	warnings int
-	broken   []string // promises, in words
+	answered  bool // people got an answer, or the summary was applied
+	notified  bool // people got a sentence about the failure, or the summary was reported as failed
+	continued bool // afterwards the next question was answered, or the next summary made
+	lost      int  // messages
+	requests  int  // of the turn or the summary
+	warnings  int
+	broken    []string // broken promises, in words
 }
 
 func (t *trial) fail(format string, args ...any) {
 	t.broken = append(t.broken, t.position+": "+fmt.Sprintf(format, args...))
 }
 
-// internals are what no sentence for people may hold.
+// internals matches what a sentence for people must not contain.
 var internals = regexp.MustCompile(`(?i)\bhttp\b|json|127\.0\.0\.1|10\.0\.0|\bEOF\b|dial|tcp|goroutine|nginx|engine crashed|invalid_|HALF OF`)
 
-// run has one conversation meet the fault and go on.
+// run exposes one conversation to the fault, and then checks that it continues.
 func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -78,7 +78,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	}
 	defer func() {
 		p.server.Close()
-		p.server = nil // it remembers every request
+		p.server = nil // it stores every request
 	}()
 	f.mu.Lock()
 	f.providers[name] = p
@@ -97,13 +97,13 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	}
 	ask := func(n int) (reply, error) {
 		id := fmt.Sprint(name, "-", n)
-		if _, err := f.hub.Deliver(ctx, name, askedNow(id, "How is the tea, number "+id+"?")); err != nil {
+		if _, err := f.hub.Deliver(ctx, name, addressedNow(id, "How is the tea, number "+id+"?")); err != nil {
 			return reply{}, err
 		}
 		piece, err := f.connector.await(ctx, id)
 		return piece, errors.Join(err, f.hub.Idle(ctx, name))
 	}
-	asked := int(t.seed % 3) // healthy turns before
+	asked := int(t.seed % 3) // turns before the fault
 	for n := range asked {
 		if piece, err := ask(n); err != nil || piece.Failure {
 			return fmt.Errorf("a healthy provider was not heard: %q, %w", piece.Text, err)
@@ -121,10 +121,10 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	return f.check(ctx, conv, t, name, len(past), asked)
 }
 
-// pastWords are what people spoke of: few, so that short answers may be summaries of it.
+// pastWords are the words of earlier messages: few, so that short answers are plausible summaries.
 var pastWords = strings.Fields("the tea at the north pier is warm again and all is well there")
 
-// turn has a turn meet the fault; then all is well, and it goes on.
+// turn exposes a turn to the fault; then the provider recovers, and the conversation continues.
 func (f *faultField) turn(ctx context.Context, name string, p *provider, t *trial, ask func() (reply, error)) (requests int, err error) {
 	p.on(t.position)
 	piece, err := ask()
@@ -132,17 +132,17 @@ func (f *faultField) turn(ctx context.Context, name string, p *provider, t *tria
 		return 0, err
 	}
 	if requests = int(p.turns.Load()); t.position == afterTool {
-		requests -= 1 // the one that called the tool
+		requests -= 1 // without the request that called the tool
 	}
 	p.on("")
-	if t.told, t.answered = piece.Failure, !piece.Failure; t.answered != t.fault.Answered {
+	if t.notified, t.answered = piece.Failure, !piece.Failure; t.answered != t.fault.Answered {
 		t.fail("people got %.60q", piece.Text)
 	}
-	if internals.MatchString(piece.Text) && t.told || strings.Count(piece.Text, "\n") > 0 && t.told || piece.Text == "" {
+	if internals.MatchString(piece.Text) && t.notified || strings.Count(piece.Text, "\n") > 0 && t.notified || piece.Text == "" {
 		t.fail("people were told %.120q", piece.Text)
 	}
 	most := t.fault.Most
-	if t.position == afterTool { // once more with the tool, where the turn is begun anew
+	if t.position == afterTool { // plus one with the tool, if the turn is started again
 		most++
 	}
 	if requests > most {
@@ -153,11 +153,12 @@ func (f *faultField) turn(ctx context.Context, name string, p *provider, t *tria
 		return requests, err
 	}
 	applied, err := f.compact(ctx, name)
-	t.wentOn = !next.Failure && next.Text == fine && applied
+	t.continued = !next.Failure && next.Text == fine && applied
 	return requests, err
 }
 
-// summary has a summary meet the fault, while people are answered; then it is made.
+// summary exposes a summary to the fault while people are answered; then the provider recovers, and
+// the summary is made.
 func (f *faultField) summary(ctx context.Context, name string, p *provider, t *trial, ask func() (reply, error)) (requests int, err error) {
 	if _, err := ask(); err != nil {
 		return 0, err
@@ -168,7 +169,7 @@ func (f *faultField) summary(ctx context.Context, name string, p *provider, t *t
 		return 0, err
 	}
 	requests = int(p.turns.Load())
-	if t.answered, t.told = applied, !applied; applied != t.fault.Applied {
+	if t.answered, t.notified = applied, !applied; applied != t.fault.Applied {
 		t.fail("the summary was applied: %v", applied)
 	}
 	if most := compactor.DefaultPolicy().MaxTurns; requests > most {
@@ -184,12 +185,12 @@ func (f *faultField) summary(ctx context.Context, name string, p *provider, t *t
 			return requests, err
 		}
 	}
-	t.wentOn = next.Text == fine && applied
+	t.continued = next.Text == fine && applied
 	return requests, nil
 }
 
-// compact has what is old summed up and waits for the end; applied tells how it ended. A
-// compaction that a full window began is waited for first.
+// compact runs /compact and waits for its end; applied reports whether it succeeded. If a
+// compaction is already running because the window is full, compact waits for it first.
 func (f *faultField) compact(ctx context.Context, name string) (applied bool, err error) {
 	for {
 		answer, err := f.command(ctx, name, "/compact")
@@ -213,7 +214,7 @@ func (f *faultField) compact(ctx context.Context, name string) (applied bool, er
 	}
 }
 
-// check looks at what is left on disk, and at what the log has.
+// check checks the database and the log.
 func (f *faultField) check(ctx context.Context, conv *store.Conversation, t *trial, name string, past, asked int) error {
 	rows, err := conv.Transcript().Page(ctx, 1, 10_000)
 	if err != nil {
@@ -241,20 +242,20 @@ func (f *faultField) check(ctx context.Context, conv *store.Conversation, t *tri
 		}
 	}
 	warned, ended := f.log.take(name)
-	if t.warnings = len(warned); t.told && len(warned) != 1 || !t.told && len(warned) != 0 {
+	if t.warnings = len(warned); t.notified && len(warned) != 1 || !t.notified && len(warned) != 0 {
 		t.fail("warnings: %q", warned)
 	}
 	if ended != len(warned) {
 		t.fail("%d ends of incidents, %d warnings", ended, len(warned))
 	}
-	if !t.wentOn {
+	if !t.continued {
 		t.fail("the conversation did not go on")
 	}
 	return nil
 }
 
-// filled returns the stack when no placeholder is left in it, which takes a second at most,
-// or as it is after ten.
+// filled waits up to ten seconds until the stack has no placeholder, which normally takes at most
+// one, and returns the stack.
 func (f *faultField) filled(ctx context.Context, conv *store.Conversation) ([]compactor.Compaction, error) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		head, _, err := conv.Compactions().Head(ctx)
@@ -265,7 +266,7 @@ func (f *faultField) filled(ctx context.Context, conv *store.Conversation) ([]co
 	}
 }
 
-// bad tells of a text that must not be stored.
+// bad reports whether a text must not be stored.
 func bad(text string) bool {
 	return strings.Contains(text, strings.TrimSpace(llmtest.Half)) || strings.Contains(text, "\x00") || !utf8.ValidString(text)
 }

@@ -8,21 +8,20 @@ import (
 	"sync"
 )
 
-// faultLog is the log of the bot, read line by line.
+// faultLog is a handler that records the bot's log.
 type faultLog struct {
 	*logged
 	conversation string
 }
 
-// logged is what the log had, by conversation.
+// logged has the log entries, by conversation.
 type logged struct {
 	mu     sync.Mutex // guards everything below
 	warned map[string][]string
-	ended  map[string]int // incidents
+	ended  map[string]int // incidents that ended
 }
 
-// take returns what the log had for a conversation since it was asked last: warnings, and
-// how many incidents ended.
+// take returns a conversation's warnings since the last call, and how many incidents ended.
 func (l *logged) take(conversation string) (warned []string, ended int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"cairn/llm/openai"
 )
 
-// Where a turn or a summary meets a fault.
+// Where a fault occurs.
 const (
 	inTurn    = "in the turn"
 	afterTool = "after a tool"
@@ -23,15 +23,15 @@ const (
 
 var positions = []string{inTurn, afterTool, inSummary}
 
-// provider is a model on a server that misbehaves where and when it is told to.
+// provider is a model on a server that misbehaves on demand.
 type provider struct {
-	fault    llmtest.Fault
-	server   *llmtest.Server
-	patient  llm.Model
-	hasty    llm.Model // gives up soon, for faults that take as long as one waits
-	position atomic.Value
-	met      atomic.Int64 // requests that met the fault since it was switched on
-	turns    atomic.Int64 // requests of turns since then
+	fault     llmtest.Fault
+	server    *llmtest.Server
+	patient   llm.Model
+	impatient llm.Model // with short timeouts, for faults that last as long as a client waits
+	position  atomic.Value
+	met       atomic.Int64 // requests that met the fault since it was switched on
+	turns     atomic.Int64 // requests of turns since then
 }
 
 var (
@@ -39,7 +39,7 @@ var (
 	_ llm.Learner = (*provider)(nil)
 )
 
-// fine is the answer of a provider in good order.
+// fine is the answer of a healthy provider.
 const fine = "All is well at the pier, thank you."
 
 func newProvider(fault llmtest.Fault) (*provider, error) {
@@ -55,11 +55,11 @@ func newProvider(fault llmtest.Fault) (*provider, error) {
 		return nil, err
 	}
 	options.IdleTimeout, options.MaxTime = 150*time.Millisecond, 450*time.Millisecond
-	p.hasty, err = openai.New(options)
+	p.impatient, err = openai.New(options)
 	return p, err
 }
 
-// on switches the fault on at a position, or off with "".
+// on switches the fault on at a position; "" switches it off.
 func (p *provider) on(position string) {
 	p.met.Store(0)
 	p.turns.Store(0)
@@ -72,16 +72,16 @@ func (p *provider) Learnt() *llm.Learnt                   { return p.patient.(ll
 
 func (p *provider) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	if p.fault.Slow && p.meets(isSummary([]byte(req.Messages[len(req.Messages)-1].Text))) {
-		req.Alive = nil // its limits count, not the worker's
-		return p.hasty.Generate(ctx, req, show)
+		req.Alive = nil // the limits of the model should apply, not the worker's
+		return p.impatient.Generate(ctx, req, show)
 	}
 	return p.patient.Generate(ctx, req, show)
 }
 
-// isSummary tells by a request's text whether a worker asks.
+// isSummary reports whether the text of a request comes from a worker.
 func isSummary(text []byte) bool { return bytes.Contains(text, []byte("Sum up messages #")) }
 
-// meets tells whether a request meets the fault.
+// meets reports whether a request meets the fault.
 func (p *provider) meets(summary bool) bool {
 	switch p.position.Load() {
 	case inTurn, afterTool:
@@ -92,7 +92,7 @@ func (p *provider) meets(summary bool) bool {
 	return false
 }
 
-// RoundTrip counts the requests, and has those fail that reach no server.
+// RoundTrip counts the requests, and fails those that must not reach a server.
 func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodPost {
 		return http.DefaultTransport.RoundTrip(r)
@@ -118,7 +118,7 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 
 const summaryHeader = "Bench-Summary"
 
-// answer is the server's script.
+// answer handles a request to the server.
 func (p *provider) answer(x *llmtest.Exchange) {
 	summary := x.Request.Header.Get(summaryHeader) != ""
 	if p.meets(summary) {

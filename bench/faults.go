@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	faultsAtOnce = 6   // conversations that meet a fault at the same time
-	mostHeap     = 128 // MiB that the whole may hold meanwhile, providers and all
+	faultsAtOnce = 6   // conversations that are exposed to a fault at the same time
+	mostHeap     = 128 // limit of the whole process, in MiB, providers included
 )
 
 const faultsHelp = `Faults runs conversations whose provider fails in every way we know, %d at a time: in the turn, after
@@ -36,8 +36,8 @@ func newFaults() *benchmark {
 	return b
 }
 
-// faultTally is what became of one fault.
-type faultTally struct {
+// faultCounts has the results of one fault.
+type faultCounts struct {
 	Name     string   `json:"fault"`
 	Injected int      `json:"injected"`
 	Answered int      `json:"answered"`
@@ -51,15 +51,15 @@ type faultTally struct {
 
 // faultTallies is the result.
 type faultTallies struct {
-	Faults  []faultTally `json:"faults"`
-	Total   faultTally   `json:"total"`
-	Seconds float64      `json:"seconds"`
-	HeapMiB int          `json:"most_heap_mib"`
+	Faults  []faultCounts `json:"faults"`
+	Total   faultCounts   `json:"total"`
+	Seconds float64       `json:"seconds"`
+	HeapMiB int           `json:"most_heap_mib"`
 	targets
 }
 
-// injectFaults has each fault met by so many conversations at each of its positions,
-// which at names by the fault's index.
+// injectFaults exposes seeds conversations to each fault at each of its positions; at returns the
+// positions of the fault with this index.
 func injectFaults(ctx context.Context, s *screen, faults []llmtest.Fault, seeds int, at func(int) []string) (result faultTallies, err error) {
 	f, err := openFaultField(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func injectFaults(ctx context.Context, s *screen, faults []llmtest.Fault, seeds 
 func (r *faultTallies) count(faults []llmtest.Fault, trials []*trial) {
 	r.Total.Name = "all"
 	for _, fault := range faults {
-		tally := faultTally{Name: fault.Name}
+		tally := faultCounts{Name: fault.Name}
 		for _, t := range trials {
 			if t.fault.Name == fault.Name {
 				tally.add(t)
@@ -111,7 +111,7 @@ func (r *faultTallies) count(faults []llmtest.Fault, trials []*trial) {
 	}
 }
 
-func (f *faultTally) add(t *trial) {
+func (f *faultCounts) add(t *trial) {
 	count := func(n *int, yes bool) {
 		if yes {
 			*n++
@@ -119,28 +119,27 @@ func (f *faultTally) add(t *trial) {
 	}
 	f.Injected++
 	count(&f.Answered, t.answered)
-	count(&f.Told, t.told)
-	count(&f.WentOn, t.wentOn)
+	count(&f.Told, t.notified)
+	count(&f.WentOn, t.continued)
 	f.Lost += t.lost
 	f.Requests = max(f.Requests, t.requests)
 	f.Warnings = max(f.Warnings, t.warnings)
 	f.Broken = append(f.Broken, t.broken...)
 }
 
-// judge says which promises were kept.
+// judge compares the results with the targets.
 func (r *faultTallies) judge() {
 	r.Targets = []goal{
-		none("messages lost", r.Total.Lost),
-		none("conversations that did not go on", r.Total.Injected-r.Total.WentOn),
-		none("faults nobody was told of", r.Total.Injected-r.Total.Answered-r.Total.Told),
+		zero("messages lost", r.Total.Lost),
+		zero("conversations that did not go on", r.Total.Injected-r.Total.WentOn),
+		zero("faults nobody was told of", r.Total.Injected-r.Total.Answered-r.Total.Told),
 		atMost("warnings per incident", float64(r.Total.Warnings), 1),
-		none("broken promises", len(r.Total.Broken)),
+		zero("broken promises", len(r.Total.Broken)),
 		atMost("MiB of heap", float64(r.HeapMiB), mostHeap),
 	}
 }
 
-// watchHeap notes how much memory is in use at most, as each collection finds it; peak ends that, and
-// returns the most in MiB.
+// watchHeap starts measuring the heap; peak stops that and returns the maximum, in MiB.
 func watchHeap() (peak func() int) {
 	done, most := make(chan struct{}), make(chan uint64)
 	go func() {

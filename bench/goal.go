@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// goal is a target: what it must be, and what it is.
+// goal is a target value and the measured value.
 type goal struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -13,7 +13,7 @@ type goal struct {
 	Met   bool    `json:"met"`
 }
 
-// unmet tells which goals were missed; nil: none was.
+// unmet returns an error that lists the missed goals; nil if there are none.
 func unmet(goals []goal) error {
 	var short []string
 	for _, g := range goals {
@@ -31,8 +31,8 @@ func atLeast(name string, value, must float64) goal { return goal{name, value, m
 
 func atMost(name string, value, must float64) goal { return goal{name, value, must, value <= must} }
 
-// none is a goal that there is nothing of its kind.
-func none(name string, n int) goal { return atMost(name, float64(n), 0) }
+// zero is the goal that something never happens.
+func zero(name string, n int) goal { return atMost(name, float64(n), 0) }
 
 // targets are the goals of a result.
 type targets struct {

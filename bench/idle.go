@@ -19,7 +19,7 @@ not need. After %v of silence a channel leaves memory; "bench load" checks that 
 
 The target is less than %.0f KB for a silent channel; a run that misses it ends with 3.`
 
-// idleGoal is what an open and silent channel may take, in kilobytes.
+// idleGoal is the limit for an open, idle channel, in kilobytes.
 const idleGoal = 30.0
 
 func newIdle() *benchmark {
@@ -33,11 +33,11 @@ func newIdle() *benchmark {
 	return b
 }
 
-// idle is the whole result, in kilobytes for a channel.
+// idle is the result, in kilobytes per channel.
 type idle struct {
 	Channels int     `json:"channels"`
 	Open     float64 `json:"open_kb"`          // objects and stacks
-	Resident float64 `json:"open_resident_kb"` // of the process in the machine's memory
+	Resident float64 `json:"open_resident_kb"` // resident memory of the process
 	targets
 }
 
@@ -48,7 +48,7 @@ func measureIdle(ctx context.Context, s *screen, channels int) (r idle, err erro
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	if err := greet(ctx, s, b.hub, "first", 100); err != nil { // what is made once is there then
+	if err := greet(ctx, s, b.hub, "first", 100); err != nil { // so that one-time allocations are not counted
 		return r, err
 	}
 	use, resides := living(), settled()
@@ -58,7 +58,7 @@ func measureIdle(ctx context.Context, s *screen, channels int) (r idle, err erro
 	err = b.connector.until(ctx, func() bool {
 		all := len(b.connector.replies) == 100+channels
 		if all {
-			b.connector.replies = map[string]reply{} // it is ours
+			b.connector.replies = map[string]reply{} // do not count the bench's own memory
 		}
 		return all
 	})
@@ -68,7 +68,7 @@ func measureIdle(ctx context.Context, s *screen, channels int) (r idle, err erro
 	return r, err
 }
 
-// greet has a turn in each of n channels, some at once.
+// greet runs a turn in each of n channels, several at a time.
 func greet(ctx context.Context, s *screen, hub *channel.Hub, kind string, n int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(deliverers)
@@ -76,7 +76,7 @@ func greet(ctx context.Context, s *screen, hub *channel.Hub, kind string, n int)
 		group.Go(func() error {
 			s.progress("%s of %s channels are open", thousands(i), thousands(n))
 			name := fmt.Sprintf("bench:server/%s%d", kind, i)
-			if _, err := hub.Deliver(ctx, name, askedNow(kind+fmt.Sprint(i), "Good morning! What is new?")); err != nil {
+			if _, err := hub.Deliver(ctx, name, addressedNow(kind+fmt.Sprint(i), "Good morning! What is new?")); err != nil {
 				return err
 			}
 			return hub.Idle(ctx, name)
@@ -85,7 +85,7 @@ func greet(ctx context.Context, s *screen, hub *channel.Hub, kind string, n int)
 	return group.Wait()
 }
 
-// settled is resident once Go has given back what it does not need.
+// settled returns the resident memory after Go has returned unused memory.
 func settled() uint64 {
 	debug.FreeOSMemory()
 	return resident()

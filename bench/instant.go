@@ -10,23 +10,23 @@ import (
 	"syscall"
 )
 
-// instantName is what the model on loopback is called.
+// instantName is the name of the model.
 const instantName = "bench-instant"
 
-// instantModel is a server of chat completions that answers every request at once with
-// the same words, and reads as little of it as it can.
+// instantModel is a chat completions server that answers every request immediately with the same
+// text, and does as little work as possible.
 type instantModel struct {
 	answer  string
-	largest atomic.Int64 // bytes of a request
+	largest atomic.Int64 // size of a request, in bytes
 }
 
 func (m *instantModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models"):
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model","context_length":%d}]}`, instantName, fullWindow) // a client that left is no matter
+		_, _ = fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model","context_length":%d}]}`, instantName, fullWindow) // a client may have disconnected
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		n, _ := io.Copy(io.Discard, r.Body) // likewise
+		n, _ := io.Copy(io.Discard, r.Body) // as above
 		for old := m.largest.Load(); n > old && !m.largest.CompareAndSwap(old, n); old = m.largest.Load() {
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -44,11 +44,11 @@ data: [DONE]
 	}
 }
 
-// largestResident is the most of a process that has ended that was in the machine's
-// memory, in MiB; 0 where the system does not say.
+// largestResident returns the maximum resident memory of a process that has ended, in MiB; 0 if
+// unknown.
 func largestResident(state *os.ProcessState) float64 {
 	if u, ok := state.SysUsage().(*syscall.Rusage); ok {
-		return float64(u.Maxrss) / 1024 // KiB on Linux
+		return float64(u.Maxrss) / 1024 // Maxrss is in KiB on Linux
 	}
 	return 0
 }

@@ -40,7 +40,7 @@ func newJudge() *benchmark {
 	})
 }
 
-// verdicts is the whole result.
+// verdicts is the result.
 type verdicts struct {
 	Kinds []verdictsOf `json:"kinds"`
 	targets
@@ -53,7 +53,7 @@ type verdictsOf struct {
 	Texts      int            `json:"texts"`
 	Wrong      int            `json:"wrong"`
 	Recordings map[string]int `json:"wrong_by_recording"`
-	Example    string         `json:"example,omitempty"` // of one judged wrong
+	Example    string         `json:"example,omitempty"` // a text that was misjudged
 }
 
 func (v *verdicts) judge(recording, kind string, good bool, text string, span []chat.Message) {
@@ -71,7 +71,7 @@ func (v *verdicts) judge(recording, kind string, good bool, text string, span []
 	}
 }
 
-// share is how many of the good, or of the bad, were judged wrong, in percent.
+// share returns how many of the good, or of the bad texts were misjudged, in percent.
 func (v verdicts) share(good bool) float64 {
 	texts, wrong := 0, 0
 	for _, k := range v.Kinds {
@@ -112,7 +112,7 @@ func measureJudge(ctx context.Context, s *screen, dir string) (v verdicts, err e
 	return v, nil
 }
 
-// judgeSpan makes the texts for a span and has them judged.
+// judgeSpan generates the texts for a span and judges them.
 func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 	tokens := 0
 	for _, m := range span {
@@ -125,7 +125,7 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 	}
 	bad := func(kind, text string) { v.judge(r.name, kind, false, text, span) }
 	good("extractive summary", summarize.Extract(span, tokens/5, 0, "").Text)
-	good("sentences with names", named(span, tokens/5))
+	good("sentences with names", namedSentences(span, tokens/5))
 	good("questions and answers", r.answered(span[0].Seq, span[len(span)-1].Seq))
 	for line := range strings.SplitSeq(strings.TrimSpace(badTexts), "\n") {
 		_, text, _ := strings.Cut(line, "\t")
@@ -142,7 +142,7 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 	bad("a piece as it is", strings.Join(piece, "\n"))
 }
 
-// messages are the recording's messages as they are stored.
+// messages returns the messages of the recording in their stored form.
 func (r recording) messages() []chat.Message {
 	all := make([]chat.Message, len(r.said))
 	for i, in := range r.past() {
@@ -154,9 +154,9 @@ func (r recording) messages() []chat.Message {
 	return all
 }
 
-// named are the longest sentences of messages that have a name or a number within, in at
-// most so many tokens; empty if there are fewer than three.
-func named(span []chat.Message, n int) string {
+// namedSentences returns the longest sentence of each message that contains a name or a number, up
+// to n tokens in total; empty if there are fewer than three.
+func namedSentences(span []chat.Message, n int) string {
 	var b strings.Builder
 	lines := 0
 	for _, m := range span {
@@ -179,7 +179,7 @@ func named(span []chat.Message, n int) string {
 	return b.String()
 }
 
-// hasName tells whether a sentence has a name or a number behind its first word.
+// hasName reports whether a sentence contains a name or a number after its first word.
 func hasName(sentence string) bool {
 	_, rest, _ := strings.Cut(sentence, " ")
 	for word := range strings.FieldsSeq(rest) {
@@ -191,7 +191,7 @@ func hasName(sentence string) bool {
 	return false
 }
 
-// answered are the questions that a span alone answers, with the answers; empty if there
+// answered returns the questions that a span answers on its own, with their answers; empty if there
 // are fewer than five.
 func (r recording) answered(from, to int64) string {
 	var lines []string

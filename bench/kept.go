@@ -17,9 +17,9 @@ import (
 	"cairn/words"
 )
 
-// What a conversation shows of its past, and what of it a question needs.
+// What a conversation shows of its past, compared with what a question needs.
 
-// searched is how many memories or messages a search finds.
+// searched is how many results a search of memories or messages returns.
 const searched = 10
 
 // retain imports a recording and returns the sums over its questions.
@@ -54,11 +54,11 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	return k, nil
 }
 
-// importInto imports a recording the way `cairn import` does.
+// importInto imports a recording in the same way as `cairn import`.
 func importInto(ctx context.Context, db *store.Store, agent channel.Agent, r recording) (conv *store.Conversation, err error) {
 	connector := newConnector()
 	hub := channel.New(channel.Options{
-		Store: db, Connectors: []channel.Connector{connector}, Log: silence, Agent: func(string) channel.Agent { return agent },
+		Store: db, Connectors: []channel.Connector{connector}, Log: discardLog, Agent: func(string) channel.Agent { return agent },
 	})
 	defer func() { err = errors.Join(err, hub.Close()) }()
 	name := "bench:retention/" + r.name
@@ -71,29 +71,29 @@ func importInto(ctx context.Context, db *store.Store, agent channel.Agent, r rec
 	return db.Conversation(ctx, name)
 }
 
-// shown is what a request shows of a recording.
-type shown struct {
+// promptContent is what a request shows of a recording.
+type promptContent struct {
 	recording recording
 	parts     channel.Parts
-	first     int64           // seq of the first message that stands word for word
-	said      map[string]bool // terms of all it shows
-	told      *simulate.Told  // by the summaries
+	first     int64           // seq of the first verbatim message
+	said      map[string]bool // all terms in the request
+	covered   *simulate.Told  // what the summaries contain
 
-	slidingFirst int64 // the same of a sliding window
+	slidingFirst int64 // the same for a sliding window
 	slidingSaid  map[string]bool
 }
 
-func look(ctx context.Context, conv *store.Conversation, agent channel.Agent, r recording) (*shown, error) {
+func look(ctx context.Context, conv *store.Conversation, agent channel.Agent, r recording) (*promptContent, error) {
 	now, err := channel.ReadContext(ctx, conv, agent)
 	if err != nil {
 		return nil, err
 	}
-	v := &shown{recording: r, parts: now.Parts, first: int64(len(r.said) - now.Verbatim + 1)}
+	v := &promptContent{recording: r, parts: now.Parts, first: int64(len(r.said) - now.Verbatim + 1)}
 	var texts []string
 	for _, stone := range now.Stack {
 		texts = append(texts, stone.Text)
 	}
-	v.told = simulate.NewTold(rarity(r), texts...)
+	v.covered = simulate.NewTold(rarity(r), texts...)
 	request, err := requestOf(ctx, conv, now.Max)
 	if err != nil {
 		return nil, err
@@ -103,10 +103,10 @@ func look(ctx context.Context, conv *store.Conversation, agent channel.Agent, r 
 	return v, nil
 }
 
-// requestOf is what the next request shows of a conversation.
+// requestOf returns the text of the next request in a conversation.
 func requestOf(ctx context.Context, conv *store.Conversation, window int) (string, error) {
 	c, err := compactor.Open(ctx, compactor.Options{
-		Records: memory.Of(conv).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return window }, Log: silence,
+		Records: memory.Of(conv).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return window }, Log: discardLog,
 	})
 	if err != nil {
 		return "", err
@@ -121,7 +121,7 @@ func requestOf(ctx context.Context, conv *store.Conversation, window int) (strin
 }
 
 // slide fills a sliding window with the newest lines that fit.
-func (v *shown) slide(room int) {
+func (v *promptContent) slide(room int) {
 	var b strings.Builder
 	all := v.recording.said
 	v.slidingFirst = int64(len(all) + 1)
@@ -136,8 +136,8 @@ func (v *shown) slide(room int) {
 	v.slidingSaid = simulate.SetOf(words.Content(b.String()))
 }
 
-// ask adds to sums what of a question's needs is there.
-func (v *shown) ask(ctx context.Context, conv *store.Conversation, q asked, k *keeping) error {
+// ask adds to k how much of what a question needs is available.
+func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q asked, k *keeping) error {
 	memories, err := memory.Of(conv).Search(ctx, q.Text, searched)
 	if err != nil {
 		return err
@@ -194,13 +194,13 @@ func (v *shown) ask(ctx context.Context, conv *store.Conversation, q asked, k *k
 	return nil
 }
 
-// tells reports whether a sentence of a message stands in a summary.
-func (v *shown) tells(seq int64) bool {
+// tells reports whether a summary contains a sentence of a message.
+func (v *promptContent) tells(seq int64) bool {
 	u := v.recording.said[seq-1]
-	return v.told.Tells(u.Author, u.Text)
+	return v.covered.Tells(u.Author, u.Text)
 }
 
-// rarity is the weight of each term of a recording.
+// rarity returns the weight of each term of a recording.
 func rarity(r recording) simulate.Rarity {
 	var bodies []string
 	for _, u := range r.said {
@@ -209,7 +209,7 @@ func rarity(r recording) simulate.Rarity {
 	return simulate.RarityOf(bodies)
 }
 
-// body is what was said, with the captions of the pictures.
+// body returns the text of an utterance, with the captions of its pictures.
 func (u utterance) body() string {
 	return chat.Message{Text: u.Text, Attachments: u.Attachments}.Body()
 }

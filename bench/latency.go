@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	replyTakes = 30 * time.Millisecond
-	target     = 0.02 // by which the ratio may miss 1
+	replyDelay   = 30 * time.Millisecond
+	maxDeviation = 0.02 // by which the ratio may differ from 1
 )
 
 const latencyHelp = `Latency talks in two channels in turn. In one a summary is always being written; in the other
@@ -30,7 +30,7 @@ of the target.`
 func newLatency() *benchmark {
 	var turns int
 	var summaryTakes time.Duration
-	help := fmt.Sprintf(latencyHelp, replyTakes, target)
+	help := fmt.Sprintf(latencyHelp, replyDelay, maxDeviation)
 	b := newBenchmark("latency", "Whether a summary that is being written delays the replies", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return measureLatency(ctx, s, turns, summaryTakes)
 	})
@@ -44,7 +44,7 @@ func newLatency() *benchmark {
 // The two channels.
 const (
 	quiet = "bench:server/quiet" // no summary is being written
-	busy  = "bench:server/busy"  // one always is
+	busy  = "bench:server/busy"  // a summary is always being written
 )
 
 func measureLatency(ctx context.Context, s *screen, turns int, summaryTakes time.Duration) (r latencies, err error) {
@@ -59,11 +59,11 @@ func measureLatency(ctx context.Context, s *screen, turns int, summaryTakes time
 	}
 	r = latencies{
 		Turns: turns, Without: spreadOf(took[quiet]), With: spreadOf(took[busy]), Summaries: f.connector.endings(busy) - 1,
-		ReplyMS: ms(replyTakes), SummaryMS: ms(summaryTakes),
+		ReplyMS: ms(replyDelay), SummaryMS: ms(summaryTakes),
 	}
 	r.Ratio = r.With.Median / r.Without.Median
-	r.Low, r.High = sure(took[busy], took[quiet])
-	r.Targets = []goal{atMost("ratio of the medians, off 1.00 by", math.Abs(r.Ratio-1), target)}
+	r.Low, r.High = confidenceInterval(took[busy], took[quiet])
+	r.Targets = []goal{atMost("ratio of the medians, off 1.00 by", math.Abs(r.Ratio-1), maxDeviation)}
 	return r, nil
 }
 
@@ -74,10 +74,10 @@ func openField(ctx context.Context, summaryTakes time.Duration) (f field, err er
 	writer := func(takes time.Duration) *actor {
 		return &actor{
 			window: llm.DefaultWindow, lines: []string{"It will rain, I think."}, incurious: true, brief: true, dice: rand.New(rand.NewPCG(1, 1)),
-			takes: func(*rand.Rand) time.Duration { return takes },
+			delay: func(*rand.Rand) time.Duration { return takes },
 		}
 	}
-	model, slow, quick := writer(replyTakes), writer(summaryTakes), writer(0)
+	model, slow, quick := writer(replyDelay), writer(summaryTakes), writer(0)
 	f.bot, err = openBot(ctx, "", channel.Options{Agent: func(conversation string) channel.Agent {
 		if conversation == busy {
 			return agentOf(model, slow)
@@ -104,7 +104,7 @@ func openField(ctx context.Context, summaryTakes time.Duration) (f field, err er
 	return f, nil
 }
 
-// measure returns how long so many turns took in each channel.
+// measure returns the times of turns turns in each channel.
 func (f field) measure(ctx context.Context, turns int, s *screen) (map[string][]time.Duration, error) {
 	s.progress("the past of both channels is summed up first, so that they are alike")
 	if err := f.sumUp(ctx); err != nil {
@@ -142,8 +142,8 @@ func (f field) measure(ctx context.Context, turns int, s *screen) (map[string][]
 	return took, nil
 }
 
-// sumUp begins a summary in both channels if none is being written in the busy one,
-// and waits for the other's, which takes no time.
+// sumUp starts a summary in both channels unless one is running in the busy one, and waits for the
+// other's, which takes no time.
 func (f field) sumUp(ctx context.Context) error {
 	if f.connector.running(busy) {
 		return nil
@@ -157,7 +157,7 @@ func (f field) sumUp(ctx context.Context) error {
 	return f.connector.until(ctx, func() bool { return f.connector.ended[quiet] > before })
 }
 
-// turn says something in a channel and returns how long the reply took.
+// turn sends a message in a channel and returns the time of the reply.
 func (f field) turn(ctx context.Context, name string) (time.Duration, error) {
 	start := time.Now()
 	r, err := f.say(ctx, name, fmt.Sprintf("And what do you think about tomorrow, number %d?", f.n+1))
@@ -167,7 +167,7 @@ func (f field) turn(ctx context.Context, name string) (time.Duration, error) {
 	return r.at.Sub(start), f.hub.Idle(ctx, name)
 }
 
-// latencies is the whole result.
+// latencies is the result.
 type latencies struct {
 	Turns     int     `json:"turns"` // in each channel
 	ReplyMS   float64 `json:"reply_ms"`
@@ -175,7 +175,7 @@ type latencies struct {
 	Without   spread  `json:"without_summary"`
 	With      spread  `json:"with_summary"`
 	Ratio     float64 `json:"ratio"`     // of the medians
-	Low       float64 `json:"ratio_low"` // it lies between these with 95 %
+	Low       float64 `json:"ratio_low"` // lower end of its 95 % confidence interval
 	High      float64 `json:"ratio_high"`
 	Summaries int     `json:"summaries_landed"`
 	targets

@@ -20,10 +20,10 @@ third of the time to the last; the rate was held. The default of %d messages a s
 idle cores. Memory grows until the windows have filled once: ten minutes with the defaults.
 A run that misses a target ends with 3.`
 
-// defaultRate is how many messages a second are said.
+// defaultRate is the default number of messages per second.
 const defaultRate = 60
 
-// loading is what `load` is asked for.
+// loading has the flags of `load`.
 type loading struct {
 	channels      int
 	minutes, rate float64
@@ -44,7 +44,7 @@ func newLoad() *benchmark {
 	return b
 }
 
-// measure has the whole run.
+// measure runs the benchmark.
 func (l loading) measure(ctx context.Context, s *screen) (r load, err error) {
 	c, err := openCrowd(ctx, l.channels, l.rate, s)
 	if err != nil {

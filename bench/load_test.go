@@ -16,7 +16,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("it began with %+v and left %+v", r.Start, r.End)
 	}
 	if r.Answered == 0 || r.Compactions == 0 || r.Memories == 0 || len(r.Samples) < 3 || r.P99 <= 0 {
-		t.Errorf("it shows nothing: %+v", r.doings)
+		t.Errorf("it shows nothing: %+v", r.counts)
 	}
 	for _, s := range r.Samples {
 		if s.Resident == 0 || s.Heap == 0 || s.Goroutines == 0 {

@@ -8,17 +8,17 @@ import (
 	"cairn/store"
 )
 
-// load is the whole result.
+// load is the result.
 type load struct {
 	Channels int     `json:"channels"`
 	Minutes  float64 `json:"minutes"`
-	Took     float64 `json:"took_minutes"` // longer if the rate was not held
+	Took     float64 `json:"took_minutes"` // longer if the rate could not be sustained
 	Rate     float64 `json:"messages_per_second"`
 	Said     int     `json:"messages"`
-	doings
+	counts
 	Lost       int      `json:"messages_lost"`
 	Unanswered int      `json:"unanswered"`
-	Findings   []string `json:"findings"` // of the examination that doctor makes
+	Findings   []string `json:"findings"` // of the checks of doctor
 	CPU        float64  `json:"cpu_us_per_turn"`
 	P50        float64  `json:"p50_ms"`
 	P99        float64  `json:"p99_ms"`
@@ -29,14 +29,14 @@ type load struct {
 	targets
 }
 
-// audit looks for every message.
+// audit checks that every message is in the database.
 func (l *load) audit(ctx context.Context, c *crowd) (err error) {
-	done, took := c.look(0)
-	if l.doings = done; len(took) > 0 {
+	done, took := c.snapshot(0)
+	if l.counts = done; len(took) > 0 {
 		l.P50, l.P99 = quantile(took, 0.5), quantile(took, 0.99)
 	}
-	c.count(func(*doings) { l.Unanswered = len(c.asked) })
-	l.Said, l.Machine = c.said, busyMachine()
+	c.count(func(*counts) { l.Unanswered = len(c.asked) })
+	l.Said, l.Machine = c.said, loadAverage()
 	db, err := sql.Open("sqlite3", store.File(c.store.dir))
 	if err != nil {
 		return err
@@ -55,7 +55,8 @@ func (l *load) audit(ctx context.Context, c *crowd) (err error) {
 	return err
 }
 
-// growth is by how much more of something there is in the last third of the samples than in the second.
+// growth returns how much a value has grown from the second to the last third of the samples, as a
+// share.
 func (l load) growth(of func(sample) float64) float64 {
 	n := len(l.Samples)
 	mean := func(part []sample) (sum float64) {
@@ -79,13 +80,13 @@ func (l *load) judge() {
 	}
 	l.CPU = spent / max(turns, 1)
 	l.Targets = []goal{
-		none("messages lost", l.Lost),
-		none("questions without an answer", l.Unanswered),
-		none("questions answered twice", l.Twice),
-		none("turns and compactions that failed", l.Failed+l.Broken),
-		none("findings of doctor", len(l.Findings)),
-		none("goroutines more than at the start", max(l.End.Goroutines-l.Start.Goroutines, 0)),
-		none("files open more than at the start", max(l.End.Handles-l.Start.Handles, 0)),
+		zero("messages lost", l.Lost),
+		zero("questions without an answer", l.Unanswered),
+		zero("questions answered twice", l.Twice),
+		zero("turns and compactions that failed", l.Failed+l.Broken),
+		zero("findings of doctor", len(l.Findings)),
+		zero("goroutines more than at the start", max(l.End.Goroutines-l.Start.Goroutines, 0)),
+		zero("files open more than at the start", max(l.End.Handles-l.Start.Handles, 0)),
 		atMost("resident memory, last third over second", l.growth(func(x sample) float64 { return float64(x.Resident) }), 1.05),
 		atMost("processor's time of a turn, last third over second", l.growth(func(x sample) float64 { return x.CPU }), 1.15),
 		atMost("minutes that it took, over those that it should", l.Took/l.Minutes, 1.05),

@@ -1,4 +1,4 @@
-// Command bench measures Cairn. It prints the figures in docs/benchmarks.md.
+// Command bench measures Cairn. It produces the figures in docs/benchmarks.md.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	time.Local = time.UTC // the same numbers wherever it runs
+	time.Local = time.UTC // results must not depend on the machine's time zone
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	err := newRoot(os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stopped := ctx.Err() != nil
@@ -47,7 +47,7 @@ const exitHelp = `Exit codes:
   3  measured, and a target that the command names was missed, or cannot be told
   130  stopped by a signal`
 
-// missed is a target that was not met.
+// missed is the error of a target that was missed.
 type missed string
 
 func (m missed) Error() string { return string(m) }
@@ -127,7 +127,7 @@ func wrongUse(cmd *cobra.Command, err error) error {
 	return usageError{fmt.Errorf("%w; `%s --help` tells more", err, cmd.CommandPath())}
 }
 
-// wrongFlag is a flag with a value that cannot be.
+// wrongFlag returns an error about an invalid value of a flag.
 func wrongFlag(cmd *cobra.Command, name string, value any, want string) error {
 	return wrongUse(cmd, fmt.Errorf("--%s %v: must be %s", name, value, want))
 }

@@ -77,7 +77,7 @@ func TestCommandLine(t *testing.T) {
 func TestLatency(t *testing.T) {
 	t.Parallel()
 	l := ranAs[latencies](t, "latency", "--turns", "3", "--summary", "500ms")
-	if reply := ms(replyTakes); l.Without.Median < reply || l.With.Median < reply || l.Turns != 3 || len(l.Targets) != 1 {
+	if reply := ms(replyDelay); l.Without.Median < reply || l.With.Median < reply || l.Turns != 3 || len(l.Targets) != 1 {
 		t.Errorf("%+v", l)
 	}
 }
@@ -89,7 +89,7 @@ func TestQuantile(t *testing.T) {
 			t.Errorf("quantile %v: %v, want %v", share, got, want)
 		}
 	}
-	if low, high := sure(all, all); low >= 1 || high <= 1 {
+	if low, high := confidenceInterval(all, all); low >= 1 || high <= 1 {
 		t.Errorf("a ratio of 1 is between %v and %v", low, high)
 	}
 }

@@ -15,16 +15,17 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// How a bout plays its servers, and checks the requests that come.
+// The servers of a trial: they check every request before they answer it.
 
-// changes counts what changes the head.
+// changes counts changes of the head.
 type changes struct {
-	applied int // summaries
-	others  int // edits, deletions, another model, what was learned of the model
+	applied int // applied summaries
+	others  int // edits, deletions, switches of the model, facts learned about the model
 }
 
-// compacted notes what a compaction does. One that a restart cuts short is no failure.
-func (b *bout) compacted(_ string, e channel.Event) {
+// compacted counts applied compactions and records failed ones, except those that a restart
+// interrupts.
+func (b *trialRun) compacted(_ string, e channel.Event) {
 	b.connector.note(func() {
 		switch {
 		case e.State == compactor.EventApplied || e.State == compactor.EventUndone:
@@ -35,16 +36,16 @@ func (b *bout) compacted(_ string, e channel.Event) {
 	})
 }
 
-func (b *bout) headChanged() { b.connector.note(func() { b.heads.others++ }) }
+func (b *trialRun) headChanged() { b.connector.note(func() { b.heads.others++ }) }
 
-func (b *bout) changes() changes {
+func (b *trialRun) changes() changes {
 	b.connector.mu.Lock()
 	defer b.connector.mu.Unlock()
 	return b.heads
 }
 
-// play answers a request once it is checked.
-func (b *bout) play(x *llmtest.Exchange) {
+// play checks a request and answers it.
+func (b *trialRun) play(x *llmtest.Exchange) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if isWorker(x.Request) {
@@ -67,13 +68,13 @@ func (b *bout) play(x *llmtest.Exchange) {
 	b.mind.play(x)
 }
 
-// tellsTakes is how long the news of a change may take that a request shows already.
+// tellsTakes is how long the event of a change may arrive after a request that already shows it.
 const tellsTakes = time.Second
 
-// compare notes whether a request extends the one before, unless the head has changed.
-func (b *bout) compare(x *llmtest.Exchange) {
+// compare checks that a request extends the previous one, unless the head has changed.
+func (b *trialRun) compare(x *llmtest.Exchange) {
 	model := x.Request.Model
-	if learned := b.learned(model); learned > b.lessons[model] { // what it learned may be another form of all before
+	if learned := b.learned(model); learned > b.lessons[model] { // what was learned may change the form of the whole request
 		b.lessons[model] = learned
 		b.headChanged()
 	}
@@ -92,8 +93,8 @@ func (b *bout) compare(x *llmtest.Exchange) {
 	b.seen[model] = [2]changes{seen[1], b.changes()}
 }
 
-// learned returns how many lessons a model has taught.
-func (b *bout) learned(model string) (n int) {
+// learned returns how many facts a model's refusals have taught.
+func (b *trialRun) learned(model string) (n int) {
 	for _, why := range b.servers[model].Refusals() {
 		if lesson(why) != "" {
 			n++
@@ -102,19 +103,19 @@ func (b *bout) learned(model string) (n int) {
 	return n
 }
 
-// weigh compares the gauge with what the server counts.
-func (b *bout) weigh(x *llmtest.Exchange) {
+// weigh compares the estimated usage with the server's count.
+func (b *trialRun) weigh(x *llmtest.Exchange) {
 	shown, err := channel.ReadContext(context.Background(), b.conv, b.now)
 	if err != nil {
 		b.result.fail(fmt.Errorf("read the gauge: %w", err))
 		return
 	}
-	if !showsStack(x.Request, shown.Stack) { // a summary was applied since the request was written
+	if !showsStack(x.Request, shown.Stack) { // a summary was applied after the request was built
 		return
 	}
 	var own llm.Learnt
 	last := x.Request.Last().Text()
-	context := 0 // of the turn, which the gauge shows once it is stored
+	context := 0 // of the turn; usage includes it only after it is stored
 	if at := strings.LastIndex(last, "<now>"); at >= 0 {
 		context = int(float64(tokens.Estimate(last[at:])) * llm.LearntOf(b.now.Model, &own).Factor())
 	}
@@ -125,7 +126,7 @@ func (b *bout) weigh(x *llmtest.Exchange) {
 // showsStack reports whether a request shows these summaries.
 func showsStack(r llmtest.Request, stack []channel.StackEntry) bool {
 	var head strings.Builder
-	for _, m := range r.Messages[:min(3, len(r.Messages))] { // where the head is
+	for _, m := range r.Messages[:min(3, len(r.Messages))] { // the head is in the first messages
 		head.WriteString(m.Text())
 	}
 	return !slices.ContainsFunc(stack, func(s channel.StackEntry) bool {

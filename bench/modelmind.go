@@ -10,22 +10,22 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// mind is the script of a strict server: it uses the tools that a question asks for,
+// serverScript is the script of a strict server: it calls the tools that a question asks for,
 // answers, and summarizes.
-type mind struct {
+type serverScript struct {
 	words *rand.Rand
 	saved int // memories
 	calls int
 }
 
-// What questions ask for. The last one in a message counts.
+// Phrases with which questions ask for a tool call. The last one in a message counts.
 const (
 	asksRecall = "Look up what we said about"
 	asksSearch = "What do you remember of"
 	asksSave   = "Please note down"
 )
 
-// isWorker reports whether a request is for a summary.
+// isWorker reports whether a request asks for a summary.
 func isWorker(r llmtest.Request) bool {
 	return offers(r, "summarize") || askedSpan.MatchString(r.Last().Text())
 }
@@ -38,12 +38,12 @@ func offers(r llmtest.Request, tool string) bool {
 func opensTurn(r llmtest.Request) bool { return !isWorker(r) && r.Last().Role == llm.RoleUser }
 
 // play answers a request.
-func (m *mind) play(x *llmtest.Exchange) {
+func (m *serverScript) play(x *llmtest.Exchange) {
 	switch {
 	case isWorker(x.Request):
 		m.summarize(x)
 	case opensTurn(x.Request) && offers(x.Request, "recall"):
-		if calls := m.wishes(x.Request.Last().Text()); len(calls) > 0 {
+		if calls := m.requestedCalls(x.Request.Last().Text()); len(calls) > 0 {
 			x.UseAll(calls...)
 			return
 		}
@@ -54,13 +54,13 @@ func (m *mind) play(x *llmtest.Exchange) {
 	}
 }
 
-func (m *mind) call(tool, arguments string, args ...any) llm.Call {
+func (m *serverScript) call(tool, arguments string, args ...any) llm.Call {
 	m.calls++
 	return llm.Call{ID: fmt.Sprint("call_", m.calls), Name: tool, Arguments: fmt.Sprintf(arguments, args...)}
 }
 
-// wishes are the calls that a question asks for: none, one or two.
-func (m *mind) wishes(question string) []llm.Call {
+// requestedCalls returns the tool calls that a question asks for: none, one or two.
+func (m *serverScript) requestedCalls(question string) []llm.Call {
 	asked, at := "", -1
 	for _, phrase := range []string{asksRecall, asksSearch, asksSave} {
 		if i := strings.LastIndex(question, phrase); i > at {
@@ -68,7 +68,7 @@ func (m *mind) wishes(question string) []llm.Call {
 		}
 	}
 	if at < strings.LastIndex(question, modelAsks) || at < strings.LastIndex(question, "<tool_result") {
-		return nil // it was asked before the newest question, or is found already
+		return nil // an older question asked for it, or its result is already there
 	}
 	topic := vocabulary[m.words.IntN(len(vocabulary))]
 	switch asked {
@@ -83,8 +83,8 @@ func (m *mind) wishes(question string) []llm.Call {
 	return nil
 }
 
-// summarize saves memories first, if it is offered to, and then summarizes.
-func (m *mind) summarize(x *llmtest.Exchange) {
+// summarize saves memories first if the tool is offered, and then summarizes.
+func (m *serverScript) summarize(x *llmtest.Exchange) {
 	req := llm.Request{}
 	for _, message := range x.Request.Messages {
 		req.Messages = append(req.Messages, llm.Message{Role: message.Role, Text: message.Text()})

@@ -8,20 +8,21 @@ import (
 	"cairn/store"
 )
 
-// gaugeGoal is by how many percent the gauge may be off in the mean, for models that think.
+// gaugeGoal is the limit of the mean error of the estimated usage, in percent, for models that
+// think.
 const gaugeGoal = 3.0
 
-// tried is what came of a trial.
-type tried struct {
+// trialResult is the result of a trial.
+type trialResult struct {
 	Name      string         `json:"name"`
 	Turns     int            `json:"turns"`
 	Answered  int            `json:"answered"`
-	Requests  int            `json:"requests"`  // of turns that were valid
-	Summaries int            `json:"summaries"` // requests of the worker that were valid
+	Requests  int            `json:"requests"`  // valid requests of turns
+	Summaries int            `json:"summaries"` // valid requests of the worker
 	Learned   []string       `json:"learned"`
 	Refused   []string       `json:"refused"`
 	Changes   int            `json:"head_changes"`
-	Extended  int            `json:"extended"` // requests of turns that extend the one before
+	Extended  int            `json:"extended"` // requests of turns that extend the previous one
 	Broken    []string       `json:"broken"`
 	Counted   llmtest.Totals `json:"counted"` // by the servers
 	Stored    llmtest.Totals `json:"stored"`  // by Cairn
@@ -30,38 +31,38 @@ type tried struct {
 	Failures  []string       `json:"failures"`
 }
 
-// gaugeError is by how many percent the gauge differs from what the server counts.
+// gaugeError is the difference between the estimated usage and the server's count, in percent.
 type gaugeError struct {
 	Compared int     `json:"compared"` // requests
 	Mean     float64 `json:"mean"`
 	Worst    float64 `json:"worst"`
 }
 
-// add compares one request.
+// add adds one comparison.
 func (g *gaugeError) add(percent float64) {
 	g.Mean = (g.Mean*float64(g.Compared) + percent) / float64(g.Compared+1)
 	g.Worst = max(g.Worst, percent)
 	g.Compared++
 }
 
-func (t *tried) fail(err error) {
+func (t *trialResult) fail(err error) {
 	if err != nil {
 		t.Failures = append(t.Failures, err.Error())
 	}
 }
 
-// lessonsEach is how often a lesson may be taught: a turn and a summary may ask at the same
-// time.
+// lessonsEach is how often the same refusal is allowed: a turn and a summary may send requests at
+// the same time.
 const lessonsEach = 2
 
-// lessons are what a refusal may teach.
+// lessons are texts of refusals that teach something.
 var lessons = []string{
 	"use /v1/responses",              // the wire
 	"does not support tools",         // none
 	"must be passed back to the API", // the reasoning of earlier turns
 }
 
-// lesson is the lesson that a refusal teaches; "": none.
+// lesson returns the entry of lessons that a refusal contains; "" if there is none.
 func lesson(refusal string) string {
 	for _, l := range lessons {
 		if strings.Contains(refusal, l) {
@@ -72,7 +73,7 @@ func lesson(refusal string) string {
 }
 
 // count adds up what the servers refused and counted, and what Cairn has stored.
-func (t *tried) count(stored []store.Usage, servers map[string]*llmtest.Server) {
+func (t *trialResult) count(stored []store.Usage, servers map[string]*llmtest.Server) {
 	for _, server := range servers {
 		known := map[string]int{}
 		for _, why := range server.Refusals() {
@@ -100,8 +101,8 @@ func added(a, b llmtest.Totals) llmtest.Totals {
 	}
 }
 
-// judge notes what the trial has missed.
-func (t *tried) judge() {
+// judge records the failures of the trial.
+func (t *trialResult) judge() {
 	for _, why := range t.Refused {
 		t.fail(fmt.Errorf("refused: %s", why))
 	}

@@ -39,7 +39,7 @@ in the mean for models that think; else the run ends with 3.`
 //go:embed testdata/*.jsonl
 var inventedFiles embed.FS
 
-// conversing is what `models` is asked for.
+// conversing has the flags of `models`.
 type conversing struct {
 	turns int
 	only  []string
@@ -66,7 +66,7 @@ func newModels() *benchmark {
 	return b
 }
 
-// trialsOf returns the trials of these names, all if there are none.
+// trialsOf returns the trials with these names; all without names.
 func trialsOf(names []string) (chosen []modelTrial, err error) {
 	if len(names) == 0 {
 		return modelTrials(), nil
@@ -83,8 +83,8 @@ func trialsOf(names []string) (chosen []modelTrial, err error) {
 	return chosen, nil
 }
 
-// recordingFor is the longest recording of a folder; without one, the invented ones
-// one after the other.
+// recordingFor returns the longest recording of a folder; without a folder, the invented
+// recordings, concatenated.
 func recordingFor(dir string) (recording, error) {
 	if dir == "" {
 		return inventedTalk()
@@ -96,7 +96,7 @@ func recordingFor(dir string) (recording, error) {
 	return slices.MaxFunc(all, func(x, y recording) int { return len(x.said) - len(y.said) }), nil
 }
 
-// inventedTalk is the talk of testdata, as one recording.
+// inventedTalk returns the recordings of testdata as one.
 func inventedTalk() (recording, error) {
 	dir, err := fs.Sub(inventedFiles, "testdata")
 	if err != nil {
@@ -113,15 +113,15 @@ func inventedTalk() (recording, error) {
 	return one, err
 }
 
-// conversed is the whole result.
+// conversed is the result.
 type conversed struct {
-	Recording string   `json:"recording"`
-	Imported  int      `json:"imported"`
-	Turns     int      `json:"turns"`
-	Window    int      `json:"window"`
-	Trials    []tried  `json:"models"`
-	Failures  []string `json:"failures"`
-	Load      string   `json:"load,omitempty"`
+	Recording string        `json:"recording"`
+	Imported  int           `json:"imported"`
+	Turns     int           `json:"turns"`
+	Window    int           `json:"window"`
+	Trials    []trialResult `json:"models"`
+	Failures  []string      `json:"failures"`
+	Load      string        `json:"load,omitempty"`
 	targets
 }
 
@@ -137,7 +137,7 @@ func (o conversing) measure(ctx context.Context, s *screen, trials []modelTrial,
 			c.Failures = append(c.Failures, t.name+": "+why)
 		}
 	}
-	c.Targets = []goal{none("failures", len(c.Failures))}
-	c.Load = busyMachine()
+	c.Targets = []goal{zero("failures", len(c.Failures))}
+	c.Load = loadAverage()
 	return c, nil
 }

@@ -39,15 +39,15 @@ func TestModels(t *testing.T) {
 func TestModelsTellsWhatFailed(t *testing.T) {
 	good := llmtest.Totals{Requests: 1, Input: 10}
 	for name, c := range map[string]struct {
-		tried tried
+		tried trialResult
 		want  string
 	}{
-		"nothing":                      {tried{Counted: good, Stored: good}, ""},
-		"a refused request":            {tried{Refused: []string{"too long"}}, "refused: too long"},
-		"a prompt that does not grow":  {tried{Broken: []string{"request 2"}}, "not an extension: request 2"},
-		"usage that differs":           {tried{Counted: good}, "the server counted"},
-		"a gauge that is off":          {tried{Name: "qwen3", Gauge: gaugeError{Mean: 3.1}}, "the gauge is off by 3.1 %"},
-		"a turn that was not answered": {tried{Turns: 2, Answered: 1}, "1 of 2 turns were answered"},
+		"nothing":                      {trialResult{Counted: good, Stored: good}, ""},
+		"a refused request":            {trialResult{Refused: []string{"too long"}}, "refused: too long"},
+		"a prompt that does not grow":  {trialResult{Broken: []string{"request 2"}}, "not an extension: request 2"},
+		"usage that differs":           {trialResult{Counted: good}, "the server counted"},
+		"a gauge that is off":          {trialResult{Name: "qwen3", Gauge: gaugeError{Mean: 3.1}}, "the gauge is off by 3.1 %"},
+		"a turn that was not answered": {trialResult{Turns: 2, Answered: 1}, "1 of 2 turns were answered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.tried.judge()
@@ -60,7 +60,7 @@ func TestModelsTellsWhatFailed(t *testing.T) {
 		server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
 		defer server.Close()
 		server.Behave(llmtest.ProfileOf("gemma"))
-		var got tried
+		var got trialResult
 		for range lessonsEach + 1 {
 			refuse(t, server)
 		}

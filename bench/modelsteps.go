@@ -9,8 +9,8 @@ import (
 	"cairn/channel"
 )
 
-// step is one turn, and what people do beside it.
-func (b *bout) step(ctx context.Context, turn int) error {
+// step runs one turn, with the actions of people that accompany it.
+func (b *trialRun) step(ctx context.Context, turn int) error {
 	model := func(turn int) string { return b.modelTrial.models[turn*len(b.modelTrial.models)/b.turns] }
 	if turn > 0 && (turn == b.turns/3 || turn == 2*b.turns/3) {
 		if err := b.restart(ctx, model(turn-1)); err != nil {
@@ -37,12 +37,12 @@ func (b *bout) step(ctx context.Context, turn int) error {
 	if err := b.ask(ctx, turn); err != nil {
 		return err
 	}
-	return b.meddle(ctx, turn)
+	return b.editAndDelete(ctx, turn)
 }
 
-// restart closes the bot and starts it again, while no request runs: what a server counts
-// for one that is cut short, nobody learns.
-func (b *bout) restart(ctx context.Context, model string) error {
+// restart closes the bot and opens it again while no request is running: the server would count an
+// interrupted request, but Cairn could not.
+func (b *trialRun) restart(ctx context.Context, model string) error {
 	if err := b.rest(ctx); err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (b *bout) restart(ctx context.Context, model string) error {
 	return b.open(ctx, model)
 }
 
-// rest returns when no summary is being written: whoever leaves cancels those that can wait.
-func (b *bout) rest(ctx context.Context) error {
+// rest waits until no summary is running: closing would cancel summaries that can wait.
+func (b *trialRun) rest(ctx context.Context) error {
 	for still := 0; still < 3; {
 		answer, _, err := b.hub.Run(ctx, modelsPlace, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/context")
 		if err != nil {
@@ -76,7 +76,7 @@ func (b *bout) rest(ctx context.Context) error {
 }
 
 // hear delivers a message and returns its id.
-func (b *bout) hear(ctx context.Context, said string, addressed bool) (id string, err error) {
+func (b *trialRun) hear(ctx context.Context, said string, addressed bool) (id string, err error) {
 	b.said++
 	id = fmt.Sprint("m", b.said)
 	_, err = b.hub.Deliver(ctx, modelsPlace, channel.Inbound{
@@ -86,7 +86,7 @@ func (b *bout) hear(ctx context.Context, said string, addressed bool) (id string
 }
 
 // ask asks a question and waits for its answer.
-func (b *bout) ask(ctx context.Context, turn int) error {
+func (b *trialRun) ask(ctx context.Context, turn int) error {
 	limit, cancel := context.WithTimeout(ctx, turnTakes)
 	defer cancel()
 	question := fmt.Sprintf("%s%d: %s", modelAsks, turn, text(b.dice, 10+b.dice.IntN(80)))
@@ -112,10 +112,10 @@ func (b *bout) ask(ctx context.Context, turn int) error {
 	return nil
 }
 
-// meddle edits and deletes messages now and then.
-func (b *bout) meddle(ctx context.Context, turn int) error {
+// editAndDelete edits and deletes messages now and then.
+func (b *trialRun) editAndDelete(ctx context.Context, turn int) error {
 	var do []func() error
-	if turn%7 == 5 { // the answer stays, as a neighbour of the one before
+	if turn%7 == 5 { // the answer remains, next to the previous one
 		do = append(do, b.removals(ctx, turn)...)
 	}
 	if turn%9 == 4 {
@@ -127,7 +127,7 @@ func (b *bout) meddle(ctx context.Context, turn int) error {
 	if turn%11 == 6 {
 		do = append(do, b.remove(ctx, &b.imported, b.dice.IntN(max(len(b.imported), 1)))...)
 	}
-	if turn == b.turns/2 || turn == b.turns/2+3 { // the first message of all that are left
+	if turn == b.turns/2 || turn == b.turns/2+3 { // the first remaining message
 		do = append(do, b.remove(ctx, &b.imported, 0)...)
 	}
 	for _, f := range do {
@@ -139,13 +139,13 @@ func (b *bout) meddle(ctx context.Context, turn int) error {
 	return nil
 }
 
-// removals delete one of the last questions.
-func (b *bout) removals(ctx context.Context, turn int) []func() error {
+// removals deletes one of the last questions.
+func (b *trialRun) removals(ctx context.Context, turn int) []func() error {
 	return b.remove(ctx, &b.asked, max(len(b.asked)-1-turn%3, 0))
 }
 
 // remove deletes the message at i of ids.
-func (b *bout) remove(ctx context.Context, ids *[]string, i int) []func() error {
+func (b *trialRun) remove(ctx context.Context, ids *[]string, i int) []func() error {
 	if i >= len(*ids) {
 		return nil
 	}

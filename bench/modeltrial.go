@@ -21,19 +21,19 @@ import (
 const (
 	modelsWindow = 16_000
 	modelsPlace  = "bench:server/models"
-	modelsRecall = 600 // tokens, as config.toml has it
+	modelsRecall = 600 // tokens, the default in config.toml
 	modelAsks    = "Question "
-	thoughtWords = 250 // of reasoning before an answer
+	thoughtWords = 250 // length of the reasoning before an answer
 	turnTakes    = time.Minute
 )
 
-// modelTrial is a conversation with one model, or with several by turns.
+// modelTrial is a conversation with one model, or with several in turn.
 type modelTrial struct {
 	name   string
 	models []string
 }
 
-// modelTrials are the conversations that are had.
+// modelTrials returns all trials.
 func modelTrials() (all []modelTrial) {
 	for _, model := range llmtest.Profiles() {
 		all = append(all, modelTrial{model, []string{model}})
@@ -41,8 +41,8 @@ func modelTrials() (all []modelTrial) {
 	return append(all, modelTrial{"switched", []string{"qwen3", "gpt-6-astra", "claude-sonnet-4-6", "gpt-6-astra", "qwen3"}})
 }
 
-// bout is a trial that is under way.
-type bout struct {
+// trialRun is a running trial.
+type trialRun struct {
 	modelTrial
 	recording recording
 	turns     int
@@ -52,36 +52,36 @@ type bout struct {
 	servers   map[string]*llmtest.Server // by model
 	models    map[string]llm.Model
 	store     *store.Store
-	beside    *store.Store // the same files as another process reads them
+	beside    *store.Store // the same files as another process would read them
 	hub       *channel.Hub
 
 	dice     *rand.Rand
 	said     int      // messages delivered
-	asked    []string // ids of questions that are still there
-	imported []string // ids of imported messages that are still there
+	asked    []string // ids of questions that still exist
+	imported []string // ids of imported messages that still exist
 
-	heads    changes  // guarded by connector.mu, as are the next two
+	heads    changes  // guarded by connector.mu, like the next two
 	failed   []string // why turns and summaries failed
 	answered int
 
 	mu   sync.Mutex // guards everything below
-	mind mind
-	// seen are the changes of the head, by model, before the last request of a turn but one,
-	// and before the last. A summary is applied at any time: the last request may have been
-	// written before and have come after it.
+	mind serverScript
+	// seen has the changes of the head before the last two requests of a turn, by model. Two, because
+	// a summary can be applied at any time: the last request may have been built before it and sent
+	// after it.
 	seen    map[string][2]changes
 	lessons map[string]int // by model: refusals that taught something
-	due     []func() error // to be done in the middle of the next turn
+	due     []func() error // actions for the middle of the next turn
 	conv    *store.Conversation
-	now     channel.Agent // who answers
-	result  tried
+	now     channel.Agent // the agent that answers
+	result  trialResult
 }
 
-// have has the conversation and returns what came of it.
-func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int) (result tried, err error) {
-	b := &bout{
+// have runs the conversation and returns the result.
+func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int) (result trialResult, err error) {
+	b := &trialRun{
 		modelTrial: t, recording: r, turns: turns, connector: newConnector(), servers: map[string]*llmtest.Server{}, dice: rand.New(rand.NewPCG(7, 1)),
-		mind: mind{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string][2]changes{}, lessons: map[string]int{}, result: tried{Name: t.name, Turns: turns},
+		mind: serverScript{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string][2]changes{}, lessons: map[string]int{}, result: trialResult{Name: t.name, Turns: turns},
 	}
 	b.connector.compacted = b.compacted
 	if b.dir, err = os.MkdirTemp(inMemory(), "cairn-bench-"); err != nil {
@@ -109,7 +109,7 @@ func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int)
 }
 
 // serve starts a server that behaves like the model.
-func (b *bout) serve(model string) *llmtest.Server {
+func (b *trialRun) serve(model string) *llmtest.Server {
 	profile := llmtest.ProfileOf(model)
 	profile.Window = modelsWindow
 	profile.Thought = text(rand.New(rand.NewPCG(3, 3)), thoughtWords)
@@ -118,8 +118,8 @@ func (b *bout) serve(model string) *llmtest.Server {
 	return server
 }
 
-// open opens the store and the hub, with models that know what the store has kept. This one answers.
-func (b *bout) open(ctx context.Context, model string) (err error) {
+// open opens the store and the hub, with the learned facts from the store. The given model answers.
+func (b *trialRun) open(ctx context.Context, model string) (err error) {
 	if b.store, err = store.Open(ctx, store.Options{Dir: b.dir}); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (b *bout) open(ctx context.Context, model string) (err error) {
 		return err
 	}
 	b.hub = channel.New(channel.Options{
-		Store: b.store, Connectors: []channel.Connector{b.connector}, Log: silence,
+		Store: b.store, Connectors: []channel.Connector{b.connector}, Log: discardLog,
 		Agent: func(string) channel.Agent {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -160,17 +160,17 @@ func (b *bout) open(ctx context.Context, model string) (err error) {
 }
 
 func connect(server *llmtest.Server, model string, notebook *llm.Notebook) (llm.Model, error) {
-	if strings.HasPrefix(model, "claude-") { // as the address says
+	if strings.HasPrefix(model, "claude-") { // the wire follows from the address
 		return anthropic.New(anthropic.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Window: modelsWindow, Notebook: notebook})
 	}
 	wire := ""
-	if model == "gpt-5.1" { // which takes tools on either wire, and has the one of its provider's address
+	if model == "gpt-5.1" { // it accepts tools on either wire and uses the default of its provider's address
 		wire = llm.WireResponses
 	}
 	return openai.New(openai.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Wire: wire, Window: modelsWindow, Notebook: notebook})
 }
 
-func (b *bout) agent(model string) channel.Agent {
+func (b *trialRun) agent(model string) channel.Agent {
 	a := agentOf(b.models[model], b.models[model])
 	a.Recall = modelsRecall
 	if thinking(model) {
@@ -182,7 +182,7 @@ func (b *bout) agent(model string) channel.Agent {
 // thinking reports whether a model thinks before it answers.
 func thinking(model string) bool { return model != "gemma" }
 
-func (b *bout) close() (err error) {
+func (b *trialRun) close() (err error) {
 	if b.hub != nil {
 		err = b.hub.Close()
 	}
@@ -192,7 +192,7 @@ func (b *bout) close() (err error) {
 	return errors.Join(err, b.closeStores(), os.RemoveAll(b.dir))
 }
 
-func (b *bout) closeStores() (err error) {
+func (b *trialRun) closeStores() (err error) {
 	for _, db := range []*store.Store{b.beside, b.store} {
 		if db != nil {
 			err = errors.Join(err, db.Close())
@@ -203,7 +203,7 @@ func (b *bout) closeStores() (err error) {
 }
 
 // learnPast imports the recording, which the model summarizes.
-func (b *bout) learnPast(ctx context.Context, s *screen) error {
+func (b *trialRun) learnPast(ctx context.Context, s *screen) error {
 	for _, u := range b.recording.said {
 		b.imported = append(b.imported, u.ID)
 	}
@@ -214,8 +214,8 @@ func (b *bout) learnPast(ctx context.Context, s *screen) error {
 	return err
 }
 
-// settle ends the conversation and compares the books.
-func (b *bout) settle(ctx context.Context) (tried, error) {
+// settle ends the conversation and compares the usage that the servers counted with the stored one.
+func (b *trialRun) settle(ctx context.Context) (trialResult, error) {
 	if err := b.rest(ctx); err != nil {
 		return b.result, err
 	}

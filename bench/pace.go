@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	ordinaryTalk = 2_000   // messages of a conversation among many
+	ordinaryTalk = 2_000   // messages of a large one
 	largeTalk    = 100_000 // messages of a large one
 )
 
-// pace is how long a question takes.
+// pace is the time of a question.
 type pace struct {
 	Rows  int     `json:"rows"` // messages in the database
 	Shape string  `json:"shape"`
@@ -27,8 +27,8 @@ type pace struct {
 	Asked int     `json:"questions"`
 }
 
-// measurePace fills a database with so many messages, asks the questions in it, and
-// returns how long they took: in conversations among many, and in a large one.
+// measurePace fills a database with rows messages and measures how long the questions take: in
+// conversations among many, and in a large one.
 func measurePace(ctx context.Context, s *screen, all []recording, rows int) (paces []pace, err error) {
 	db, err := openStore(ctx, "")
 	if err != nil {
@@ -49,7 +49,7 @@ func measurePace(ctx context.Context, s *screen, all []recording, rows int) (pac
 	shapes := []shape{{rows / ordinary, ordinary}}
 	if rows >= largeTalk {
 		shapes = append(shapes, shape{1, largeTalk})
-		if rows >= 2*largeTalk { // the large one is among them
+		if rows >= 2*largeTalk { // the large one is one of them
 			shapes[0].conversations -= largeTalk / ordinary
 		}
 	}
@@ -78,15 +78,15 @@ func measurePace(ctx context.Context, s *screen, all []recording, rows int) (pac
 	return paces, nil
 }
 
-// filler fills a database with invented talk.
+// filler fills a database with random messages.
 type filler struct {
 	store      *store.Store
-	vocabulary []string // each word as often as it was said
+	vocabulary []string // words with the frequencies of the recordings
 	random     *rand.Rand
-	made       int // conversations
+	made       int // conversations so far
 }
 
-// fill makes a conversation of n messages, in stretches of talk as people have them.
+// fill creates a conversation of n messages, in bursts as people chat.
 func (f *filler) fill(ctx context.Context, n int) (*store.Conversation, error) {
 	f.made++
 	c, err := f.store.Conversation(ctx, fmt.Sprintf("bench:pace/%d", f.made))
@@ -110,9 +110,9 @@ func (f *filler) fill(ctx context.Context, n int) (*store.Conversation, error) {
 	return c, nil
 }
 
-// timed asks the questions one after the other, in the conversations by turns, every
-// fourth with a typo, each three times: the fastest counts, so that other work of the
-// machine is not measured.
+// timed measures the questions one after the other, in the conversations in turn, every fourth with
+// a typo. Each is asked three times and the fastest counts, so that other load on the machine is
+// not measured.
 func timed(ctx context.Context, s *screen, all []recording, in []*store.Conversation) (pace, error) {
 	var took []time.Duration
 	for _, r := range all {

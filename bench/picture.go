@@ -20,7 +20,7 @@ The conversation and its summaries are generated, as in "bench cost"; the engine
 and its database are the real ones. README shows the picture with the default flags:
   go run ./bench picture > docs/window.svg`
 
-// drawing is what picture is asked for.
+// drawing has the flags of `picture`.
 type drawing struct{ turns, window int }
 
 func newPicture(s *screen) *cobra.Command {
@@ -42,14 +42,14 @@ func newPicture(s *screen) *cobra.Command {
 	return cmd
 }
 
-// point is how full the window is behind a turn.
+// point is the state of the window after a turn.
 type point struct {
-	messages, said int // said: the tokens of all of them
-	used, head     int // tokens of the next request, and of the summaries in it
+	messages, said int // said: tokens of all messages
+	used, head     int // tokens of the next request, and of its summaries
 	applied        bool
 }
 
-// points has the conversation.
+// points runs the conversation and returns a point for each turn.
 func (d drawing) points(ctx context.Context, s *screen) (all []point, err error) {
 	defer s.done()
 	c := &clock{t: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)}
@@ -59,7 +59,7 @@ func (d drawing) points(ctx context.Context, s *screen) (all []point, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
-	sum := tally{till: newTill(c, rule)}
+	sum := costSum{meter: newMeter(c, rule)}
 	g := e.c.StatusReader()()
 	all = append(all, point{used: g.Used, head: g.Head})
 	for i, t := range talk(d.turns, 1, false) {
@@ -79,7 +79,7 @@ func (d drawing) points(ctx context.Context, s *screen) (all []point, err error)
 	return all, nil
 }
 
-// svg draws them.
+// svg draws the points.
 func (d drawing) svg(points []point) string {
 	last := points[len(points)-1]
 	panel := chart.Panel{Window: d.window}

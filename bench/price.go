@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	cachedPrice  = 0.1  // of a token that is read from the provider's cache
-	writtenPrice = 1.25 // of one that is written to it, where that costs something
-	outputPrice  = 4.0  // of a token of an answer
+	cachedPrice  = 0.1  // of a token read from the provider's cache
+	writtenPrice = 1.25 // of one written to it, if that costs extra
+	outputPrice  = 4.0  // of an output token
 	cacheTTL     = 5 * time.Minute
 )
 
@@ -36,41 +36,41 @@ tools, and each of its messages.
 What was read or written less than --ttl ago is in the cache: 5 minutes, as Cairn believes by
 default and Anthropic promises; OpenAI from 5.6 on promises 30.`
 
-// bill is what was sent and written, in tokens.
+// bill has token counts of requests and responses.
 type bill struct {
 	Uncached int `json:"uncached"`
 	Cached   int `json:"cached"`
 	Written  int `json:"written"` // to the cache
 	Output   int `json:"output"`
 	Requests int `json:"requests"`
-	Rewrites int `json:"rewrites"` // requests that share less than half with the one before, the first one included
+	Rewrites int `json:"rewrites"` // requests that share less than half with the previous one, including the first
 }
 
-// input and output are in tokens of uncached input.
+// input and output return prices in tokens of uncached input.
 func (b bill) input() float64 {
 	return float64(b.Uncached) + cachedPrice*float64(b.Cached) + writtenPrice*float64(b.Written)
 }
 func (b bill) output() float64 { return outputPrice * float64(b.Output) }
 
-// till prices the requests of one kind in one conversation.
-type till struct {
+// meter prices the requests of one kind in one conversation.
+type meter struct {
 	clock  *clock
 	ledger *promptcache.Ledger
 	bill   bill
 }
 
-func newTill(c *clock, rule promptcache.Rule) *till {
-	return &till{clock: c, ledger: promptcache.New(rule)}
+func newMeter(c *clock, rule promptcache.Rule) *meter {
+	return &meter{clock: c, ledger: promptcache.New(rule)}
 }
 
-// charge prices a request and what was answered.
-func (t *till) charge(req llm.Request, answer string) {
+// charge prices a request and its response.
+func (t *meter) charge(req llm.Request, answer string) {
 	t.add(req, answer, &t.bill, true)
 }
 
-// add prices a request that comes after the last one that was charged. With keep set
-// it is the last one from now on.
-func (t *till) add(req llm.Request, answer string, to *bill, keep bool) {
+// add prices a request that follows the last charged one, and adds it to to. If keep is true, it
+// becomes the last one.
+func (t *meter) add(req llm.Request, answer string, to *bill, keep bool) {
 	p := t.ledger.Price(req, t.clock.now(), keep)
 	to.Requests++
 	to.Output += tokens.Estimate(answer)
@@ -80,10 +80,10 @@ func (t *till) add(req llm.Request, answer string, to *bill, keep bool) {
 	}
 }
 
-// flat is a request as one text.
+// flat returns a request as one text.
 func flat(req llm.Request) string { return strings.Join(promptcache.Blocks(req), "") }
 
-// clock is the time in the conversation that is priced, which nobody waits for.
+// clock is the virtual time of the conversation.
 type clock struct {
 	mu sync.Mutex // guards t
 	t  time.Time

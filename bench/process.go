@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// What this process uses of the machine.
+// Resource usage of this process.
 
-// cpuTime is how long it has been computing, in all threads, the kernel's share included.
+// cpuTime returns the CPU time of all threads, including the kernel's.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -22,8 +22,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// resident is how much of its memory is in the machine's, in bytes: on Linux as the
-// kernel says, elsewhere what Go has asked for, which leaves SQLite's out.
+// resident returns the resident memory in bytes: on Linux as reported by the kernel, elsewhere the
+// memory that Go has obtained, which excludes SQLite's.
 func resident() uint64 {
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		if fields := strings.Fields(string(text)); len(fields) > 1 {
@@ -35,13 +35,13 @@ func resident() uint64 {
 	return metric("/memory/classes/total:bytes") - metric("/memory/classes/heap/released:bytes")
 }
 
-// heap is how much Go's objects take, live ones and those not collected yet, in bytes.
+// heap returns the size of Go's objects, including those not yet collected, in bytes.
 func heap() uint64 { return metric("/memory/classes/heap/objects:bytes") }
 
-// living is how much memory objects and stacks take that are in use, in bytes.
+// living returns the size of live objects and stacks, in bytes.
 func living() uint64 {
 	runtime.GC()
-	runtime.GC() // what a finalizer held goes with the second
+	runtime.GC() // the second run frees what finalizers held
 	return heap() + metric("/memory/classes/heap/stacks:bytes")
 }
 
@@ -51,19 +51,18 @@ func metric(name string) uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// handles is how many files and sockets are open; -1 where nobody tells.
+// handles returns the number of open files and sockets; -1 if unknown.
 func handles() int {
 	for _, dir := range []string{"/proc/self/fd", "/dev/fd"} {
 		if entries, err := os.ReadDir(dir); err == nil {
-			return len(entries) - 1 // the folder itself
+			return len(entries) - 1 // without the one for the directory itself
 		}
 	}
 	return -1
 }
 
-// busyMachine is how many processes want a processor, the mean of the last minute, as
-// the system tells it; "" where it does not.
-func busyMachine() string {
+// loadAverage returns the load average of the last minute; "" if unknown.
+func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return ""
@@ -72,5 +71,5 @@ func busyMachine() string {
 	return load
 }
 
-// silence is a log that nobody reads.
-var silence = slog.New(slog.DiscardHandler)
+// discardLog is a logger that discards everything.
+var discardLog = slog.New(slog.DiscardHandler)

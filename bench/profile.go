@@ -8,8 +8,8 @@ import (
 	"runtime/pprof"
 )
 
-// profile has the run watched, and returns what writes its profiles into dir, for
-// go tool pprof: cpu and heap.
+// profile starts profiling, and returns a function that writes the profiles cpu and heap into dir,
+// for go tool pprof.
 func profile(dir string) (write func() error, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func profile(dir string) (write func() error, err error) {
 	}
 	return func() error {
 		pprof.StopCPUProfile()
-		runtime.GC() // so that the heap is as it is now
+		runtime.GC() // so that the heap profile is current
 		heap, err := os.Create(filepath.Join(dir, "heap"))
 		if err == nil {
 			err = errors.Join(pprof.WriteHeapProfile(heap), heap.Close())

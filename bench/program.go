@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// program is cairn itself, built into a folder, where its settings lie too.
+// program is cairn, built into a folder that also contains its settings.
 type program struct{ dir string }
 
 func buildCairn(ctx context.Context, dir, settings string) (program, error) {
@@ -40,7 +40,8 @@ func withCairn(ctx context.Context, s *screen, parent string, do func(program) e
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// command runs in the program's folder, and without what the environment says of models and connectors.
+// command returns a command that runs in the program's folder, without environment variables for
+// models and connectors.
 func (p program) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, "cairn"), args...)
 	cmd.Dir = p.dir
@@ -56,10 +57,10 @@ type process struct {
 	*exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	stderr bytes.Buffer // read when it has ended
+	stderr bytes.Buffer // complete after the process has ended
 }
 
-// chat starts a command that speaks JSON Lines.
+// chatWith starts a command that speaks JSON Lines.
 func chatWith(cmd *exec.Cmd) (*process, error) {
 	p := &process{Cmd: cmd}
 	cmd.Stderr = &p.stderr
@@ -72,7 +73,7 @@ func chatWith(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// line is one that people say.
+// line is an input line.
 type line struct {
 	Channel string `json:"channel"`
 	User    string `json:"user"`
@@ -83,16 +84,16 @@ type line struct {
 
 func (l line) String() string {
 	text, err := json.Marshal(l)
-	if err != nil { // texts and a truth value always have a JSON form
+	if err != nil { // strings and booleans can always be encoded
 		panic(err)
 	}
 	return string(text) + "\n"
 }
 
-// heard is a line that cairn says.
+// heard is an output line.
 type heard struct {
 	Type, Channel, Text string
-	ID                  any // a number in some
+	ID                  any // a number in some lines
 	Seq                 int64
 	To                  []string
 }
@@ -104,7 +105,7 @@ func (p *process) say(l line) error {
 	return nil
 }
 
-// hear returns the next line. Half a line was never said.
+// hear returns the next line. An incomplete line is an error.
 func (p *process) hear() (h heard, err error) {
 	text, err := p.out.ReadBytes('\n')
 	if err != nil {
@@ -116,20 +117,20 @@ func (p *process) hear() (h heard, err error) {
 	return h, nil
 }
 
-// leave ends the input, and waits until the process has ended.
+// leave closes the input and waits for the end of the process.
 func (p *process) leave() error {
 	err := p.in.Close()
-	_, _ = io.Copy(io.Discard, p.out) // what it says while it ends
+	_, _ = io.Copy(io.Discard, p.out) // output during shutdown
 	if err = errors.Join(err, p.Wait()); err != nil {
 		return fmt.Errorf("%w\n%s", err, p.stderr.String())
 	}
 	return nil
 }
 
-// kill ends the process as a power cut does, and waits for it.
+// kill kills the process, as in a power cut, and waits for it.
 func (p *process) kill() error {
 	err := errors.Join(p.Process.Kill(), p.in.Close())
 	_, _ = io.Copy(io.Discard, p.out)
-	_ = p.Wait() // it was killed
+	_ = p.Wait() // it reports the kill
 	return err
 }

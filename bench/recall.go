@@ -49,7 +49,7 @@ type quality struct {
 	Tokens    float64 `json:"tokens_at_10"`
 }
 
-// add counts a question with its evidence and what was found.
+// add counts a question with its evidence and its results.
 func (q *quality) add(evidence []int64, found []memory.Found) {
 	at := func(n int) float64 {
 		hits := 0
@@ -75,7 +75,7 @@ func (q *quality) add(evidence []int64, found []memory.Found) {
 	}
 }
 
-// mean makes sums over questions means.
+// mean converts sums over questions into means.
 func (q quality) mean() quality {
 	n := float64(max(q.Questions, 1))
 	for _, v := range []*float64{&q.At5, &q.At10, &q.At20, &q.MRR, &q.All10, &q.Tokens} {
@@ -84,7 +84,7 @@ func (q quality) mean() quality {
 	return q
 }
 
-// recalled is the whole result.
+// recalled is the result.
 type recalled struct {
 	Conversations []quality `json:"conversations"`
 	Categories    []quality `json:"categories"`
@@ -113,7 +113,7 @@ func measureRecall(ctx context.Context, s *screen, dir string, rows []int) (r re
 	return r, nil
 }
 
-// categoryNames are LoCoMo's.
+// categoryNames are the categories of LoCoMo.
 var categoryNames = map[int]string{1: "several messages", 2: "time", 3: "general knowledge too", 4: "one message"}
 
 // ask asks all questions of all recordings, with and without a typo.
@@ -165,7 +165,7 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 	return result, nil
 }
 
-// question asks text a day after the last message.
+// question returns text as a question a day after the last message.
 func (r recording) question(text string) memory.Question {
 	q := memory.Question{Text: text, Limit: 20}
 	if n := len(r.said); n > 0 {

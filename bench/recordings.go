@@ -21,14 +21,14 @@ text, attachments with captions), NAME.qa.jsonl what is asked about it (question
 evidence: the ids of the messages that answer it, category: 1 several messages, 2 time,
 3 general knowledge too, 4 one message, 5 no answer).`
 
-// recording is a conversation that people had, and questions about it.
+// recording is a recorded conversation with questions about it.
 type recording struct {
 	name  string
 	said  []utterance
 	asked []asked
 }
 
-// utterance is one message of a recording. Its seq is its place, from 1.
+// utterance is one message of a recording. Its seq is its position, from 1.
 type utterance struct {
 	ID          string            `json:"id"`
 	Time        time.Time         `json:"time"`
@@ -40,10 +40,10 @@ type utterance struct {
 // asked is one question about a recording.
 type asked struct {
 	simulate.Question
-	seqs []int64 // of the evidence, different ones, those that the recording has
+	seqs []int64 // seqs of the evidence that is in the recording, without duplicates
 }
 
-// readRecordings reads all recordings of a folder, by name.
+// readRecordings reads all recordings of a folder, sorted by name.
 func readRecordings(dir string) ([]recording, error) {
 	all, err := recordingsIn(os.DirFS(dir))
 	if err != nil {
@@ -74,7 +74,7 @@ func recordingsIn(dir fs.FS) (all []recording, err error) {
 	return all, nil
 }
 
-// readLines reads a file of one JSON object a line.
+// readLines reads a file of JSON Lines.
 func readLines[T any](dir fs.FS, name string) (list []T, err error) {
 	file, err := dir.Open(name)
 	if err != nil {
@@ -93,7 +93,7 @@ func readLines[T any](dir fs.FS, name string) (list []T, err error) {
 	}
 }
 
-// resolve finds the places of the evidence.
+// resolve looks up the seqs of the evidence.
 func (r *recording) resolve() {
 	place := make(map[string]int64, len(r.said))
 	for i, u := range r.said {
@@ -104,7 +104,7 @@ func (r *recording) resolve() {
 	}
 }
 
-// past is the recording as it is imported.
+// past returns the messages of the recording for an import.
 func (r recording) past() []store.Inbound {
 	past := make([]store.Inbound, len(r.said))
 	for i, u := range r.said {
@@ -113,7 +113,7 @@ func (r recording) past() []store.Inbound {
 	return past
 }
 
-// inOrder is likewise, one message after the other.
+// inOrder returns the messages of past one by one.
 func (r recording) inOrder() iter.Seq2[store.Inbound, error] {
 	return func(yield func(store.Inbound, error) bool) {
 		for _, m := range r.past() {

@@ -10,10 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// mostRows is how many rows a table has at most: JSON has the rest.
-const mostRows = 100
+// maxRows limits the rows of a table; JSON has all of them.
+const maxRows = 100
 
-// report is a result as people read it: values by their names in JSON, lists as tables, and the targets.
+// report formats a result for people: values by their JSON names, lists as tables, then the
+// targets.
 func (s *screen) report(r result) string {
 	var b strings.Builder
 	s.describe(&b, reflect.ValueOf(r))
@@ -28,7 +29,7 @@ func (s *screen) report(r result) string {
 	return b.String()
 }
 
-// describe writes the values of a struct, and below them its lists.
+// describe writes the values of a struct, and its lists below them.
 func (s *screen) describe(b *strings.Builder, v reflect.Value) {
 	var values [][]string
 	var lists []property
@@ -53,7 +54,7 @@ func (s *screen) describe(b *strings.Builder, v reflect.Value) {
 			}
 			slices.SortFunc(rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
 			b.WriteString(s.grid(rows))
-		case n > mostRows:
+		case n > maxRows:
 			fmt.Fprintf(b, "%d, which --json shows\n", n)
 		case p.value.Type().Elem().Kind() == reflect.Struct:
 			s.table(b, p.value)
@@ -65,8 +66,8 @@ func (s *screen) describe(b *strings.Builder, v reflect.Value) {
 	}
 }
 
-// table writes a list of structs as a table, and below it the texts in their lists; structs with
-// tables of their own follow each other.
+// table writes a list of structs as a table, with the strings of their lists below it. Structs with
+// lists of structs are written one after the other.
 func (s *screen) table(b *strings.Builder, list reflect.Value) {
 	var rows [][]string
 	notes := ""
@@ -96,13 +97,14 @@ func (s *screen) table(b *strings.Builder, list reflect.Value) {
 	b.WriteString(s.grid(rows) + notes)
 }
 
-// property is a value of a result, by its name in JSON.
+// property is a value of a result, with its JSON name.
 type property struct {
 	name  string
 	value reflect.Value
 }
 
-// properties are those of a struct; those of a struct in it stand in its place.
+// properties returns the properties of a struct. Those of an embedded or nested struct take its
+// place.
 func properties(prefix string, v reflect.Value) (all []property) {
 	for i := range v.NumField() {
 		field, value := v.Type().Field(i), v.Field(i)
@@ -119,7 +121,7 @@ func properties(prefix string, v reflect.Value) (all []property) {
 	return all
 }
 
-// text is a value in a cell: of a list how many there are.
+// text formats a value for a cell: a list as its length.
 func (p property) text() string {
 	switch v := p.value; v.Kind() {
 	case reflect.Int, reflect.Int64:
@@ -145,8 +147,8 @@ func (p property) text() string {
 	}
 }
 
-// grid is a table whose columns are as wide as their widest cells; of more than two columns the first
-// row is the heading.
+// grid formats rows as a table with aligned columns. If it has more than two columns, the first row
+// is the heading.
 func (s *screen) grid(rows [][]string) string {
 	width, number := map[int]int{}, map[int]bool{}
 	for n, row := range rows {
@@ -159,7 +161,7 @@ func (s *screen) grid(rows [][]string) string {
 	for n, row := range rows {
 		line := ""
 		for i, cell := range row {
-			pad := -width[i] // to the left
+			pad := -width[i] // aligned left
 			if number[i] {
 				pad = width[i]
 			}
@@ -174,7 +176,7 @@ func (s *screen) grid(rows [][]string) string {
 	return b.String()
 }
 
-// thousands writes n with a narrow gap between its groups: "2 517".
+// thousands formats n with a space between groups: "2 517".
 func thousands(n int) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

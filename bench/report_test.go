@@ -13,9 +13,9 @@ func TestReport(t *testing.T) {
 		Conversations: []quality{{Name: "one", Questions: 1234, At5: 0.5}, {Name: "another", MRR: 0.25}}, All: quality{Name: "all", Questions: 7},
 		targets: targets{Targets: []goal{atLeast("recall@10", 50, 77), atMost("p50 ms", 1, 5)}},
 	}
-	w := conversed{Turns: 20, Trials: []tried{{Name: "gpt", Refused: []string{"max_tokens"}}}}
+	w := conversed{Turns: 20, Trials: []trialResult{{Name: "gpt", Refused: []string{"max_tokens"}}}}
 	windows := retained{Windows: []windowed{{Window: 8192, Conversations: []keeping{{Name: "one"}}}}}
-	texts := []string{s.report(r), s.report(w), s.report(windows), s.report(load{Samples: make([]sample, mostRows+1)}), s.report(crashes{Wrong: []string{"m1 is lost"}, Said: -1234, At: map[string]int{"b": 2, "a": 1}})}
+	texts := []string{s.report(r), s.report(w), s.report(windows), s.report(load{Samples: make([]sample, maxRows+1)}), s.report(crashes{Wrong: []string{"m1 is lost"}, Said: -1234, At: map[string]int{"b": 2, "a": 1}})}
 	text := strings.Join(texts, "")
 	for _, want := range []string{
 		"all questions 7", "conversations name questions recall at 5", "one 1 234 0.5", "must 77: missed", "must 5: met",

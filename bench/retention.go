@@ -33,10 +33,10 @@ func newRetention() *benchmark {
 	return b
 }
 
-// targetWindow is the window that the targets are for.
+// targetWindow is the window for which there are targets.
 const targetWindow = 8192
 
-// retained is the whole result.
+// retained is the result.
 type retained struct {
 	Windows []windowed `json:"windows"`
 	targets
@@ -49,7 +49,7 @@ type windowed struct {
 	Conversations []keeping `json:"conversations"`
 }
 
-// keeping is what was kept of a conversation, or of all: shares, and means of tokens.
+// keeping is what was retained of a conversation, or of all: shares, and means of tokens.
 type keeping struct {
 	Name       string `json:"name"`
 	Questions  int    `json:"questions"`
@@ -60,21 +60,21 @@ type keeping struct {
 
 	Stack    float64 `json:"summary_tokens"`
 	Verbatim float64 `json:"verbatim_tokens"`
-	Saved    float64 `json:"memories"` // how many there are
+	Saved    float64 `json:"memories"` // how many exist
 
 	conversations int
 }
 
-// kept is the share of what was needed that is there.
+// kept is the share of the needed information that is available.
 type kept struct {
 	Answer   float64 `json:"answer"`
 	Evidence float64 `json:"evidence"`
-	Tokens   float64 `json:"tokens,omitempty"` // that a search adds, the mean over the questions
+	Tokens   float64 `json:"tokens,omitempty"` // added by a search, mean over the questions
 
-	answers int // questions whose answers have words
+	answers int // questions whose answers contain words
 }
 
-// add counts other's sums in.
+// add adds other's sums.
 func (k *keeping) add(other keeping) {
 	k.Questions += other.Questions
 	for i, sum := range k.parts() {
@@ -92,7 +92,7 @@ func (k *keeping) add(other keeping) {
 
 func (k *keeping) parts() []*kept { return []*kept{&k.Sliding, &k.Context, &k.Memories, &k.Transcript} }
 
-// mean makes shares and means of sums.
+// mean converts sums into shares and means.
 func (k keeping) mean() keeping {
 	for _, part := range k.parts() {
 		part.Answer /= float64(max(part.answers, 1))

@@ -76,7 +76,7 @@ func TestAMessageIsToldByOneOfItsSentences(t *testing.T) {
 		{Author: "Ann", Text: "Nothing of the kind was ever told about our donkey."},
 	}}
 	tells := func(lines ...string) (told []int64) {
-		v := &shown{recording: r, told: simulate.NewTold(rarity(r), strings.Join(lines, "\n"))}
+		v := &promptContent{recording: r, covered: simulate.NewTold(rarity(r), strings.Join(lines, "\n"))}
 		for seq := int64(1); seq <= int64(len(r.said)); seq++ {
 			if v.tells(seq) {
 				told = append(told, seq)
@@ -103,7 +103,7 @@ func TestAMessageIsToldByOneOfItsSentences(t *testing.T) {
 
 func TestASlidingWindowHoldsTheNewestLines(t *testing.T) {
 	r := recording{said: []utterance{{Author: "Ann", Text: "tractor"}, {Author: "Bob", Text: "violin"}, {Author: "Ann", Text: "harbour"}}}
-	v := &shown{recording: r}
+	v := &promptContent{recording: r}
 	v.slide(2 * tokens.Estimate("Ann: harbour\n"))
 	if v.slidingFirst != 2 || !v.slidingSaid["violin"] || v.slidingSaid["tractor"] {
 		t.Errorf("from %d on: %v", v.slidingFirst, v.slidingSaid)

@@ -12,21 +12,21 @@ import (
 	"cairn/prompts"
 )
 
-// What other bots do, in the form that is cheapest for them.
+// The strategies of other bots, each in its cheapest form.
 
 // list is a conversation that is kept as a list of messages.
 type list struct {
 	clock *clock
 	tools []llm.Tool
-	frame int // what system prompt and tools cost
+	frame int // tokens of the system prompt and the tools
 	lines []chat.Message
-	cost  int   // of lines
-	turn  int64 // seq of the first line of the running turn
+	cost  int   // tokens of lines
+	turn  int64 // seq of the first line of the current turn
 	seq   int64
 	now   string
-	stays bool // now is a part of the conversation
+	stays bool // now remains a part of the conversation
 
-	summary string // of what was before; "": nothing was
+	summary string // of the dropped lines; "": there is none
 	spent   bill   // on summaries
 }
 
@@ -73,12 +73,12 @@ func (l *list) answer(_ context.Context, text string) error {
 func (l *list) worker() bill { return l.spent }
 func (l *list) close() error { return nil }
 
-// used is what the next request costs, the reply's reserve included.
+// used returns the tokens of the next request, including the reserve for the reply.
 func (l *list) used() int {
 	return l.frame + tokens.Estimate(l.summary) + l.cost + tokens.Estimate(l.now) + maxOutput
 }
 
-// forget drops the oldest lines, n of them.
+// forget drops the n oldest lines.
 func (l *list) forget(n int) {
 	for _, m := range l.lines[:n] {
 		l.cost -= m.Tokens
@@ -86,7 +86,7 @@ func (l *list) forget(n int) {
 	l.lines = l.lines[n:]
 }
 
-// render is the request, its messages written as Cairn writes them.
+// render builds the request, with messages in Cairn's format.
 func (l *list) render() llm.Request {
 	req := llm.Request{Tools: l.tools, Messages: []llm.Message{{Role: llm.RoleSystem, Text: prompts.In(prompts.English).System}}}
 	if l.summary != "" {
@@ -110,7 +110,7 @@ func (l *list) render() llm.Request {
 	return req
 }
 
-// sliding drops the oldest messages when the window is full, as many as must go.
+// sliding drops the oldest messages when the window is full, as few as possible.
 type sliding struct {
 	*list
 	window int
@@ -125,19 +125,19 @@ func (s sliding) request(context.Context) (view, error) {
 	return view{s.render(), 0, s.cost}, nil
 }
 
-// everything sums up all there is when the request reaches so many tokens, and goes
-// on with the summary and the running turn. It asks for the summary behind the
-// conversation as it stands, which the provider has in its cache.
+// everything summarizes all of the conversation when the request reaches at tokens, and continues
+// with the summary and the current turn. It appends the request for the summary to the
+// conversation, which is in the provider's cache.
 type everything struct {
 	*list
 	at    int
-	turns *till
+	turns *meter
 	words *rand.Rand
 }
 
 const (
 	everythingAsks  = "Sum up the conversation so far, for yourself: your summary will stand in its place."
-	everythingWords = 2000 // of the summary, as many as Cairn's longest have
+	everythingWords = 2000 // length of the summary, the same as Cairn's longest
 )
 
 func (e everything) request(context.Context) (view, error) {

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is where results and progress go: results to standard output, coloured for a
-// person alone; progress to standard error, and only where somebody watches it.
+// screen writes results to standard output, with colours only on a terminal, and progress to
+// standard error, only if that is a terminal.
 type screen struct {
 	out, err io.Writer
 	color    bool
 	watched  bool
 
-	mu    sync.Mutex // guards what is written to err, and last
+	mu    sync.Mutex // guards writes to err, last and shown
 	last  time.Time
-	shown bool // a line of progress stands there
+	shown bool // a line of progress is on the screen
 }
 
 func screenOf(out, err io.Writer) *screen {
@@ -48,7 +48,7 @@ func (s *screen) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// progress shows how far the work is, at most ten times a second.
+// progress shows the progress, at most ten times a second.
 func (s *screen) progress(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *screen) progress(format string, args ...any) {
 	}
 }
 
-// done takes the progress away.
+// done removes the line of progress.
 func (s *screen) done() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *screen) done() {
 	}
 }
 
-// json writes v for a program.
+// json writes v as JSON.
 func (s *screen) json(v any) error {
 	enc := json.NewEncoder(s.out)
 	enc.SetIndent("", "  ")
@@ -76,8 +76,7 @@ func (s *screen) json(v any) error {
 	return enc.Encode(v)
 }
 
-// conclude writes a result, as JSON or as people read it, and returns an error for goals
-// that were missed.
+// conclude writes a result, as JSON or for people, and returns an error if goals were missed.
 func (s *screen) conclude(asJSON bool, r result) error {
 	var err error
 	switch own, ok := r.(interface{ table() string }); {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// spread is how long turns took, in milliseconds.
+// spread is the distribution of the times of turns, in milliseconds.
 type spread struct {
 	Median float64 `json:"median_ms"`
 	P95    float64 `json:"p95_ms"`
@@ -17,7 +17,7 @@ func spreadOf(all []time.Duration) spread {
 	return spread{quantile(all, 0.5), quantile(all, 0.95)}
 }
 
-// quantile is the value that a share of all stay below, in milliseconds.
+// quantile returns the value below which a share of all lies, in milliseconds.
 func quantile(all []time.Duration, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(all))
 	at := share * float64(len(sorted)-1)
@@ -27,9 +27,9 @@ func quantile(all []time.Duration, share float64) float64 {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// sure is what the ratio of the medians lies between with 95 %, by drawing the same
-// number of turns from those that were measured again and again.
-func sure(with, without []time.Duration) (low, high float64) {
+// confidenceInterval returns the 95 % confidence interval of the ratio of the medians, by
+// bootstrapping.
+func confidenceInterval(with, without []time.Duration) (low, high float64) {
 	r := rand.New(rand.NewPCG(1, 1))
 	median := func(all []time.Duration) float64 {
 		drawn := make([]time.Duration, len(all))

@@ -25,7 +25,7 @@ The median of %d starts counts. The target is less than %.0f ms; a run that miss
 const (
 	starts     = 11
 	startGoal  = 100.0 // ms
-	perChannel = 100   // messages, where they are spread
+	perChannel = 100   // messages per channel, if they are spread over channels
 )
 
 func newStart() *benchmark {
@@ -41,20 +41,20 @@ func newStart() *benchmark {
 	return b
 }
 
-// started is the whole result.
+// started is the result.
 type started struct {
-	Messages int     `json:"messages"`
-	Shapes   []onset `json:"shapes"`
-	Load     string  `json:"load,omitempty"` // of the machine
+	Messages int          `json:"messages"`
+	Shapes   []startTimes `json:"shapes"`
+	Load     string       `json:"load,omitempty"` // load average
 	targets
 }
 
-// onset is how long the start took in one shape of a data folder.
-type onset struct {
+// startTimes are the start times with one shape of the data folder.
+type startTimes struct {
 	Shape  string  `json:"shape"`
 	Median float64 `json:"median_ms"`
 	Most   float64 `json:"most_ms"`
-	CPU    float64 `json:"cpu_ms"` // of the whole run, the answer and the end included; the median
+	CPU    float64 `json:"cpu_ms"` // of the whole run, including the answer and the shutdown; the median
 }
 
 func (r *started) measure(ctx context.Context, s *screen, program program) error {
@@ -70,7 +70,7 @@ func (r *started) measure(ctx context.Context, s *screen, program program) error
 				return err
 			}
 		}
-		on, err := begin(ctx, s, program, data, shape.killed)
+		on, err := measureStarts(ctx, s, program, data, shape.killed)
 		if err != nil {
 			return err
 		}
@@ -78,14 +78,14 @@ func (r *started) measure(ctx context.Context, s *screen, program program) error
 		r.Shapes = append(r.Shapes, on)
 		r.Targets = append(r.Targets, atMost("ms to be ready, "+thousands(messages)+" messages "+shape.name, on.Median, startGoal))
 	}
-	r.Load = busyMachine()
+	r.Load = loadAverage()
 	return nil
 }
 
-// startChannel is the channel that is talked in.
+// startChannel is the channel of the messages.
 const startChannel = "c0"
 
-// fillChannels imports so many messages into each of the terminal's channels.
+// fillChannels imports each messages into each of the terminal's channels.
 func fillChannels(ctx context.Context, s *screen, dir string, channels, each int) (err error) {
 	db, err := store.Open(ctx, store.Options{Dir: dir})
 	if err != nil {
@@ -96,7 +96,7 @@ func fillChannels(ctx context.Context, s *screen, dir string, channels, each int
 	connector := newConnector()
 	connector.name = "terminal"
 	hub := channel.New(channel.Options{
-		Store: db, Log: silence, Connectors: []channel.Connector{connector}, Agent: func(string) channel.Agent { return agentOf(a, nil) },
+		Store: db, Log: discardLog, Connectors: []channel.Connector{connector}, Agent: func(string) channel.Agent { return agentOf(a, nil) },
 	})
 	defer func() { err = errors.Join(err, hub.Close()) }()
 	words := rand.New(rand.NewPCG(1, 2))
@@ -111,7 +111,7 @@ func fillChannels(ctx context.Context, s *screen, dir string, channels, each int
 	return nil
 }
 
-// pastTalk is what was said in a channel, a minute apart.
+// pastTalk returns n messages of a channel, a minute apart.
 func pastTalk(words *rand.Rand, n int) iter.Seq2[channel.Inbound, error] {
 	when := time.Now().Add(-time.Duration(n+60) * time.Minute)
 	return func(yield func(channel.Inbound, error) bool) {
@@ -125,9 +125,9 @@ func pastTalk(words *rand.Rand, n int) iter.Seq2[channel.Inbound, error] {
 	}
 }
 
-// begin starts cairn again and again. With killed each start follows a run that was
-// killed when its message was accepted.
-func begin(ctx context.Context, s *screen, program program, data string, killed bool) (on onset, err error) {
+// measureStarts starts cairn repeatedly. With killed, each start follows a run that was killed when
+// its message was accepted.
+func measureStarts(ctx context.Context, s *screen, program program, data string, killed bool) (on startTimes, err error) {
 	var took, cpu []time.Duration
 	for n := range starts {
 		s.progress("start %d of %d", n+1, starts)
@@ -142,11 +142,11 @@ func begin(ctx context.Context, s *screen, program program, data string, killed 
 		}
 		took, cpu = append(took, d), append(cpu, c)
 	}
-	return onset{Median: quantile(took, 0.5), Most: quantile(took, 1), CPU: quantile(cpu, 0.5)}, nil
+	return startTimes{Median: quantile(took, 0.5), Most: quantile(took, 1), CPU: quantile(cpu, 0.5)}, nil
 }
 
-// oneStart starts cairn and says one thing; it returns when that was accepted and what
-// the run cost. The offline model answers.
+// oneStart starts cairn and sends one message. It returns the time until the message was accepted,
+// and the CPU time of the run. The offline model answers.
 func oneStart(ctx context.Context, program program, data, id string, kill bool) (took, cpu time.Duration, err error) {
 	begun := time.Now()
 	p, err := chatWith(program.command(ctx, "chat", "--json", "--data", data, "--channel", startChannel))

@@ -7,34 +7,34 @@ import (
 	"cairn/llm"
 )
 
-// strategy is a way to keep a conversation inside the window. Its methods are called
-// in the order of the conversation.
+// strategy is a way to keep a conversation inside the window. Its methods are called in the order
+// of the conversation.
 type strategy interface {
-	// hear takes what was not addressed to the bot.
+	// hear adds messages that are not addressed to the bot.
 	hear(ctx context.Context, all []said) error
-	// ask takes the question that opens a turn.
+	// ask adds the question that starts a turn.
 	ask(ctx context.Context, m said, now string) error
-	// request is what the model is sent now.
+	// request returns the next request to the model.
 	request(ctx context.Context) (view, error)
-	// look notes that the bot used a tool.
+	// look adds the result of a tool call.
 	look(ctx context.Context, found string) error
-	// answer closes the turn, and lets what works in the background end.
+	// answer ends the turn, and waits for background work.
 	answer(ctx context.Context, text string) error
-	// worker is what it spent beside the turns.
+	// worker returns what was spent besides the turns.
 	worker() bill
 	close() error
 }
 
-// view is a request, and what of it stands for the conversation, in tokens.
+// view is a request, and its tokens that represent the conversation.
 type view struct {
 	req      llm.Request
-	head     int // summaries
-	verbatim int // messages word for word
+	head     int // of summaries
+	verbatim int // of verbatim messages
 }
 
-// run has the conversation and charges its requests to till.
-func run(ctx context.Context, s strategy, c *clock, turns []turn, till *till, progress func()) (row, error) {
-	tally := tally{till: till}
+// run runs the conversation and charges its requests to meter.
+func run(ctx context.Context, s strategy, c *clock, turns []turn, meter *meter, progress func()) (row, error) {
+	tally := costSum{meter: meter}
 	for _, t := range turns {
 		if err := ctx.Err(); err != nil {
 			return row{}, err
@@ -48,13 +48,13 @@ func run(ctx context.Context, s strategy, c *clock, turns []turn, till *till, pr
 	return tally.row(s.worker()), nil
 }
 
-// How long the parts of a turn take.
+// Durations of the parts of a turn.
 const (
 	toolTakes   = 4 * time.Second
 	answerTakes = 6 * time.Second
 )
 
-func converse(ctx context.Context, s strategy, c *clock, t turn, sum *tally) error {
+func converse(ctx context.Context, s strategy, c *clock, t turn, sum *costSum) error {
 	if err := s.hear(ctx, t.overheard); err != nil {
 		return err
 	}
@@ -77,49 +77,49 @@ func converse(ctx context.Context, s strategy, c *clock, t turn, sum *tally) err
 	return s.answer(ctx, t.answer)
 }
 
-// tally adds up what the turns' requests cost and show.
-type tally struct {
-	till     *till
-	head     int // tokens of all requests together
-	verbatim int // likewise
-	least    int // of one request, since one was rewritten for the first time
+// costSum adds up the costs and contents of the turns' requests.
+type costSum struct {
+	meter       *meter
+	head        int // tokens, sum over all requests
+	verbatim    int // as head
+	minVerbatim int // minimum of one request since the first rewrite
 }
 
-func (t *tally) request(ctx context.Context, s strategy, answer string) error {
+func (t *costSum) request(ctx context.Context, s strategy, answer string) error {
 	v, err := s.request(ctx)
 	if err != nil {
 		return err
 	}
-	t.till.charge(v.req, answer)
+	t.meter.charge(v.req, answer)
 	t.head += v.head
 	t.verbatim += v.verbatim
-	if t.till.bill.Rewrites > 1 && (v.verbatim < t.least || t.least == 0) {
-		t.least = v.verbatim
+	if t.meter.bill.Rewrites > 1 && (v.verbatim < t.minVerbatim || t.minVerbatim == 0) {
+		t.minVerbatim = v.verbatim
 	}
 	return nil
 }
 
-// row is what one strategy cost in one conversation.
+// row has the costs of one strategy in one conversation.
 type row struct {
 	Strategy string  `json:"strategy"`
 	Window   int     `json:"window"`
 	Turns    bill    `json:"turns"`
 	Worker   bill    `json:"worker"`
 	Input    float64 `json:"input"`          // of turns and worker, in tokens of uncached input
-	Output   float64 `json:"output"`         // likewise
+	Output   float64 `json:"output"`         // as Input
 	Total    float64 `json:"total"`          // of both
-	Head     float64 `json:"head_mean"`      // tokens of a request that are summaries
-	Verbatim float64 `json:"verbatim_mean"`  // tokens of a request that are messages word for word
-	Least    int     `json:"verbatim_least"` // the fewest, since one was rewritten for the first time
+	Head     float64 `json:"head_mean"`      // tokens of summaries per request
+	Verbatim float64 `json:"verbatim_mean"`  // tokens of verbatim messages per request
+	Least    int     `json:"verbatim_least"` // the minimum since the first rewrite
 }
 
-func (t *tally) row(worker bill) row {
-	turns := t.till.bill
+func (t *costSum) row(worker bill) row {
+	turns := t.meter.bill
 	r := row{
 		Turns: turns, Worker: worker,
 		Input: turns.input() + worker.input(), Output: turns.output() + worker.output(),
 		Head:     float64(t.head) / float64(max(turns.Requests, 1)),
-		Verbatim: float64(t.verbatim) / float64(max(turns.Requests, 1)), Least: t.least,
+		Verbatim: float64(t.verbatim) / float64(max(turns.Requests, 1)), Least: t.minVerbatim,
 	}
 	r.Total = r.Input + r.Output
 	return r

@@ -8,24 +8,22 @@ import (
 	"time"
 )
 
-// The conversation that `cost` prices: made up, but by a seed, so that every
-// strategy meets the same one.
+// The conversation of `cost`: generated from a seed, so that it is the same for every strategy.
 
-// turn is one question, what was said before it, and its answer.
+// turn is one question, the messages before it, and its answer.
 type turn struct {
-	gap       time.Duration // since the answer before
-	overheard []said        // not addressed to the bot
+	gap       time.Duration // since the previous answer
+	overheard []said        // messages not addressed to the bot
 	question  said
-	looked    string // what a tool found, if the bot looked something up before it answered
-	now       string // the volatile block
+	looked    string // the result of a tool call before the answer; "": there is none
+	now       string // the turn context
 	answer    string
 }
 
 type said struct{ author, text string }
 
-// The lengths, in words, which are about tokens. Texts that people write have many
-// short and few very long ones: all lengths are log-normal, and the mean is the
-// median times e^(σ²/2).
+// Lengths in words, which are roughly tokens. Texts that people write are often short and rarely
+// very long: all lengths are log-normal, with the mean at median times e^(σ²/2).
 const talkHelp = `A turn is, in words: 0 to 6 messages that are overheard (median 20, σ 0.8), a question
 (median 60, σ 1.0), in one of 8 turns with a log or code pasted (median 1200, σ 0.7, at
 most 8000), in one of 4 with a tool that is used (median 900, σ 0.6), which is a request
@@ -34,8 +32,8 @@ words of recalled memories and the time. All lengths are log-normal.
 Turns follow each other after 45 s in the mean (5 s to 4 min, exponential); where
 people pause, a quarter of them, drawn at random, after 30 minutes.`
 
-// talk makes a conversation of n turns, with lengths times scale; one turn in
-// four follows a pause if pauses is true. The words are the same with and without.
+// talk generates a conversation of n turns, with lengths times scale; one turn in four follows a
+// pause if pauses is true. The words are the same either way.
 func talk(n int, scale float64, pauses bool) []turn {
 	words, clock := rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(1, 2))
 	length := func(median, sigma float64) int {
@@ -74,10 +72,10 @@ just form great think say help low line before turn cause same mean move right b
 air well also play small end put home read hand port large spell add even land here must big high such follow act why
 ask men change went light kind off need house picture try us again animal point mother world near build self earth`)
 
-// text is so many words, in sentences.
+// text returns n words, in sentences.
 func text(r *rand.Rand, n int) string { return textOf(r, n, vocabulary) }
 
-// textOf is likewise, of these words.
+// textOf is text with the given words.
 func textOf(r *rand.Rand, n int, words []string) string {
 	var b strings.Builder
 	for i := range n {
@@ -94,10 +92,10 @@ func textOf(r *rand.Rand, n int, words []string) string {
 	return b.String()
 }
 
-// newWordEvery is one word in so many that nobody used before, as names and numbers are.
+// newWordEvery: one word in that many is new, like names and numbers are.
 const newWordEvery = 20
 
-// freshWords is so many of these words, with new ones among them.
+// freshWords returns n of these words, with new ones among them.
 func freshWords(r *rand.Rand, n int, words []string) string {
 	var b strings.Builder
 	for range n {
@@ -110,5 +108,5 @@ func freshWords(r *rand.Rand, n int, words []string) string {
 	return b.String()
 }
 
-// fact is a made-up memory, another one for each n.
+// fact returns a generated memory, a different one for each n.
 func fact(r *rand.Rand, n int) string { return fmt.Sprintf("Fact %d: %s", n, text(r, 20)) }

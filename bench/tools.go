@@ -25,7 +25,7 @@ that begin only at 93 % of the window, so that the emergency has to make room; a
 With the default settings there is to be no emergency, and the task is to be done; a run that misses
 that ends with 3.`
 
-// toolWork is what tools is asked for.
+// toolWork has the flags of `tools`.
 type toolWork struct{ steps, size, window int }
 
 func newTools() *benchmark {
@@ -39,14 +39,14 @@ func newTools() *benchmark {
 	return b
 }
 
-// toolResult is the whole result.
+// toolResult is the result.
 type toolResult struct {
 	Said int         `json:"tokens_of_answers"`
 	Runs []toolLayer `json:"layers"`
 	targets
 }
 
-// toolLayer is one run. Tokens are estimated, of answers of the tool, in an average request.
+// toolLayer is the result of one run. Token counts are estimates: of tool results, per request.
 type toolLayer struct {
 	Layers      string  `json:"layers"`
 	State       string  `json:"state"`
@@ -62,9 +62,9 @@ type toolLayer struct {
 	Seconds     float64 `json:"seconds"`
 }
 
-// layers are the runs: what of the layers there is.
+// layers returns the runs: which of the layers are enabled.
 func layers() []layer {
-	const never = 1_000_000 // characters of an answer that is cleared
+	const never = 1_000_000 // characters; no result is that long, so none is cleared
 	keep := func(p *compactor.Policy) { p.ToolResultMinChars = never }
 	late := func(p *compactor.Policy) {
 		p.PrepareThreshold, p.BackgroundThreshold, p.AggressiveThreshold = 0, 0.93, 0.94
@@ -94,11 +94,11 @@ func (w toolWork) measure(ctx context.Context, s *screen) (toolResult, error) {
 		r.Runs = append(r.Runs, run)
 	}
 	first := r.Runs[0]
-	r.Targets = []goal{none("emergencies", first.Emergencies), atLeast("steps", float64(first.Steps), float64(w.steps)), atMost("largest request, of the window", float64(first.Largest)/float64(w.window), 0.95)}
+	r.Targets = []goal{zero("emergencies", first.Emergencies), atLeast("steps", float64(first.Steps), float64(w.steps)), atMost("largest request, of the window", float64(first.Largest)/float64(w.window), 0.95)}
 	return r, nil
 }
 
-// run has the task done once.
+// run runs the task once.
 func (w toolWork) run(ctx context.Context, policy compactor.Policy) (l toolLayer, err error) {
 	reader := &reader{work: w}
 	worker := &actor{dice: rand.New(rand.NewPCG(1, 2)), window: w.window}
@@ -135,7 +135,7 @@ func (w toolWork) run(ctx context.Context, policy compactor.Policy) (l toolLayer
 	return l, err
 }
 
-// await gives the task, and returns how it ended.
+// await starts the task, and returns its final state.
 func (w toolWork) await(ctx context.Context, b *bot) (string, error) {
 	const place = "bench:server/room"
 	answer, err := b.command(ctx, place, "/ask @reader read the book")
@@ -165,7 +165,7 @@ func (w toolWork) await(ctx context.Context, b *bot) (string, error) {
 	}
 }
 
-// page is an answer of the tool, of about size tokens.
+// page returns a tool result of about size tokens.
 func page(n, size int) string {
 	text := textOf(rand.New(rand.NewPCG(uint64(n), 7)), size, vocabulary)
 	text += " " + text
@@ -175,17 +175,17 @@ func page(n, size int) string {
 	return fmt.Sprintf("page-%d %s", n, text)
 }
 
-// readingTime is what the model takes for a request: with less its tool answers faster than any
-// worker, which takes no time of its own here, gets to write.
+// readingTime is how long the model takes for a request. With less, the tool would be faster than
+// any worker could be, although workers here take no time of their own.
 const readingTime = 20 * time.Millisecond
 
-// reader is a model that reads page after page, and the tool that it reads with.
+// reader is a model that reads one page after the other, and the tool with which it reads them.
 type reader struct {
 	work toolWork
 
 	mu                               sync.Mutex // guards everything below
 	read, requests, largest          int
-	asked, shown, cleared, elsewhere int // tokens, of all requests
+	asked, shown, cleared, elsewhere int // tokens, sums over all requests
 }
 
 func (*reader) Name() string { return "reader" }
@@ -208,7 +208,7 @@ func (r *reader) Generate(_ context.Context, req llm.Request, _ func(string)) (l
 			whole++
 		}
 	}
-	if !strings.Contains(req.Messages[0].Text, "You work alone on one task") { // the conversation that is told the result
+	if !strings.Contains(req.Messages[0].Text, "You work alone on one task") { // the conversation that receives the result
 		return say("thank you"), nil
 	}
 	r.requests++
@@ -232,7 +232,7 @@ func say(text string) llm.Response {
 	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: llm.FinishStop}
 }
 
-// Servers, Ready and Tools make it the toolbox of its own agent.
+// Servers, Ready and Tools implement channel.Toolbox.
 func (*reader) Servers() []channel.ToolServer { return nil }
 
 func (*reader) Ready(context.Context, []string) {}
@@ -250,7 +250,7 @@ func (r *reader) Tools([]string) []channel.Tool {
 	}}}
 }
 
-// into writes what was seen.
+// into stores the results in l.
 func (r *reader) into(l *toolLayer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,20 +22,20 @@ Targets, for the default flags: at most %.0f ms a turn, at least %.0f turns a se
 A run that misses one ends with 3.`
 
 const (
-	turnGoal   = 3.0   // ms of the processor for one turn
-	turnRate   = 300.0 // turns a second, of all conversations
-	turnMemory = 60.0  // MiB, resident
-	turnChars  = 400   // of a message, and of an answer
+	turnGoal   = 3.0   // CPU time of a turn, in ms
+	turnRate   = 300.0 // turns per second, in all conversations
+	turnMemory = 60.0  // resident memory, in MiB
+	turnChars  = 400   // length of a message and of an answer
 )
 
-// turning is what `turn` is asked for.
+// turning has the flags of `turn`.
 type turning struct{ channels, turns int }
 
 func newTurn() *benchmark {
 	var o turning
 	help := fmt.Sprintf(turnHelp, turnChars, newWordEvery, thousands(12_000), turnGoal, turnRate, turnMemory)
 	b := newBenchmark("turn", "What a turn costs the processor in the shipped program", help, func(ctx context.Context, s *screen, _ string) (result, error) {
-		var r turned
+		var r turnResult
 		err := withCairn(ctx, s, inMemory(), func(p program) (err error) {
 			r, err = o.measure(ctx, s, p)
 			return err
@@ -48,22 +48,22 @@ func newTurn() *benchmark {
 	return b
 }
 
-// turned is the whole result.
-type turned struct {
+// turnResult is the result.
+type turnResult struct {
 	Channels int     `json:"channels"`
-	Turns    int     `json:"turns"`         // in all
-	CPU      float64 `json:"cpu_ms"`        // of a turn
-	User     float64 `json:"user_ms"`       // of which outside of the kernel
-	Largest  int     `json:"largest_bytes"` // request
-	Resident float64 `json:"resident_mib"`  // at the most
+	Turns    int     `json:"turns"`         // in all conversations
+	CPU      float64 `json:"cpu_ms"`        // per turn
+	User     float64 `json:"user_ms"`       // of that, outside the kernel
+	Largest  int     `json:"largest_bytes"` // size of the largest request
+	Resident float64 `json:"resident_mib"`  // maximum
 	Rate     float64 `json:"turns_per_second"`
 	Load     string  `json:"load,omitempty"`
 	targets
 }
 
-// measure has the conversations and counts what the process used.
-func (o turning) measure(ctx context.Context, s *screen, program program) (r turned, err error) {
-	model := &instantModel{answer: fresh(rand.New(rand.NewPCG(1, 2)), turnChars)}
+// measure runs the conversations and measures the process.
+func (o turning) measure(ctx context.Context, s *screen, program program) (r turnResult, err error) {
+	model := &instantModel{answer: freshText(rand.New(rand.NewPCG(1, 2)), turnChars)}
 	server := httptest.NewServer(model)
 	defer server.Close()
 	cmd := program.command(ctx, "chat", "--json")
@@ -81,9 +81,9 @@ func (o turning) measure(ctx context.Context, s *screen, program program) (r tur
 	all := o.channels * o.turns
 	each := func(d time.Duration) float64 { return ms(d) / float64(all) }
 	user, kernel := p.ProcessState.UserTime(), p.ProcessState.SystemTime()
-	r = turned{
+	r = turnResult{
 		Channels: o.channels, Turns: all, CPU: each(user + kernel), User: each(user), Largest: int(model.largest.Load()),
-		Resident: largestResident(p.ProcessState), Rate: float64(all) / took.Seconds(), Load: busyMachine(),
+		Resident: largestResident(p.ProcessState), Rate: float64(all) / took.Seconds(), Load: loadAverage(),
 	}
 	r.Targets = []goal{
 		atMost("ms of the processor for a turn", r.CPU, turnGoal),
@@ -93,13 +93,13 @@ func (o turning) measure(ctx context.Context, s *screen, program program) (r tur
 	return r, nil
 }
 
-// talk says one thing in each conversation and waits for all replies, again and again.
+// talk sends a message in each conversation and waits for all replies, in each of the turns.
 func (o turning) talk(s *screen, p *process) error {
 	words := rand.New(rand.NewPCG(1, 1))
 	for turn := range o.turns {
 		s.progress("turn %d of %d in each of %d conversations", turn+1, o.turns, o.channels)
 		for c := range o.channels {
-			said := line{Channel: fmt.Sprint("c", c), User: "Ada", Text: fresh(words, turnChars), ID: fmt.Sprintf("m%d-%d", c, turn), Mention: true}
+			said := line{Channel: fmt.Sprint("c", c), User: "Ada", Text: freshText(words, turnChars), ID: fmt.Sprintf("m%d-%d", c, turn), Mention: true}
 			if err := p.say(said); err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func (o turning) talk(s *screen, p *process) error {
 	return nil
 }
 
-// fresh is a text of so many characters, with words that nobody used before.
-func fresh(words *rand.Rand, chars int) string {
+// freshText returns a text of chars characters, with words that were not used before.
+func freshText(words *rand.Rand, chars int) string {
 	return strings.TrimSpace(freshWords(words, chars/2, vocabulary)[:chars])
 }

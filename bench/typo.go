@@ -9,14 +9,13 @@ import (
 	"cairn/words"
 )
 
-// misspell gives text one typo in a word that tells something: two letters
-// swapped, one missing, doubled or hit beside its key. Which word and which typo
-// hang on nothing but the text.
+// misspell adds one typo to a significant word of text: two letters swapped, one missing, doubled,
+// or replaced by a neighbouring key. The choice depends only on the text.
 func misspell(text string) string {
 	hash := fnv.New64a()
 	hash.Write([]byte(text))
 	random := rand.New(rand.NewPCG(hash.Sum64(), 1))
-	var choice [][2]int // where the words begin and end that may have it
+	var choice [][2]int // start and end of the candidate words
 	start := -1
 	runes := []rune(text)
 	for i := range len(runes) + 1 {
@@ -39,7 +38,7 @@ func misspell(text string) string {
 	return string(runes[:at[0]]) + string(mistype(word, random)) + string(runes[at[1]:])
 }
 
-// mistype returns word, of four letters or more, with one typo.
+// mistype returns word, which has at least four letters, with one typo.
 func mistype(word []rune, random *rand.Rand) []rune {
 	i := random.IntN(len(word) - 1)
 	kind := random.IntN(4)
@@ -58,7 +57,7 @@ func mistype(word []rune, random *rand.Rand) []rune {
 	return append(append(wrong, beside(word[i])), word[i+1:]...)
 }
 
-// beside is a key beside that of r.
+// beside returns a key next to that of r.
 func beside(r rune) rune {
 	for _, row := range []string{"qwertyuiop", "asdfghjkl", "zxcvbnm"} {
 		if i := strings.IndexRune(row, unicode.ToLower(r)); i >= 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// usage is what the process uses at one moment.
+// usage is the resource usage of the process at one moment.
 type usage struct {
 	Resident   uint64 `json:"resident_bytes"`
 	Heap       uint64 `json:"heap_bytes"`
@@ -18,22 +18,22 @@ func usageNow() usage {
 	return usage{Resident: resident(), Heap: heap(), Goroutines: runtime.NumGoroutine(), Handles: handles()}
 }
 
-// sample is one look at a run.
+// sample is one measurement during a run.
 type sample struct {
-	At float64 `json:"at_s"` // since the load began
+	At float64 `json:"at_s"` // since the start of the load
 	usage
-	Answered int     `json:"answered"`        // since the sample before
-	CPU      float64 `json:"cpu_us_per_turn"` // by all that was done meanwhile
-	P50      float64 `json:"p50_ms"`          // beyond the model's own time
+	Answered int     `json:"answered"`        // since the previous sample
+	CPU      float64 `json:"cpu_us_per_turn"` // includes all other work in that time
+	P50      float64 `json:"p50_ms"`          // without the model's own time
 	P99      float64 `json:"p99_ms"`
 }
 
-// watch looks at a run every few seconds, until ctx ends.
+// watch takes a sample every few seconds, until ctx ends.
 func watch(ctx context.Context, s *screen, c *crowd, lasts time.Duration) (samples []sample) {
 	tick := time.NewTicker(min(max(lasts/180, 250*time.Millisecond), 10*time.Second))
 	defer tick.Stop()
 	begun, cpu := time.Now(), cpuTime()
-	before, _ := c.look(0)
+	before, _ := c.snapshot(0)
 	timed := 0
 	for {
 		select {
@@ -41,7 +41,7 @@ func watch(ctx context.Context, s *screen, c *crowd, lasts time.Duration) (sampl
 		case <-ctx.Done():
 			return samples
 		}
-		done, recent := c.look(timed)
+		done, recent := c.snapshot(timed)
 		timed += len(recent)
 		spent := cpuTime()
 		x := sample{At: time.Since(begun).Seconds(), usage: usageNow(), Answered: done.Answered - before.Answered}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Who is heard, who is answered, and who may run what.
+// Access: whose messages are read, which are answered, and who may run which commands.
 
 // maxBotTurns is how many turns in a row another program may cause in a conversation before a
 // person has to write: otherwise two bots that answer each other would never stop.
@@ -102,8 +102,8 @@ func (b *botTurns) personSpoke() {
 // maxHints is how many people the hub remembers to have turned away.
 const maxHints = 10_000
 
-// refuse turns a person away. In a direct message they read why, once: no one else is there to tell
-// them.
+// refuse rejects a person's message. In a direct message it explains why, once, because no one else
+// there can.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
 	if !place.Direct() || m.Bot {
@@ -163,7 +163,8 @@ type limiter struct {
 }
 
 // take counts a turn for each person in who and reports whether at least one had a turn left. tell
-// is true if the people should read that none is left: only if they asked, and once a minute.
+// is true if the people should get a notice that none is left: only if they asked, and once a
+// minute.
 func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, tell bool) {
 	if limit <= 0 || len(who) == 0 {
 		return true, false

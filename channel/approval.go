@@ -34,8 +34,8 @@ const approvalTime = 5 * time.Minute
 // approvalPrefix starts the ids of the notices that ask for approval.
 const approvalPrefix = "approve-"
 
-// mostAsked is how much of a call's arguments people see, in tokens.
-const mostAsked = 200
+// maxShownArguments limits the arguments of a call that people see, in tokens.
+const maxShownArguments = 200
 
 // Attended is implemented by connectors that have conversations where no one answers questions.
 type Attended interface {
@@ -176,7 +176,7 @@ func (t Tool) definition() string {
 // shownArguments returns a call's arguments as people see them.
 func shownArguments(arguments json.RawMessage) string {
 	text := strings.Join(strings.Fields(cmp.Or(string(arguments), "{}")), " ")
-	return Clip(secrets.Mask(text), mostAsked) // a secret that is cut is not recognized
+	return Clip(secrets.Mask(text), maxShownArguments) // a secret that is cut is not recognized
 }
 
 // Button is a command that a connector shows below a message.

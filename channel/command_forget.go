@@ -11,8 +11,8 @@ import (
 	"cairn/store"
 )
 
-// What people want done with the data kept about them: to delete it, or to keep no more. They are
-// identified by the platform's id, never by name.
+// Deletion of the data stored about a person, and opting out. People are identified by the
+// platform's id, never by name.
 
 // aboutMe reports whether the argument of /forget is about the person who asks.
 func aboutMe(args string) bool {
@@ -112,7 +112,7 @@ func tracesWords(messages, memories int) string {
 	return counted(messages, "message", "messages") + " and " + counted(memories, "memory", "memories")
 }
 
-// counted is a number and the noun it counts.
+// counted returns a number with its noun.
 func counted(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one

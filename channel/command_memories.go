@@ -14,7 +14,7 @@ import (
 	"cairn/store"
 )
 
-// What people do with memories: list them, add to them, have them forgotten.
+// Commands for memories: list, add, forget.
 
 // memoriesShown is the most memories in a list; page:2 is the next list.
 const memoriesShown = 200

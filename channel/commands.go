@@ -14,8 +14,8 @@ import (
 	"cairn/store"
 )
 
-// Command is something people tell the bot itself, not the model. Every connector shows the
-// commands in its own way.
+// Command is a command for the bot itself, not for the model. Every connector shows the commands in
+// its own way.
 type Command struct {
 	Name       string // without the slash: lower case letters
 	Help       string // at most 100 characters

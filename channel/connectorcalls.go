@@ -100,8 +100,8 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// copiesGone has a conversation refresh messages that show another conversation's memories, now
-// deleted.
+// copiesGone makes a conversation refresh messages that show deleted memories of another
+// conversation.
 func (h *Hub) copiesGone(name string, seqs []int64) {
 	h.post(name, func(c *conversation) {
 		if c.deleted(seqs); c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
@@ -110,8 +110,8 @@ func (h *Hub) copiesGone(name string, seqs []int64) {
 	})
 }
 
-// Asked reports whether a message, by its platform id, is known in a conversation and was addressed
-// to the bot.
+// Asked reports whether a message, given by its platform id, is known in a conversation and was
+// addressed to the bot.
 func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {

@@ -29,8 +29,8 @@ type contextCall struct {
 	Topic      string         `json:"topic"`
 }
 
-// mostSelf limits the answer to op "self", in tokens.
-const mostSelf = 300
+// maxSelf limits the result of op "self", in tokens.
+const maxSelf = 300
 
 // toolset returns the tools the model may call: the conversation's memory tools, `context`, and
 // others, the tools of other programs. The first request and every Status count the same tools.
@@ -58,8 +58,8 @@ func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look f
 	return slices.Concat(memory.Of(records).Tools(o), []llm.Tool{own}, others)
 }
 
-// lookAtWindow answers a call of the `context` tool.
-func (c *conversation) lookAtWindow(ctx context.Context, w contextCall) (any, error) {
+// answerContextCall answers a call of the `context` tool.
+func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (any, error) {
 	switch w.Op {
 	case "self", "status": // "status" is its old name
 		return c.self(ctx)
@@ -137,7 +137,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 // long reports whether the answer exceeds its limit, leaving room for a last line of the policy.
 func (s self) long() bool {
 	text, _ := json.Marshal(s)
-	return tokens.Estimate(string(text)) > mostSelf-15
+	return tokens.Estimate(string(text)) > maxSelf-15
 }
 
 // request is what the model reads about a compaction it asked for.

@@ -43,8 +43,9 @@ func (c *conversation) applyEdits(ctx context.Context) (err error) {
 	return err
 }
 
-// refresh shows messages as they are on disk and has summaries of them repaired, even if no one
-// writes again. After an error, the remaining messages are refreshed later. Only the loop calls it.
+// refresh rereads messages from disk and schedules repairs of summaries over them, even if no
+// further message arrives. After an error, the remaining messages are refreshed later. Only the
+// loop calls it.
 func (c *conversation) refresh(ctx context.Context) error {
 	var edited []chat.Message
 	var gone []int64
@@ -93,7 +94,7 @@ func (c *conversation) repeatAfterReading(d store.Delivery) {
 	}
 }
 
-// repeatEdits repeats them.
+// repeatEdits repeats the edits and deletions that were made during the reading.
 func (c *conversation) repeatEdits(ctx context.Context) error {
 	var errs []error
 	for _, d := range c.reading(false) {
@@ -102,5 +103,5 @@ func (c *conversation) repeatEdits(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// threadsChanged has the open threads of a channel read again what they show of it.
+// threadsChanged makes the open threads of a channel reread what they show of it.
 func (h *Hub) threadsChanged(channel string) { h.postThreads(channel, (*conversation).parentChanged) }

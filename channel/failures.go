@@ -12,9 +12,9 @@ import (
 	"cairn/store"
 )
 
-// incidents are the conversations that cannot be read or written at the moment, for example because
-// the disk is full. The log gets one warning per cause, however many conversations it stops and
-// however often they retry; people hear of it once.
+// incidents are the conversations that currently cannot be read or written, for example because the
+// disk is full. The log gets one warning per cause, however many conversations it stops and however
+// often they retry; people are notified once.
 type incidents struct {
 	mu   sync.Mutex           // guards open
 	open map[string]*incident // by conversation
@@ -22,7 +22,7 @@ type incidents struct {
 
 type incident struct {
 	since     time.Time
-	announced bool   // people know
+	announced bool   // people were notified
 	cause     string // why the conversation is stuck; "": only incoming messages could not be stored
 }
 
@@ -49,12 +49,12 @@ func (all *incidents) stuck(conversation string, err error) (isNew bool) {
 	return isNew
 }
 
-// graceTime is how long a database may fail before people hear of it: a shorter failure is a lock
+// graceTime is how long a database may fail before people are notified: a shorter failure is a lock
 // or a disk hiccup, and the answer follows anyway.
 const graceTime = 2 * time.Second
 
-// tell reports whether to tell people about a failure: immediately if atOnce is set, otherwise once
-// it has lasted, because a retry may help.
+// tell reports whether to notify people about a failure: immediately if atOnce is set, otherwise
+// once it has lasted, because a retry may help.
 func (all *incidents) tell(conversation string, err error, atOnce bool) (tell bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -110,7 +110,7 @@ func causeOf(err error) string {
 	}
 }
 
-// Undelivered tells the author of a message, once per incident, that Deliver failed. A connector
+// Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector
 // that keeps retrying calls it after each failure.
 func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
 	if !m.Addressed || ctx.Err() != nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrClosed) || !h.incidents.tell(conversation, err, false) {
@@ -130,7 +130,7 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 
 const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I keep trying until then."
 
-// stalled tells the log and the person who waits for an answer, once per incident, that the
+// stalled logs, and notifies the person who waits for an answer, once per incident, that the
 // conversation cannot be read or written.
 func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 	level := slog.LevelDebug
@@ -160,11 +160,11 @@ func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...stri
 	}
 }
 
-// failures tracks what the log and people know about failed turns.
+// failures tracks which failed turns were logged and reported to people.
 type failures struct {
 	here      llm.Incident // turns fail here, for reasons specific to this conversation
 	covered   bool         // turns failed here while the model's server was down
-	announced bool         // people know that the last turn failed
+	announced bool         // people were notified that the last turn failed
 }
 
 // level returns the log level for a failed turn: a warning once per incident. If the model's server

@@ -12,8 +12,8 @@ import (
 	"cairn/store"
 )
 
-// What a conversation asks its connector for before it takes up messages: what it missed, the
-// messages from before it joined, and what the events left out.
+// What a conversation requests from its connector before it takes up messages: missed messages,
+// messages from before the bot joined, and details that the events lacked.
 
 const (
 	earlierMessages = 100             // read as context when the bot is first addressed
@@ -30,9 +30,9 @@ type backfill struct {
 	failing  llm.Incident // a gap cannot be read
 }
 
-// gather fetches all of that and returns what is due after it. Messages may be taken up only as far as the
-// last one it knows of: it did not check what to read before later ones. Failures are logged and
-// cost only what could not be read; a gap that could not be read is retried later.
+// gather fetches all of that and returns what is due afterwards. Messages may be taken up only up
+// to the last one it knows of: it did not check what to read before later ones. Failures are logged
+// and cost only what could not be read; a gap that could not be read is retried later.
 func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 	due, err := c.records.Inbox().Due(ctx)
 	for err == nil {
@@ -116,7 +116,7 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []store.Know
 	if last == "" || look.After != look.Missed && !newer(last, look.Missed) {
 		last = look.Missed
 	}
-	if _, err := c.records.Past().FillGap(ctx, c.admitted(missed), last, !page.More); err != nil {
+	if _, err := c.records.Past().FillGap(ctx, c.classifyPast(missed), last, !page.More); err != nil {
 		return err
 	}
 	return c.repeatEdits(ctx)
@@ -203,14 +203,15 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 	for i, m := range said {
 		if m.Addressed && !m.Bot && time.Since(m.Time) <= c.hub.o.CatchUp {
-			return said[:i], c.admitted(said[i:])
+			return said[:i], c.classifyPast(said[i:])
 		}
 	}
 	return said, nil
 }
 
-// admitted returns the past messages that are heard, with the rules applied to each.
-func (c *conversation) admitted(said []Inbound) (heard []Inbound) {
+// classifyPast returns the past messages whose authors the bot listens to, with the rules applied
+// to each.
+func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 	for _, m := range said {
 		if m.ID == "" || !c.hub.listensTo(c.name, m) {
 			continue
@@ -223,7 +224,7 @@ func (c *conversation) admitted(said []Inbound) (heard []Inbound) {
 	return heard
 }
 
-// fitting returns the newest messages that fit a burst, without those that are not heard.
+// fitting returns the newest messages that fit a burst, without those of authors the bot ignores.
 func (c *conversation) fitting(said []Inbound) []Inbound {
 	budget := compactor.BurstBudget(c.window.last())
 	var fit []Inbound

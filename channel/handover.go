@@ -19,7 +19,7 @@ import (
 	"cairn/store"
 )
 
-// Handover: "@id question" has another agent answer that one question. It sees what the
+// Handover: "@id question" lets another agent answer that one question. It sees what the
 // conversation's prompt contains, and its intermediate steps are dropped: only its answer is kept.
 
 const (
@@ -85,7 +85,7 @@ func callOf(text string) (id, question string) {
 	return strings.TrimRight(rest[:end], ",:;.!?"), strings.TrimSpace(rest[end:])
 }
 
-// handOver has the other agent answer.
+// handOver lets the other agent answer.
 func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (resp llm.Response, err error) {
 	defer c.recoverTurn(r, &err)
 	p := c.policyFor(h.agent)

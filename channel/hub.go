@@ -1,5 +1,5 @@
-// Package channel runs the conversations: one goroutine owns each conversation, takes up what the
-// connectors delivered, has the model answer, and sends the replies.
+// Package channel runs the conversations: one goroutine owns each conversation, takes up the
+// delivered messages, lets the model answer, and sends the replies.
 package channel
 
 import (
@@ -84,7 +84,7 @@ type Hub struct {
 	mu     sync.Mutex // guards closed, open, the users of each conversation, and hints
 	closed bool
 	open   map[string]*conversation
-	hints  map[string]bool // people who were told that they may not talk here
+	hints  map[string]bool // people who were already told that they may not talk here
 }
 
 // ErrClosed is returned when the hub is closing. Nothing was accepted.
@@ -109,9 +109,9 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Renew replaces the rules, and has every conversation adopt, before its next turn, what
-// Options.Agent returns by then. A conversation whose summary is being written keeps its agent
-// until the summary is applied.
+// Renew replaces the rules, and makes every conversation adopt, before its next turn, what
+// Options.Agent returns then. A conversation whose summary is being written keeps its agent until
+// the summary is applied.
 func (h *Hub) Renew(rules Rules) {
 	h.rules.Store(&rules)
 	for c := range h.all() {

@@ -10,10 +10,10 @@ import (
 	"cairn/compactor"
 )
 
-// Import feeds a conversation its past, in the given order, without answering it. It compacts along
-// the way and waits for the summaries, so that nothing is truncated. Messages with known ids are
-// skipped. It returns how many were new; store.ErrLive means that people have already talked to
-// the bot there.
+// Import adds earlier messages to a conversation, in the given order, without answering them. It
+// compacts along the way and waits for the summaries, so that nothing is truncated. Messages with
+// known ids are skipped. It returns how many were new; store.ErrLive means that people have already
+// talked to the bot there.
 func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, error], progress func(done int)) (imported int, err error) {
 	connector, known := h.connectors[connectorOf(name)]
 	if !known {

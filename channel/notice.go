@@ -13,7 +13,7 @@ import (
 	"cairn/store"
 )
 
-// What people see of a compaction if no one shows them every step.
+// Notices of compactions for people, if the connector does not show every step.
 
 // Reactor is implemented by connectors that can put a reaction on a message.
 type Reactor interface {
@@ -43,7 +43,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	}
 }
 
-// announce tells people about a compaction that made room.
+// announce notifies people of a compaction that made room.
 func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest string) {
 	if c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
 		return

@@ -8,7 +8,7 @@ import (
 	"cairn/store"
 )
 
-// What observers hear about a conversation: its turns, and the summaries applied in it.
+// What observers are notified of: turns, and applied summaries.
 
 // The outcomes of a turn that returns without an error.
 var (

@@ -59,7 +59,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
-	}, c.lookAtWindow, asking)
+	}, c.answerContextCall, asking)
 	return func() (err error) {
 		if err = s.policy.read(ctx, c.records); err != nil {
 			return err

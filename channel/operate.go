@@ -27,7 +27,8 @@ type Activity struct {
 	Summarizing  bool // a compaction is running
 }
 
-// Activity looks at an open conversation; ok is false if it is not open. It does not block.
+// Activity returns the activity of an open conversation; ok is false if it is not open. It does not
+// block.
 func (o Operator) Activity(name string) (g Activity, ok bool) {
 	c, err := o.hub.find(name, nil)
 	if c == nil || err != nil {

@@ -34,7 +34,7 @@ const (
 // recalled returns what the conversation remembers that may help with a turn: lines of quoted data
 // for the turn context, within a budget of tokens. It has two parts, memories and messages, each
 // with the best first. It leaves out what the model already sees, in a message or in an earlier
-// turn context. A failure costs only the help.
+// turn context. After an error it returns less, but never fails.
 func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context) {
 	if budget <= 0 {
 		return made

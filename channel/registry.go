@@ -1,4 +1,4 @@
-// Registry: the conversations that are in memory, and who uses them.
+// The registry of the conversations in memory, with their users.
 
 package channel
 
@@ -82,7 +82,7 @@ func (h *Hub) all() iter.Seq[*conversation] {
 	}
 }
 
-// wake has a conversation check for work, opened if necessary.
+// wake makes a conversation check for work, and opens it if necessary.
 func (h *Hub) wake(ctx context.Context, name string) error {
 	c, err := h.use(ctx, name)
 	if err == nil {

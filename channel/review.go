@@ -10,8 +10,8 @@ import (
 	"cairn/store"
 )
 
-// What people edited or deleted while the bot was away: a gap is read from a little before its
-// start, and what the platform has there is compared with what is stored.
+// Detects edits and deletions made while the bot was disconnected: a gap is read from a little
+// before its start, and the platform's messages there are compared with the stored ones.
 
 const (
 	reviewMessages = historyPage / 2    // before the gap, so that there is room for what was missed
@@ -64,7 +64,7 @@ func (c *conversation) reviewable(ctx context.Context, after string) (known []st
 	return known, from, nil
 }
 
-// review applies to the conversation what differs on a page of its history.
+// review applies the differences of a history page to the conversation.
 func (c *conversation) review(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
 	var edited []Inbound
 	for _, m := range page.Said {
@@ -87,9 +87,9 @@ func (c *conversation) review(ctx context.Context, h Historian, known []store.Kn
 	return c.delete(ctx, gone)
 }
 
-// missing returns the ids of known messages that the page lacks although it would have them if they
-// still existed: those up to its last message, and those after it if a second look finds nothing
-// there. A server may return fewer messages than requested.
+// missing returns the ids of known messages that the page lacks although it would contain them if
+// they still existed: those up to its last message, and those after it if a second request finds
+// nothing there. A server may return fewer messages than requested.
 func (c *conversation) missing(ctx context.Context, h Historian, known []store.Known, look Look, page Page) (gone []string) {
 	if page.There == nil {
 		return nil

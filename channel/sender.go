@@ -11,24 +11,24 @@ import (
 	"cairn/store"
 )
 
-// sender is the one outbound goroutine of a conversation. It lives while the outbox holds
-// something, so that a slow connector delays no turn.
+// sender is the one outbound goroutine of a conversation. It lives while the outbox is not empty,
+// so that a slow connector delays no turn.
 type sender struct {
 	c    *conversation
-	last int64 // row of the newest piece it has dealt with; only its goroutine uses it
+	last int64 // row of the newest piece it has handled; only its goroutine uses it
 
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	look    bool          // the outbox may hold more than what was handed over
-	handed  []store.Piece // pieces of the outbox to send next
+	look    bool          // the outbox may contain more than queued
+	queued  []store.Piece // pieces of the outbox to send next
 }
 
-// mostHanded is how many pieces wait in memory, which saves reading them back; beyond that, they
-// are only in the outbox.
-const mostHanded = 32
+// maxQueuedPieces limits the pieces in memory, which saves reading them back; further ones are only
+// in the outbox.
+const maxQueuedPieces = 32
 
-// keep gives the sender the writer in which a reply was shown, to finish it there.
+// keep passes the sender the writer in which a reply was shown, to finish it there.
 func (s *sender) keep(reply string, w Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,11 +50,11 @@ func (s *sender) start(ctx context.Context) {
 	s.runLocked(ctx)
 }
 
-// send hands the sender what was just put into the outbox.
+// send passes the sender what was just put into the outbox.
 func (s *sender) send(ctx context.Context, pieces []store.Piece) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.handed = append(s.handed, pieces...); len(s.handed) > mostHanded {
+	if s.queued = append(s.queued, pieces...); len(s.queued) > maxQueuedPieces {
 		s.look = true
 	}
 	s.runLocked(ctx)
@@ -62,9 +62,9 @@ func (s *sender) send(ctx context.Context, pieces []store.Piece) {
 
 func (s *sender) runLocked(ctx context.Context) {
 	if s.look {
-		s.handed = nil // it finds them in the outbox
+		s.queued = nil // they are read from the outbox
 	}
-	if s.running || !s.look && len(s.handed) == 0 {
+	if s.running || !s.look && len(s.queued) == 0 {
 		return
 	}
 	s.running = true
@@ -106,7 +106,7 @@ func (s *sender) run(ctx context.Context) {
 func (s *sender) more(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ctx.Err() == nil && (s.look || len(s.handed) > 0) {
+	if ctx.Err() == nil && (s.look || len(s.queued) > 0) {
 		return true
 	}
 	s.running = false
@@ -118,7 +118,7 @@ func (s *sender) more(ctx context.Context) bool {
 func (s *sender) sendAll(ctx context.Context) error {
 	pieces, err := s.next(ctx)
 	for _, piece := range pieces {
-		if piece.Row <= s.last { // handed over, and also found in the outbox
+		if piece.Row <= s.last { // queued, and also found in the outbox
 			continue
 		}
 		if err = s.sendOne(ctx, piece); err != nil {
@@ -134,11 +134,11 @@ func (s *sender) sendAll(ctx context.Context) error {
 	return err
 }
 
-// next returns what to send next, from the outbox if it holds more than was handed over.
+// next returns the pieces to send next, from the outbox if it may contain more than queued.
 func (s *sender) next(ctx context.Context) ([]store.Piece, error) {
 	s.mu.Lock()
-	handed, look := s.handed, s.look
-	s.handed, s.look = nil, false
+	handed, look := s.queued, s.look
+	s.queued, s.look = nil, false
 	s.mu.Unlock()
 	if look {
 		return s.c.records.Outbox().Unsent(ctx)
@@ -184,9 +184,9 @@ func (s *sender) idle() bool {
 
 // A piece that a platform keeps refusing must not hold up what waits after it.
 
-// mostRefusals is how often a piece is tried. The pauses in between add up to about 18 minutes, so
+// maxRefusals is how often a piece is tried. The pauses in between add up to about 18 minutes, so
 // that most platform outages end first.
-const mostRefusals = 8
+const maxRefusals = 8
 
 // refusedError is a refusal of a piece that will be retried.
 type refusedError struct {
@@ -200,7 +200,7 @@ func (e *refusedError) Unwrap() error { return e.err }
 // pause returns the wait before the next try.
 func (e *refusedError) pause() time.Duration {
 	pause := time.Second
-	for range min(e.times, mostRefusals) - 1 {
+	for range min(e.times, maxRefusals) - 1 {
 		pause *= 3
 	}
 	return pause
@@ -223,7 +223,7 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 	if err != nil {
 		return errors.Join(failed, err)
 	}
-	if times < mostRefusals {
+	if times < maxRefusals {
 		return &refusedError{times, failed}
 	}
 	if err := s.reportUnsent(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was refused again and again"); err != nil {

@@ -19,8 +19,8 @@ import (
 	"cairn/store"
 )
 
-// How tasks start: by the model's tools spawn and parallel_spawn, or by /ask; and where people and
-// the model see them.
+// How tasks start: by the model's tools spawn and parallel_spawn, or by /ask; and how they appear
+// to people and to the model.
 
 // Task is a job for a sub-agent, and its outcome.
 type Task = store.Task
@@ -35,7 +35,7 @@ type TaskObserver interface {
 const (
 	briefingMessages = 20   // of the parent, at most
 	briefingTokens   = 1500 // of these messages
-	mostOfTask       = 2000 // the most tokens of a task's text
+	maxTaskTokens    = 2000 // the most tokens of a task's text
 )
 
 // spawning is the argument of a call of spawn.
@@ -155,8 +155,8 @@ func (c *conversation) newTask(ctx context.Context, p parent, s spawning, source
 	if s.Task = strings.TrimSpace(s.Task); s.Task == "" {
 		return n, errPeople("Say what is to be done.")
 	}
-	if tokens.Estimate(s.Task) > mostOfTask {
-		return n, errPeople(fmt.Sprintf("That task is too long: at most %d tokens, about %d characters.", mostOfTask, 4*mostOfTask))
+	if tokens.Estimate(s.Task) > maxTaskTokens {
+		return n, errPeople(fmt.Sprintf("That task is too long: at most %d tokens, about %d characters.", maxTaskTokens, 4*maxTaskTokens))
 	}
 	own, err := PatchOf(s.Compaction)
 	if err != nil {
@@ -229,7 +229,7 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 	return patch, nil
 }
 
-// begin starts a task and has it run.
+// begin starts a task and wakes it.
 func (c *conversation) begin(ctx context.Context, n store.NewTask) (store.Task, error) {
 	t, err := c.records.Tasks().Begin(ctx, n)
 	if errors.Is(err, store.ErrTooManyTasks) {
@@ -239,7 +239,7 @@ func (c *conversation) begin(ctx context.Context, n store.NewTask) (store.Task, 
 		return t, err
 	}
 	c.log.Info("task_started", "task", t.Conversation, "agent", t.Agent)
-	c.hub.tellTask(t)
+	c.hub.reportTask(t)
 	c.hub.watchTask(t)
 	return t, nil
 }

@@ -11,13 +11,13 @@ import (
 	"cairn/llm"
 )
 
-// What a turn asks the model, and how it handles a failed request.
+// Building a turn's requests to the model, and handling failed ones.
 
 // talk is the state that converse keeps between requests.
 type talk struct {
 	*conversation
 	r            *reply
-	most         int // calls it may make: a task has a limit for all its parts
+	most         int // most calls it may make: a task has a limit for all its parts
 	overflows    int
 	completion   int            // tokens of the last answer, including its reasoning; 0: not counted
 	sent         []llm.Message  // the messages of the last request
@@ -79,7 +79,7 @@ func (t *talk) retry(_ context.Context, err error) bool {
 		return true
 	}
 	if llm.WantsReasoning(err) && !t.reasoned {
-		t.reasoned = true // the model has learned it: the next request includes the reasoning that is available
+		t.reasoned = true // this is learned now: the next request includes the available reasoning
 		t.r.current.Reset()
 		return true
 	}

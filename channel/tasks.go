@@ -19,20 +19,20 @@ import (
 // conversation that started it. It works in parts: a turn ends after a few calls, so that the work
 // is on disk and may be summarized, and the next turn continues.
 
-// The limits of a task if its agent sets none.
+// Limits of a task whose agent sets none.
 const (
 	DefaultTaskCalls = 100
 	DefaultTaskTime  = 30 * time.Minute
 )
 
 const (
-	maxTaskDepth  = 3 // depth of tasks that start tasks
-	maxOpenTasks  = 4 // below one conversation of people
-	partCalls     = 8 // model calls in one part of a task
-	partShare     = 8 // of the window: a part may add at most 1/8 to it
-	rowsOfCall    = 50
-	taskLook      = time.Minute // how often an open task is checked
-	taskTextShown = 60          // tokens of a task's text in a turn context
+	maxTaskDepth      = 3 // depth of tasks that start tasks
+	maxOpenTasks      = 4 // below one conversation of people
+	partCalls         = 8 // model calls in one part of a task
+	partShare         = 8 // of the window: a part may add at most 1/8 to it
+	rowsOfCall        = 50
+	taskCheckInterval = time.Minute // how often an open task is checked
+	taskTextShown     = 60          // tokens of a task's text in a turn context
 )
 
 // errPart ends a part of a task.
@@ -62,7 +62,8 @@ func (c *conversation) writer(to []string) Writer {
 	return c.connector.Reply(c.name, slices.DeleteFunc(slices.Clone(to), func(id string) bool { return strings.HasPrefix(id, store.TaskID) }))
 }
 
-// taskEnded reports whether the conversation is a task that has ended: nothing more is done in it.
+// taskEnded reports whether the conversation is a task that has ended, in which nothing more is
+// done.
 func (c *conversation) taskEnded(ctx context.Context) bool {
 	if !c.isTask() {
 		return false
@@ -109,7 +110,7 @@ func (c *conversation) callsOfPart(ctx context.Context) (most int, err error) {
 func (c *conversation) finishPart(ctx context.Context, r *reply) error {
 	err := c.finish(ctx, r, store.Outcome{Turn: r.turn.Seq, Messages: r.messages})
 	if t, failed := c.records.Tasks().Self(ctx); err == nil && failed == nil {
-		c.hub.tellTask(t)
+		c.hub.reportTask(t)
 	}
 	return err
 }
@@ -165,7 +166,7 @@ func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, state 
 	}
 	h.o.Log.Info("task_ended", "conversation", t.Conversation, "agent", t.Agent, "state", state, "messages", t.Messages)
 	if t, err = records.Tasks().Self(ctx); err == nil {
-		h.tellTask(t)
+		h.reportTask(t)
 	}
 	h.interruptBelow(t.Conversation)
 	_ = h.wake(ctx, t.Parent) // if its connector is closed, or all is closing, the report waits in its inbox
@@ -210,13 +211,13 @@ func (h *Hub) watchTask(t store.Task) {
 	h.openTasks.Add(1)
 	h.owners.Go(func() {
 		defer h.openTasks.Add(-1)
-		for wait := time.Duration(0); h.lookAfter(t, ends, wait); wait = min(taskLook, time.Until(ends)) {
+		for wait := time.Duration(0); h.checkTaskAfter(t, ends, wait); wait = min(taskCheckInterval, time.Until(ends)) {
 		}
 	})
 }
 
-// lookAfter waits, then checks a task; more reports whether it is still open.
-func (h *Hub) lookAfter(t store.Task, ends time.Time, wait time.Duration) (more bool) {
+// checkTaskAfter waits, then checks a task; more reports whether it is still open.
+func (h *Hub) checkTaskAfter(t store.Task, ends time.Time, wait time.Duration) (more bool) {
 	select {
 	case <-time.After(max(wait, 0)):
 	case <-h.ctx.Done():
@@ -240,8 +241,8 @@ func (h *Hub) lookAfter(t store.Task, ends time.Time, wait time.Duration) (more 
 	return true
 }
 
-// tellTask reports a task to observers.
-func (h *Hub) tellTask(t store.Task) {
+// reportTask reports a task to observers.
+func (h *Hub) reportTask(t store.Task) {
 	root, _ := store.RootOf(t.Conversation)
 	if o, ok := h.connectors[connectorOf(root)].(TaskObserver); ok {
 		o.Task(root, t)

@@ -48,7 +48,7 @@ func (a Agent) otherTools(ctx context.Context, records *store.Conversation) (all
 	return a.Toolbox.Tools(servers), nil
 }
 
-// otherServers returns the ids of the servers that provide these tools.
+// otherServers returns the ids of the servers of these tools.
 func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([]string, error) {
 	if a.Toolbox == nil {
 		return nil, nil
@@ -86,5 +86,5 @@ func (a Agent) weighed() []llm.Tool {
 	return a.toolset(new(store.Conversation), memory.ToolOptions{}, nil, append(plain(others), spawnTools(a.Spawn, nil)...))
 }
 
-// reread has the conversation reopened before its next turn. Only the loop calls it.
+// reread makes the conversation reopen before its next turn. Only the loop calls it.
 func (c *conversation) reread() { c.rules, c.runs.again = nil, true }

@@ -166,7 +166,7 @@ func (c *conversation) truncate(first int64) {
 	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
 }
 
-// putOff closes a turn of people who have used up their turns for this minute, and tells them so,
+// putOff closes a turn of people who have used up their turns for this minute, and notifies them,
 // once.
 func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) error {
 	if !tell || turn.Optional || c.paused(ctx) {
@@ -177,7 +177,7 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 
-// respond has the agent answer, or the other agent that was called.
+// respond lets the agent answer, or the other agent that was called.
 func (c *conversation) respond(ctx context.Context, r *reply, other *handover) (llm.Response, error) {
 	if other != nil {
 		return c.handOver(ctx, r, other)
@@ -193,7 +193,7 @@ func (c *conversation) recoverTurn(r *reply, err *error) {
 	}
 }
 
-// converse has the model answer, with tools.
+// converse lets the model answer, with tools.
 func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
 	defer c.recoverTurn(r, &err)
 	most, err := c.callsOfPart(ctx)

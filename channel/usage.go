@@ -95,14 +95,14 @@ func (c *conversation) flushLast() {
 // Stats are the numbers of a hub. Counters start with the hub.
 type Stats struct {
 	Open  int // conversations in memory
-	Stuck int // how many of them cannot go on at the moment, for example because the disk refuses writes
+	Stuck int // how many of them currently cannot continue, for example because the disk refuses writes
 
 	Refused int   // conversations whose next reply could not be sent and is being retried
 	Dropped int64 // pieces of replies that were given up
 
 	Turns   int64 // turns that were answered
 	Failed  int64 // turns that ended with a sentence on why there is no answer
-	Failing int64 // how many of them failed since the last answer
+	Failing int64 // how many turns failed since the last answer
 }
 
 // metrics holds the counters for Stats.
@@ -160,7 +160,7 @@ func (e Expense) String() string {
 	return fmt.Sprintf("%d requests, %d tokens in (%d cached, %d written), %d out: %s", e.Requests, e.Input, e.Cached, e.Written, e.Output, prices.Money(e.Cost))
 }
 
-// Spending is what a conversation's models were used for.
+// Spending is a conversation's model usage and its cost.
 type Spending struct {
 	Today       Expense  `json:"today"`
 	Total       Expense  `json:"total"`

@@ -10,8 +10,7 @@ import (
 	"cairn/store"
 )
 
-// How a conversation handles messages that arrived: the child that works takes them up and answers
-// them.
+// The child that works: it takes up messages and answers them.
 
 // searchShare limits the result of one search to this fraction of the window: 1/16.
 const searchShare = 16
@@ -45,7 +44,7 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 			c.flushUsage(ctx)
 		}
 		if !more && opens {
-			c.check() // silently repairs what an earlier process could not summarize
+			c.check() // schedules repairs of what an earlier process could not summarize
 		}
 		if err != nil || !more {
 			return err
@@ -159,7 +158,8 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 	return err == nil, err
 }
 
-// turnOf returns the turn that was taken up, and who wants it; none if no one does.
+// turnOf returns the turn of a burst, and the authors of its addressed messages; none if no message
+// is addressed.
 func turnOf(burst []chat.Message) (turn store.Turn, authors []string) {
 	turn.Attempts, turn.Optional = 1, true
 	for _, m := range burst {
@@ -199,12 +199,12 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
-// ackDelay is how long, at least, a message may wait to be taken up before the connector hears that
-// it is on disk.
+// ackDelay is how long a message may wait to be taken up before the connector is notified that it
+// is on disk.
 const ackDelay = time.Second
 
-// arrived handles messages that are on disk. The connector learns their place or, if they wait
-// behind a long turn, first that they are on disk.
+// arrived handles messages that are on disk. The connector is notified of their place or, if they
+// wait behind a long turn, first that they are on disk.
 func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
 	c.runs.again = true
 	c.dropSettings(messages, receipts)
@@ -228,7 +228,7 @@ func (c *conversation) acknowledge(o Observer, id string) {
 	}
 }
 
-// accepted tells the connector a message's place.
+// accepted notifies the connector of a message's place.
 func (c *conversation) accepted(id string, seq int64) {
 	if timer := c.arrivals.acks[id]; timer != nil {
 		timer.Stop()
@@ -248,9 +248,9 @@ func (c *conversation) remembered(id int64, kind, content string) {
 	}
 }
 
-// mostNoted is how many messages with their own settings may wait in a conversation; the settings
-// of further ones are ignored.
-const mostNoted = 100
+// maxPendingSettings limits the messages with their own settings that may wait in a conversation;
+// the settings of further ones are ignored.
+const maxPendingSettings = 100
 
 // noteSettings records the settings that messages bring, before their turn can begin.
 func (c *conversation) noteSettings(messages []Inbound) {
@@ -259,7 +259,7 @@ func (c *conversation) noteSettings(messages []Inbound) {
 			continue
 		}
 		c.inbox.post(func() {
-			if len(c.arrivals.own) < mostNoted {
+			if len(c.arrivals.own) < maxPendingSettings {
 				c.arrivals.own[m.ID] = m.Compaction
 			}
 		})

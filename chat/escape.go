@@ -1,6 +1,6 @@
-// What keeps the words of people, files, tools and models apart from Cairn's own: a
-// line that looks like one of Cairn's gets a backslash before it, and a mark by which
-// servers tell roles apart gets one inside.
+// Escaping: what people, files, tools and models write must not pass for Cairn's own lines. A line
+// that looks like one of Cairn's gets a backslash before it; a mark that separates roles in a
+// model's template gets one inside.
 
 package chat
 
@@ -15,7 +15,7 @@ import (
 	"cairn/llm"
 )
 
-// forges reports a character that could end a header, begin another, or hide.
+// forgeable reports whether a character could end a header, start another, or hide text.
 func forgeable(r rune) bool {
 	like := r
 	if !unicode.IsLetter(r) {
@@ -25,21 +25,22 @@ func forgeable(r rune) bool {
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Reserved are the beginnings of lines that only Cairn writes.
+// Reserved are the prefixes of lines that only Cairn writes.
 var Reserved = []string{"[#", SummaryMark, "[System:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"}
 
-// InFile are those inside a file, which ends where Cairn says so.
+// InFile are the reserved prefixes inside a file, which must also not contain the line that ends
+// it.
 var InFile = append([]string{FileEnd}, Reserved...)
 
-// Escape makes a text safe to stand in a view, so that nobody can forge a speaker, a
-// summary, a placeholder, or a message of another role.
+// Escape makes a text safe for the prompt, so that no one can forge a speaker, a summary, a
+// placeholder, or a message of another role.
 func Escape(text string) string { return BreakRoles(EscapeLines(text, Reserved)) }
 
-// EscapeLines puts a backslash before each line that a reader may take for one that
-// begins with one of marks: whatever invisible characters are there, in whatever case, with blanks
-// or in letters that look the same. A line ends at whatever may end one for some reader.
+// EscapeLines puts a backslash before each line that a reader may take for one that starts with one
+// of marks: ignoring invisible characters, case and spaces, and including look-alike letters. Lines
+// end at every character that any reader treats as a line end.
 func EscapeLines(text string, marks []string) string {
-	if !strings.ContainsFunc(text, opens) {
+	if !strings.ContainsFunc(text, mayOpenMark) {
 		return text
 	}
 	var b strings.Builder
@@ -58,10 +59,11 @@ func EscapeLines(text string, marks []string) string {
 	return b.String()
 }
 
-// beginsLike reports whether a line reads as if it began with mark.
+// beginsLike reports whether a line reads as if it started with mark.
 func beginsLike(line, mark string) bool { return readAs(line, mark) >= 0 }
 
-// readAs returns how many bytes of text read as mark, -1 if it does not begin so.
+// readAs returns how many bytes at the start of text read as mark; -1 if text does not start with
+// it.
 func readAs(text, mark string) int {
 	for i, r := range text {
 		for mark != "" && mark[0] == ' ' {
@@ -70,7 +72,7 @@ func readAs(text, mark string) int {
 		if mark == "" {
 			return i
 		}
-		if unseen(r) {
+		if isInvisible(r) {
 			continue
 		}
 		if LooksLike(r) != LooksLike(rune(mark[0])) {
@@ -88,16 +90,15 @@ func EndsLine(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
-// unseen reports characters that are invisible by themselves.
-func unseen(r rune) bool {
+// isInvisible reports whether a character is invisible on its own.
+func isInvisible(r rune) bool {
 	return unicode.IsSpace(r) || r == '\u2800' ||
 		r >= '\u00ad' && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// roles are, behind their first character, the marks by which the templates of models
-// tell one role, or one message, from the next; others stand between bars, see roleAt. A
-// server that reads its template's marks wherever they stand would take what somebody
-// wrote for the system's words.
+// roles are marks that separate roles or messages in the templates of models, without their first
+// character; for marks between bars see roleAt. A server that interprets such marks anywhere in a
+// prompt would take a person's text for the system's.
 var roles = []string{
 	"<SYS>>", "</SYS>>", "s>", "/s>", "bos>", "eos>", "start_of_turn>", "end_of_turn>",
 	"think>", "/think>", "tool_call>", "/tool_call>", "tool_response>", "/tool_response>",
@@ -105,11 +106,11 @@ var roles = []string{
 	"TOOL_CALLS]", "TOOL_RESULTS]", "/TOOL_RESULTS]", "TOOL_CONTENT]",
 }
 
-// roleAt reports whether such a mark begins at i, where a < or [ is.
+// roleAt reports whether a role mark starts at i, where a < or [ is.
 func roleAt(text string, i int) bool {
 	rest := text[i+1:]
 	if bar, wide := strings.HasPrefix(rest, "|"), strings.HasPrefix(rest, "｜"); text[i] == '<' && (bar || wide) {
-		return barred(rest)
+		return isBarredRole(rest)
 	}
 	for _, mark := range roles {
 		if strings.HasPrefix(rest, mark) {
@@ -119,9 +120,9 @@ func roleAt(text string, i int) bool {
 	return false
 }
 
-// barred reports whether text, which begins with a bar, continues with at most 40
-// characters of a name, a bar and >.
-func barred(text string) bool {
+// isBarredRole reports whether text, which starts with a bar, continues with a name of at most 40
+// characters, a bar and >.
+func isBarredRole(text string) bool {
 	n := 0
 	for i, r := range text {
 		switch {
@@ -137,7 +138,7 @@ func barred(text string) bool {
 	return false
 }
 
-// BreakRoles puts a backslash behind the first character of each such mark.
+// BreakRoles inserts a backslash after the first character of each role mark.
 func BreakRoles(text string) string { return breakWith(text, `\`) }
 
 func breakWith(text, separator string) string {
@@ -156,7 +157,7 @@ func breakWith(text, separator string) string {
 	return b.String()
 }
 
-// BrokenCalls are calls whose arguments hold no such mark; JSON stays JSON.
+// BrokenCalls returns calls whose arguments contain no role marks; JSON stays valid.
 func BrokenCalls(calls []llm.Call) []llm.Call {
 	shown := calls
 	for i, call := range calls {
@@ -167,7 +168,7 @@ func BrokenCalls(calls []llm.Call) []llm.Call {
 			shown = slices.Clone(calls)
 		}
 		separator := `\`
-		if json.Valid([]byte(call.Arguments)) { // then a mark is inside a string
+		if json.Valid([]byte(call.Arguments)) { // then the mark is inside a string
 			separator = `\\`
 		}
 		shown[i].Arguments = breakWith(call.Arguments, separator)
@@ -175,19 +176,19 @@ func BrokenCalls(calls []llm.Call) []llm.Call {
 	return shown
 }
 
-// Blocks are the tags of the blocks that hold what is recalled.
+// Blocks are the tags of the blocks with recalled text.
 var Blocks = []string{"now", "kept"}
 
-// insideLine is a text within a line of Cairn's.
+// insideLine returns text that is safe inside a line of Cairn's.
 func insideLine(text string) string { return EscapeTags(BreakRoles(text), Blocks) }
 
-// EscapeTags puts a backslash into whatever reads as the tag of one of names, behind its
-// first character: "<\now>".
+// EscapeTags inserts a backslash after the first character of everything that reads as a tag with
+// one of names: "<\now>".
 func EscapeTags(text string, names []string) string {
 	var b strings.Builder
 	done := 0
 	for i, r := range text {
-		if at := i + utf8.RuneLen(r); opens(r) && LooksLike(r) == '<' && isTag(text[at:], names) {
+		if at := i + utf8.RuneLen(r); mayOpenMark(r) && LooksLike(r) == '<' && isTag(text[at:], names) {
 			b.WriteString(text[done:at] + `\`)
 			done = at
 		}
@@ -199,8 +200,8 @@ func EscapeTags(text string, names []string) string {
 	return b.String()
 }
 
-// isTag reports whether text, which follows a <, reads as the rest of a tag of one of
-// names. A tag that has attributes opens with one: List<Message> is code.
+// isTag reports whether text, which follows a <, reads as the rest of a tag with one of names. An
+// opening tag that has attributes must be followed by one: List<Message> is code.
 func isTag(text string, names []string) bool {
 	closes := readAs(text, "/")
 	if closes >= 0 {
@@ -214,18 +215,18 @@ func isTag(text string, names []string) bool {
 		rest := text[n:]
 		next, _ := utf8.DecodeRuneInString(rest)
 		if closes < 0 && slices.Contains(Attributed, name) {
-			attribute, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(rest, unseen))
-			return unseen(next) && unicode.IsLetter(attribute)
+			attribute, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(rest, isInvisible))
+			return isInvisible(next) && unicode.IsLetter(attribute)
 		}
 		return rest == "" || !unicode.IsLetter(next) && !unicode.IsDigit(next)
 	})
 }
 
-// Quoted is a text in one line, between quotes, that cannot pass for anything of
-// Cairn's: so it is for what is recalled, behind the last message.
+// Quoted returns a text as one quoted line that cannot pass for anything of Cairn's. Recalled text
+// is quoted in this way.
 func Quoted(text string) string {
 	return strconv.Quote(insideLine(text))
 }
 
-// Attributed are the labels that have attributes.
+// Attributed are the tags that have attributes.
 var Attributed = []string{"message", "answer", "tool_result", "summary", "agent"}

@@ -1,5 +1,5 @@
-// Characters that look like others: a reader, and a model, takes a Cyrillic "С" for a
-// Latin "C", so a mark of Cairn's is compared by what it looks like.
+// Look-alike characters: people and models read a Cyrillic "С" as a Latin "C", so Cairn's marks are
+// compared by appearance.
 
 package chat
 
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// lookalikes lists, behind each ASCII character, those of other scripts that look like
-// it in most fonts (Unicode's confusables.txt), in small letters. Compatibility forms
-// and accents are not listed: they decompose.
+// lookalikes lists, after each ASCII character, those of other scripts that look like it in most
+// fonts (Unicode's confusables.txt), in lower case. Compatibility forms and accents are not listed,
+// because they decompose.
 var lookalikes = []string{
 	"aаαɑᴀꭺꓮ", "bьвβʙꮟꓐ", "cсϲᴄꮯꓚ", "dԁᴅꭰꓓժ", "eеεєҽᴇꭼꓰ", "fғƒꜰꓝք", "gɡɢցԍꮐꓖ", "hһнηʜհꮋꓧ",
 	"iіιıɪӏℓʟlꭵꓲ1|", "jјϳᴊꭻꓙ", "kкκᴋꮶꓗ", "mмᴍϻꮇꓟ", "nпηɴոꓠ", "oоοσօᴏ0ჿꓳ", "pрρᴘꮲꓑ", "qԛգ",
@@ -33,8 +33,8 @@ var asciiOf = func() map[rune]rune {
 	return of
 }()
 
-// LooksLike is the ASCII character that r reads as, in small letters; r itself where it
-// reads as none. i replaces l, 1 and | too, and o replaces 0.
+// LooksLike returns the ASCII character, in lower case, that r looks like; r itself if there is
+// none. l, 1 and | become i, and 0 becomes o.
 func LooksLike(r rune) rune {
 	if r >= utf8.RuneSelf {
 		var buf [utf8.UTFMax]byte
@@ -49,12 +49,12 @@ func LooksLike(r rune) rune {
 	return r
 }
 
-// opens reports whether a mark may begin with r: it looks like [ or <.
-func opens(r rune) bool {
+// mayOpenMark reports whether a mark may start with r: it looks like [ or <.
+func mayOpenMark(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '[' || r == '<'
 	}
-	if unicode.IsLetter(r) && r != 'ᐸ' { // most of a text: no letter decomposes to one
+	if unicode.IsLetter(r) && r != 'ᐸ' { // most text consists of letters, and no letter decomposes to one
 		return false
 	}
 	r = LooksLike(r)

@@ -6,7 +6,7 @@ import (
 	"cairn/llm"
 )
 
-// Record is a message as programs read it: in `cairn transcript --json` and over HTTP.
+// Record is the external form of a message: in `cairn transcript --json` and over HTTP.
 type Record struct {
 	Seq    int64     `json:"seq"`
 	ID     string    `json:"id"` // the platform's
@@ -17,14 +17,14 @@ type Record struct {
 	With   []With    `json:"attachments,omitempty"`
 }
 
-// With is what came with a message.
+// With has what came with a message.
 type With struct {
 	Kind    string `json:"kind"`
 	Name    string `json:"name,omitempty"`
 	Caption string `json:"caption,omitempty"`
 }
 
-// RecordOf is the record of a message.
+// RecordOf returns the record of a message.
 func RecordOf(m Message) Record {
 	r := Record{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text}
 	for _, a := range m.Attachments {

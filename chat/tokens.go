@@ -5,19 +5,19 @@ import (
 	"cairn/llm"
 )
 
-// PictureTokens is what a picture costs in a prompt, whatever its size, which nobody
-// knows in pixels: as much as large ones cost. A screen of 1920 to 1080 pixels is
-// 1 105 tokens for GPT-4o and 1 548 for Gemini, and Claude scales most down to 1 600.
+// PictureTokens is the estimate for a picture of any size, because sizes in pixels are not known:
+// that of a large one. A screen of 1920 by 1080 pixels is 1 105 tokens for GPT-4o and 1 548 for
+// Gemini, and Claude scales most pictures down to 1 600.
 const PictureTokens = 1600
 
-// TokensOf returns what the whole of m costs in a prompt, in tokens.
+// TokensOf returns the tokens of the whole message in a prompt.
 func TokensOf(m Message) int {
 	m.Calls = BrokenCalls(m.Calls)
 	return ShownTokens(m, Header(m)+Escape(m.Body())) + len(m.Pictures())*PictureTokens
 }
 
-// ShownTokens is the cost of m when text is shown of it: with its calls or results, without its
-// pictures and reasoning.
+// ShownTokens returns the tokens of m if text is shown instead of its own text: with its calls or
+// results, without its pictures and reasoning.
 func ShownTokens(m Message, text string) int {
 	cost := tokens.PerMessage + tokens.Estimate(text) + CallTokens(m.Calls...)
 	if m.CallID != "" {
@@ -26,7 +26,7 @@ func ShownTokens(m Message, text string) int {
 	return cost
 }
 
-// CallTokens returns what calls of tools cost in a prompt.
+// CallTokens returns the tokens of tool calls in a prompt.
 func CallTokens(calls ...llm.Call) (cost int) {
 	for _, call := range calls {
 		cost += tokens.PerMessage + tokens.Estimate(call.ID) + tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
@@ -34,7 +34,7 @@ func CallTokens(calls ...llm.Call) (cost int) {
 	return cost
 }
 
-// Pictures returns those that came with m and are kept, to be shown.
+// Pictures returns the attachments of m that are stored pictures.
 func (m Message) Pictures() []Attachment {
 	if m.Role != llm.RoleUser {
 		return nil

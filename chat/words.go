@@ -1,5 +1,5 @@
-// A message in words, as a model reads it: who said it and when, what was said, and
-// what came with it; none of it can be forged by those who chat.
+// The text form of a message, as a model reads it: author, time, text and attachments, none of
+// which people can forge.
 
 package chat
 
@@ -19,8 +19,8 @@ const (
 	FileEnd     = "[end of file]"
 )
 
-// Header names the speaker, place and time of a message: the model must be able to tell people
-// apart. The bot's own words stand as they are, or it would learn to write headers.
+// Header returns the author, seq and time of a message, so that the model can tell people apart.
+// The bot's own messages have none: the model would learn to write headers.
 func Header(m Message) string {
 	if m.Role != llm.RoleUser {
 		return ""
@@ -32,8 +32,8 @@ func Header(m Message) string {
 	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.Format(TimeFormat), CleanName(m.Author), reply)
 }
 
-// RepliedTo says which message m replies to: its number, or how it begins if it
-// stands elsewhere. A platform's id alone would tell the model nothing.
+// RepliedTo returns which message m replies to: its number, or the start of its text if it is
+// elsewhere. A platform id would mean nothing to the model.
 func RepliedTo(m Message) string {
 	if m.ReplySeq > 0 {
 		return fmt.Sprintf("#%d", m.ReplySeq)
@@ -41,15 +41,15 @@ func RepliedTo(m Message) string {
 	return CleanLine(m.Quote, 100)
 }
 
-// Body is all of a message in words: its text, and what came with it: a text file with its contents,
-// anything else described.
+// Body returns the message as text: its own text and its attachments: text files with their
+// content, others described.
 func (m Message) Body() string {
 	if len(m.Attachments) == 0 {
 		return m.Text
 	}
 	var b strings.Builder
 	b.WriteString(m.Text)
-	file := false // a file was the last thing
+	file := false // the last attachment was a text file
 	for _, a := range m.Attachments {
 		switch {
 		case b.Len() == 0:
@@ -66,8 +66,7 @@ func (m Message) Body() string {
 	return b.String()
 }
 
-// Words is the trace an attachment leaves in a text:
-// "[image: cat.png, image/png, 120 kB, a cat on a mat]".
+// Words describes an attachment in a text: "[image: cat.png, image/png, 120 kB, a cat on a mat]".
 func (a Attachment) Words() string {
 	about := make([]string, 0, 4)
 	add := func(s string) {
@@ -100,8 +99,8 @@ func sizeWords(bytes int64) string {
 	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }
 
-// CleanName makes a display name that cannot forge a header: one line, no
-// brackets, no hash, at most 64 characters.
+// CleanName returns a display name that cannot forge a header: one line, no brackets, no hash, at
+// most 64 characters.
 func CleanName(name string) string {
 	n := 0
 	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -116,10 +115,10 @@ func CleanName(name string) string {
 	return insideLine(clean)
 }
 
-// Named is a display name as a view shows it: nothing in it can end what contains it.
+// Named returns a display name for the prompt: nothing in it can end what contains it.
 func Named(name string) string { return CleanName(name) }
 
-// CleanLine does the same for any text, blank for line end, and marks what it cuts.
+// CleanLine is CleanName for any text of at most most characters; it marks where it cuts.
 func CleanLine(text string, most int) string {
 	n := 0
 	clean := strings.Map(func(r rune) rune {
@@ -140,7 +139,7 @@ func CleanLine(text string, most int) string {
 	return insideLine(strings.TrimSpace(string(runes[:min(most-1, len(runes))]))) + "…"
 }
 
-// label is what precedes a picture in a request: "image of #12: cat.png".
+// Label returns the text that precedes a picture in a request: "image of #12: cat.png".
 func (a Attachment) Label(seq int64) string {
 	label := fmt.Sprintf("image of #%d", seq)
 	if name := CleanLine(a.Name, 100); name != "" {

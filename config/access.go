@@ -1,4 +1,4 @@
-// [discord] and [slack]: the tokens, and who may do what.
+// [discord] and [slack]: tokens and access rules.
 package config
 
 import (
@@ -38,8 +38,8 @@ type Access struct {
 	Managers []string `toml:"managers"`
 }
 
-// The values of working and reply_in under [slack], the default first; a test compares them
-// with the connector's.
+// The values of working and reply_in under [slack], the default first. A test compares them with
+// the connector's.
 var (
 	SlackWorking = []string{"status", "reaction", "placeholder", "off"}
 	SlackReplyIn = []string{"auto", "thread", "channel"}
@@ -47,10 +47,10 @@ var (
 
 const terminalName = "terminal"
 
-// connectors are the names a binding's connector may have.
+// connectors are the allowed connectors of a binding.
 var connectors = []string{"discord", "slack", terminalName, WebName}
 
-// Rules returns who may do what.
+// Rules returns the hub's rules: access, limits and budgets.
 func (s *Settings) Rules() channel.Rules {
 	return channel.Rules{
 		Respond: s.respondIn,
@@ -66,15 +66,15 @@ func (s *Settings) Rules() channel.Rules {
 	}
 }
 
-// declaredRestricted returns the commands that only managers run by default.
-func declaredRestricted() []string {
+// defaultRestricted returns the commands that only managers may run by default.
+func defaultRestricted() []string {
 	return commandNames(func(c channel.Command) bool { return c.Restricted })
 }
 
-// Unrestricted returns those of them that the settings leave out: on purpose, or because
-// the command is newer than the list.
+// Unrestricted returns the commands that are restricted by default but not in the settings: either
+// on purpose, or because they are newer than the list.
 func (s *Settings) Unrestricted() []string {
-	return slices.DeleteFunc(declaredRestricted(), func(name string) bool { return slices.Contains(s.Restricted, name) })
+	return slices.DeleteFunc(defaultRestricted(), func(name string) bool { return slices.Contains(s.Restricted, name) })
 }
 
 func (d *decoder) checkConnectors(s *Settings) {
@@ -95,14 +95,14 @@ func (d *decoder) checkConnectors(s *Settings) {
 	d.checkAccess("slack", s.Slack.Access)
 }
 
-// checkChoice reports a value that is none of those there are.
+// checkChoice reports a value that is not in known.
 func (d *decoder) checkChoice(path, value string, known []string) {
 	if !slices.Contains(known, value) {
 		d.problem(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), value, strings.Join(known, `", "`), compactor.DidYouMean(value, known)))
 	}
 }
 
-// checkChoiceIfSet is checkChoice for a setting that may be left out.
+// checkChoiceIfSet is checkChoice for an optional setting.
 func (d *decoder) checkChoiceIfSet(path, value string, known []string) {
 	if value != "" {
 		d.checkChoice(path, value, known)
@@ -119,8 +119,8 @@ func (d *decoder) checkAccess(connector string, a Access) {
 	}
 }
 
-// idForm is how a platform's ids look. Discord's are snowflakes; Slack's begin with a
-// letter that says what they name.
+// idForm is the form of a platform's ids. Discord's are snowflakes; Slack's start with a letter
+// that denotes the kind of object.
 type idForm struct {
 	*regexp.Regexp
 	words string
@@ -131,7 +131,7 @@ var idForms = map[string]idForm{
 	"slack":   {regexp.MustCompile(`^[A-Z][A-Z0-9]+$`), `an id of Slack, as "U0123ABCD" (look in the details of a profile or a channel)`},
 }
 
-// checkID reports an id that is none of the connector's platform.
+// checkID reports an id that does not have the form of the connector's platform.
 func (d *decoder) checkID(path, connector, id string) {
 	if form, known := idForms[connector]; known && !form.MatchString(id) {
 		d.problem(path, fmt.Sprintf("%s: %q must be %s", base(path), id, form.words))

@@ -1,4 +1,4 @@
-// Bindings: which agent answers where, and what.
+// Bindings: which agent answers in which conversation, and to which messages.
 package config
 
 import (
@@ -11,23 +11,23 @@ import (
 	"cairn/compactor"
 )
 
-// Binding is one of [[bindings]]: the conversations it applies to, and what it sets there.
-// What it leaves out is up to the bindings after it.
+// Binding is one of [[bindings]]: the conversations it applies to, and what it sets for them. A
+// setting that it leaves out comes from the next binding that applies.
 type Binding struct {
 	Connector string          `toml:"connector"` // empty: any
 	Server    string          `toml:"server"`    // empty: any
 	Channel   string          `toml:"channel"`   // a channel with its threads, or one thread; empty: any
-	Direct    *bool           `toml:"direct"`    // nil: in direct messages and elsewhere
+	Direct    *bool           `toml:"direct"`    // nil: direct messages and channels
 	Agent     string          `toml:"agent"`
 	Respond   channel.Respond `toml:"respond"`
-	Tools     []string        `toml:"tools"` // ids of [[tools]], beside the agent's
+	Tools     []string        `toml:"tools"` // ids of [[tools]], in addition to the agent's
 	Language  string          `toml:"language"`
 }
 
-// matches reports whether the binding applies to a conversation.
+// matches reports whether the binding applies to the conversation.
 func (b Binding) matches(conversation string) bool {
 	p := channel.ParsePlace(conversation)
-	if p.Connector == terminalName { // it has no servers, and any name is a channel's
+	if p.Connector == terminalName { // it has no servers, and a channel may have any name
 		p = channel.Place{Connector: p.Connector, Channel: strings.TrimPrefix(conversation, terminalName+":")}
 	}
 	return (b.Connector == "" || b.Connector == p.Connector) &&
@@ -56,8 +56,8 @@ func (s *Settings) respondIn(conversation string) channel.Respond {
 	return s.Respond
 }
 
-// LanguageIn returns the language in which models are asked in a conversation, one of
-// channel.Languages: what a binding says, else its agent, else the settings of all.
+// LanguageIn returns the language of the prompts in a conversation, one of channel.Languages: from
+// the first binding that sets one, else from its agent, else from the settings.
 func LanguageIn(s *Settings, conversation string) string {
 	for _, b := range s.Bindings {
 		if b.Language != "" && b.matches(conversation) {
@@ -69,7 +69,7 @@ func LanguageIn(s *Settings, conversation string) string {
 	return cmp.Or(agent.Language, s.Language)
 }
 
-// checkBinding reports what is wrong with a binding.
+// checkBinding reports mistakes in a binding.
 func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
 		d.problem(path+".agent", "sets nothing: give it an agent, respond, tools, or language")

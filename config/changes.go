@@ -19,7 +19,7 @@ type Change struct {
 	Value any    `json:"value"`
 }
 
-// String shows the change as a line of a settings file, for people.
+// String formats the change as a line of a settings file.
 func (c Change) String() string {
 	value := fmt.Sprint(c.Value)
 	switch v := c.Value.(type) {
@@ -34,13 +34,14 @@ func (c Change) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s = %s", c.Table, c.Key, value))
 }
 
-// Changed lists what differs from the defaults, agent by agent. Keys in plain text are masked.
+// Changed lists the settings that differ from the defaults, agent by agent. Plain-text keys are
+// masked.
 func (s *Settings) Changed() []Change {
 	defaults := Default()
-	list := differing("", *s, defaults)
+	list := diffTables("", *s, defaults)
 	if s.set["agents"] {
 		for _, agent := range s.Agents {
-			here := differing("agents", agent, defaults.newAgent())
+			here := diffTables("agents", agent, defaults.newAgent())
 			for i := range here {
 				here[i].Table += fmt.Sprintf(" of agent %q", agent.ID)
 			}
@@ -56,16 +57,16 @@ func (s *Settings) Changed() []Change {
 	return list
 }
 
-// differing compares two tables of settings field by field.
-func differing(table string, settings, defaults any) []Change {
+// diffTables compares two tables of settings field by field.
+func diffTables(table string, settings, defaults any) []Change {
 	list := []Change{}
 	v, d := reflect.ValueOf(settings), reflect.ValueOf(defaults)
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		key := f.Tag.Get("toml")
-		value, usual := v.FieldByIndex(f.Index), d.FieldByIndex(f.Index)
+		value, defaultValue := v.FieldByIndex(f.Index), d.FieldByIndex(f.Index)
 		inside := strings.TrimPrefix(table+"."+key, ".")
 		switch {
-		case key == "" || reflect.DeepEqual(value.Interface(), usual.Interface()):
+		case key == "" || reflect.DeepEqual(value.Interface(), defaultValue.Interface()):
 		case value.Kind() == reflect.Map && value.Type().Elem().Kind() == reflect.String:
 			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]string))) {
 				list = append(list, Change{"[" + inside + "]", name, value.Interface().(map[string]string)[name]})
@@ -73,21 +74,21 @@ func differing(table string, settings, defaults any) []Change {
 		case value.Kind() == reflect.Map:
 			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]Price))) {
 				one := value.Interface().(map[string]Price)[name]
-				list = append(list, differing(fmt.Sprintf("%s.%q", inside, name), one, Price{})...)
+				list = append(list, diffTables(fmt.Sprintf("%s.%q", inside, name), one, Price{})...)
 			}
 		case value.Kind() == reflect.Struct:
-			list = append(list, differing(inside, value.Interface(), usual.Interface())...)
+			list = append(list, diffTables(inside, value.Interface(), defaultValue.Interface())...)
 		case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
 			for i := range value.Len() {
 				one := value.Index(i)
-				here := differing(inside, one.Interface(), reflect.Zero(one.Type()).Interface())
+				here := diffTables(inside, one.Interface(), reflect.Zero(one.Type()).Interface())
 				for j := range here {
 					here[j].Table += fmt.Sprintf(" number %d", i+1)
 				}
 				list = append(list, here...)
 			}
 		default:
-			change := Change{Key: key, Value: plain(value)}
+			change := Change{Key: key, Value: printable(value)}
 			if table != "" {
 				change.Table = "[" + table + "]"
 			}
@@ -97,13 +98,13 @@ func differing(table string, settings, defaults any) []Change {
 	return list
 }
 
-// plain is a value as both people and JSON can show it.
-func plain(value reflect.Value) any {
+// printable returns a value that both people and JSON can show.
+func printable(value reflect.Value) any {
 	if value.Kind() == reflect.Pointer {
-		return plain(value.Elem())
+		return printable(value.Elem())
 	}
 	switch v := value.Interface().(type) {
-	case encoding.TextMarshaler: // a duration: its number would say nothing
+	case encoding.TextMarshaler: // a duration: its number would be meaningless
 		short, _ := v.MarshalText()
 		return string(short)
 	case channel.Respond:
@@ -117,7 +118,7 @@ func plain(value reflect.Value) any {
 	}
 }
 
-// ChangedKeys lists what differs between two settings: "discord.allow",
+// ChangedKeys lists the settings that differ between a and b: "discord.allow",
 // `agents.compaction.keep_first of agent "small"`.
 func ChangedKeys(a, b *Settings) []string {
 	before, after := a.flat(), b.flat()
@@ -132,8 +133,8 @@ func ChangedKeys(a, b *Settings) []string {
 	return changed
 }
 
-// NeedRestart returns those of keys that are read at the start only. All other settings apply
-// from the next turn on.
+// NeedRestart returns those of keys that are read only at the start. All other settings apply from
+// the next turn on.
 func NeedRestart(keys []string) (waiting []string) {
 	for _, setting := range Reference() {
 		if setting.Restart && slices.Contains(keys, setting.Key) {
@@ -143,7 +144,7 @@ func NeedRestart(keys []string) (waiting []string) {
 	return waiting
 }
 
-// flat returns each setting that is not zero, by its name.
+// flat returns all settings that are not zero, by key.
 func (s *Settings) flat() map[string]string {
 	flat := map[string]string{}
 	add := func(of string, list []Change) {
@@ -153,11 +154,11 @@ func (s *Settings) flat() map[string]string {
 			flat[strings.TrimSpace(strings.TrimPrefix(table+"."+v.Key, ".")+" "+which+of)] = fmt.Sprint(v.Value)
 		}
 	}
-	add("", differing("", *s, Settings{}))
+	add("", diffTables("", *s, Settings{}))
 	var ids []string
 	for _, agent := range s.Agents {
 		ids = append(ids, agent.ID)
-		add(fmt.Sprintf("of agent %q", agent.ID), differing("agents", agent, Agent{}))
+		add(fmt.Sprintf("of agent %q", agent.ID), diffTables("agents", agent, Agent{}))
 	}
 	flat["agents"] = fmt.Sprint(ids) // their order counts too
 	return flat

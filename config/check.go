@@ -1,4 +1,4 @@
-// Which values are allowed.
+// Validation: which values are allowed.
 package config
 
 import (
@@ -15,18 +15,18 @@ import (
 	"cairn/compactor"
 )
 
-// check reports every value that is not allowed.
+// check reports every invalid value.
 func (d *decoder) check(s *Settings) {
-	between(d, "catch_up", time.Duration(s.CatchUp), time.Second, 7*24*time.Hour)
+	checkRange(d, "catch_up", time.Duration(s.CatchUp), time.Second, 7*24*time.Hour)
 	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" {
 		d.problem("time_zone", fmt.Sprintf(`time_zone = %q: must be a place as "Europe/Berlin", "UTC", or "Local", which is the machine's`, s.TimeZone))
 	}
-	between(d, "workers", s.Workers, 1, 64)
-	between(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
-	between(d, "calls_per_hour", s.CallsPerHour, 0, 100_000)
+	checkRange(d, "workers", s.Workers, 1, 64)
+	checkRange(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
+	checkRange(d, "calls_per_hour", s.CallsPerHour, 0, 100_000)
 	d.checkMoney(s)
-	between(d, "attachment_tokens", s.AttachmentTokens, 0, 100_000)
-	between(d, "recall_tokens", s.RecallTokens, 0, 20_000)
+	checkRange(d, "attachment_tokens", s.AttachmentTokens, 0, 100_000)
+	checkRange(d, "recall_tokens", s.RecallTokens, 0, 20_000)
 	if s.DataDir == "" {
 		d.problem("data_dir", `data_dir = "": must name a folder`)
 	}
@@ -39,9 +39,9 @@ func (d *decoder) check(s *Settings) {
 	}
 	d.checkWeb(s)
 	if s.Backup.Every != 0 {
-		between(d, "backup.every", time.Duration(s.Backup.Every), time.Hour, 30*24*time.Hour)
+		checkRange(d, "backup.every", time.Duration(s.Backup.Every), time.Hour, 30*24*time.Hour)
 	}
-	between(d, "backup.keep", s.Backup.Keep, 1, 1000)
+	checkRange(d, "backup.keep", s.Backup.Keep, 1, 1000)
 	d.checkModels(s)
 	d.checkAgents(s)
 	d.checkTools(s)
@@ -67,11 +67,11 @@ func (d *decoder) checkAgents(s *Settings) {
 		d.checkAgentModel(path, s, agent)
 		d.checkChoiceIfSet(path+".language", agent.Language, channel.Languages)
 		if agent.ContextWindow != 0 {
-			between(d, path+".context_window", agent.ContextWindow, 1000, 100_000_000)
+			checkRange(d, path+".context_window", agent.ContextWindow, 1000, 100_000_000)
 		}
-		between(d, path+".max_output_tokens", agent.MaxOutputTokens, 16, 10_000_000)
-		between(d, path+".task_calls", agent.TaskCalls, 1, 10_000)
-		between(d, path+".task_time", time.Duration(agent.TaskTime), time.Second, 24*time.Hour)
+		checkRange(d, path+".max_output_tokens", agent.MaxOutputTokens, 16, 10_000_000)
+		checkRange(d, path+".task_calls", agent.TaskCalls, 1, 10_000)
+		checkRange(d, path+".task_time", time.Duration(agent.TaskTime), time.Second, 24*time.Hour)
 		d.checkPolicy(path+".compaction", s, agent.Compaction, inherited)
 	}
 	for i, agent := range s.Agents {
@@ -84,7 +84,7 @@ func (d *decoder) checkAgents(s *Settings) {
 	}
 }
 
-// checkAgentModel reports what is wrong with the model an agent names.
+// checkAgentModel reports mistakes in the model settings of an agent.
 func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 	d.checkURL(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
 	d.checkChoiceIfSet(path+".wire", agent.Wire, wires)
@@ -99,7 +99,7 @@ func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 	if agent.Model != "" {
 		d.checkModel(path+".model", s, agent.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))
 	}
-	if !named { // else what is no provider's is a name that this one knows
+	if !named { // otherwise a name without a known prefix is a model of the agent's provider
 		worker := path + ".compaction.model"
 		if !d.set[worker] {
 			worker = "defaults.compaction.model"
@@ -108,8 +108,8 @@ func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 	}
 }
 
-// checkPolicy reports what is wrong with a policy and returns it. What an agent
-// merely inherited was noted where it is set.
+// checkPolicy reports mistakes in a policy and returns their texts. Mistakes in inherited are not
+// reported again: they were reported where they are set.
 func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inherited map[string]bool) map[string]bool {
 	wrong := map[string]bool{}
 	note := func(key, text string) {
@@ -121,7 +121,7 @@ func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inhe
 	for _, e := range p.Validate() {
 		note(e.Key, e.Error())
 	}
-	if d.lines[path+".prepare_threshold"] > 0 && p.PrepareThreshold == -1 { // our own mark for "not set"
+	if d.lines[path+".prepare_threshold"] > 0 && p.PrepareThreshold == -1 { // -1 is the internal value for "not set"
 		note("prepare_threshold", compactor.PrepareUnset().Error())
 	}
 	if p.PromptFile != "" {
@@ -139,7 +139,7 @@ func (d *decoder) checkURL(path, value, example string) {
 	}
 }
 
-// checkSecret reports a secret that cannot be had, and returns the others.
+// checkSecret reports a secret that cannot be read. It returns the secret, or "".
 func (d *decoder) checkSecret(s *Settings, path, setting, variable string) string {
 	secret, err := s.secretFile(setting, variable)
 	if err != nil {
@@ -159,10 +159,10 @@ func (d *decoder) checkCommands(path string, names []string) {
 	}
 }
 
-// commandNames lists the commands for which holds does.
-func commandNames(holds func(channel.Command) bool) (names []string) {
+// commandNames lists the commands for which matches returns true, sorted.
+func commandNames(matches func(channel.Command) bool) (names []string) {
 	for _, c := range channel.Commands {
-		if holds(c) {
+		if matches(c) {
 			names = append(names, c.Name)
 		}
 	}
@@ -170,14 +170,14 @@ func commandNames(holds func(channel.Command) bool) (names []string) {
 	return names
 }
 
-// CheckHealth returns what is wrong with an address. One without a host would be open to
-// everybody who reaches the machine: that must be said.
+// CheckHealth returns an error for an invalid address. The host is required: without one, the
+// server would be open to everyone who can reach the machine.
 func CheckHealth(address string) error {
 	_, err := checkAddress("health", address)
 	return err
 }
 
-// checkAddress returns the host of an address to listen on, and what is wrong with it.
+// checkAddress validates an address to listen on and returns its host.
 func checkAddress(key, address string) (host string, err error) {
 	if address == "" {
 		return "", nil

@@ -1,4 +1,4 @@
-// Which models, servers and keys are allowed.
+// Validation of models, servers and keys.
 package config
 
 import (
@@ -9,10 +9,10 @@ import (
 	"cairn/compactor"
 )
 
-// providerID is how the id of a provider looks.
+// providerID is the form of a provider's id.
 var providerID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// checkModels reports what is wrong with [llm] and [[providers]].
+// checkModels reports mistakes in [llm] and [[providers]].
 func (d *decoder) checkModels(s *Settings) {
 	d.checkURL("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
 	d.checkKey(s, "llm.api_key", s.LLM.APIKey, OpenAI.Key)
@@ -39,8 +39,8 @@ func (d *decoder) checkModels(s *Settings) {
 	d.checkModel("llm.model", s, s.LLM.Model, s.LLM.BaseURL)
 }
 
-// checkModel reports a model whose provider there is not. baseURL is the address it would
-// be asked at if it is only a name.
+// checkModel reports a model whose provider is not defined. baseURL is the server it is requested
+// from if "provider/model" is only a name.
 func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 	id, _, cut := strings.Cut(model, "/")
 	if !cut || len(s.Providers) == 0 {
@@ -57,7 +57,7 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 		ids = append(ids, p.ID)
 	}
 	text := fmt.Sprintf("%s = %q: there is no provider %q%s; there are %s", base(path), model, id, compactor.DidYouMean(id, ids), strings.Join(ids, ", "))
-	_, elsewhere, _ := s.server(baseURL, s.LLM.Wire) // a key that cannot be read is a fault of its own
+	_, elsewhere, _ := s.server(baseURL, s.LLM.Wire) // an unreadable key is reported elsewhere
 	switch {
 	case !elsewhere:
 		d.problem(path, text+fmt.Sprintf(`; for a model of this name write %q, or set base_url under [llm]`, ids[0]+"/"+model))
@@ -66,7 +66,7 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 	}
 }
 
-// checkKey reports a key that cannot be had, and warns of one that is in the file itself.
+// checkKey reports a key that cannot be read, and warns about a key in plain text.
 func (d *decoder) checkKey(s *Settings, path, setting, variable string) {
 	_, plain, err := s.modelKey(setting)
 	switch {

@@ -1,5 +1,5 @@
-// Decodes a table over the values it overrides, and collects everything that is wrong instead
-// of stopping at the first problem.
+// Decodes a table over the values that it overrides. It collects all mistakes instead of stopping
+// at the first one.
 package config
 
 import (
@@ -17,17 +17,17 @@ import (
 // decoder collects the problems of one file.
 type decoder struct {
 	lines    map[string]int  // see keyLines
-	set      map[string]bool // what the file sets, by its path
-	agents   []string        // ids, as far as they are known
+	set      map[string]bool // the keys that the file sets, by path
+	agents   []string        // ids of the agents decoded so far
 	problems []Problem
-	warnings []Problem // what works and should be changed
+	warnings []Problem // settings that work but should be changed
 }
 
-// renamed are the new names of keys by their old ones, which the next version refuses.
-var renamed = map[string]string{"door": "connector", "earlier_segments": "earlier_sessions"}
+// renamedKeys maps old keys to their new names; old keys are still accepted until the next version.
+var renamedKeys = map[string]string{"door": "connector", "earlier_segments": "earlier_sessions"}
 
-// table sets the fields of *into that src names. path is src's place in the file,
-// "" for the file itself.
+// table sets the fields of *into from src. path is the position of src in the file, "" for the file
+// itself.
 func (d *decoder) table(into any, src map[string]any, path string) {
 	fields := map[string]reflect.Value{}
 	dst := reflect.ValueOf(into).Elem()
@@ -38,7 +38,7 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(src)) {
 		at := strings.TrimPrefix(path+"."+key, ".")
-		if name, old := renamed[key]; old && fields[key] == (reflect.Value{}) && fields[name] != (reflect.Value{}) {
+		if name, old := renamedKeys[key]; old && fields[key] == (reflect.Value{}) && fields[name] != (reflect.Value{}) {
 			if _, both := src[name]; both {
 				d.problem(at, fmt.Sprintf("%s: it is the old name of %s, which is set, too: leave it out", key, name))
 				continue
@@ -54,7 +54,7 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 			d.value(field, src[key], at)
 			continue
 		}
-		if homes := homesOf(key); len(homes) > 0 {
+		if homes := tablesWith(key); len(homes) > 0 {
 			d.problem(at, fmt.Sprintf("%s: does not belong here, but %s", key, strings.Join(homes, " or ")))
 			continue
 		}
@@ -62,8 +62,8 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 	}
 }
 
-// value sets one field. A whole number will do where a number is wanted, nothing
-// else is converted.
+// value sets one field. An integer is accepted where a float is expected; no other conversions are
+// made.
 func (d *decoder) value(dst reflect.Value, v any, path string) {
 	text, isText := dst.Addr().Interface().(encoding.TextUnmarshaler)
 	table, isTable := v.(map[string]any)
@@ -74,8 +74,8 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 			d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 		}
 	case isText && dst.Kind() != reflect.Slice:
-		d.wrong(path, `a duration like "90s" or "5m"`, v)
-	case dst.Kind() == reflect.Pointer: // set at all, unlike nil
+		d.wrongType(path, `a duration like "90s" or "5m"`, v)
+	case dst.Kind() == reflect.Pointer: // a pointer field: nil means not set
 		dst.Set(reflect.New(dst.Type().Elem()))
 		d.value(dst.Elem(), v, path)
 	case dst.Kind() == reflect.Slice:
@@ -90,11 +90,11 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 		src.Kind() == dst.Kind():
 		dst.Set(src.Convert(dst.Type()))
 	default:
-		d.wrong(path, kindWords[dst.Kind()], v)
+		d.wrongType(path, kindWords[dst.Kind()], v)
 	}
 }
 
-// tables sets a map of tables, each under a name of its own; an empty one is nil.
+// tables sets a map of named tables; an empty one becomes nil.
 func (d *decoder) tables(dst reflect.Value, src map[string]any, path string) {
 	all := reflect.MakeMap(dst.Type())
 	for _, name := range slices.Sorted(maps.Keys(src)) {
@@ -114,13 +114,13 @@ func (d *decoder) tables(dst reflect.Value, src map[string]any, path string) {
 	}
 }
 
-// texts sets a map of texts, each under a name of its own; an empty one is nil.
+// texts sets a map of named strings; an empty one becomes nil.
 func (d *decoder) texts(dst reflect.Value, src map[string]any, path string) {
 	all := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(src)) {
 		text, isText := src[name].(string)
 		if !isText {
-			d.wrong(path+"."+name, "a text in quotes", src[name])
+			d.wrongType(path+"."+name, "a text in quotes", src[name])
 			continue
 		}
 		d.set[path+"."+name] = true
@@ -131,8 +131,8 @@ func (d *decoder) texts(dst reflect.Value, src map[string]any, path string) {
 	}
 }
 
-// list sets a list of texts or of tables. It takes the place of the default whole; an
-// empty one is nil.
+// list sets a list of strings or tables. It replaces the default completely; an empty one becomes
+// nil.
 func (d *decoder) list(dst reflect.Value, v any, path string) {
 	texts, isList := v.([]any)
 	tables, areTables := v.([]map[string]any)
@@ -152,13 +152,13 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 	case isList:
 		for _, text := range texts {
 			if _, isText := text.(string); !isText {
-				d.wrong(path, "a list, each a text in quotes", text)
+				d.wrongType(path, "a list, each a text in quotes", text)
 				continue
 			}
 			list = reflect.Append(list, reflect.ValueOf(text))
 		}
 	default:
-		d.wrong(path, `a list of texts, as ["a", "b"]`, v)
+		d.wrongType(path, `a list of texts, as ["a", "b"]`, v)
 	}
 	dst.Set(list)
 }
@@ -168,8 +168,8 @@ var kindWords = map[reflect.Kind]string{
 	reflect.Float64: "a number", reflect.Int: "a whole number", reflect.Map: "a table",
 }
 
-// wrong reports a value of the wrong type. It shows numbers only: a text might be a secret.
-func (d *decoder) wrong(path, want string, v any) {
+// wrongType reports a value of the wrong type. It shows only numbers: a string might be a secret.
+func (d *decoder) wrongType(path, want string, v any) {
 	got := "something else"
 	switch v.(type) {
 	case string:
@@ -189,8 +189,8 @@ func (d *decoder) wrong(path, want string, v any) {
 	d.problem(path, fmt.Sprintf("%s: must be %s, not %s", base(path), want, got))
 }
 
-// between reports a value that is not from low to high.
-func between[T cmp.Ordered](d *decoder, path string, v, low, high T) {
+// checkRange reports a value that is not from low to high.
+func checkRange[T cmp.Ordered](d *decoder, path string, v, low, high T) {
 	if v < low || v > high {
 		d.problem(path, fmt.Sprintf("%s = %v: must be from %v to %v", base(path), v, low, high))
 	}

@@ -1,4 +1,4 @@
-// The files that settings name, and the settings file itself.
+// Files that the settings name, and the settings file itself.
 package config
 
 import (
@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// maxFile bounds such a file, in bytes.
+// maxFile is the size limit of such a file, in bytes.
 const maxFile = 1 << 20
 
-// MaxPrompt bounds a prompt_file, in bytes: about 4 000 tokens.
+// MaxPrompt is the size limit of a prompt_file, in bytes: about 4 000 tokens.
 const MaxPrompt = 16 << 10
 
-// ReadFile reads a regular file of at most 1 MB. Anything else is refused before it is
-// opened, because reading a pipe would block and a device might never end.
+// ReadFile reads a regular file of at most 1 MB. It refuses anything else before opening it,
+// because reading a pipe would block and a device might never end.
 func ReadFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func ReadFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// ReadPrompt reads a prompt_file.
+// ReadPrompt reads a prompt_file. It returns an error if the file is empty or too large.
 func ReadPrompt(path string) (string, error) {
 	text, err := ReadFile(path)
 	switch {

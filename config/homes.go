@@ -5,26 +5,27 @@ import (
 	"slices"
 )
 
-// homesOf returns where a file may set a key, in words; none where no table has it.
-func homesOf(key string) (homes []string) {
-	look := func(t reflect.Type, path string, list bool) { homes = append(homes, homesIn(t, key, path, list)...) }
-	look(reflect.TypeFor[Settings](), "", false)
-	look(reflect.TypeFor[Agent](), "agents", true)
+// tablesWith returns the tables in which a key is allowed, in words; nil if there is none.
+func tablesWith(key string) (homes []string) {
+	find := func(t reflect.Type, path string, list bool) { homes = append(homes, findTables(t, key, path, list)...) }
+	find(reflect.TypeFor[Settings](), "", false)
+	find(reflect.TypeFor[Agent](), "agents", true)
 	if slices.Contains(homes, "under [defaults.compaction]") { // the same keys, for one agent
 		homes = slices.DeleteFunc(homes, func(home string) bool { return home == "under [agents.compaction]" })
 	}
 	return homes
 }
 
-// homesIn returns where a key belongs in a table of type t at path; list: there are several.
-func homesIn(t reflect.Type, key, path string, list bool) (homes []string) {
+// findTables returns the tables that contain a key, in a table of type t at path and below it; list
+// reports whether the table is one of an array.
+func findTables(t reflect.Type, key, path string, list bool) (homes []string) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, inner := f.Tag.Get("toml"), f.Type
 		if name == "" {
 			continue
 		}
 		if name == key {
-			homes = append(homes, home(path, list))
+			homes = append(homes, tableWords(path, list))
 		}
 		below, several := name, false
 		if path != "" {
@@ -37,13 +38,13 @@ func homesIn(t reflect.Type, key, path string, list bool) (homes []string) {
 			inner, below = inner.Elem(), below+".NAME"
 		}
 		if inner.Kind() == reflect.Struct {
-			homes = append(homes, homesIn(inner, key, below, several)...)
+			homes = append(homes, findTables(inner, key, below, several)...)
 		}
 	}
 	return homes
 }
 
-func home(path string, list bool) string {
+func tableWords(path string, list bool) string {
 	switch {
 	case path == "":
 		return "at the top, above the first table"

@@ -1,4 +1,4 @@
-// [hooks]: programs and addresses that are notified of what happens.
+// [hooks]: programs and URLs that are notified of events.
 package config
 
 import (
@@ -11,7 +11,7 @@ import (
 	"cairn/hooks"
 )
 
-// Hooks is [hooks]. Each hook is a program and its arguments, or an address.
+// Hooks is [hooks]. Each hook is a program with arguments, or a URL.
 type Hooks struct {
 	Before  Command            `toml:"before_compaction"`
 	After   Command            `toml:"after_compaction"`
@@ -21,12 +21,12 @@ type Hooks struct {
 	Secret  string             `toml:"secret"` // "file:PATH", "env:NAME", or the text itself
 }
 
-// Calls are the hooks by name.
+// Calls returns the hooks by name.
 func (h Hooks) Calls() map[string][]string {
 	return map[string][]string{hooks.Before: h.Before, hooks.After: h.After, hooks.OnMemory: h.Memory, hooks.OnReply: h.Reply}
 }
 
-// HookSettings returns what is called, with the secret.
+// HookSettings returns the hooks to call, and the secret.
 func (s *Settings) HookSettings() (hooks.Settings, error) {
 	secret, _, err := s.modelKey(s.Hooks.Secret)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Settings) HookSettings() (hooks.Settings, error) {
 }
 
 func (d *decoder) checkHooks(s *Settings) {
-	between(d, "hooks.timeout", time.Duration(s.Hooks.Timeout), time.Second, time.Minute)
+	checkRange(d, "hooks.timeout", time.Duration(s.Hooks.Timeout), time.Second, time.Minute)
 	signed := false
 	for _, name := range hooks.Names {
 		target := s.Hooks.Calls()[name]

@@ -1,6 +1,6 @@
-// The lines of a TOML file. The TOML library gives the line of the first syntax error and
-// no other: not of a key, and not which of several [[agents]] one belongs to. It would also
-// need hours for keys or brackets that nest without end.
+// Line numbers of a TOML file. The TOML library reports only the line of the first syntax error:
+// not the line of a key, nor which of several [[agents]] a key belongs to. It would also need hours
+// for keys or brackets that nest without limit.
 package config
 
 import (
@@ -9,43 +9,43 @@ import (
 	"strings"
 )
 
-// keyLines returns the line of every table and key of a TOML file that parses. The
-// tables of an array are numbered: "agents.0.compaction.keep_first".
+// keyLines returns the line of every table and key of a valid TOML file. The tables of an array are
+// numbered: "agents.0.compaction.keep_first".
 func keyLines(text string) map[string]int {
 	lines := map[string]int{}
-	arrays := map[string]int{} // path of an array of tables: how many there are so far
-	table := ""                // where we are
+	arrays := map[string]int{} // path of an array of tables: how many tables so far
+	table := ""                // the current table
 	for n, size := 1, 0; text != ""; text = text[size:] {
-		size = statement(text)
+		size = statementSize(text)
 		line := strings.TrimSpace(text[:size])
 		switch {
 		case strings.HasPrefix(line, "[["):
 			name, _, _ := strings.Cut(line[2:], "]")
-			array := place(name, arrays)
+			array := keyPath(name, arrays)
 			table = fmt.Sprintf("%s.%d", array, arrays[array])
 			arrays[array]++
 			lines[table] = n
 		case strings.HasPrefix(line, "["):
 			name, _, _ := strings.Cut(line[1:], "]")
-			table = place(name, arrays)
+			table = keyPath(name, arrays)
 			lines[table] = n
 		case line != "" && line[0] != '#':
 			key, _, _ := strings.Cut(line, "=")
-			lines[strings.TrimPrefix(table+"."+place(key, nil), ".")] = n
+			lines[strings.TrimPrefix(table+"."+keyPath(key, nil), ".")] = n
 		}
 		n += strings.Count(text[:size], "\n")
 	}
 	return lines
 }
 
-// marks yields the characters of a TOML file that are neither in quotes nor in a comment, with
-// their places.
-func marks(text string) iter.Seq2[int, byte] {
+// syntaxChars yields the characters of a TOML file that are neither quoted nor in a comment, with
+// their offsets.
+func syntaxChars(text string) iter.Seq2[int, byte] {
 	return func(yield func(int, byte) bool) {
 		for i := 0; i < len(text); i++ {
 			switch c := text[i]; c {
 			case '"', '\'':
-				i += quoted(text[i:]) - 1
+				i += quotedSize(text[i:]) - 1
 			case '#':
 				comment, _, _ := strings.Cut(text[i:], "\n")
 				i += len(comment) - 1
@@ -58,11 +58,11 @@ func marks(text string) iter.Seq2[int, byte] {
 	}
 }
 
-// statement returns the size of what text begins with: a line, or as many as its value
-// goes on for.
-func statement(text string) int {
+// statementSize returns the size of the first statement of text: a line, or several lines if its
+// value spans them.
+func statementSize(text string) int {
 	brackets := 0
-	for i, c := range marks(text) {
+	for i, c := range syntaxChars(text) {
 		switch c {
 		case '[', '{':
 			brackets++
@@ -77,8 +77,8 @@ func statement(text string) int {
 	return len(text)
 }
 
-// place makes a path of a TOML key. An array on the way means its newest table.
-func place(name string, arrays map[string]int) string {
+// keyPath converts a TOML key into a path. Arrays on the way refer to their newest table.
+func keyPath(name string, arrays map[string]int) string {
 	path := ""
 	for part := range strings.SplitSeq(name, ".") {
 		if n := arrays[path]; n > 0 {
@@ -89,13 +89,13 @@ func place(name string, arrays map[string]int) string {
 	return path
 }
 
-// maxDepth bounds the parts of a key and how deep brackets nest. Settings need four.
+// maxDepth limits the parts of a key and the nesting of brackets. Settings need four.
 const maxDepth = 16
 
-// deepLine returns the first line of a TOML file that nests too deeply, 0 if none does.
+// deepLine returns the first line of a TOML file that exceeds maxDepth; 0 if none does.
 func deepLine(text string) int {
 	parts, brackets := 0, 0
-	for i, c := range marks(text) {
+	for i, c := range syntaxChars(text) {
 		switch c {
 		case '\n', ',', '=':
 			parts = 0
@@ -113,9 +113,9 @@ func deepLine(text string) int {
 	return 0
 }
 
-// quoted returns the size of the text that s begins with, its quotes included. One
-// without end reaches to the end of its line, or of s.
-func quoted(s string) int {
+// quotedSize returns the size of the quoted string at the start of s, including its quotes. An
+// unterminated one extends to the end of its line, or of s.
+func quotedSize(s string) int {
 	end := s[:1]
 	if strings.HasPrefix(s, strings.Repeat(end, 3)) {
 		end = s[:3]

@@ -1,4 +1,4 @@
-// Load and Parse: from a file to settings.
+// Load and Parse read a file into settings.
 package config
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Load reads file. An empty name means DefaultFile if it exists, otherwise the defaults. An
-// error is an *Error if the file can be read but has mistakes.
+// Load reads file. An empty name means DefaultFile if it exists, otherwise the defaults. The error
+// is an *Error if the file is readable but contains mistakes.
 func Load(file string) (Settings, error) {
 	text, err := ReadFile(cmp.Or(file, DefaultFile))
 	if errors.Is(err, fs.ErrNotExist) && file == "" {
@@ -27,7 +27,7 @@ func Load(file string) (Settings, error) {
 	return Parse(cmp.Or(file, DefaultFile), text)
 }
 
-// Parse reads text, the content of file.
+// Parse parses text, the content of file.
 func Parse(file string, text []byte) (Settings, error) {
 	s := Default()
 	s.File, s.text = file, text
@@ -50,8 +50,8 @@ func Parse(file string, text []byte) (Settings, error) {
 	return s, newError(file, d.problems)
 }
 
-// settings decodes the file over the defaults, and then each agent over the defaults that
-// the file sets for all agents.
+// settings decodes the file over the defaults, and then each agent over the defaults that the file
+// sets for all agents.
 func (d *decoder) settings(s *Settings, raw map[string]any) {
 	agents := raw["agents"]
 	delete(raw, "agents")

@@ -1,4 +1,4 @@
-// What models cost: [prices] of the settings.
+// [prices]: what models cost.
 package config
 
 import (
@@ -10,7 +10,7 @@ import (
 	"cairn/llm/prices"
 )
 
-// price is [prices."MODEL"], per million tokens. It takes the place of a built-in price.
+// Price is [prices."MODEL"], per million tokens. It replaces the built-in price.
 type Price struct {
 	Input  *float64 `toml:"input"`
 	Cached *float64 `toml:"cached"` // nil: as input
@@ -19,14 +19,14 @@ type Price struct {
 }
 
 const (
-	mostPrice  = 100_000.0
-	mostBudget = 1_000_000_000.0
+	maxPrice  = 100_000.0
+	maxBudget = 1_000_000_000.0
 )
 
-// checkMoney reports which prices and budgets cannot be.
+// checkMoney reports invalid prices and budgets.
 func (d *decoder) checkMoney(s *Settings) {
-	d.checkAmount("budget_per_day", s.BudgetPerDay, mostBudget)
-	d.checkAmount("budget_per_month", s.BudgetPerMonth, mostBudget)
+	d.checkAmount("budget_per_day", s.BudgetPerDay, maxBudget)
+	d.checkAmount("budget_per_month", s.BudgetPerMonth, maxBudget)
 	for _, model := range slices.Sorted(maps.Keys(s.Prices)) {
 		p, path := s.Prices[model], "prices."+model
 		for _, one := range []struct {
@@ -36,7 +36,7 @@ func (d *decoder) checkMoney(s *Settings) {
 		}{{"input", p.Input, true}, {"cached", p.Cached, false}, {"write", p.Write, false}, {"output", p.Output, true}} {
 			switch {
 			case one.value != nil:
-				d.checkAmount(path+"."+one.key, *one.value, mostPrice)
+				d.checkAmount(path+"."+one.key, *one.value, maxPrice)
 			case one.must && !d.set[path+"."+one.key]:
 				d.problem(path+"."+one.key, one.key+": is missing; a price has input and output, and may have cached and write, per million tokens")
 			}
@@ -44,14 +44,14 @@ func (d *decoder) checkMoney(s *Settings) {
 	}
 }
 
-// checkAmount reports an amount that is none, or not from 0 to most.
-func (d *decoder) checkAmount(path string, v, most float64) {
-	if !(v >= 0 && v <= most) { // nan is neither
-		d.problem(path, fmt.Sprintf("%s = %v: must be from 0 to %.0f", base(path), v, most))
+// checkAmount reports an amount that is not a number from 0 to limit.
+func (d *decoder) checkAmount(path string, v, limit float64) {
+	if !(v >= 0 && v <= limit) { // false for NaN
+		d.problem(path, fmt.Sprintf("%s = %v: must be from 0 to %.0f", base(path), v, limit))
 	}
 }
 
-// money says what tokens cost and how much may be spent.
+// Money returns the prices of tokens and the budgets.
 func (s *Settings) Money() channel.Money {
 	m := channel.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
 	for model, p := range s.Prices {
@@ -61,9 +61,9 @@ func (s *Settings) Money() channel.Money {
 	return m
 }
 
-func amount(v *float64, otherwise float64) float64 {
+func amount(v *float64, fallback float64) float64 {
 	if v == nil {
-		return otherwise
+		return fallback
 	}
 	return *v
 }

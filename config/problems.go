@@ -1,4 +1,4 @@
-// What is wrong with a settings file, and in which line.
+// Mistakes in a settings file, with their lines.
 package config
 
 import (
@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Problem is one thing wrong with a settings file.
+// Problem is one mistake in a settings file.
 type Problem struct {
-	Line  int    `json:"line"`  // 0: the file as a whole
+	Line  int    `json:"line"`  // 0: the whole file
 	Table string `json:"table"` // "[agents.compaction] of \"small\""; empty: outside tables
-	Text  string `json:"text"`  // names the key, what it is and what it may be
+	Text  string `json:"text"`  // names the key, its value and the allowed values
 }
 
-// Error is everything wrong with a file, in the order of its lines.
+// Error has all mistakes of a file, in the order of their lines.
 type Error struct {
 	file     string
 	Problems []Problem
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// In returns the problem with its place in file, for people.
+// In formats the problem with its position in file.
 func (p Problem) In(file string) string {
 	if p.Line > 0 {
 		file += ":" + strconv.Itoa(p.Line)
@@ -50,18 +50,18 @@ func (p Problem) In(file string) string {
 	return file + ": " + p.Text
 }
 
-// problem reports something that is wrong with the setting at path, or missing there. What
-// several agents inherit is reported once.
+// problem reports a mistake in the setting at path, or that it is missing. A mistake inherited by
+// several agents is reported once.
 func (d *decoder) problem(path, text string) {
 	if p := d.at(path, text); !slices.Contains(d.problems, p) {
 		d.problems = append(d.problems, p)
 	}
 }
 
-// warn reports something that works and should be changed.
+// warn reports a setting that works but should be changed.
 func (d *decoder) warn(path, text string) { d.warnings = append(d.warnings, d.at(path, text)) }
 
-// at returns a problem with the place of path.
+// at returns a Problem with the position of path.
 func (d *decoder) at(path, text string) Problem {
 	line := 0
 	for at := path; at != "" && line == 0; at = parent(at) {
@@ -70,12 +70,12 @@ func (d *decoder) at(path, text string) Problem {
 	return Problem{Line: line, Table: d.tableName(parent(path)), Text: text}
 }
 
-// tableName is what people call the table at path.
+// tableName returns the name of the table at path, for people.
 func (d *decoder) tableName(path string) string {
 	if path == "" {
 		return ""
 	}
-	if model, ok := strings.CutPrefix(path, "prices."); ok { // its name may hold dots
+	if model, ok := strings.CutPrefix(path, "prices."); ok { // the model's name may contain dots
 		return fmt.Sprintf("[prices.%q]", model)
 	}
 	parts := strings.Split(path, ".")
@@ -96,8 +96,8 @@ func (d *decoder) tableName(path string) string {
 	return fmt.Sprintf("[%s] %s", strings.Join(slices.Delete(parts, 1, 2), "."), name)
 }
 
-// parent is the path of the table that contains path.
+// parent returns the path of the table that contains path.
 func parent(path string) string { return path[:max(strings.LastIndex(path, "."), 0)] }
 
-// base is the key that path ends in.
+// base returns the key at the end of path.
 func base(path string) string { return path[strings.LastIndex(path, ".")+1:] }

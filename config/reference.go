@@ -1,4 +1,4 @@
-// The description of every setting, as config.toml gives it.
+// The descriptions of all settings, from config.toml.
 package config
 
 import (
@@ -17,10 +17,10 @@ var shipped string
 
 // Setting is one setting and its description.
 type Setting struct {
-	Key         string // with its table: "defaults.compaction.keep_first"
-	Default     string // as TOML; of a table that is there only as an example, the example
-	Description string // its own remark, or else the one above its group
-	Restart     bool   // it is read at the start only
+	Key         string // including its table: "defaults.compaction.keep_first"
+	Default     string // as TOML; in a table that is only an example, the example's value
+	Description string // its own comment, else the comment above its group
+	Restart     bool   // whether it is read only at the start
 }
 
 var (
@@ -43,7 +43,7 @@ var Reference = sync.OnceValue(func() (all []Setting) {
 			group = ""
 		case setting == nil:
 			group = strings.TrimSpace(group + " " + strings.TrimPrefix(line, "# "))
-		case table != "agents.compaction.": // an example; described as the defaults
+		case table != "agents.compaction.": // agents.compaction is an example; its keys are described under defaults
 			remark := setting[3]
 			if remark == "" {
 				remark = group

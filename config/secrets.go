@@ -1,4 +1,4 @@
-// Secrets: keys and tokens, out of files that the settings name or out of the environment.
+// Secrets: keys and tokens, from files or environment variables.
 package config
 
 import (
@@ -14,21 +14,21 @@ import (
 	"strings"
 )
 
-// The variables that hold a secret where the settings name no file.
+// The environment variables of secrets for which the settings name no file.
 const (
 	discordTokenVariable = "DISCORD_TOKEN"
 	slackBotVariable     = "SLACK_BOT_TOKEN"
 	slackAppVariable     = "SLACK_APP_TOKEN"
 )
 
-// secret is what setting, "file:PATH", refers to, or else what the environment holds;
-// "" if there is neither. No error shows it, nor anything else that may be one.
+// secret returns the content of the file that setting, "file:PATH", names, or else of the
+// environment variable; "" if there is neither. Errors never show a value that may be a secret.
 func (s *Settings) secret(setting, variable string) (string, error) {
 	text, err := s.secretFile(setting, variable)
 	return cmp.Or(text, strings.TrimSpace(os.Getenv(variable))), err
 }
 
-// secretFile is what the file holds that setting names; "" if it names none.
+// secretFile returns the content of the file that setting names; "" if setting is empty.
 func (s *Settings) secretFile(setting, variable string) (string, error) {
 	if setting == "" {
 		return "", nil
@@ -40,7 +40,7 @@ func (s *Settings) secretFile(setting, variable string) (string, error) {
 	text, err := ReadFile(s.Path(name))
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		err = at.Err // without the path: it may be the secret itself, put in the wrong place
+		err = at.Err // without the path: it may be the secret itself, in the wrong place
 	}
 	if err != nil {
 		return "", fmt.Errorf("must be a file that can be read, relative to this one: %w", err)
@@ -52,11 +52,11 @@ func (s *Settings) secretFile(setting, variable string) (string, error) {
 	return secret, nil
 }
 
-// variableName is how the name of an environment variable looks.
+// variableName is the form of an environment variable's name.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// modelKey is the key that an api_key means: "file:PATH", "env:NAME", or the key itself,
-// which is plain then; "" if it means none. No error shows it.
+// modelKey returns the key that an api_key refers to: "file:PATH", "env:NAME", or the key itself,
+// then plain is true; "" if it is empty. Errors never show the key.
 func (s *Settings) modelKey(setting string) (key string, plain bool, err error) {
 	if strings.HasPrefix(setting, "file:") {
 		key, err = s.secretFile(setting, "")
@@ -74,7 +74,7 @@ func (s *Settings) modelKey(setting string) (key string, plain bool, err error) 
 	return fromEnvironment(name), false, nil
 }
 
-// refersToSecret reports whether an api_key only names the place of the key.
+// refersToSecret reports whether an api_key only refers to a key stored elsewhere.
 func refersToSecret(setting string) bool {
 	return strings.HasPrefix(setting, "file:") || strings.HasPrefix(setting, "env:")
 }
@@ -84,8 +84,8 @@ func (s *Settings) DiscordToken() (string, error) {
 	return s.secret(s.Discord.Token, discordTokenVariable)
 }
 
-// SlackTokens returns the two tokens of the Slack app; "" if there is neither. One without the
-// other is an error.
+// SlackTokens returns the two tokens of the Slack app; "" if both are missing. If only one is set,
+// it returns an error.
 func (s *Settings) SlackTokens() (bot, app string, err error) {
 	bot, errBot := s.secret(s.Slack.BotToken, slackBotVariable)
 	app, errApp := s.secret(s.Slack.AppToken, slackAppVariable)
@@ -103,7 +103,7 @@ func (s *Settings) SlackTokens() (bot, app string, err error) {
 	return bot, app, nil
 }
 
-// Secrets returns every secret that the settings and the environment hold and that can be read.
+// Secrets returns every readable secret of the settings and the environment.
 func (s *Settings) Secrets() (all []string) {
 	for _, named := range [][2]string{
 		{s.Discord.Token, discordTokenVariable},
@@ -111,7 +111,7 @@ func (s *Settings) Secrets() (all []string) {
 		{s.Slack.AppToken, slackAppVariable},
 		{s.Web.Token, webTokenVariable},
 	} {
-		text, _ := s.secret(named[0], named[1]) // who needs it reports the error
+		text, _ := s.secret(named[0], named[1]) // the error is reported where the secret is used
 		all = append(all, text)
 	}
 	keys := []string{s.LLM.APIKey}
@@ -131,7 +131,7 @@ func (s *Settings) Secrets() (all []string) {
 		keys = append(keys, slices.Collect(maps.Values(t.Headers))...)
 	}
 	for _, setting := range keys {
-		key, _, _ := s.modelKey(setting) // likewise
+		key, _, _ := s.modelKey(setting) // as above
 		all = append(all, key)
 	}
 	all = append(all, fromEnvironment(OpenAI.Key), fromEnvironment(Anthropic.Key))
@@ -147,7 +147,7 @@ func (s *Settings) Secrets() (all []string) {
 	return all
 }
 
-// How the tokens of a Slack app begin, and where people find them.
+// The prefixes of a Slack app's tokens, and where people find the tokens.
 const (
 	slackBotPrefix = "xoxb-"
 	slackAppPrefix = "xapp-"
@@ -158,9 +158,8 @@ var slackPlaces = map[string]string{
 	slackAppPrefix: `the app-level token, which is under "Basic Information"`,
 }
 
-// checkSlackToken returns an error for a token that does not begin with prefix,
-// without showing it. A compatible server may have tokens of its own, but not the
-// other one of Slack.
+// checkSlackToken returns an error, without the token, if it does not start with prefix. A
+// compatible server may have tokens of another form, but must not get Slack's other token.
 func checkSlackToken(token, prefix string, compatible bool) error {
 	if token == "" || strings.HasPrefix(token, prefix) {
 		return nil

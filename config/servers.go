@@ -1,4 +1,4 @@
-// Providers: which server a model's name means, by settings and environment.
+// Providers: which server a model's name refers to, by settings and environment.
 package config
 
 import (
@@ -12,20 +12,20 @@ import (
 	"cairn/llm"
 )
 
-// Provider is one of [[providers]]: a server beside [llm]'s.
+// Provider is one of [[providers]]: a server in addition to [llm]'s.
 type Provider struct {
 	ID      string `toml:"id"`
 	Wire    string `toml:"wire"` // empty: "auto"
 	BaseURL string `toml:"base_url"`
-	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself; empty: none, or of OpenAI and Anthropic the environment's
+	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself; empty: for OpenAI and Anthropic the environment's, else none
 }
 
-// wireAuto leaves the wire to the address and to what the server refuses.
+// wireAuto means that the wire depends on the address and on what the server refuses.
 const wireAuto = "auto"
 
 var wires = []string{wireAuto, llm.WireChat, llm.WireResponses, llm.WireMessages}
 
-// Where the two providers are that the environment can select.
+// The addresses of the two providers that the environment can select.
 const (
 	OpenAIURL     = "https://api.openai.com/v1"
 	AnthropicURL  = "https://api.anthropic.com"
@@ -33,7 +33,7 @@ const (
 	anthropicHost = "api.anthropic.com"
 )
 
-// variables are the names of one provider's variables in the environment.
+// Variables has the names of one provider's environment variables.
 type Variables struct{ Key, URL, Model string }
 
 var (
@@ -43,29 +43,29 @@ var (
 
 func fromEnvironment(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
-// selects reports whether the environment names the provider's server.
+// selects reports whether the environment selects the provider's server.
 func (v Variables) selects() bool {
 	return fromEnvironment(v.Key) != "" || fromEnvironment(v.URL) != ""
 }
 
-// server is where models are.
+// Server is a model server and how to use it.
 type Server struct {
-	Provider string // its id; empty: [llm]'s or the environment's
+	Provider string // the provider's id; empty: the server of [llm] or of the environment
 	BaseURL  string // never empty
-	Wire     string // empty: the model finds out
+	Wire     string // empty: determined by the model
 	Key      string
-	KeyName  string // where the key comes from or should: "OPENAI_API_KEY"
-	model    string // of the environment, where no setting names one
+	KeyName  string // where the key comes from or should come from: "OPENAI_API_KEY"
+	model    string // from the environment, if no setting names a model
 }
 
-// target is a model on a server; an empty model is chosen from what the server offers.
+// Target is a model on a server; an empty model is chosen from the server's list.
 type Target struct {
 	Server
 	Model string
 }
 
-// target returns which model answers as the agent; ok is false if there is no server.
-// The settings go before the environment, and both before the first of [[providers]].
+// Target returns the model of an agent; ok is false if there is no server. The settings take
+// precedence over the environment, and both over the first of [[providers]].
 func (s *Settings) Target(agent Agent) (t Target, ok bool, err error) {
 	model := cmp.Or(agent.Model, s.LLM.Model)
 	if p, name, found := s.providerOf(model); found {
@@ -84,7 +84,7 @@ func (s *Settings) Target(agent Agent) (t Target, ok bool, err error) {
 	return Target{at, cmp.Or(model, at.model)}, ok, err
 }
 
-// worker returns which model summarizes for an agent that talks to t.
+// Worker returns the model that summarizes for an agent whose model is t.
 func (s *Settings) Worker(t Target, model string) (Target, error) {
 	if p, name, found := s.providerOf(model); found {
 		at, err := s.provider(p, "")
@@ -94,7 +94,7 @@ func (s *Settings) Worker(t Target, model string) (Target, error) {
 	return t, nil
 }
 
-// providerOf takes "provider/model" apart, if it begins with the id of a provider.
+// providerOf splits "provider/model" if it starts with the id of a provider.
 func (s *Settings) providerOf(model string) (p Provider, name string, found bool) {
 	id, name, cut := strings.Cut(model, "/")
 	i := slices.IndexFunc(s.Providers, func(p Provider) bool { return p.ID == id })
@@ -104,7 +104,7 @@ func (s *Settings) providerOf(model string) (p Provider, name string, found bool
 	return s.Providers[i], name, true
 }
 
-// provider is the server of one of [[providers]], with the agent's wire if it sets one.
+// provider returns the server of one of [[providers]], with the agent's wire if it is set.
 func (s *Settings) provider(p Provider, wire string) (Server, error) {
 	at := Server{Provider: p.ID, BaseURL: p.BaseURL, Wire: wireFor(p.BaseURL, cmp.Or(wire, p.Wire)), KeyName: fmt.Sprintf("api_key of provider %q", p.ID)}
 	key, _, err := s.modelKey(p.APIKey)
@@ -112,15 +112,15 @@ func (s *Settings) provider(p Provider, wire string) (Server, error) {
 		return at, err
 	}
 	for host, v := range map[string]Variables{openAIHost: OpenAI, anthropicHost: Anthropic} {
-		if hostOf(p.BaseURL) == host { // a key goes to nobody else
+		if hostOf(p.BaseURL) == host { // a provider's key must not be sent to any other host
 			at.Key, at.KeyName = fromEnvironment(v.Key), v.Key
 		}
 	}
 	return at, nil
 }
 
-// server is [llm]'s, or the environment's if the settings name no address; ok is false
-// if neither names an address or a key.
+// server returns the server of [llm], or the environment's if the settings have no address; ok is
+// false if neither has an address or a key.
 func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) {
 	key, _, err := s.modelKey(s.LLM.APIKey)
 	v, usual := OpenAI, OpenAIURL
@@ -142,7 +142,8 @@ func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) 
 	return at, true, err
 }
 
-// anthropic reports whether Anthropic's variables complete these settings, and not OpenAI's.
+// anthropic reports whether Anthropic's environment variables, instead of OpenAI's, complete these
+// settings.
 func (s *Settings) anthropic(baseURL, wire, key string) bool {
 	switch {
 	case wire == llm.WireMessages:
@@ -157,8 +158,8 @@ func (s *Settings) anthropic(baseURL, wire, key string) bool {
 	return !OpenAI.selects() && Anthropic.selects()
 }
 
-// ambiguous reports whether the environment names both providers and nothing says which
-// of the two an agent means.
+// Ambiguous reports whether the environment selects both providers and no setting says which of
+// them an agent uses.
 func (s *Settings) Ambiguous() bool {
 	if !OpenAI.selects() || !Anthropic.selects() {
 		return false
@@ -173,8 +174,8 @@ func (s *Settings) Ambiguous() bool {
 	return false
 }
 
-// wireFor is the wire of an address: what is set, Anthropic's for its own server, else
-// empty, which leaves it to the model.
+// wireFor returns the wire of an address: the one that is set, Anthropic's for its own server, else
+// "", which leaves it to the model.
 func wireFor(baseURL, wire string) string {
 	switch {
 	case wire != "" && wire != wireAuto:
@@ -193,7 +194,7 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// ShownAddress is an address without what may be secret in it.
+// ShownAddress returns an address without parts that may be secret: user, query and fragment.
 func ShownAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -202,11 +203,10 @@ func ShownAddress(address string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// UsedServer is a server that the settings or the environment name, and who uses which of
-// its models.
+// UsedServer is a server in the settings or the environment, with the users of its models.
 type UsedServer struct {
 	Server
-	Used map[string][]string // by the model's name; empty: one that is chosen
+	Used map[string][]string // users by model name; empty name: chosen from the server's list
 }
 
 // Servers lists all servers, those in use first.
@@ -254,7 +254,7 @@ func (s *Settings) Servers() (all []UsedServer, err error) {
 	return all, nil
 }
 
-// server is the one that the environment selects.
+// server returns the server that the environment selects.
 func (v Variables) server() (at Server, ok bool) {
 	at = Server{BaseURL: cmp.Or(fromEnvironment(v.URL), OpenAIURL), Key: fromEnvironment(v.Key), KeyName: v.Key}
 	if v == Anthropic {

@@ -24,27 +24,27 @@ type ToolServer struct {
 	Builtin         string             `toml:"builtin"`
 	Folder          string             `toml:"folder"`
 	Allow           []string           `toml:"allow"`
-	Env             map[string]string  `toml:"env"`     // values as an api_key: "file:PATH", "env:NAME", or the text itself
-	Headers         map[string]string  `toml:"headers"` // likewise
+	Env             map[string]string  `toml:"env"`     // values like an api_key: "file:PATH", "env:NAME", or the value itself
+	Headers         map[string]string  `toml:"headers"` // as Env
 	Timeout         compactor.Duration `toml:"timeout"`
 	MaxResultTokens int                `toml:"max_result_tokens"`
 	Approve         string             `toml:"approve"` // one of Approvals
 }
 
-// Command is a program and its arguments: a list, or one text that is split at blanks. No
-// shell reads it.
+// Command is a program and its arguments: a list, or one string that is split at spaces. It is not
+// run by a shell.
 type Command []string
 
-// UnmarshalText splits a text at blanks.
+// UnmarshalText splits a string at spaces.
 func (c *Command) UnmarshalText(text []byte) error {
 	*c = strings.Fields(string(text))
 	return nil
 }
 
-// Approvals are when people are asked before a tool is called.
+// Approvals are the values of approve: when people are asked before a tool is called.
 var Approvals = []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways}
 
-// toolServer returns a server with its defaults.
+// toolServer returns a server with the default settings.
 func toolServer() ToolServer {
 	return ToolServer{Timeout: compactor.Duration(mcp.DefaultTimeout), MaxResultTokens: mcp.DefaultResultTokens, Approve: channel.ApproveNever}
 }
@@ -53,11 +53,11 @@ func toolServer() ToolServer {
 func (s *Settings) ToolServers() ([]mcp.Server, error) {
 	var servers []mcp.Server
 	for _, t := range s.Tools {
-		env, err := s.resolved(t.Env)
+		env, err := s.resolveSecrets(t.Env)
 		if err != nil {
 			return nil, fmt.Errorf("tools %q: env: %w", t.ID, err)
 		}
-		headers, err := s.resolved(t.Headers)
+		headers, err := s.resolveSecrets(t.Headers)
 		if err != nil {
 			return nil, fmt.Errorf("tools %q: headers: %w", t.ID, err)
 		}
@@ -69,8 +69,8 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 	return servers, nil
 }
 
-// resolved replaces references to secrets.
-func (s *Settings) resolved(values map[string]string) (map[string]string, error) {
+// resolveSecrets replaces references to secrets by the secrets.
+func (s *Settings) resolveSecrets(values map[string]string) (map[string]string, error) {
 	made := make(map[string]string, len(values))
 	for name, setting := range values {
 		value, _, err := s.modelKey(setting)
@@ -82,8 +82,8 @@ func (s *Settings) resolved(values map[string]string) (map[string]string, error)
 	return made, nil
 }
 
-// ToolsFor returns the ids of the servers whose tools an agent has in a conversation: those of
-// the agent, and those of each binding that applies.
+// ToolsFor returns the ids of the servers whose tools an agent has in a conversation: the agent's,
+// and those of each binding that applies. They are sorted.
 func (s *Settings) ToolsFor(agent, conversation string) (ids []string) {
 	ids = slices.Clone(s.ToolsOf(agent))
 	for _, b := range s.Bindings {
@@ -105,19 +105,19 @@ func (s *Settings) ToolsOf(agent string) []string {
 	return nil
 }
 
-// toolID is how the id of a server looks: it begins the names of its tools.
+// toolID is the form of a server's id, which is the prefix of its tools' names.
 var toolID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 
-// ownTools begin the names of built-in tools.
-var ownTools = []string{"memory", "parallel"}
+// reservedIDs are the prefixes of built-in tools.
+var reservedIDs = []string{"memory", "parallel"}
 
 func (d *decoder) checkTools(s *Settings) {
 	ids := map[string]bool{}
 	for i, t := range s.Tools {
 		path := fmt.Sprintf("tools.%d", i)
 		switch {
-		case !toolID.MatchString(t.ID) || slices.Contains(ownTools, t.ID):
-			d.problem(path+".id", fmt.Sprintf(`id = %q: must be lower-case letters, digits and dashes, as "calc"; not "%s", which are built in`, t.ID, strings.Join(ownTools, `" or "`)))
+		case !toolID.MatchString(t.ID) || slices.Contains(reservedIDs, t.ID):
+			d.problem(path+".id", fmt.Sprintf(`id = %q: must be lower-case letters, digits and dashes, as "calc"; not "%s", which are built in`, t.ID, strings.Join(reservedIDs, `" or "`)))
 		case ids[t.ID]:
 			d.problem(path+".id", fmt.Sprintf("id = %q: another server has this name", t.ID))
 		}
@@ -151,14 +151,14 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 	}
 	d.checkBuiltin(path, s, t)
 	d.checkURL(path+".url", t.URL, "https://example.com/mcp")
-	between(d, path+".timeout", time.Duration(t.Timeout), time.Second, 10*time.Minute)
-	between(d, path+".max_result_tokens", t.MaxResultTokens, 100, 100_000)
+	checkRange(d, path+".timeout", time.Duration(t.Timeout), time.Second, 10*time.Minute)
+	checkRange(d, path+".max_result_tokens", t.MaxResultTokens, 100, 100_000)
 	d.checkChoice(path+".approve", t.Approve, Approvals)
 	if len(t.Allow) == 0 {
 		d.warn(path+".allow", fmt.Sprintf("allow of tools %q names no tool: none may be called", t.ID))
 	}
 	for key, values := range map[string]map[string]string{"env": t.Env, "headers": t.Headers} {
-		if _, err := s.resolved(values); err != nil {
+		if _, err := s.resolveSecrets(values); err != nil {
 			d.problem(path+"."+key, fmt.Sprintf("%s: %v", key, err))
 		}
 	}

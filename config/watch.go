@@ -1,4 +1,4 @@
-// Following edits of the settings file.
+// Follows edits of the settings file.
 package config
 
 import (
@@ -16,53 +16,54 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settle is how long to wait after the last sign of an edit: editors write in steps.
-const settle = 150 * time.Millisecond
+// debounce is how long to wait after the last event of an edit: editors write in several steps.
+const debounce = 150 * time.Millisecond
 
-// A Watcher reads the settings file again whenever it was edited. It is used by one goroutine.
+// A Watcher rereads the settings file after each edit. It is not safe for concurrent use.
 type Watcher struct {
 	File string // empty: DefaultFile
 	Log  *slog.Logger
 
 	// Current returns the settings in force.
 	Current func() *Settings
-	// Apply puts new settings into force. An error leaves everything as it was. asked: someone
-	// sent a signal, so that what the file names, as keys, has to be read again as well.
+	// Apply puts new settings into force. After an error nothing is changed. asked reports whether a
+	// signal requested it: then the files that the settings name, such as keys, must be read again
+	// too.
 	Apply func(s Settings, asked bool) error
 
-	seen   []byte // the file as it was last read
-	unread bool   // the file could not be read the last time
+	lastText   []byte // content of the file when it was last read
+	readFailed bool   // whether the last attempt to read the file failed
 }
 
-// Run reads the file once, after each edit, and after each signal of reload, until ctx ends.
+// Run reads the file once, after each edit, and after each signal on reload, until ctx ends.
 func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
 	w.File = cmp.Or(w.File, DefaultFile)
-	w.seen = w.Current().text
+	w.lastText = w.Current().text
 	var events chan fsnotify.Event
-	var lost chan error // events may be lost
+	var lost chan error // events may have been lost
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer watcher.Close()
-		// The folder, because most editors put a new file in the place of the old one.
+		// The folder is watched, because most editors replace the file by a new one.
 		err = watcher.Add(filepath.Dir(w.File))
 		events, lost = watcher.Events, watcher.Errors
 	}
 	if err != nil {
 		w.Log.Warn("watch_settings_failed", "file", w.File, "error", err, "hint", "send SIGHUP after an edit, or restart")
 	}
-	w.read(false) // an edit between the start and now
-	quiet := time.NewTimer(settle)
-	quiet.Stop()
+	w.read(false) // for an edit between the start and now
+	debounced := time.NewTimer(debounce)
+	debounced.Stop()
 	for {
 		select {
 		case event := <-events:
-			// Another file may be moved into place too, as the target of a link.
+			// Replacing the target of a symlink creates a file with another name.
 			if filepath.Base(event.Name) == filepath.Base(w.File) || event.Has(fsnotify.Create) {
-				quiet.Reset(settle)
+				debounced.Reset(debounce)
 			}
 		case <-lost:
-			quiet.Reset(settle)
-		case <-quiet.C:
+			debounced.Reset(debounce)
+		case <-debounced.C:
 			w.read(false)
 		case <-reload:
 			w.read(true)
@@ -72,38 +73,38 @@ func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
 	}
 }
 
-// errEmptied is why an empty file does not count where there was a text: an editor that
-// found the disk full leaves one, and it would let in everybody whom a list kept out.
+// errEmptied rejects an empty file where there was content before: an editor leaves one on a full
+// disk, and it would admit everyone whom an access list excludes.
 var errEmptied = errors.New("it is empty; if that is intended, write a comment into it")
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// read applies the settings file, if it differs from what was read last or if someone
-// asked. A mistake is logged once for each edit, and changes nothing.
-func (w *Watcher) read(asked bool) {
+// read applies the settings file if it has changed since the last read, or if reload is true. A
+// mistake is logged once per edit, and changes nothing.
+func (w *Watcher) read(reload bool) {
 	now := w.Current()
 	text, err := ReadFile(w.File)
-	if err == nil && !asked && blank(text) && !blank(now.text) {
+	if err == nil && !reload && blank(text) && !blank(now.text) {
 		err = errEmptied
 	}
 	switch missing := errors.Is(err, fs.ErrNotExist); {
 	case missing && now.File == "":
-		return // there never was one
+		return // there was never a file
 	case err != nil:
-		if !w.unread || asked {
+		if !w.readFailed || reload {
 			w.Log.Error("read_settings_failed", "file", w.File, "error", err, "effect", "the settings stay as they were")
 		}
-		w.unread = true
+		w.readFailed = true
 		return
 	}
-	w.unread = false
-	if bytes.Equal(text, w.seen) && !asked {
+	w.readFailed = false
+	if bytes.Equal(text, w.lastText) && !reload {
 		return
 	}
-	w.seen = text
+	w.lastText = text
 	s, err := Parse(w.File, text)
 	if err == nil {
-		err = w.Apply(s, asked)
+		err = w.Apply(s, reload)
 	}
 	if err != nil {
 		w.Log.Error("settings_have_mistakes", "mistakes", strings.Split(err.Error(), "\n"), "effect", "the settings stay as they were")

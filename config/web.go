@@ -1,4 +1,4 @@
-// [web]: where the HTTP API and the dashboard are served, and to whom.
+// [web]: the address and token of the HTTP API and the dashboard.
 package config
 
 import (
@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// WebName is the first part of the names of the conversations in the browser.
+// WebName is the connector name of conversations in the browser.
 const WebName = "web"
 
-// WebOwner is the id of who talks in the browser: who may see the dashboard owns the bot.
+// WebOwner is the user id of the person in the browser: whoever may open the dashboard owns the
+// bot.
 const WebOwner = "owner"
 
 const webTokenVariable = "CAIRN_WEB_TOKEN"
 
-// shortToken is how many characters make a token hard to guess.
-const shortToken = 16
+// minTokenLength is the minimum length of a token, in characters, so that it cannot be guessed.
+const minTokenLength = 16
 
-// errNoWebToken says what to do about an address that others can reach.
+// errNoWebToken says how to secure an address that other machines can reach.
 var errNoWebToken = errors.New(`needs a token, since others can reach it: set ` + webTokenVariable + `, or token = "file:PATH" under [web] (e.g. made by "openssl rand -hex 32"); without one listen on "127.0.0.1:8090"`)
 
 // WebToken returns the token of the API and the dashboard; "" if there is none.
@@ -31,8 +32,8 @@ func (s *Settings) WebToken() (string, error) {
 	return token, nil
 }
 
-// CheckWeb returns what is wrong with the address of the API and the dashboard. One that
-// others can reach needs a token.
+// CheckWeb returns an error for an invalid address of the API and the dashboard, or if other
+// machines can reach it and there is no token.
 func CheckWeb(address, token string) error {
 	host, err := checkAddress("listen", address)
 	if err != nil || address == "" || token != "" {
@@ -45,11 +46,11 @@ func CheckWeb(address, token string) error {
 }
 
 func (d *decoder) checkWeb(s *Settings) {
-	if _, err := checkAddress("listen", s.Web.Listen); err != nil { // whether it needs a token, the start knows
+	if _, err := checkAddress("listen", s.Web.Listen); err != nil { // whether it needs a token is checked at the start
 		d.problem("web.listen", err.Error())
 	}
-	if token := d.checkSecret(s, "web.token", s.Web.Token, webTokenVariable); token != "" && len(token) < shortToken {
-		d.warn("web.token", fmt.Sprintf(`token: has fewer than %d characters, which can be guessed; "openssl rand -hex 32" makes a better one`, shortToken))
+	if token := d.checkSecret(s, "web.token", s.Web.Token, webTokenVariable); token != "" && len(token) < minTokenLength {
+		d.warn("web.token", fmt.Sprintf(`token: has fewer than %d characters, which can be guessed; "openssl rand -hex 32" makes a better one`, minTokenLength))
 	}
 	for _, host := range s.Web.Hosts {
 		if host == "" || strings.ContainsAny(host, "/:@ ") {

@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// call calls a tool. Errors are for the model to read.
+// call calls a tool. Its errors are read by the model.
 func (c *connection) call(ctx context.Context, tool string, arguments json.RawMessage) (string, error) {
 	c.mu.Lock()
 	session, why := c.session, c.err
@@ -44,7 +44,7 @@ func (c *connection) call(ctx context.Context, tool string, arguments json.RawMe
 	return text, nil
 }
 
-// resultText is what a result says. What is no text is named.
+// resultText returns a result as text. Other content is only described.
 func resultText(result *sdk.CallToolResult) string {
 	var parts []string
 	for _, content := range result.Content {
@@ -77,7 +77,7 @@ func resultText(result *sdk.CallToolResult) string {
 	return text
 }
 
-// printable drops what no text holds: broken UTF-8 and control characters.
+// printable removes broken UTF-8 and control characters.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t' {

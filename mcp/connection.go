@@ -17,30 +17,30 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// connectTimeout bounds a connection's first exchange and each listing of tools. A program
-// that a package manager fetches first takes its time.
+// connectTimeout limits connecting and each listing of tools. A program that a package manager has
+// to download first is slow.
 const connectTimeout = 2 * time.Minute
 
-// relistPause is how long changes of a list of tools wait after the list was read.
+// relistPause is the minimum time between two listings of tools.
 const relistPause = 3 * time.Second
 
 // connection keeps a session with one server.
 type connection struct {
 	Server
 	version string
-	notify  func() // the tools changed
+	notify  func() // called when the tools have changed
 	log     *slog.Logger
 	end     context.CancelFunc
-	reached chan struct{} // closed when the server was reached once
-	tried   chan struct{} // closed when it was, or when the first try failed
+	reached chan struct{} // closed after the first successful connection
+	tried   chan struct{} // closed after the first connection attempt
 	first   sync.Once     // closes tried
-	changed chan struct{} // room for one: the list of tools changed
+	changed chan struct{} // capacity 1: the list of tools has changed
 
 	mu       sync.Mutex // guards everything below
 	session  *sdk.ClientSession
 	err      error // why there is no session
 	offered  []offer
-	tools    []Tool // of offered, bound once: they are compared by requests
+	tools    []Tool // offered as tools; built once, because requests compare them
 	refused  []string
 	incident llm.Incident
 }
@@ -54,7 +54,7 @@ func newConnection(s Server, version string, notify func(), log *slog.Logger) *c
 	}
 }
 
-// keep connects, and again with backoff when the connection breaks, until ctx ends.
+// keep connects and reconnects with backoff until ctx ends.
 func (c *connection) keep(ctx context.Context) {
 	delay := backoff.NewExponentialBackOff()
 	delay.MaxInterval = 5 * time.Minute
@@ -76,7 +76,7 @@ func (c *connection) keep(ctx context.Context) {
 	}
 }
 
-// noteDisconnected notes that there is no session, with one warning per incident.
+// noteDisconnected records that there is no session, and logs one warning per incident.
 func (c *connection) noteDisconnected(err error) {
 	c.mu.Lock()
 	c.session, c.err = nil, err
@@ -88,7 +88,7 @@ func (c *connection) noteDisconnected(err error) {
 // connect connects and serves until the connection breaks.
 func (c *connection) connect(ctx context.Context) error {
 	client := sdk.NewClient(&sdk.Implementation{Name: "cairn", Version: c.version}, &sdk.ClientOptions{
-		Capabilities: &sdk.ClientCapabilities{}, // no roots: a server learns nothing of this machine
+		Capabilities: &sdk.ClientCapabilities{}, // no roots: servers learn nothing about this machine
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
 			select {
 			case c.changed <- struct{}{}:
@@ -103,14 +103,14 @@ func (c *connection) connect(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // a session's end waits for what is being sent
+	defer context.AfterFunc(ctx, stop)() // closing a session would wait for pending writes
 	session, err := client.Connect(first, transport, nil)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() {
 		stop()
-		_ = session.Close() // a program that was killed ends with an error
+		_ = session.Close() // a killed program returns an error
 	}()
 	if err := c.list(first, session); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (c *connection) relist(ctx context.Context, session *sdk.ClientSession) err
 	return c.list(limited, session)
 }
 
-// list reads the server's tools, and notes those that may be called.
+// list reads the server's tools and stores the allowed ones.
 func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error {
 	offered, refused, problems, err := readOffers(ctx, session, c.Server)
 	if err != nil {
@@ -193,7 +193,7 @@ func (c *connection) status() Status {
 	return s
 }
 
-// changesOf says in words how a list of tools differs from the one before.
+// changesOf describes how a list of tools differs from the previous one.
 func changesOf(before, after []offer) (changes []string) {
 	old := map[string]offer{}
 	for _, o := range before {

@@ -1,8 +1,8 @@
-// Package mcp gives models the tools of MCP servers: programs that speak the Model Context
-// Protocol over standard input and output, or over streamable HTTP. A tool is called only if
-// the settings allow it by name. What a server answers is data: it is clipped, and a server
-// that hangs, floods or dies harms one call. The package
-// imports llm, internal/tokens and mcp/builtin, which has servers of its own.
+// Package mcp gives models the tools of MCP servers: programs that speak the Model Context Protocol
+// over standard input and output, or over streamable HTTP. A tool can be called only if the
+// settings allow it by name. Results are data: they are clipped, and a server that hangs, floods or
+// dies affects only one call. The package imports llm, internal/tokens and mcp/builtin, which has
+// servers of its own.
 package mcp
 
 import (
@@ -17,18 +17,18 @@ import (
 	"cairn/llm"
 )
 
-// Server is an MCP server and what of it may be used. One of Command, URL and Builtin is set.
+// Server is an MCP server and its allowed tools. Exactly one of Command, URL and Builtin is set.
 type Server struct {
 	ID              string            // lower-case letters, digits and dashes; its tools are called ID_NAME
 	Command         []string          // a program and its arguments, run without a shell
-	URL             string            // of a server that speaks streamable HTTP
-	Builtin         string            // one of builtin.Names, which runs in this process
-	Folder          string            // that the built-in server files reads
-	Allow           []string          // the tools that may be called, by the server's names; none: nothing
-	Env             map[string]string // of the program, beside PATH, HOME, LANG and TMPDIR; nothing else is inherited
-	Headers         map[string]string // of each request to URL
-	Timeout         time.Duration     // of a call; 0: DefaultTimeout
-	MaxResultTokens int               // estimated tokens of a result; 0: DefaultResultTokens
+	URL             string            // address of a server that speaks streamable HTTP
+	Builtin         string            // one of builtin.Names, runs in this process
+	Folder          string            // root of the built-in server files
+	Allow           []string          // the allowed tools, by their names on the server; empty: none
+	Env             map[string]string // environment of the program, in addition to PATH, HOME, LANG and TMPDIR; nothing else is inherited
+	Headers         map[string]string // sent with each request to URL
+	Timeout         time.Duration     // limit of a call; 0: DefaultTimeout
+	MaxResultTokens int               // limit of a result, in estimated tokens; 0: DefaultResultTokens
 }
 
 // Defaults of a Server.
@@ -44,17 +44,17 @@ type Tool struct {
 	Original string // its name on the server
 }
 
-// Status is what is known of a server.
+// Status is the state of a server.
 type Status struct {
 	ID        string   `json:"id"`
 	Connected bool     `json:"connected"`
 	Error     string   `json:"error,omitempty"`   // why it is not connected
-	Tools     []string `json:"tools"`             // that models may call, by their names on the server
-	Refused   []string `json:"refused,omitempty"` // that the server has and the settings do not allow
-	Missing   []string `json:"missing,omitempty"` // that the settings allow and the server does not have
+	Tools     []string `json:"tools"`             // allowed tools, by their names on the server
+	Refused   []string `json:"refused,omitempty"` // tools of the server that the settings do not allow
+	Missing   []string `json:"missing,omitempty"` // allowed tools that the server does not have
 }
 
-// Host keeps the connections to all servers. It is safe for concurrent use.
+// Host manages the connections to all servers. It is safe for concurrent use.
 type Host struct {
 	version string
 	changed func()
@@ -67,9 +67,9 @@ type Host struct {
 	servers []*connection
 }
 
-// Start connects to servers in the background and keeps the connections until Close. version
-// is what servers learn of the program; changed is called, from any goroutine, when what Tools
-// returns may have changed.
+// Start connects to servers in the background and keeps the connections until Close. version is the
+// program's version, which is sent to servers; changed is called from any goroutine when the result
+// of Tools may have changed.
 func Start(servers []Server, version string, changed func(), log *slog.Logger) *Host {
 	h := &Host{version: version, changed: changed, log: log}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -77,8 +77,8 @@ func Start(servers []Server, version string, changed func(), log *slog.Logger) *
 	return h
 }
 
-// Update connects to new and changed servers, and ends the connections to those that are gone.
-// The others stay connected.
+// Update connects to new and changed servers, and closes the connections to removed ones. All
+// others stay connected.
 func (h *Host) Update(servers []Server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,7 +101,7 @@ func (h *Host) Update(servers []Server) {
 	}
 }
 
-// Close ends the connections, and the programs that were started.
+// Close closes the connections and ends the programs.
 func (h *Host) Close() {
 	h.cancel()
 	h.running.Wait()
@@ -114,9 +114,9 @@ func (h *Host) all() []*connection {
 	return slices.Clone(h.servers)
 }
 
-// Tools returns the allowed tools of some servers, as far as they are known: none of a server
-// that was not reached yet. The tools of one that was lost stay, and fail with words, so that a
-// model's prompt does not change with each broken connection. It does not wait.
+// Tools returns the allowed tools of some servers, without waiting: none of a server that has not
+// been reached yet. The tools of a lost server stay and return errors, so that the prompt does not
+// change with every broken connection.
 func (h *Host) Tools(ids []string) []Tool {
 	var tools []Tool
 	for _, c := range h.all() {
@@ -127,7 +127,7 @@ func (h *Host) Tools(ids []string) []Tool {
 	return tools
 }
 
-// Status returns what is known of all servers, in the order of the settings.
+// Status returns the state of all servers, in the order of the settings.
 func (h *Host) Status() []Status {
 	all := []Status{}
 	for _, c := range h.all() {
@@ -136,7 +136,7 @@ func (h *Host) Status() []Status {
 	return all
 }
 
-// Ready returns when each server was reached once, or with an error when ctx ends before.
+// Ready waits until each server has been reached once, or returns an error when ctx ends.
 func (h *Host) Ready(ctx context.Context) error {
 	for _, c := range h.all() {
 		if err := await(ctx, c.reached); err != nil {
@@ -146,8 +146,8 @@ func (h *Host) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Tried returns when each of some servers was reached once, or its first try has failed, or with
-// an error when ctx ends before.
+// Tried waits until the first connection attempt to each of some servers has succeeded or failed,
+// or returns an error when ctx ends.
 func (h *Host) Tried(ctx context.Context, ids []string) error {
 	for _, c := range h.all() {
 		if !slices.Contains(ids, c.ID) {
@@ -169,7 +169,7 @@ func await(ctx context.Context, closed <-chan struct{}) error {
 	}
 }
 
-// bind makes tools of what a server offers.
+// bind returns tools that call what a server offers.
 func (c *connection) bind(offered []offer) []Tool {
 	tools := make([]Tool, 0, len(offered))
 	for _, o := range offered {

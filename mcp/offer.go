@@ -14,16 +14,16 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Limits of what a server offers: each tool is part of every prompt.
+// Limits of a server's tools: they are part of every prompt.
 const (
-	maxOffered     = 1000 // tools that are read of a server
-	maxPages       = 100  // of its list
+	maxOffered     = 1000 // tools that are read from one server
+	maxPages       = 100  // pages of its list
 	maxDescription = 300  // estimated tokens
 	maxSchema      = 1500 // estimated tokens
-	maxName        = 64   // characters, of providers
+	maxName        = 64   // characters, a limit of the providers
 )
 
-// offer is a tool that a server has and the settings allow.
+// offer is an allowed tool of a server.
 type offer struct {
 	name        string
 	description string
@@ -34,8 +34,8 @@ func (o offer) equal(other offer) bool {
 	return o.name == other.name && o.description == other.description && bytes.Equal(o.schema, other.schema)
 }
 
-// readOffers reads a server's tools: those that may be called, by name; the names of the
-// others; and what is wrong with tools that are allowed and cannot be used.
+// readOffers reads a server's tools. It returns the allowed ones, sorted by name; the names of the
+// others; and problems of allowed tools that cannot be used.
 func readOffers(ctx context.Context, session *sdk.ClientSession, s Server) (offered []offer, refused, problems []string, err error) {
 	taken := map[string]bool{}
 	all, more, err := readTools(ctx, session)
@@ -62,12 +62,12 @@ func readOffers(ctx context.Context, session *sdk.ClientSession, s Server) (offe
 	slices.SortFunc(offered, func(a, b offer) int { return strings.Compare(a.name, b.name) })
 	slices.Sort(refused)
 	if offered == nil {
-		offered = []offer{} // read, and none
+		offered = []offer{} // read, but empty
 	}
 	return offered, refused, problems, err
 }
 
-// readTools reads a server's list of tools as far as its bounds allow; more reports that it goes on.
+// readTools reads a server's list of tools within the limits; more reports that the list continues.
 func readTools(ctx context.Context, session *sdk.ClientSession) (all []*sdk.Tool, more bool, err error) {
 	var page sdk.ListToolsParams
 	for range maxPages {
@@ -83,9 +83,9 @@ func readTools(ctx context.Context, session *sdk.ClientSession) (all []*sdk.Tool
 	return all[:min(len(all), maxOffered)], page.Cursor != "" || len(all) > maxOffered, nil
 }
 
-// offerOf bounds a tool's definition.
+// offerOf validates a tool's definition and limits its size.
 func offerOf(tool *sdk.Tool) (o offer, problem string) {
-	schema, err := json.Marshal(tool.InputSchema) // keys are sorted: the same schema is the same text
+	schema, err := json.Marshal(tool.InputSchema) // keys are sorted, so equal schemas have equal text
 	if err != nil {
 		return o, "its input schema is no JSON"
 	}
@@ -102,9 +102,9 @@ func offerOf(tool *sdk.Tool) (o offer, problem string) {
 	return offer{name: tool.Name, description: tokens.Clip(description, maxDescription), schema: schema}, ""
 }
 
-// ToolName is the name by which a model calls a server's tool: "calc_add" for add of calc.
-// Providers take letters, digits, "_" and "-", and at most 64 characters; what they do not take
-// becomes "_", and a long name ends with a hash of itself.
+// ToolName returns the name by which models call a server's tool: "calc_add" for add of calc.
+// Providers accept letters, digits, "_" and "-", and at most 64 characters: other characters become
+// "_", and a long name ends with a hash of the full name.
 func ToolName(server, tool string) string {
 	name := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {

@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	endTimeout   = 2 * time.Second  // for a program to end by itself, and again after SIGTERM
-	writeTimeout = 10 * time.Second // for a program to read what it is sent
-	maxUnheard   = 1 << 20          // bytes that a program may say while it does not read
+	endTimeout   = 2 * time.Second  // for a program to exit by itself, and again after SIGTERM
+	writeTimeout = 10 * time.Second // for a program to read its input
+	maxUnread    = 1 << 20          // bytes that a program may write while it does not read
 )
 
-// program is a server that was started as a program. What it is sent and what it says goes through
-// Write and Read. One that does not read its input is given up: otherwise everything that is
-// sent later would wait for it, also the end of the connection.
+// program is a server started as a program; Write and Read are its input and output. A program that
+// does not read its input is given up: otherwise all later writes would block, and so would closing
+// the connection.
 type program struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     io.Reader
-	writing atomic.Bool  // a Write waits for the program
-	unheard atomic.Int64 // bytes that were read since then
-	once    sync.Once    // for Close
+	writing atomic.Bool  // a Write is blocked by the program
+	unread  atomic.Int64 // bytes read since the Write started
+	once    sync.Once    // guards Close
 }
 
-// startProgram starts a program. No shell reads the command.
+// startProgram starts a program without a shell.
 func startProgram(command, env []string, errs io.Writer) (*program, error) {
 	p := &program{cmd: exec.Command(command[0], command[1:]...)}
 	p.cmd.Env, p.cmd.Stderr, p.cmd.WaitDelay = env, errs, endTimeout
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what it starts ends with it
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its children end with it
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -44,9 +44,9 @@ func startProgram(command, env []string, errs io.Writer) (*program, error) {
 	return p, p.cmd.Start()
 }
 
-// Write sends to the program, if it reads in time. After a failure each Write fails.
+// Write writes to the program's input, with writeTimeout. After an error all further writes fail.
 func (p *program) Write(text []byte) (n int, err error) {
-	p.unheard.Store(0)
+	p.unread.Store(0)
 	p.writing.Store(true)
 	defer p.writing.Store(false)
 	if in, ok := p.in.(*os.File); ok {
@@ -59,29 +59,29 @@ func (p *program) Write(text []byte) (n int, err error) {
 		err = errors.New("it does not read what it is sent")
 	}
 	if err != nil {
-		_ = p.in.Close() // what waits for its turn fails at once
+		_ = p.in.Close() // pending writes fail immediately
 	}
 	return n, err
 }
 
-// Read reads what the program says.
+// Read reads the program's output.
 func (p *program) Read(text []byte) (int, error) {
 	n, err := p.out.Read(text)
-	if p.writing.Load() && p.unheard.Add(int64(n)) > maxUnheard {
+	if p.writing.Load() && p.unread.Add(int64(n)) > maxUnread {
 		_ = p.in.Close()
 		return 0, errors.New("it speaks without an end, and does not read what it is sent")
 	}
 	return n, err
 }
 
-// Close ends the program: it closes its input, and then, if that is not enough, sends signals to it
-// and to what it started.
+// Close ends the program: it closes its input and then, if that is not enough, sends signals to it
+// and its children.
 func (p *program) Close() error {
 	p.once.Do(func() {
-		_ = p.in.Close() // the program may have closed it
+		_ = p.in.Close() // the program may already have closed it
 		ended := make(chan struct{})
 		go func() {
-			_ = p.cmd.Wait() // it was told to end, and may say anything about that
+			_ = p.cmd.Wait() // it was asked to end, so its status does not matter
 			close(ended)
 		}()
 		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
@@ -92,7 +92,7 @@ func (p *program) Close() error {
 			}
 		}
 		<-ended
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // what it left
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // remaining children
 	})
 	return nil
 }

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	maxAnswer = 4 << 20 // bytes of an answer over HTTP
-	maxLog    = 4 << 10 // bytes of a line of a program's standard error
+	maxAnswer = 4 << 20 // bytes of a response over HTTP
+	maxLog    = 4 << 10 // bytes of a line on a program's standard error
 )
 
-// transport starts the program or the built-in server, or leads to the address. stop ends a program;
-// it may be called more than once.
+// transport starts the program or the built-in server, or returns a transport to the address. stop
+// ends the program; it may be called more than once.
 func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(), err error) {
 	if c.Builtin != "" {
 		server, err := builtin.New(c.Builtin, c.Folder)
@@ -36,8 +36,8 @@ func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(
 		return &sdk.StreamableClientTransport{
 			Endpoint: c.URL, MaxRetries: 2, MaxEventSize: maxAnswer,
 			HTTPClient: &http.Client{
-				Transport: &bounded{c.Headers, http.DefaultTransport},
-				CheckRedirect: func(*http.Request, []*http.Request) error { // the headers hold keys
+				Transport: &limitedTransport{c.Headers, http.DefaultTransport},
+				CheckRedirect: func(*http.Request, []*http.Request) error { // headers may contain keys, which a redirect must not receive
 					return http.ErrUseLastResponse
 				},
 			},
@@ -50,7 +50,7 @@ func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(
 	return &sdk.IOTransport{Reader: p, Writer: p}, func() { _ = p.Close() }, nil
 }
 
-// environment is what a program gets: no secret of the bot's own is among it.
+// environment returns the environment of a program, without the bot's own secrets.
 func environment(own map[string]string) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
@@ -64,13 +64,14 @@ func environment(own map[string]string) []string {
 	return env
 }
 
-// bounded adds headers, and bounds answers: one of 100 MB must not fill the memory.
-type bounded struct {
+// limitedTransport adds headers and limits the size of responses, so that a huge one cannot exhaust
+// memory.
+type limitedTransport struct {
 	headers map[string]string
 	next    http.RoundTripper
 }
 
-func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	for name, value := range b.headers {
 		r.Header.Set(name, value)
@@ -79,18 +80,18 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // whose events are bounded one by one
-		resp.Body = &boundedBody{resp.Body, maxAnswer}
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // event streams are limited per event
+		resp.Body = &limitedBody{resp.Body, maxAnswer}
 	}
 	return resp, nil
 }
 
-type boundedBody struct {
+type limitedBody struct {
 	io.ReadCloser
 	left int
 }
 
-func (b *boundedBody) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 	}
@@ -99,7 +100,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lineLog logs a program's standard error line by line, at debug level: it may hold anything.
+// lineLog logs a program's standard error line by line, at debug level because it may contain
+// anything.
 type lineLog struct {
 	log  *slog.Logger
 	line []byte

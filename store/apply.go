@@ -24,8 +24,8 @@ func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change tr
 	return head, err
 }
 
-// current returns transcript.ErrStale if the head, a row that is to be applied, or the messages to
-// hide are stored differently than in s.
+// current returns transcript.ErrStale if the head, a row to apply, or the messages to hide differ
+// on disk from s.
 func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Change) error {
 	var version, next int64
 	if err := tx.QueryRow("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next); err != nil {

@@ -15,7 +15,7 @@ type arrivals struct {
 	at map[int64]time.Time
 }
 
-// note remembers that the row is of a message that came now.
+// note records that the message of the row arrived now.
 func (a *arrivals) note(row int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -25,7 +25,7 @@ func (a *arrivals) note(row int64) {
 	a.at[row] = time.Now()
 }
 
-// forget is for rows that no longer wait.
+// forget removes rows that no longer wait.
 func (a *arrivals) forget(rows []int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -34,8 +34,8 @@ func (a *arrivals) forget(rows []int64) {
 	}
 }
 
-// since reports whether the message of the row arrived at t or later. For one that an earlier
-// process delivered, only received, its wall clock time, is known.
+// since reports whether the message of the row arrived at then or later. For a message that an
+// earlier process delivered, only received, its wall clock time, is known.
 func (a *arrivals) since(row, received int64, then time.Time) bool {
 	a.mu.Lock()
 	came, known := a.at[row]

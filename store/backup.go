@@ -1,4 +1,4 @@
-// Backups: a copy of the database that can be trusted, and the way back.
+// Backups: verified copies of the database, and restoring them.
 
 package store
 
@@ -30,10 +30,10 @@ func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
 	return u.store.backup(ctx, path, backupFolder)
 }
 
-// backupFolder is the prefix of the folder in which SQLite writes a backup.
+// backupFolder is the prefix of the temporary folder in which SQLite writes a backup.
 const backupFolder = ".cairn-backup-"
 
-// backup makes the copy in a folder whose name begins with folder, beside path.
+// backup makes the copy in a temporary folder beside path; folder is the prefix of its name.
 func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
@@ -62,8 +62,8 @@ func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err 
 	return c, flush(filepath.Dir(path))
 }
 
-// copyTo has SQLite copy the database to a new file. It reads one snapshot, as any reader does, on
-// its own connection: those of the pool may not write at all.
+// copyTo makes SQLite copy the database to a new file. It reads one snapshot on its own connection,
+// because those of the pool may not write at all.
 func (s *Store) copyTo(ctx context.Context, path string) error {
 	db := open(s.path, "_busy_timeout=5000")
 	_, err := db.ExecContext(ctx, "VACUUM INTO ?", path)
@@ -75,7 +75,7 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 func Inspect(ctx context.Context, path string) (c Copied, err error) {
 	path, err = filepath.Abs(path)
 	if err == nil {
-		err = look(path)
+		err = checkExists(path)
 	}
 	if err != nil {
 		return c, err
@@ -123,10 +123,9 @@ func verify(tx *Tx) error {
 	}, "PRAGMA foreign_key_check")
 }
 
-// Restore puts a backup in the place of the database in the folder dir. What was there
-// is kept beside it: aside is the name of its file, empty if there was none. The
-// backup is read from end to end first; if anything is wrong with it, or a bot runs on
-// the folder (ErrInUse), nothing changes.
+// Restore replaces the database in the folder dir by a backup. The previous database is kept beside
+// it: aside is the name of its file, empty if there was none. The backup is first read completely;
+// if anything is wrong with it, or a bot is running on the folder (ErrInUse), nothing changes.
 func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, err error) {
 	if info, err := os.Stat(backup + "-wal"); err == nil && info.Size() > 0 {
 		return c, "", fmt.Errorf("restore: %s is a database in use: take a backup of it, and restore that", backup)
@@ -161,7 +160,7 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	return c, aside, nil
 }
 
-// ErrBadBackup says that a file cannot be restored. The database is as it was.
+// ErrBadBackup means that a file cannot be restored. The database is unchanged.
 var ErrBadBackup = errors.New("no backup that can be restored")
 
 // badBackup is ErrDamaged or ErrNewer of a file that is not the database itself.
@@ -184,13 +183,13 @@ func (b badBackup) Unwrap() []error { return []error{ErrBadBackup, b.err} }
 // name too, until the new one replaces it: at no moment could a start find no database and create
 // an empty one.
 func moveAside(ctx context.Context, path string) (aside string, err error) {
-	gone := orphanedLog(path) != nil // and SQLite would throw the log away
+	gone := orphanedLog(path) != nil // SQLite would discard the log
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
 		return "", nil
 	}
 	if !gone {
 		db := open(path, writerPragmas)
-		_, _ = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // the log comes into the file, if both can be read
+		_, _ = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // moves the log into the file, if both can be read
 		_ = db.Close()
 	}
 	aside = path + time.Now().UTC().Format(".before-20060102T150405.000")
@@ -206,7 +205,7 @@ func moveAside(ctx context.Context, path string) (aside string, err error) {
 	return aside, nil
 }
 
-// linkOrRename renames where files have one name only.
+// linkOrRename links the file, or renames it on file systems without hard links.
 func linkOrRename(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
@@ -215,7 +214,7 @@ func linkOrRename(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// copyFile copies to a file that only its owner may read, and onto the disk.
+// copyFile copies to a new file that only its owner may read, and syncs it to disk.
 func copyFile(from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {

@@ -1,4 +1,4 @@
-// The check of the database's consistency.
+// The consistency check of the database.
 
 package store
 
@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Finding is something in the database that cannot be.
+// Finding is an inconsistency in the database.
 type Finding struct {
 	Conversation string `json:"channel"`
 	What         string `json:"what"` // a sentence
@@ -50,7 +50,7 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 	return found, nil
 }
 
-// broken looks for conversations whose head breaks a rule.
+// broken returns the conversations whose head breaks an invariant.
 func (s *Store) broken(tx *Tx) (found []Finding, err error) {
 	all, err := tx.Conversations("ORDER BY id")
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Store) broken(tx *Tx) (found []Finding, err error) {
 	return found, nil
 }
 
-// unfound looks for memories that are not found by all words that are in them.
+// unfound returns memories that the search index does not find by all of their words.
 func (s *Store) unfound(tx *Tx) (found []Finding, err error) {
 	err = eachMemory(tx, func(id int64, conversation, content, about string) error {
 		counts, _ := indexedMemory(content, about)

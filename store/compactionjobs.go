@@ -1,4 +1,4 @@
-// Rows of compactions on their way from running to prepared, and what is noted of them later.
+// Rows of compactions from running to prepared, and measurements added later.
 
 package store
 
@@ -21,7 +21,7 @@ func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (insert
 	return inserted, err
 }
 
-// Fail makes a row failed that is not finished, or stale; cause is in words for people.
+// Fail marks a row as failed, unless it is finished or stale; cause is in words for people.
 func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
 	return cs.c.Update(ctx, fmt.Sprintf("note the failure of compaction %d", id), func(tx *Tx) error {
 		return Changed(tx, "UPDATE compactions SET state = 'failed', error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')",
@@ -47,10 +47,10 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) (found []transcript
 	return found, err
 }
 
-// Prepare writes the text of a running row, with its tokens, sources and, if it is known, its model,
-// and makes it prepared. What the text was made of is the row's span and children, and beside them
-// other rows and messages. stale: some of that was edited, deleted or undone since the row was inserted;
-// the row is stale then, and nothing of its text is written.
+// Prepare writes the text of a running row, with its tokens, sources and, if known, its model, and
+// makes it prepared. The text was made from the row's span and children, and also from other rows
+// and messages. stale: some of that was edited, deleted or undone since the row was inserted; then
+// the row is stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool, err error) {
 	if stale, err = rs.c.outdated(rs.tx, row, rows, messages); err != nil || stale {
 		return stale, errors.Join(err, rs.c.setState(rs.tx, row.ID, transcript.Stale))
@@ -67,9 +67,9 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 	return false, nil
 }
 
-// outdated reports whether what a row's job read has changed: its span (the row is then stale already),
-// something beside it that was deleted since, or a row that has left the view. The summary may
-// repeat that.
+// outdated reports whether something that a row's job read has changed: its span (then the row is
+// already stale), something else that was deleted since, or a row that has left the view. The
+// summary may repeat it.
 func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages []int64) (outdated bool, err error) {
 	outdated, err = Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID)
 	if err != nil || outdated {
@@ -91,7 +91,7 @@ func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages
 	return false, nil
 }
 
-// Measured notes the tokens used before and after a row was applied.
+// Measured stores the tokens used before and after a row was applied.
 func (cs Compactions) Measured(ctx context.Context, row int64, before, after int) error {
 	err := cs.c.store.Update(ctx, func(tx *Tx) error {
 		return Changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)

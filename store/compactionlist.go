@@ -24,7 +24,7 @@ type CompactionFilter struct {
 	Conversation string    // its name; empty: all conversations
 	State        string    // of CompactionStates; empty: all
 	Since        time.Time // their Time is then or later; zero: all time
-	Limit        int       // the newest so many; 0 or less: all
+	Limit        int       // limits to the newest; 0 or less: all
 }
 
 // ListedCompaction is a compaction as it is stored, without its summary.
@@ -40,16 +40,16 @@ type ListedCompaction struct {
 	BeforeTokens  int       `json:"before_tokens"`     // used before it was applied; 0: not measured
 	AfterTokens   int       `json:"after_tokens"`      // used after
 	SummaryTokens int       `json:"summary_tokens"`    // of the summary itself
-	Time          time.Time `json:"time"`              // when it was applied; if it never was, when it began
-	Seconds       float64   `json:"seconds,omitempty"` // from its begin to its summary; 0: not stored
+	Time          time.Time `json:"time"`              // when it was applied; if it never was, when it started
+	Seconds       float64   `json:"seconds,omitempty"` // from its start to its summary; 0: not stored
 	By            string    `json:"by"`                // worker, extractive, emergency
-	Model         string    `json:"model,omitempty"`   // that summarized; empty: none
+	Model         string    `json:"model,omitempty"`   // the summarizing model; empty: none
 	Focus         string    `json:"focus,omitempty"`   // what the request asked to keep
 	Error         string    `json:"error,omitempty"`   // why it failed
 }
 
-// Compactions returns the compactions that f selects, oldest Time first, and how many there are
-// without Limit. ErrNotFound: there is no such conversation.
+// Compactions returns the compactions selected by f, ordered by Time, oldest first, and their
+// number without Limit. ErrNotFound: there is no such conversation.
 func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []ListedCompaction, total int, err error) {
 	const when = "coalesce(k.applied_at, k.created_at)"
 	conditions, args := []string{"true"}, []any{}
@@ -70,9 +70,9 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		add(when+" >= ?", f.Since.UnixMilli())
 	}
 	if f.Limit <= 0 {
-		f.Limit = -1 // SQLite's "all"
+		f.Limit = -1 // SQLite's value for no limit
 	}
-	err = s.look(ctx, func(rows *sql.Rows) error {
+	err = s.query(ctx, func(rows *sql.Rows) error {
 		var l ListedCompaction
 		var applied int64
 		var took sql.NullInt64

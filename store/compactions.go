@@ -43,15 +43,15 @@ func (rs Rows) Compactions(rest string, args ...any) ([]transcript.Summary, erro
 	return found, err
 }
 
-// known reports whether a row is of a kind and by a maker that there are.
+// known reports whether a row's kind and maker are valid.
 func known(row transcript.Summary) bool {
 	kinds := []transcript.Kind{transcript.Leaf, transcript.Rollup, transcript.Placeholder}
 	makers := []transcript.By{transcript.Worker, transcript.Extractive, transcript.Nobody}
 	return slices.Contains(kinds, row.Kind) && slices.Contains(makers, row.By)
 }
 
-// asPlaceholder is a damaged row: it goes on hiding its span, says so, and is repaired
-// from its messages.
+// asPlaceholder returns a damaged row as a placeholder: it continues to hide its span, says so, and
+// is repaired from its messages.
 func asPlaceholder(row transcript.Summary) transcript.Summary {
 	row.Kind, row.By, row.Level, row.Text, row.Children, row.Sources = transcript.Placeholder, transcript.Nobody, 0, "", nil, nil
 	row.Tokens = row.Cost()
@@ -69,17 +69,17 @@ func (rs Rows) Compaction(id int64) (transcript.Summary, error) {
 	return rows[0], nil
 }
 
-// childrenOf chooses the rows that a rollup folded. The + keeps the query from all
+// childrenOf selects the rows that a rollup folded. The + keeps the query planner from reading all
 // rows that were ever folded.
 const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
-// activeIn reads the applied rows of a session, by the begin of their spans.
+// activeIn reads the applied rows of a session, ordered by the start of their spans.
 func (c *Conversation) activeIn(tx *Tx, s transcript.Span) ([]transcript.Summary, error) {
 	return c.In(tx).Compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
-// insert writes a new row and returns it with its id and as it reads back. A row
-// that is inserted active is applied with the given version.
+// insert writes a new row and returns it with its id, as it would be read from the database. A row
+// inserted as applied gets the given version.
 func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) (transcript.Summary, error) {
 	children, err := toJSON(row.Children)
 	if err != nil {
@@ -130,8 +130,8 @@ func (c *Conversation) head(tx *Tx) (head transcript.Head, err error) {
 	return head, err
 }
 
-// Head returns the head as it was last committed, and the first messages of the
-// session as they are now, of one instant.
+// Head returns the head as last committed, and the current first messages of the session, from the
+// same snapshot.
 func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
 	err = cs.c.store.View(ctx, func(tx *Tx) error {
 		if head, err = cs.c.head(tx); err != nil {
@@ -167,9 +167,9 @@ func (c *Conversation) first(tx *Tx) ([]chat.Message, error) {
 	return first, err
 }
 
-// Load returns what the view is rebuilt from. It reads only the messages that no compaction covers,
-// so its cost does not depend on the conversation's age. Running rows become failed, unless the
-// store is Shared.
+// Load returns the snapshot from which the view is rebuilt. It reads only the messages that no
+// compaction covers, so its cost does not depend on the conversation's age. Running rows become
+// failed, unless the store is Shared.
 func (cs Compactions) Load(ctx context.Context) (state transcript.Snapshot, err error) {
 	if !cs.c.store.shared {
 		err = cs.c.store.Update(ctx, func(tx *Tx) error {
@@ -241,7 +241,7 @@ func (c *Conversation) addressedSince(tx *Tx) (spoken bool, err error) {
 	return spoken, err
 }
 
-// ids returns the numbers of rows.
+// ids returns the ids of rows.
 func ids(rows []transcript.Summary) []int64 {
 	var list []int64
 	for _, row := range rows {

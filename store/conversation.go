@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// Conversation is the store as one conversation sees it. Every handle of a
-// conversation is equal to every other. It is safe for concurrent use.
+// Conversation is the store as one conversation sees it. Handles of the same conversation are
+// interchangeable. It is safe for concurrent use.
 type Conversation struct {
 	store *Store
 	id    int64 // 1 to 2^31-1
 	name  string
 }
 
-// MaxName bounds a conversation's name, in bytes.
+// MaxName limits a conversation's name, in bytes.
 const MaxName = 500
 
 // Name returns the conversation's name: connector:server/channel[/thread].
@@ -79,7 +79,7 @@ func (s *Store) Known(ctx context.Context) ([]string, error) {
 
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	var names []string
-	err := s.look(ctx, func(rows *sql.Rows) error {
+	err := s.query(ctx, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)
 		names = append(names, name)

@@ -1,4 +1,4 @@
-// What a model declined to summarize, and how often it was asked.
+// Spans that a model declined to summarize, and how often.
 
 package store
 
@@ -10,14 +10,14 @@ import (
 	"cairn/transcript"
 )
 
-// Declined notes that a model declined to summarize what a row covers.
+// Declined records that a model declined to summarize what a row covers.
 func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Declined) error {
 	return cs.c.Update(ctx, fmt.Sprintf("note a refusal of compaction %d", row), func(tx *Tx) error {
 		return Changed(tx, "UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, cs.c.id)
 	})
 }
 
-// ClearDeclined forgets what models declined, so that it is tried again.
+// ClearDeclined forgets what models declined, so that it is attempted again.
 func (cs Compactions) ClearDeclined(ctx context.Context) error {
 	return cs.c.Update(ctx, "forget what was declined", func(tx *Tx) error {
 		_, err := tx.Exec("UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", cs.c.id)
@@ -25,7 +25,7 @@ func (cs Compactions) ClearDeclined(ctx context.Context) error {
 	})
 }
 
-// Span returns the messages of [from, to], deleted ones left out, oldest first.
+// Span returns the messages from..to without deleted ones, oldest first.
 func (cs Compactions) Span(ctx context.Context, from, to int64) (found []chat.Message, err error) {
 	err = cs.c.View(ctx, "read messages", func(tx *Tx) error {
 		found, err = cs.c.In(tx).Messages(from, to, "ORDER BY id")

@@ -1,4 +1,4 @@
-// Edits by people of their messages.
+// Edits of messages by people.
 
 package store
 
@@ -13,11 +13,10 @@ import (
 	"cairn/transcript"
 )
 
-// Edit replaces text and attachments of a message by those of m; m.Time is when it
-// was edited. One that waits is then as Incomplete as m says. It returns the seq of
-// the message if it has been taken up, 0 if it waits, and whether it is another one
-// now: nothing has changed if it says the same as before, if a later edit is known,
-// or if the message is not known. Summaries over it are to be repaired, see Rows.Revise.
+// Edit replaces text and attachments of a message by those of m; m.Time is the time of the edit. A
+// waiting message also gets m's Incomplete. It returns the message's seq, 0 if it is waiting, and
+// whether the message has changed: not if the content is the same, if a later edit is known, or if
+// the message is unknown. Summaries over it still have to be revised, see Rows.Revise.
 func (tr Transcript) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
 	m, err = clean(m)
 	if err == nil {
@@ -87,14 +86,13 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound) (seq int64, edited bool, e
 	return seq, err == nil, err
 }
 
-// NextVersion raises the version of the conversation.
+// NextVersion increments the version of the conversation and returns it.
 func (rs Rows) NextVersion() (version int64, err error) {
 	err = rs.tx.QueryRow("UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id).Scan(&version)
 	return version, err
 }
 
-// Rewrite gives a message a new text, new attachments and a new quote, and indexes
-// it again.
+// Rewrite gives a message a new text, attachments and quote, and reindexes it.
 func (rs Rows) Rewrite(was, is chat.Message, version int64) error {
 	attachments, err := rs.c.keepFiles(rs.tx, is.ID, is.Attachments)
 	if err != nil {
@@ -127,9 +125,9 @@ func (rs Rows) Unindex(m chat.Message) error {
 	return nil
 }
 
-// carryOver returns attachments with those that stood in the message before its
-// edit as they were, so that a picture is not lost when a typo is fixed, nor an
-// address that is signed again taken for a change.
+// carryOver returns the attachments after an edit, with those that were already in the message
+// unchanged, so that fixing a typo does not lose a picture, and a newly signed address does not
+// count as a change.
 func carryOver(before, after []chat.Attachment) []chat.Attachment {
 	before = slices.Clone(before)
 	var kept []chat.Attachment

@@ -1,4 +1,4 @@
-// Expanding a compaction into the messages it covers; and the applied compactions in order of time.
+// Expanding a compaction into the messages it covers; listing applied compactions.
 
 package store
 
@@ -17,12 +17,12 @@ type Expansion struct {
 	Row      transcript.Summary
 	Children []transcript.Summary // of a rollup, oldest first
 	Messages []chat.Message       // of any other, oldest first
-	Next     int64                // the seq of the next message, if there are more; 0: there are none
+	Next     int64                // seq of the next message, if there are more; 0: none
 }
 
-// Expand returns what a compaction of this conversation covers: the children
-// of a rollup, or the messages from seq from on, at most limit, deleted ones left
-// out. ErrNotFound: none with that id is in the view, itself or through others.
+// Expand returns what a compaction of this conversation covers: the children of a rollup, or at
+// most limit messages from seq from on, without deleted ones. ErrNotFound: the view does not
+// contain a row with this id, directly or through a rollup.
 func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
 	err = tr.c.View(ctx, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) error {
 		if e.Row, err = tr.c.In(tx).Compaction(id); err != nil {
@@ -52,11 +52,11 @@ func (c *Conversation) page(tx *Tx, from, to int64, limit int) (page []chat.Mess
 	return page, next, err
 }
 
-// AppliedCompaction is an applied compaction, or an emergency, as it came to pass.
+// AppliedCompaction is an applied compaction, or an emergency.
 type AppliedCompaction struct {
 	At     time.Time
 	Next   int64                // it precedes the message with this seq
-	Before int                  // tokens used before, as they were measured; 0: they were not
+	Before int                  // tokens used before; 0: not measured
 	After  int                  // and after
 	Rows   []transcript.Summary // by id, in their current states
 }

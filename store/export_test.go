@@ -19,7 +19,7 @@ const (
 	LatestApplied  = latestApplied
 	LockName       = lockName
 	MadeWith       = madeWith
-	MostOfName     = mostOfName
+	MostOfName     = maxAuthorBytes
 	OfPins         = ofPins
 	ReaderPragmas  = readerPragmas
 	SessionsShown  = sessionsShown

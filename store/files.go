@@ -1,4 +1,4 @@
-// Files of messages, and messages that their connector can complete.
+// Files of messages, and incomplete messages.
 
 package store
 
@@ -12,8 +12,8 @@ import (
 	"cairn/chat"
 )
 
-// File returns a stored picture of the conversation, and its media type.
-// ErrNotFound: the conversation has no such file, or none any more.
+// File returns a stored picture of the conversation, and its media type. ErrNotFound: the
+// conversation has no such file.
 func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
 	err = tr.c.store.View(ctx, func(tx *Tx) error {
 		return tx.QueryRow("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
@@ -27,8 +27,8 @@ func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data
 	return mediaType, data, nil
 }
 
-// StoreFiles stores the data that came with a message, and returns its attachments
-// without it. Files that none of them names any more are deleted.
+// StoreFiles stores the data of a message's attachments, and returns them without it. It deletes
+// files of the message that no attachment refers to any more.
 func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat.Attachment, error) {
 	attachments = slices.Clone(attachments)
 	named := make(map[int64]bool)
@@ -67,7 +67,7 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat
 	return attachments, nil
 }
 
-// keepFiles is storeFiles with the attachments as they are stored in a row.
+// keepFiles is StoreFiles with the attachments in their stored form.
 func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) (string, error) {
 	attachments, err := c.In(tx).StoreFiles(message, attachments)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Atta
 	return toJSON(attachments)
 }
 
-// incompleteAtOnce is the most incomplete messages that one call returns.
+// incompleteAtOnce limits how many incomplete messages one call returns.
 const incompleteAtOnce = 50
 
 // Incomplete returns the oldest waiting messages that the connector can complete, in order, at most
@@ -89,8 +89,8 @@ func (in Inbox) Incomplete(ctx context.Context) (found []Inbound, err error) {
 	return found, err
 }
 
-// Try notes on disk that the connector begins to complete waiting messages: if that kills the
-// process, they have their Tries at the next start. An edit sets them back.
+// Try records on disk that the connector is about to complete waiting messages: if that kills the
+// process, the next start sees their Tries. An edit resets them.
 func (in Inbox) Try(ctx context.Context, all []Inbound) error {
 	return in.c.Update(ctx, "note that messages are completed", func(tx *Tx) error {
 		for _, m := range all {
@@ -102,8 +102,8 @@ func (in Inbox) Try(ctx context.Context, all []Inbound) error {
 	})
 }
 
-// TryPast is Try for what was said before the bot came. It returns how often that was
-// begun before.
+// TryPast is Try for messages from before the bot joined. It returns the number of earlier
+// attempts.
 func (in Inbox) TryPast(ctx context.Context) (tries int, err error) {
 	err = in.c.Update(ctx, "note that the past is completed", func(tx *Tx) error {
 		return tx.QueryRow("UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id).Scan(&tries)
@@ -111,10 +111,9 @@ func (in Inbox) TryPast(ctx context.Context) (tries int, err error) {
 	return tries, err
 }
 
-// Complete replaces author, text, attachments and quote of a waiting message by
-// those of m, and notes that it is complete. was is the message as Incomplete
-// returned it: if it was edited or deleted since, nothing is changed, and an
-// edited one is found incomplete again.
+// Complete replaces author, text, attachments and quote of a waiting message by those of m, and
+// marks it complete. was is the message as returned by Incomplete: if it was edited or deleted
+// since, nothing changes, and an edited one will be returned by Incomplete again.
 func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m, err := clean(m)
@@ -125,7 +124,7 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 				return err
 			}
 			if now[0].Quote != was.Quote {
-				m.Quote = now[0].Quote // what it quoted may have been deleted since
+				m.Quote = now[0].Quote // the quoted text may have been deleted since
 			}
 			attachments, err := in.c.keepFiles(tx, was.ID, m.Attachments)
 			if err != nil {
@@ -141,7 +140,7 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	return nil
 }
 
-// sameContent reports whether two forms of a message say the same.
+// sameContent reports whether two versions of a message have the same content.
 func sameContent(text1, text2 string, attachments1, attachments2 []chat.Attachment) bool {
 	if text1 != text2 {
 		return false

@@ -1,4 +1,4 @@
-// The data folder: whose it is, and who may look into it.
+// The data folder: its lock and its permissions.
 
 package store
 
@@ -46,7 +46,7 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	if err := l.begin(path); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
-	// SQLite gives its other files the rights of the first one.
+	// SQLite's other files get the permissions of the first one.
 	file, err := openPrivate(path)
 	if err == nil {
 		err = file.Close()
@@ -97,14 +97,15 @@ func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
 		return nil
 	}
 	err = os.Chmod(dir, mode&^0o077)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // another's folder keeps its rights
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // another user's folder keeps its permissions
 		return fmt.Errorf("close data folder to others: %w", err)
 	}
 	return nil
 }
 
-// openPrivate opens or creates a file that only its owner may read, whatever the umask says.
-// Root works for whoever owns the folder: the bot must be able to open what a shell command created.
+// openPrivate opens or creates a file that only its owner may read, whatever the umask. If the
+// process runs as root, the file belongs to the owner of the folder: the bot must be able to open
+// what a shell command created.
 func openPrivate(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -123,8 +124,8 @@ func openPrivate(path string) (*os.File, error) {
 	return file, nil
 }
 
-// look checks that there is a database to read.
-func look(path string) error {
+// checkExists checks that there is a database to read.
+func checkExists(path string) error {
 	if err := orphanedLog(path); err != nil {
 		return err
 	}
@@ -150,8 +151,8 @@ func Writable(dir string) error {
 	return nil
 }
 
-// unchanging reports whether the file holds all data, and is where this process cannot write, as on
-// a read-only mount.
+// unchanging reports whether the file contains all data, and is where this process cannot write,
+// such as on a read-only mount.
 func unchanging(path string) bool {
 	_, err := os.Stat(path + "-wal")
 	return errors.Is(err, fs.ErrNotExist) && unix.Access(filepath.Dir(path), unix.W_OK) != nil

@@ -1,4 +1,4 @@
-// Gaps: messages that the bot may have missed while it was away.
+// Gaps: messages that the bot may have missed while it was disconnected.
 
 package store
 
@@ -9,12 +9,13 @@ import (
 	"fmt"
 )
 
-// Away notes that every conversation of a connector may miss messages from the newest
-// one on that was delivered, and returns all conversations of the connector that have a
-// gap. A gap that is open already stays where it is, and is read to its new end.
-// Where messages can come without those before them, earlier names a place before the
-// newest from which on some may be missing, given the first that is known too; nil: they
-// come in order.
+// Away records that every conversation of a connector may miss messages after the newest delivered
+// one, and returns all conversations of the connector that have a gap. A gap that is already open
+// keeps its start, and is read to its new end.
+//
+// For connectors that may deliver messages without the ones before them, earlier returns a place
+// before the newest message, after which messages may be missing, given also the first known
+// message; nil: messages are delivered in order.
 func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.Update(ctx, func(tx *Tx) error {
 		gaps, err = s.away(tx, connector, earlier)
@@ -77,8 +78,8 @@ func (c *Conversation) oldestKnown(tx *Tx) (id string, err error) {
 	return id, err
 }
 
-// Gap reports whether the conversation may have missed messages, and the platform id
-// of the one they follow; empty: nothing is known of it.
+// Gap reports whether the conversation may have missed messages, and the platform id of the message
+// after which they are missing; empty: nothing is known of the conversation.
 func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
 	err = h.c.store.View(ctx, func(tx *Tx) error {
 		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id).Scan(&after, &open)
@@ -89,16 +90,16 @@ func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
 	return after, open, nil
 }
 
-// SetGap opens a gap after a message, unless one is open that begins at it or
-// before: Discord and Slack let ids grow. One that begins before it may have been read already, and
-// not yet filled, so it is read once more.
+// SetGap opens a gap after a message, unless an open gap starts there or earlier: ids of Discord
+// and Slack increase. A page of an earlier gap may have been read and not stored yet, so that gap is
+// read once more.
 func (h Past) SetGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "open a gap", `UPDATE conversations SET gap_again = gap_again OR coalesce(gap, '') <> '' AND (length(gap), gap) < (length(?1), ?1),
 		gap = CASE WHEN coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap) THEN ?1 ELSE gap END WHERE id = ?2`, after, h.c.id)
 }
 
-// CloseGap notes that nothing was missed after a message, or that it cannot be read. A gap that
-// starts elsewhere stays: it was opened in the meantime.
+// CloseGap records that nothing was missed after a message, or that it cannot be read. A gap that
+// starts elsewhere stays open: it was opened in the meantime.
 func (h Past) CloseGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
 }
@@ -115,11 +116,11 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 	return nil
 }
 
-// FillGap delivers a page of what was missed, and puts the inbox into the order in
-// which it was said: what was delivered since may come before it. last is the
-// platform id from which to read on, and empty if the gap stays as it is; with done the gap is closed, unless the bot
-// was away again since: then it is still to be read from last on. It
-// returns how many messages were new. A crash between two pages costs nothing.
+// FillGap delivers a page of missed messages, and sorts the inbox in the order in which messages
+// were sent: some may have been delivered before the missed ones. last is the platform id from
+// which to continue; empty: the gap is unchanged. If done is true the gap is closed, unless the bot
+// was disconnected again since: then it continues from last. FillGap returns how many messages were
+// new. A crash between two pages loses nothing.
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (fresh int, err error) {
 	err = h.c.store.Update(ctx, func(tx *Tx) error {
 		fresh = 0
@@ -136,7 +137,7 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 				fresh++
 			}
 		}
-		if err := h.c.reorder(tx); err != nil { // even if none was new: platforms repeat messages in any order
+		if err := h.c.reorder(tx); err != nil { // even if none was new, because platforms repeat messages in any order
 			return err
 		}
 		_, err := tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
@@ -149,9 +150,8 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 	return fresh, nil
 }
 
-// reorder gives the rows of the inbox their ids again, in the order in which the
-// messages were said; those of one instant in that of their platform ids, which
-// Discord and Slack let grow.
+// reorder assigns new ids to the rows of the inbox, in the order in which messages were sent; those
+// with the same time are ordered by their platform ids, which increase on Discord and Slack.
 func (c *Conversation) reorder(tx *Tx) error {
 	var ids, order []int64
 	read := func(list *[]int64, by string) error {
@@ -166,7 +166,7 @@ func (c *Conversation) reorder(tx *Tx) error {
 		return err
 	}
 	const move = "UPDATE inbox SET id = ? WHERE id = ?"
-	// First out of the way: an id that is to be given may still be in use.
+	// The rows are moved away first, because a new id may still be in use.
 	for i, id := range order {
 		if id == ids[i] {
 			continue

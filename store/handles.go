@@ -1,40 +1,40 @@
-// What a conversation has in the store, by noun: one handle for each.
+// Handles: the parts of a conversation in the store.
 
 package store
 
 // Compactions are a conversation's summaries and sessions: what its compactor reads and writes.
 type Compactions struct{ c *Conversation }
 
-// Inbox holds what arrived for a conversation and is not in its transcript yet.
+// Inbox has the delivered messages that are not in the transcript yet.
 type Inbox struct{ c *Conversation }
 
-// Past is about messages from before the bot listened, or while it was away: a gap is filled from
-// the platform's history.
+// Past is for messages from before the bot joined, or while it was disconnected: a gap is filled
+// from the platform's history.
 type Past struct{ c *Conversation }
 
 // Transcript is a conversation's messages, with their files and pins.
 type Transcript struct{ c *Conversation }
 
-// Turns are the messages that await an answer, their answers, and what those cost.
+// Turns are the messages that wait for an answer, their answers, and the usage of these.
 type Turns struct{ c *Conversation }
 
-// Outbox is replies on their way to people, each piece sent once.
+// Outbox has the replies that still have to be sent, each piece once.
 type Outbox struct{ c *Conversation }
 
-// Settings are the settings that people changed in a conversation.
+// Settings are the settings that people have changed in a conversation.
 type Settings struct{ c *Conversation }
 
-// Tasks are those that a conversation gave to sub-agents, and the one that it is itself.
+// Tasks are the tasks that a conversation has started, and the task that it is itself.
 type Tasks struct{ c *Conversation }
 
-// Rows are what a conversation has, inside a transaction: for packages whose rules decide what is
-// written with it.
+// Rows are a conversation's rows inside a transaction, for packages whose rules decide what is
+// written.
 type Rows struct {
 	c  *Conversation
 	tx *Tx
 }
 
-// In returns what the conversation has, inside a transaction.
+// In returns the conversation's rows inside a transaction.
 func (c *Conversation) In(tx *Tx) Rows { return Rows{c, tx} }
 
 // ID returns the number of the conversation in the database.
@@ -73,20 +73,20 @@ type Upkeep struct{ store *Store }
 // Held holds deliveries that arrive while the database is being rewritten.
 type Held struct{ store *Store }
 
-// Pauses are where no model is called.
+// Pauses are the scopes in which no model may be called.
 type Pauses struct{ store *Store }
 
-// Models is what was learned about models.
+// Models has the learned facts about models.
 type Models struct{ store *Store }
 
-// Upkeep looks after the files.
+// Upkeep returns the handle for maintaining the files.
 func (s *Store) Upkeep() Upkeep { return Upkeep{s} }
 
-// Held is what was delivered while the database was busy.
+// Held returns the handle of held deliveries.
 func (s *Store) Held() Held { return Held{s} }
 
-// Pauses are where no model is called.
+// Pauses returns the handle of pauses.
 func (s *Store) Pauses() Pauses { return Pauses{s} }
 
-// Models is what was learned about models.
+// Models returns the handle of learned facts about models.
 func (s *Store) Models() Models { return Models{s} }

@@ -18,7 +18,7 @@ import (
 // held is the small database that accepts deliveries during that time. Each delivery holds the gate
 // shared; opening or closing the file holds it exclusively.
 type held struct {
-	only  sync.Mutex   // held by Vacuum and Deliver, of which one runs at a time; taken before gate
+	only  sync.Mutex   // locked by Vacuum and Deliver, which must not run at the same time; locked before gate
 	gate  sync.RWMutex // guards db
 	db    *sql.DB      // nil: deliveries go to the store itself
 	apply func(ctx context.Context, d Delivery) error
@@ -57,13 +57,13 @@ func (h *held) open(ctx context.Context, path string) error {
 	return nil
 }
 
-// Watch sets what applies the deliveries that were held. It is set once, before the
-// store is used.
+// Watch sets the function that applies held deliveries. It must be called once, before the store is
+// used.
 func (hd Held) Watch(apply func(ctx context.Context, d Delivery) error) { hd.store.held.apply = apply }
 
-// Hold stores a delivery if the database is being rewritten; it is on disk then, and is
-// applied afterwards. Else kept is false, and the caller applies it. Rewriting does not begin
-// before the caller calls done, which it does in either case.
+// Hold stores a delivery if the database is being rewritten; then it is on disk, and is applied
+// afterwards. Otherwise kept is false, and the caller applies it. In either case the caller must
+// call done; rewriting does not start before that.
 func (hd Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), err error) {
 	hd.store.held.gate.RLock()
 	if hd.store.held.db == nil {
@@ -93,16 +93,16 @@ func (d *Delivery) check() error {
 	return nil
 }
 
-// Deliver applies what was held, also by a process that was killed, and removes the
-// file. New deliveries wait for the last of it, so that the order stays. ErrDamaged: a row
-// cannot be read; it stays where it is.
+// Deliver applies the held deliveries, including those of a killed process, and removes the file.
+// New deliveries wait until it has finished, so that the order is kept. ErrDamaged: a row cannot be
+// read; it stays in the file.
 func (hd Held) Deliver(ctx context.Context) error {
 	hd.store.held.only.Lock()
 	defer hd.store.held.only.Unlock()
 	return hd.store.deliverHeld(ctx)
 }
 
-// deliverHeld is Deliver for a caller that has only.
+// deliverHeld is Deliver for callers that have locked only.
 func (s *Store) deliverHeld(ctx context.Context) error {
 	path := s.heldPath()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func (s *Store) deliverHeld(ctx context.Context) error {
 			return fmt.Errorf("deliver what was held: %w", err)
 		}
 	}
-	// Most of it while deliveries are still held, the rest while they wait.
+	// Most rows are applied while new deliveries are still held, the rest while they wait.
 	err := s.drain(ctx)
 	s.held.gate.Lock()
 	defer s.held.gate.Unlock()
@@ -131,7 +131,7 @@ func (s *Store) deliverHeld(ctx context.Context) error {
 	return errors.Join(os.Remove(path), flush(filepath.Dir(path)))
 }
 
-// drain applies row by row. A message that is delivered twice is recognized by its id.
+// drain applies row by row. A message that is delivered twice is deduped by its id.
 func (s *Store) drain(ctx context.Context) error {
 	for {
 		var id int64

@@ -12,21 +12,21 @@ import (
 	"cairn/transcript"
 )
 
-// Grown is a message as it adds to the window.
+// Grown is a message with its size in the window.
 type Grown struct {
 	Seq    int64
 	Time   time.Time
 	Tokens int // estimated
 }
 
-// Growth returns the messages said since a time, oldest first, of them the newest so many
-// before a seq; 0: before none. more: there are older ones.
+// Growth returns the messages sent since a time, oldest first: the newest ones, at most most,
+// before a seq; 0: up to the newest. more: there are older ones.
 func (tr Transcript) Growth(ctx context.Context, since time.Time, before int64, most int) (grown []Grown, more bool, err error) {
 	if before <= 0 {
 		before = MaxSeq
 	}
 	low, high := tr.c.RowRange(1, before-1)
-	err = tr.c.store.look(ctx, func(rows *sql.Rows) error {
+	err = tr.c.store.query(ctx, func(rows *sql.Rows) error {
 		var g Grown
 		var saidAt int64
 		err := rows.Scan(&g.Seq, &saidAt, &g.Tokens)
@@ -47,8 +47,8 @@ func (tr Transcript) Growth(ctx context.Context, since time.Time, before int64, 
 	return grown, more, nil
 }
 
-// Earlier returns the newest messages before a seq (0: of all), oldest first, at most limit of them,
-// deleted ones left out. more: there are older ones.
+// Earlier returns the newest messages before a seq (0: the newest of all), at most limit, oldest
+// first, without deleted ones. more: there are older ones.
 func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page []chat.Message, more bool, err error) {
 	if before <= 0 {
 		before = MaxSeq
@@ -72,12 +72,12 @@ type AppliedStep struct {
 }
 
 // Steps returns the steps in which summaries were applied, and the emergencies, oldest first: those
-// since a time, before the message with a seq (0: all), and of them the newest so many.
+// since a time and before the message with a seq (0: all), at most the newest most.
 func (cs Compactions) Steps(ctx context.Context, since time.Time, before int64, most int) (all []AppliedStep, err error) {
 	if before <= 0 {
 		before = MaxSeq
 	}
-	err = cs.c.store.look(ctx, func(rows *sql.Rows) error {
+	err = cs.c.store.query(ctx, func(rows *sql.Rows) error {
 		s := AppliedStep{ListedCompaction: ListedCompaction{Channel: cs.c.name}}
 		var applied int64
 		err := rows.Scan(&s.ID, &s.State, &s.Trigger, &s.Kind, &s.By, &s.Model, &s.Focus, &s.From, &s.To, &s.Messages,
@@ -109,7 +109,7 @@ type Place struct {
 // Places returns a page of the conversations whose name or label contains some words, newest
 // message first, and how many there are. Its cost does not grow with their messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
-	err = s.look(ctx, func(rows *sql.Rows) error {
+	err = s.query(ctx, func(rows *sql.Rows) error {
 		var p Place
 		var last sql.NullInt64
 		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, &last, &total)
@@ -124,14 +124,14 @@ func (s *Store) Places(ctx context.Context, words string, limit, offset int) (pa
 	return page, total, err
 }
 
-// TurnUsage is how full the window was at the last request of a turn.
+// TurnUsage is the usage of the window at the last request of a turn.
 type TurnUsage struct {
 	Seq  int64 // of the answer
 	Time time.Time
 	transcript.Sent
 }
 
-// keepSent stores how full the window was when the turn was answered.
+// keepSent stores the usage of the window when the turn was answered.
 func (c *Conversation) keepSent(tx *Tx, o Outcome) error {
 	if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
 		_, err := tx.Exec("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -141,11 +141,11 @@ func (c *Conversation) keepSent(tx *Tx, o Outcome) error {
 	return nil
 }
 
-// Usages returns how full the window was at the turns answered from one seq to another,
-// oldest first. Of turns before schema version 8 it is not known.
+// Usages returns the usage of the window at the turns answered from one seq to another, oldest
+// first. It is unknown for turns before schema version 8.
 func (turns Turns) Usages(ctx context.Context, from, to int64) (all []TurnUsage, err error) {
 	low, high := turns.c.RowRange(from, to)
-	err = turns.c.store.look(ctx, func(rows *sql.Rows) error {
+	err = turns.c.store.query(ctx, func(rows *sql.Rows) error {
 		var u TurnUsage
 		var saidAt int64
 		err := rows.Scan(&u.Seq, &saidAt, &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)

@@ -157,9 +157,9 @@ func (c *Conversation) insertInbox(tx *Tx, m Inbound) error {
 	return err
 }
 
-// mostOfName is the longest name or ID of a person, in bytes. Every platform's are shorter, and
-// the store looks authors up by them again and again.
-const mostOfName = 300
+// maxAuthorBytes limits the name or ID of a person, in bytes. Those of all platforms are shorter;
+// the store looks up authors by them very often.
+const maxAuthorBytes = 300
 
 // clean makes m fit to store: valid UTF-8, names of limited length, and a time.
 func clean(m Inbound) (Inbound, error) {
@@ -169,13 +169,13 @@ func clean(m Inbound) (Inbound, error) {
 	valid := func(s *string) { *s = strings.ToValidUTF8(*s, "\uFFFD") }
 	valid(&m.Text)
 	for _, name := range []*string{&m.Author, &m.AuthorID} {
-		if valid(name); len(*name) > mostOfName {
-			*name = strings.ToValidUTF8((*name)[:mostOfName], "")
+		if valid(name); len(*name) > maxAuthorBytes {
+			*name = strings.ToValidUTF8((*name)[:maxAuthorBytes], "")
 		}
 	}
 	valid(&m.Quote)
 	if len(m.Attachments) == 0 {
-		m.Attachments = nil // as it reads back from the database
+		m.Attachments = nil // the same form as read from the database
 	}
 	if m.Time.IsZero() {
 		m.Time = time.Now()

@@ -109,7 +109,7 @@ func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool, er
 }
 
 func (c *Conversation) inheritRoot(tx *Tx, above *Conversation, m chat.Message, id string) error {
-	if m.ReplySeq > 0 { // its number would mean another message here
+	if m.ReplySeq > 0 { // its number would refer to another message here
 		m.ReplyTo, m.Quote = "", ""
 	}
 	for i := range m.Attachments {

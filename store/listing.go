@@ -20,7 +20,7 @@ type Listed struct {
 
 // Listing returns all conversations, the one with the newest message first.
 func (s *Store) Listing(ctx context.Context) (all []Listed, err error) {
-	err = s.look(ctx, func(rows *sql.Rows) error {
+	err = s.query(ctx, func(rows *sql.Rows) error {
 		var l Listed
 		var last sql.NullInt64
 		err := rows.Scan(&l.Channel, &l.Name, &l.Messages, &last)

@@ -30,7 +30,7 @@ func UnindexMemory(tx *Tx, conversation, id int64, content, about string) error 
 	return nil
 }
 
-// indexedMemory returns the text that a memory is indexed by: its words, and their stems in its
+// indexedMemory returns the terms by which a memory is indexed: its words, and their stems in its
 // language.
 func indexedMemory(content, about string) (counts map[string]int, length int) {
 	return CountTerms(MemoryTerms(content, about), words.Stems(content)...)

@@ -65,7 +65,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 		var unread sqlite3.Error
 		switch {
 		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
-			return err // the upgrade could not read those pages either
+			return err // the upgrade could not read these pages either
 		case err == nil:
 			s.log.Info("database_upgraded", "copy", copied)
 		default:
@@ -96,11 +96,11 @@ func (s *Store) holdsAsMuch(ctx context.Context, copied string) bool {
 	return err == nil && is.Version == now.Version && is.Messages == now.Messages && is.Memories == now.Memories
 }
 
-// upgradeFolder begins the name of the folder in which an upgrade makes its copy.
+// upgradeFolder is the prefix of the temporary folder of an upgrade's copy.
 const upgradeFolder = "cairn.upgrading-"
 
-// removeUpgrades removes what upgrades left behind that were killed while they copied. Only the
-// holder of the lock upgrades.
+// removeUpgrades removes the temporary folders of upgrades that were killed. Only the holder of the
+// lock upgrades.
 func (s *Store) removeUpgrades() {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), upgradeFolder+"*"))
 	for _, folder := range left {

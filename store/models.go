@@ -13,9 +13,9 @@ import (
 	"cairn/transcript"
 )
 
-// believedFor is how long a limit or a refusal is trusted: servers get reconfigured, and one
-// request shows whether it still holds. The factor belongs to the model and does not expire.
-const believedFor = 7 * 24 * time.Hour
+// factTTL is how long a limit or a refusal is trusted: servers get reconfigured, and one request
+// shows whether it still holds. The factor belongs to the model and does not expire.
+const factTTL = 7 * 24 * time.Hour
 
 // List returns the known facts about each model, by its name and server.
 func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
@@ -29,7 +29,7 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 				return err
 			}
 			// A fact learned in the future was learned while the clock was wrong.
-			if age := time.Since(At(learnt)); age > believedFor || age < -24*time.Hour {
+			if age := time.Since(At(learnt)); age > factTTL || age < -24*time.Hour {
 				f = llm.Facts{Factor: f.Factor, Scale: f.Scale}
 			}
 			known[name] = f
@@ -58,7 +58,7 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
     = (excluded.window, excluded.refuses_tools, excluded.refuses_images, excluded.wire, excluded.wants_reasoning, excluded.refuses_forced)
     AND updated_at > ? THEN updated_at ELSE excluded.updated_at END`,
 		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, f.Wire, f.WantsReasoning, f.RefusesForced,
-		Now(), Now()-believedFor.Milliseconds())
+		Now(), Now()-factTTL.Milliseconds())
 }
 
 // lastCount lists the columns of the last count: prompt, estimate, model, version.

@@ -53,7 +53,7 @@ func (c *Conversation) post(tx *Tx, o Outcome) (posted []Piece, err error) {
 
 // Unsent returns the pieces that still have to be sent, in sending order.
 func (out Outbox) Unsent(ctx context.Context) (unsent []Piece, err error) {
-	err = out.c.store.look(ctx, func(rows *sql.Rows) error {
+	err = out.c.store.query(ctx, func(rows *sql.Rows) error {
 		var p Piece
 		var to string
 		if err := rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure, &p.Sending); err != nil {

@@ -74,12 +74,12 @@ func PatchOf(set []Override) map[string]string {
 	return patch
 }
 
-// overrides returns those of the policy; other keys begin with a table's name.
+// overrides returns those of the policy; other keys start with a table's name.
 func (c *Conversation) overrides(tx *Tx) ([]Override, error) {
 	return c.overridesIn(tx, "")
 }
 
-// overridesIn returns those whose key begins with a table's name.
+// overridesIn returns those whose key starts with a table's name.
 func (c *Conversation) overridesIn(tx *Tx, table string) (set []Override, err error) {
 	channel, _ := c.HangsOn()
 	err = Each(tx, func(rows *sql.Rows) error {

@@ -1,4 +1,5 @@
-// Probes: can the database be read and written, is its file in place, and what is waiting in it?
+// Probes: whether the database can be read and written and its file is in place, and how much is
+// queued.
 
 package store
 
@@ -24,7 +25,7 @@ func (s *Store) identify() error {
 }
 
 // inPlace returns ErrReplaced if the store's path does not lead to the file it has open: SQLite
-// would go on writing to that file, and no one would find the data again.
+// would continue to write to that file, and no one would find the data again.
 func (s *Store) inPlace() error {
 	now, err := os.Stat(s.path)
 	switch {

@@ -1,4 +1,4 @@
-// Quotes: which messages and memories the answer of a tool repeats.
+// Quotes: the messages and memories that a tool result repeats.
 
 package store
 
@@ -13,21 +13,21 @@ import (
 	"cairn/llm"
 )
 
-// unknown is among what a tool quotes if its answer cannot be read: it may quote anything.
+// unknown is one of the quoted ids if a tool result cannot be parsed: it may quote anything.
 const unknown = 0
 
-// quotedBy returns the messages of its conversation, and the memories of any, that the answer
-// of a tool quotes.
+// quotedBy returns the messages of its conversation, and the memories of any, that a tool result
+// quotes.
 func quotedBy(m chat.Message) (messages, memories []int64) {
 	switch {
 	case m.Role != llm.RoleTool || m.Text == DeletedCopyText:
 	case m.Tool == "memory_save":
 		for _, found := range quoted.FindAllStringSubmatch(m.Text, -1) {
-			if id, err := strconv.ParseInt(found[1], 10, 64); err == nil { // else it is part of a quote
+			if id, err := strconv.ParseInt(found[1], 10, 64); err == nil { // otherwise it is part of a quote
 				memories = append(memories, id)
 			}
 		}
-	case slices.Contains(copyingTools, m.Tool) && strings.HasPrefix(m.Text, "{"): // else it is an error in words
+	case slices.Contains(copyingTools, m.Tool) && strings.HasPrefix(m.Text, "{"): // otherwise it is an error message
 		var found struct {
 			Messages []struct {
 				Seq int64 `json:"seq"`
@@ -52,10 +52,10 @@ func quotedBy(m chat.Message) (messages, memories []int64) {
 	return messages, memories
 }
 
-// quoted is how memory_save quotes a memory, see Saved.answer and hint.
+// quoted matches a memory as quoted by memory_save, see Saved.answer and hint.
 var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
 
-// fillQuotes notes what the answers of tools quote that were stored before quotes of them were.
+// fillQuotes stores the quotes of tool results that are older than the table of quotes.
 func fillQuotes(tx *Tx) error {
 	all, err := tx.Conversations("ORDER BY id")
 	if err != nil {
@@ -76,14 +76,14 @@ func fillQuotes(tx *Tx) error {
 	return err
 }
 
-// keepQuotes stores what the answer of a tool quotes.
+// keepQuotes stores what a tool result quotes.
 func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) error {
 	messages, memories := quotedBy(m)
 	return c.addQuotes(tx, c.Row(m.Seq), messages, memories)
 }
 
-// quotesGone reports whether something that a tool's answer quotes was deleted. What cannot be
-// read may quote that.
+// quotesGone reports whether something that a tool result quotes was deleted. A result that cannot
+// be parsed may quote it.
 func (c *Conversation) quotesGone(tx *Tx, m chat.Message) (gone bool, err error) {
 	messages, memories := quotedBy(m)
 	for _, seq := range messages {

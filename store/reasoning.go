@@ -7,8 +7,8 @@ import (
 	"cairn/chat"
 )
 
-// dropReasoning removes the reasoning that earlier versions kept, and counted, of turns that
-// ended long ago: no provider requires it in that form.
+// dropReasoning removes the reasoning that earlier versions stored, and counted, of turns that have
+// ended: no provider requires it in that form.
 func dropReasoning(tx *Tx) error {
 	var of []int64
 	err := Each(tx, func(rows *sql.Rows) error {

@@ -1,4 +1,4 @@
-// A conversation as it happened, for looking at its past.
+// A conversation with its times, for analyzing its past.
 
 package store
 
@@ -17,7 +17,7 @@ type Recorded struct {
 	Saved time.Time
 }
 
-// RecordedSummary is a summary with its times; zero: that has not happened.
+// RecordedSummary is a summary with its times; zero: not yet.
 type RecordedSummary struct {
 	transcript.Summary
 	Began, Ended, Applied time.Time // Ended: prepared, or failed

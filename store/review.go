@@ -22,7 +22,7 @@ const reviewRows = 500
 // sent since a time and stored before another. Deleted ones are left out.
 func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) (recent []Known, err error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
-	err = tr.c.store.look(ctx, func(rows *sql.Rows) error {
+	err = tr.c.store.query(ctx, func(rows *sql.Rows) error {
 		var m Known
 		var edited int64
 		if err := rows.Scan(&m.ID, &edited); err != nil {

@@ -1,8 +1,8 @@
 // Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox,
-// compactions, tasks and the rows of memories, and what keeps that file well. A Conversation is a
-// handle that cannot reach any other conversation. The store decides nothing: package transcript
-// says what becomes of summaries, and packages memory and privacy, which know what memories and
-// copies are, write in its transactions, see Tx and Rows.
+// compactions, tasks and the rows of memories, and the maintenance of that file. A Conversation is
+// a handle that cannot reach any other conversation. The store makes no decisions: package
+// transcript decides what happens to summaries, and packages memory and privacy, which have the
+// rules for memories and copies, write in its transactions, see Tx and Rows.
 package store
 
 import (
@@ -29,7 +29,7 @@ const (
 // File is the name of the database in a data folder.
 func File(dir string) string { return filepath.Join(dir, databaseName) }
 
-// Options say which store to open, and how.
+// Options configures which store to open, and how.
 type Options struct {
 	Dir string // the data folder
 	// Shared opens the store beside a running bot: it takes no lock, creates and migrates
@@ -71,7 +71,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.path = path
 	if s.shared {
-		err = look(path)
+		err = checkExists(path)
 	} else {
 		s.lock, err = prepare(ctx, o.Dir, path)
 	}
@@ -131,7 +131,7 @@ func open(path, pragmas string) *sql.DB {
 	return db
 }
 
-// remedy says what to do about a damaged database.
+// remedy says how to fix a damaged database.
 const remedy = "`cairn doctor` tells more, `cairn restore FILE` puts a backup in its place"
 
 // address returns a file as a URI for SQLite.
@@ -204,10 +204,9 @@ func (s *Store) View(ctx context.Context, f func(tx *Tx) error) error {
 	}))
 }
 
-// look calls scan for every row of one query, which sees one consistent snapshot of the database
-// without a transaction around it, and so costs half as much. ctx limits only the wait for a
-// connection.
-func (s *Store) look(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
+// query calls scan for every row of one query, which sees one consistent snapshot of the database
+// without a transaction, at half the cost. ctx limits only the wait for a connection.
+func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	conn, err := s.read.Conn(ctx)
 	if err != nil {
 		return explain(err)
@@ -222,9 +221,9 @@ func (s *Store) look(ctx context.Context, scan func(*sql.Rows) error, query stri
 
 func Now() int64 { return time.Now().UnixMilli() }
 
-// At returns the time a row holds, in UTC, for programs.
+// At returns the stored time in UTC, for programs.
 func At(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
-// ShownAt returns the time a row holds, in the bot's time zone: prompts show the zone a time has,
-// and count "yesterday" in it.
+// ShownAt returns the stored time in the bot's time zone: prompts show the zone of a time, and
+// "yesterday" depends on it.
 func ShownAt(millis int64) time.Time { return time.UnixMilli(millis).Local() }

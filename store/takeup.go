@@ -27,7 +27,7 @@ type Due struct {
 
 // Due checks what there is to do, in one statement because every turn calls it.
 func (in Inbox) Due(ctx context.Context) (d Due, err error) {
-	err = in.c.store.look(ctx, func(rows *sql.Rows) error {
+	err = in.c.store.query(ctx, func(rows *sql.Rows) error {
 		return rows.Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session)
 	}, `SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
 		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),

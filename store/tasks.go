@@ -211,13 +211,13 @@ func (ts Tasks) Open(ctx context.Context) (found []Task, err error) {
 	return found, err
 }
 
-// mostListed is the most tasks in a list: the newest.
-const mostListed = 50
+// maxListed limits the tasks in a list.
+const maxListed = 50
 
 // List returns the newest tasks of the conversation, the oldest of them first.
 func (ts Tasks) List(ctx context.Context) (found []Task, err error) {
 	err = ts.c.View(ctx, "list the tasks", func(tx *Tx) error {
-		found, err = ts.c.In(tx).Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - ?2", ts.c.id, mostListed)
+		found, err = ts.c.In(tx).Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - ?2", ts.c.id, maxListed)
 		return err
 	})
 	return found, err

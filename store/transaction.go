@@ -8,9 +8,9 @@ import (
 	"database/sql/driver"
 )
 
-// Tx is a transaction on a connection of its own. It does what an sql.Tx does, but
-// without a goroutine for each transaction and each query, which took a third of a turn's CPU
-// time besides its writes.
+// Tx is a transaction on its own connection. It does what an sql.Tx does, but without a goroutine
+// for each transaction and each query, which took a third of a turn's CPU time in addition to its
+// writes.
 type Tx struct {
 	ctx     context.Context
 	conn    *sql.Conn
@@ -71,10 +71,10 @@ func (t *Tx) undo() {
 	})
 }
 
-// still returns the context of a query: one that never ends, because with one that can, the
-// driver starts a goroutine for each query and checks it for each row; or the transaction's own
-// if that has ended, so that the query fails.
-func (t *Tx) still() context.Context {
+// queryContext returns the context of a query: one that never ends, because with one that can end,
+// the driver starts a goroutine for each query and checks it for each row. If the transaction's own
+// context has ended, it returns that, so that the query fails.
+func (t *Tx) queryContext() context.Context {
 	if t.ctx.Err() != nil {
 		return t.ctx
 	}
@@ -89,11 +89,11 @@ func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
 }
 
 func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
-	return t.conn.QueryContext(t.still(), query, args...)
+	return t.conn.QueryContext(t.queryContext(), query, args...)
 }
 
 func (t *Tx) QueryRow(query string, args ...any) *sql.Row {
-	return t.conn.QueryRowContext(t.still(), query, args...)
+	return t.conn.QueryRowContext(t.queryContext(), query, args...)
 }
 
 // Each calls scan for every row of a query.
@@ -139,7 +139,7 @@ func Changed(tx *Tx, query string, args ...any) error {
 	return err
 }
 
-// copies are messages of another conversation with search results that are gone.
+// copies are messages of another conversation whose search results were deleted.
 type copies struct {
 	conversation string
 	seqs         []int64

@@ -16,7 +16,7 @@ import (
 	"cairn/words"
 )
 
-// MaxSeq is the largest seq a row id has room for.
+// MaxSeq is the largest seq that fits into a row id.
 const MaxSeq = math.MaxUint32
 
 // Row returns the row id of a seq.
@@ -186,7 +186,7 @@ func (p *appender) write(m chat.Message, turn any) error {
 	return p.index(m)
 }
 
-// index adds the words of a message to the search index.
+// index adds the terms of a message to the search index.
 func (p *appender) index(m chat.Message) error {
 	counts, length := indexed(m)
 	for term, tf := range counts {
@@ -211,11 +211,11 @@ func (p *appender) finish(also string, args ...any) error {
 	return err
 }
 
-// indexed returns the words by which a message is found: its text, what came with it, and its
-// author; and the stems of these words in their language.
+// indexed returns the terms by which a message is found: of its text, its attachments and its
+// author, and the stems of these words in their language.
 func indexed(m chat.Message) (counts map[string]int, length int) {
 	if m.Role == llm.RoleTool && MemoryTools[m.Tool] {
-		return nil, 0 // it repeats what is found elsewhere
+		return nil, 0 // its content is found elsewhere
 	}
 	var terms, stems []string
 	add := func(text string) {
@@ -238,7 +238,7 @@ var MemoryTools = map[string]bool{"memory_search": true, "recall": true, "expand
 
 // Counts are a conversation's numbers for /context.
 type Counts struct {
-	Messages int // in all, deleted ones left out
+	Messages int // without deleted ones
 	Waiting  int // in the inbox
 	Memories int // applied ones
 }

@@ -42,7 +42,7 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 	return turn, ok, nil
 }
 
-// Messages returns people's messages in a turn, in order.
+// Messages returns the messages of people in a turn, in order.
 func (turns Turns) Messages(ctx context.Context, turn int64) (said []chat.Message, err error) {
 	err = turns.c.store.View(ctx, func(tx *Tx) error {
 		said, err = turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)

@@ -91,7 +91,7 @@ func (turns Turns) Usage(ctx context.Context) ([]Usage, error) {
 }
 
 func (s *Store) usage(ctx context.Context, query string, args ...any) (all []Usage, err error) {
-	err = s.look(ctx, func(rows *sql.Rows) error {
+	err = s.query(ctx, func(rows *sql.Rows) error {
 		var u Usage
 		err := rows.Scan(&u.Conversation, &u.Day, &u.Kind, &u.Model, &u.Requests, &u.Input, &u.Cached, &u.Written, &u.Output)
 		all = append(all, u)
@@ -119,8 +119,8 @@ type shown struct {
 }
 
 // Saved estimates how many tokens summaries kept out of the requests of turns: for each request
-// that was made while a summary was shown, the tokens of the messages it covers minus its own. A
-// request is an assistant's message. Undone summaries are left out.
+// made while a summary was shown, the tokens of the messages it covers minus its own. A request is
+// counted as an assistant message. Undone summaries are ignored.
 func (turns Turns) Saved(ctx context.Context) (saved int64, err error) {
 	err = turns.c.View(ctx, "estimate what summaries saved", func(tx *Tx) error {
 		summaries, err := turns.c.shownSummaries(tx)
@@ -145,7 +145,7 @@ func (turns Turns) Saved(ctx context.Context) (saved int64, err error) {
 	return saved, err
 }
 
-// sums holds for each seq the sum of a number over the messages before it.
+// sums has, for each seq, the sum of a number over the messages before it.
 type sums []int64
 
 // add adds a message's number; messages come in order.

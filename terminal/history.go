@@ -1,4 +1,4 @@
-// The lines typed at a terminal, kept from one session to the next.
+// The history of typed lines, which survives restarts.
 package terminal
 
 import (
@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// maxHistory bounds what is kept, in lines.
+// maxHistory limits the number of lines.
 const maxHistory = 1000
 
-// maxKept bounds a line in the file, in bytes: what is longer was pasted.
-const maxKept = 10_000
+// maxStoredLine limits a line in the file, in bytes: a longer one was pasted.
+const maxStoredLine = 10_000
 
-// history is a file of its owner's. Lines are appended as they
-// are typed, so that a crash loses none; what is too old goes at the next start.
+// history is a file that only its owner can read. Lines are appended when they are typed, so that a
+// crash loses none; the oldest are removed at the next start.
 type history struct {
-	file  *os.File // nil: nothing is kept
+	file  *os.File // nil: the history is not stored
 	lines []string // oldest first
 }
 
-// openHistory reads the file at path, which need not exist; an empty path keeps
-// nothing.
+// openHistory reads the file at path, which may not exist yet; with an empty path the history is
+// not stored.
 func openHistory(path string) (*history, error) {
 	if path == "" {
 		return &history{}, nil
@@ -47,7 +47,7 @@ func openHistory(path string) (*history, error) {
 	return h, nil
 }
 
-// lineEnd replaces, in the file, the end of a line within one entry.
+// lineEnd replaces the newlines within an entry in the file.
 const lineEnd = "\u2028"
 
 func (h *history) text() string {
@@ -58,7 +58,7 @@ func (h *history) text() string {
 	return b.String()
 }
 
-// keep takes a line unless it says nothing new.
+// keep adds a line and returns true, unless it is blank or repeats the newest one.
 func (h *history) keep(line string) bool {
 	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return false
@@ -69,18 +69,17 @@ func (h *history) keep(line string) bool {
 	return true
 }
 
-// Add keeps the newest line. That it could not be written is no reason to disturb
-// the conversation.
+// Add adds a line. Write errors are ignored, because they must not disturb the conversation.
 func (h *history) Add(line string) {
-	if h.keep(line) && h.file != nil && len(line) <= maxKept {
+	if h.keep(line) && h.file != nil && len(line) <= maxStoredLine {
 		_, _ = h.file.WriteString(strings.ReplaceAll(line, "\n", lineEnd) + "\n")
 	}
 }
 
-// Len is how many lines are kept.
+// Len returns the number of lines.
 func (h *history) Len() int { return len(h.lines) }
 
-// At returns a line, 0 the newest.
+// At returns a line; 0 is the newest.
 func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
 
 // Close closes the file.

@@ -1,4 +1,4 @@
-// Lines of any length from a pipe, without waiting for them past the end of a context.
+// Lines of any length from a pipe. Waiting for a line ends with a context.
 package terminal
 
 import (
@@ -12,21 +12,20 @@ import (
 	"strings"
 )
 
-// maxLine bounds one line of input, in bytes.
+// maxLine limits one line of input, in bytes.
 const maxLine = 4 << 20
 
 var errTooLong = errors.New("a line of more than 4 MB was left out: send it in parts")
 
-// line is one line of input, or why there is none.
+// line is one line of input, or an error.
 type line struct {
 	number int // from 1
 	text   string
-	err    error // errTooLong for this line only; any other error ends the input
+	err    error // errTooLong concerns this line only; any other error ends the input
 }
 
-// lines yields r line by line until its end, or until ctx is done. The goroutine
-// behind it may outlive ctx in a read that nothing can interrupt; it ends with the
-// next line.
+// lines yields the lines of r until its end, or until ctx is done. Its goroutine may remain in a
+// read that cannot be interrupted; it ends after the next line.
 func lines(ctx context.Context, r io.Reader) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -68,8 +67,8 @@ func readLines(ctx context.Context, r io.Reader) <-chan line {
 	return out
 }
 
-// readLine returns the next line without its end, as valid UTF-8. The last line
-// needs no end.
+// readLine returns the next line without its newline, as valid UTF-8. The last line need not end
+// with a newline.
 func readLine(in *bufio.Reader) (string, error) {
 	var text []byte
 	long := false

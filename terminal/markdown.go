@@ -1,4 +1,4 @@
-// Markdown as rows of a terminal: what a model writes, readable and with its structure.
+// Renders Markdown as rows of a terminal.
 package terminal
 
 import (
@@ -21,7 +21,7 @@ var markdownParser = sync.OnceValue(func() parser.Parser {
 	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser()
 })
 
-// Switches of a terminal, in pairs, so that they can be nested.
+// Escape sequences that start and end a style. Each pair can be nested in the others.
 var (
 	bold   = [2]string{"\x1b[1m", "\x1b[22m"}
 	italic = [2]string{"\x1b[3m", "\x1b[23m"}
@@ -29,8 +29,8 @@ var (
 	code   = [2]string{"\x1b[36m", "\x1b[39m"}
 )
 
-// renderMarkdown returns source in rows of at most width columns, without a newline at
-// the end. Only words that are longer are cut. Source must be Printable.
+// renderMarkdown renders source in rows of at most width columns, without a final newline. Only
+// words that do not fit a row are cut. Source must be Printable.
 func renderMarkdown(source string, width int) string {
 	p := page{source: []byte(source)}
 	return p.blocks(markdownParser().Parse(text.NewReader(p.source)), max(width, 8))
@@ -39,8 +39,7 @@ func renderMarkdown(source string, width int) string {
 // page renders the nodes of one text.
 type page struct{ source []byte }
 
-// blocks renders the children of a node, with an empty row between them unless they
-// are a tight list's.
+// blocks renders the children of a node, separated by an empty row except in a tight list.
 func (p page) blocks(parent ast.Node, width int) string {
 	var out []string
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -114,7 +113,7 @@ func (p page) table(n *east.Table, width int) string {
 	return t.Render()
 }
 
-// lines is what a block says literally.
+// lines returns the unprocessed content of a block.
 func (p page) lines(n ast.Node) string {
 	var b strings.Builder
 	for i := range n.Lines().Len() {
@@ -124,7 +123,7 @@ func (p page) lines(n ast.Node) string {
 	return b.String()
 }
 
-// inline renders the contents of a block, in one row but for the text's own ends of lines.
+// inline renders the content of a block in one row, except for line breaks in the source.
 func (p page) inline(parent ast.Node) string {
 	var b strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -164,7 +163,7 @@ func (p page) inline(parent ast.Node) string {
 	return b.String()
 }
 
-// literal is text with its escapes and character references resolved, which may name
+// literal returns text with its escapes and character references resolved. These can produce
 // characters that must not reach a terminal.
 func literal(value []byte, raw bool) string {
 	if raw {
@@ -182,7 +181,7 @@ func linked(label, address string) string {
 	return label + " (" + address + ")"
 }
 
-// styled switches style on for text, in each of its lines.
+// styled applies a style to each line of text.
 func styled(style [2]string, text string) string {
 	if text == "" {
 		return ""
@@ -190,7 +189,7 @@ func styled(style [2]string, text string) string {
 	return style[0] + strings.ReplaceAll(text, "\n", style[1]+"\n"+style[0]) + style[1]
 }
 
-// indent puts first before the first row of text and rest before the others.
+// indent inserts first before the first row of text, and rest before the others.
 func indent(text, first, rest string) string {
 	return first + strings.ReplaceAll(text, "\n", "\n"+rest)
 }
@@ -198,8 +197,8 @@ func indent(text, first, rest string) string {
 // wrap breaks the lines of text between words; a word that is wider than a row is cut.
 func wrap(text string, width int) string { return lipgloss.Wrap(text, max(width, 1), " ") }
 
-// finishedBlocks returns how many bytes of a text that is still being written are blocks
-// of Markdown that nothing which may follow changes.
+// finishedBlocks returns the size of the leading Markdown blocks of an incomplete text that no
+// further text can change.
 func finishedBlocks(text string) (done int) {
 	fence, list, blank := "", false, true
 	for at := 0; at < len(text); {

@@ -1,4 +1,4 @@
-// The menu of commands, which appears when "/" is typed.
+// The menu of commands, shown after "/" is typed.
 package terminal
 
 import (
@@ -9,7 +9,7 @@ import (
 	"cairn/channel"
 )
 
-// menuSize is how many commands the menu shows at once, at most.
+// menuSize is how many commands the menu shows at most.
 const menuSize = 8
 
 func (s *screen) menuSize() int { return max(min(menuSize, s.height/3), 1) }
@@ -17,14 +17,15 @@ func (s *screen) menuSize() int { return max(min(menuSize, s.height/3), 1) }
 // menu is the state of the menu.
 type menu struct {
 	selected int
-	moved    bool // the person chooses in it
-	closed   bool // the person does not want it
+	moved    bool // the person has moved the selection
+	closed   bool // the person has closed the menu
 }
 
 // choice is a command in the menu.
 type choice struct{ name, usage, help string }
 
-// choices are the commands that line may become: one word that begins with a slash.
+// choices returns the commands that line can be completed to; none unless it is a single word that
+// starts with a slash.
 func choices(line string) (found []choice) {
 	if !strings.HasPrefix(line, "/") || strings.ContainsAny(line, " \n") {
 		return nil
@@ -49,7 +50,7 @@ func (s *screen) choices() []choice {
 	return choices(s.input.Value())
 }
 
-// menuKey does what a key means in the menu; false: nothing.
+// menuKey handles a key in the menu. It returns false if the menu does not use the key.
 func (s *screen) menuKey(name string) bool {
 	found := s.choices()
 	if len(found) == 0 {
@@ -97,10 +98,10 @@ func (s *screen) menuRows() (rows []string) {
 		if from+i == selected {
 			mark = "▸ "
 		}
-		rows = append(rows, s.quiet(fmt.Sprintf("%s%-*s  %s", mark, width, c.usage, c.help)))
+		rows = append(rows, s.dimmed(fmt.Sprintf("%s%-*s  %s", mark, width, c.usage, c.help)))
 	}
 	if more := len(found) - size; more > 0 {
-		rows = append(rows, s.quiet(fmt.Sprintf("  … %d more; the arrow keys choose, Tab completes, Esc closes", more)))
+		rows = append(rows, s.dimmed(fmt.Sprintf("  … %d more; the arrow keys choose, Tab completes, Esc closes", more)))
 	}
 	return rows
 }

@@ -1,4 +1,4 @@
-// Where replies go when no person sits there: written whole, or the run ends.
+// Output to a pipe or a file: replies are written as a whole, and a failed write ends the run.
 package terminal
 
 import (
@@ -8,53 +8,53 @@ import (
 	"sync"
 )
 
-// output is a pipe or a file. What cannot be written there ends the run: no one
-// would learn what comes after, and trying again would never end.
+// output is a pipe or a file. A failed write ends the run: no further output would be read, and
+// retries would never end.
 type output struct {
-	mu     sync.Mutex // guards everything below, so that what is written stays whole
+	mu     sync.Mutex // guards everything below, so that writes are not interleaved
 	w      io.Writer
-	broken error                   // why nothing can be written any more
-	end    context.CancelCauseFunc // of the run; nil before it
+	failed error                   // the first write error; all further writes fail with it
+	end    context.CancelCauseFunc // ends the run; nil before the run
 }
 
-// run lets do talk until it is done or the output breaks. A broken output is what it
-// returns then, whatever else went wrong because of it.
+// run calls do with a context that ends when a write fails. Then it returns that error, whatever
+// error resulted from it.
 func (o *output) run(ctx context.Context, do func(context.Context) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	o.mu.Lock()
 	o.end = end
-	if o.broken != nil {
-		end(o.broken)
+	if o.failed != nil {
+		end(o.failed)
 	}
 	o.mu.Unlock()
 	err := do(ctx)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.broken != nil {
-		return o.broken
+	if o.failed != nil {
+		return o.failed
 	}
 	return err
 }
 
-// write writes text whole. The error is for good.
+// write writes text as a whole. An error is permanent.
 func (o *output) write(text string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.broken != nil {
-		return o.broken
+	if o.failed != nil {
+		return o.failed
 	}
 	if _, err := io.WriteString(o.w, text); err != nil {
-		o.broken = fmt.Errorf("the replies cannot be written (%w); what was accepted is kept, and what was not said comes at the next start", err)
+		o.failed = fmt.Errorf("the replies cannot be written (%w); what was accepted is kept, and what was not said comes at the next start", err)
 		if o.end != nil {
-			o.end(o.broken)
+			o.end(o.failed)
 		}
 	}
-	return o.broken
+	return o.failed
 }
 
-// send writes a reply. If it cannot, it waits for the end of the bot, which is near:
-// an error would be tried again until then, and reported each time.
+// send writes a reply. If that fails, it waits for the end of the run, which is near: the hub would
+// retry until then, and log each error.
 func (o *output) send(ctx context.Context, text string) error {
 	if err := o.write(text); err != nil {
 		<-ctx.Done()

@@ -1,4 +1,4 @@
-// Plain lines, for pipes: a line is a message, and is answered before the next is read.
+// Plain lines, for pipes: each line is a message, and is answered before the next one is read.
 package terminal
 
 import (
@@ -14,8 +14,8 @@ import (
 	"cairn/channel"
 )
 
-// plain writes replies to out and everything else to err. A reply is written
-// whole, for what went into a pipe cannot be taken back.
+// plain writes replies to out and everything else to err. A reply is written when it is complete,
+// because output to a pipe cannot be revised.
 type plain struct {
 	spectator
 	in           io.Reader
@@ -25,16 +25,16 @@ type plain struct {
 	log          *slog.Logger
 	disk         disk
 
-	mu  sync.Mutex // guards err, so that lines stay whole
+	mu  sync.Mutex // guards err, so that lines are not interleaved
 	err io.Writer
 }
 
 func (p *plain) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.log = log
-	return p.out.run(ctx, func(ctx context.Context) error { return p.talk(ctx, hub) })
+	return p.out.run(ctx, func(ctx context.Context) error { return p.loop(ctx, hub) })
 }
 
-func (p *plain) talk(ctx context.Context, hub *channel.Hub) error {
+func (p *plain) loop(ctx context.Context, hub *channel.Hub) error {
 	if err := hub.Recover(ctx, func(name string) bool { return name == p.conversation }); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (p *plain) talk(ctx context.Context, hub *channel.Hub) error {
 	return drain(ctx, hub, func(name string) bool { return name == p.conversation }, p.note)
 }
 
-// drain returns when all that was asked for is done, tasks included.
+// drain waits until all requests are done, including tasks.
 func drain(ctx context.Context, hub *channel.Hub, match func(conversation string) bool, note func(text string)) error {
 	if err := hub.Drain(ctx); err != nil {
 		return err
@@ -88,9 +88,9 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
 	if line.command != "" {
 		answer, _, err := hub.Run(ctx, p.conversation, p.who, line.text)
 		if err != nil {
-			return undone(ctx, p.log, err)
+			return commandError(ctx, p.log, err)
 		}
-		return p.out.write(whole(complete(ctx, answer)))
+		return p.out.write(completeLines(complete(ctx, answer)))
 	}
 	if err := p.disk.deliver(ctx, hub, p.log, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
@@ -98,7 +98,8 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
 	return hub.Idle(ctx, p.conversation)
 }
 
-// complete is a command's whole answer, waited for where the answer is what takes long.
+// complete returns the whole output of a command, and waits for a slow one if the output is
+// awaited.
 func complete(ctx context.Context, answer channel.Answer) string {
 	if answer.Then == nil || !answer.Awaited {
 		return answer.String()
@@ -106,25 +107,25 @@ func complete(ctx context.Context, answer channel.Answer) string {
 	return answer.Then(ctx)
 }
 
-// inbound makes a message of a line typed now.
+// inbound returns a message for a line that was just typed.
 func inbound(who channel.Person, text string) channel.Inbound {
 	return channel.Inbound{ID: rand.Text(), AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true}
 }
 
-// whole is what is Printable of text, with one end of line: what goes into a pipe comes
-// to a terminal in the end.
-func whole(text string) string { return strings.TrimRight(Printable(text), "\n") + "\n" }
+// completeLines returns the Printable part of text with exactly one final newline: the output of a
+// pipe may end at a terminal.
+func completeLines(text string) string { return strings.TrimRight(Printable(text), "\n") + "\n" }
 
 func (p *plain) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = io.WriteString(p.err, whole(text))
+	_, _ = io.WriteString(p.err, completeLines(text))
 }
 
 func (p *plain) reply(string, []string) channel.Writer { return plainReply{p} }
 
-// plainReply writes a reply when it is complete. That a turn failed is no reply: it
-// goes where notes go.
+// plainReply writes a reply when it is complete. The report of a failed turn is not a reply: it is
+// printed as a note.
 type plainReply struct{ p *plain }
 
 func (r plainReply) Show(string) {}
@@ -134,7 +135,7 @@ func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, erro
 		r.p.note(piece.Text)
 		return piece.Reply, nil
 	}
-	return piece.Reply, r.p.out.send(ctx, whole(piece.Text))
+	return piece.Reply, r.p.out.send(ctx, completeLines(piece.Text))
 }
 
 func (r plainReply) Cancel() {}

@@ -109,9 +109,9 @@ func TestPlainEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.lose(t)
-		p := s.connector.face.(*plain)
+		p := s.connector.mode.(*plain)
 		p.log = s.log
-		check.Equal[error](t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), notTaken)
+		check.Equal[error](t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), notSaved)
 		s.logged.wait(t, "database is closed")
 	})
 	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
@@ -147,11 +147,11 @@ func TestNobodyIsAskedInAPipe(t *testing.T) {
 func TestUntaken(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	full := fmt.Errorf("deliver message of terminal:general: %w", sqlite3.Error{Code: sqlite3.ErrFull})
-	check.Equal[error](t, "a full disk", new(disk).untaken(t.Context(), log, full), diskFull)
-	check.Equal[error](t, "a disk that takes nothing", new(disk).untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notTaken)
+	check.Equal[error](t, "a full disk", new(disk).deliveryError(t.Context(), log, full), diskFull)
+	check.Equal[error](t, "a disk that takes nothing", new(disk).deliveryError(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notSaved)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	check.Equal(t, "an ending run", new(disk).untaken(ctx, log, ctx.Err()), context.Canceled)
+	check.Equal(t, "an ending run", new(disk).deliveryError(ctx, log, ctx.Err()), context.Canceled)
 }
 
 func TestStatus(t *testing.T) {

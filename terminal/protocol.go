@@ -1,4 +1,4 @@
-// JSON Lines, for programs: many channels through one pipe, side by side.
+// JSON Lines, for programs: many channels through one pipe, in parallel.
 package terminal
 
 import (
@@ -17,7 +17,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// The lines that go out, keys in the order scripts were promised.
+// The output lines. The order of keys is documented for scripts.
 type (
 	acceptedLine struct {
 		Type    string `json:"type"`
@@ -56,7 +56,7 @@ type (
 		Channel string       `json:"channel"`
 		Task    channel.Task `json:"task"`
 	}
-	errorLine struct { // notices too
+	errorLine struct { // also used for notices
 		Type    string   `json:"type"`
 		Channel string   `json:"channel"`
 		To      []string `json:"to"`
@@ -66,41 +66,41 @@ type (
 	}
 )
 
-// maxWaiting bounds what waits in all channels together, in bytes of input.
+// maxWaiting limits the input that is queued in all channels together, in bytes.
 const maxWaiting = 64 << 20
 
-// protocol speaks JSON Lines. Lines of one channel keep their order, channels do
-// not wait for each other.
+// protocol handles JSON Lines. Lines of one channel are handled in order; channels do not wait for
+// each other.
 type protocol struct {
 	in            io.Reader
 	out           output
 	err           io.Writer
-	channel, user string          // of lines that name none
-	answers       *platform.Cache // the last commands' lines by commandKey: a command that is sent twice runs once
+	channel, user string          // of lines that do not set them
+	answers       *platform.Cache // output of recent commands, by commandKey, so that a repeated command does not run twice
 	log           *slog.Logger
 	disk          disk
-	ended         atomic.Bool // nothing comes any more
+	inputEnded    atomic.Bool // the input has ended
 }
 
 func newProtocol(o Options) *protocol {
-	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: short(o.Channel), user: o.User, answers: platform.NewCache(0)}
+	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User, answers: platform.NewCache(0)}
 }
 
-// short is how the lines name a conversation.
-func short(conversation string) string { return strings.TrimPrefix(conversation, prefix) }
+// shortName is a conversation's name in the lines.
+func shortName(conversation string) string { return strings.TrimPrefix(conversation, prefix) }
 
 func (p *protocol) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.log = log
-	return p.out.run(ctx, func(ctx context.Context) error { return p.talk(ctx, hub) })
+	return p.out.run(ctx, func(ctx context.Context) error { return p.loop(ctx, hub) })
 }
 
-func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
+func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
 	if err := hub.Recover(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }); err != nil {
 		return err
 	}
 	room := semaphore.NewWeighted(maxWaiting)
 	queue := platform.KeyedQueue[func()]{Group: &platform.Group{}, Do: platform.CallEach}
-	queue.Group.Open(context.WithoutCancel(ctx)) // what is queued ends by itself when ctx does
+	queue.Group.Open(context.WithoutCancel(ctx)) // the queued work ends by itself when ctx does
 	defer queue.Group.Close()
 	for line := range lines(ctx, p.in) {
 		if line.err != nil && line.err != errTooLong {
@@ -112,9 +112,9 @@ func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
 			continue
 		}
 		if request.Text == "" {
-			continue // the line was empty
+			continue // an empty line
 		}
-		if request.urgent { // it would wait for the very turn it stops
+		if request.immediate { // it would have to wait for the turn that it should stop
 			p.command(ctx, hub, request)
 			continue
 		}
@@ -127,7 +127,7 @@ func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
 			p.handle(ctx, hub, request)
 		})
 	}
-	p.ended.Store(true)
+	p.inputEnded.Store(true)
 	queue.Group.Close()
 	if err := ctx.Err(); err != nil {
 		return err
@@ -135,21 +135,21 @@ func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
 	return drain(ctx, hub, func(name string) bool { return strings.HasPrefix(name, prefix) }, p.note)
 }
 
-// handle does what one line asks for, in its channel's turn. A command waits until
-// the lines before it are answered.
+// handle handles one line after the earlier lines of its channel. A command waits until they are
+// answered.
 func (p *protocol) handle(ctx context.Context, hub *channel.Hub, r request) {
 	if r.command == "" {
 		p.deliver(ctx, hub, r)
 		return
 	}
 	if err := hub.Idle(ctx, r.conversation); err != nil {
-		p.fail(ctx, r, undone(ctx, p.log, err))
+		p.fail(ctx, r, commandError(ctx, p.log, err))
 		return
 	}
 	p.command(ctx, hub, r)
 }
 
-// command runs a command, unless it did so before: then it repeats the answer.
+// command runs a command. If it has run before, command repeats the output.
 func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 	if line, known := p.answers.Find(r.commandKey()); known {
 		_ = p.out.write(line)
@@ -157,7 +157,7 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 	}
 	answer, _, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
 	if err != nil {
-		p.fail(ctx, r, undone(ctx, p.log, err))
+		p.fail(ctx, r, commandError(ctx, p.log, err))
 		return
 	}
 	line, err := encode(replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)})
@@ -173,24 +173,24 @@ func (p *protocol) deliver(ctx context.Context, hub *channel.Hub, r request) {
 	}
 }
 
-// fail reports that a line was not done, unless the whole run is ending: then it is
-// on disk or was never accepted, and who sent it sees which.
+// fail reports that a line was not handled, unless the run is ending: then the message is on disk
+// or was never accepted, and the sender can see which.
 func (p *protocol) fail(ctx context.Context, r request, err error) {
 	if ctx.Err() == nil {
 		p.refuse(r, err.Error())
 	}
 }
 
-// refuse reports that a line was not done, and why.
+// refuse reports why a line was not handled.
 func (p *protocol) refuse(r request, text string) {
 	to := []string{}
 	if r.ID != "" {
-		to = append(to, brief(r.ID))
+		to = append(to, clipEcho(r.ID))
 	}
-	_ = p.emit(errorLine{Type: "error", Channel: brief(cmp.Or(short(r.Channel), p.channel)), To: to, Text: text})
+	_ = p.emit(errorLine{Type: "error", Channel: clipEcho(cmp.Or(shortName(r.Channel), p.channel)), To: to, Text: text})
 }
 
-// emit writes v as one line, at once. What fails ends the run, see output.
+// emit writes v as one line. A failed write ends the run, see output.
 func (p *protocol) emit(v any) error {
 	text, err := encode(v)
 	if err != nil {
@@ -211,37 +211,37 @@ func encode(v any) (string, error) {
 
 func (p *protocol) note(text string) { _, _ = io.WriteString(p.err, text) }
 
-// Accepted reports that a message is on disk and has its place.
+// Accepted reports that a message is on disk and has a seq.
 func (p *protocol) Accepted(conversation, id string, seq int64) {
-	_ = p.emit(acceptedLine{"accepted", short(conversation), id, seq})
+	_ = p.emit(acceptedLine{"accepted", shortName(conversation), id, seq})
 }
 
 // Compaction reports a step of a compaction.
 func (p *protocol) Compaction(conversation string, event channel.Event) {
-	_ = p.emit(compactionLine{"compaction", short(conversation), event})
+	_ = p.emit(compactionLine{"compaction", shortName(conversation), event})
 }
 
 // Remembered reports a new memory.
 func (p *protocol) Remembered(conversation string, id int64, kind, content string) {
-	_ = p.emit(memoryLine{"memory", short(conversation), id, kind, content})
+	_ = p.emit(memoryLine{"memory", shortName(conversation), id, kind, content})
 }
 
-// Used reports the usage of a request to a model.
+// Used reports the usage of a model request.
 func (p *protocol) Used(conversation, kind, model string, e channel.Expense) {
-	_ = p.emit(usageLine{"usage", short(conversation), kind, model, e})
+	_ = p.emit(usageLine{"usage", shortName(conversation), kind, model, e})
 }
 
-// Task reports a task that starts, continues or ends.
+// Task reports the start, progress or end of a task.
 func (p *protocol) Task(conversation string, t channel.Task) {
-	_ = p.emit(taskLine{"task", short(conversation), t})
+	_ = p.emit(taskLine{"task", shortName(conversation), t})
 }
 
 func (p *protocol) reply(conversation string, to []string) channel.Writer {
-	return protocolReply{p, short(conversation), append([]string{}, to...)}
+	return protocolReply{p, shortName(conversation), append([]string{}, to...)}
 }
 
-// protocolReply writes a reply as one line when it is complete. After a crash the
-// same line may be repeated, under the same id.
+// protocolReply writes a reply as one line when it is complete. After a crash the line may be
+// repeated with the same id.
 type protocolReply struct {
 	p       *protocol
 	channel string

@@ -184,7 +184,7 @@ func TestProtocolFailures(t *testing.T) {
 	})
 	t.Run("a message that could not be written is told in a sentence, and the run goes on", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
-		p := s.connector.face.(*protocol)
+		p := s.connector.mode.(*protocol)
 		p.log = s.log
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {

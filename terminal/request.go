@@ -1,4 +1,4 @@
-// One line of JSON input: what it may contain, and what it means.
+// Input lines in JSON: parsing and validation.
 package terminal
 
 import (
@@ -17,7 +17,7 @@ import (
 	"cairn/channel"
 )
 
-// request is an input line with its defaults filled in.
+// request is an input line with defaults applied.
 type request struct {
 	Channel string
 	User    string
@@ -29,26 +29,26 @@ type request struct {
 
 	Compaction map[string]any // settings for the turn that answers it
 
-	with         channel.Patch // what they say
+	patch        channel.Patch // parsed Compaction
 	conversation string        // full name
-	command      string        // "stop" and the like, if the text is a command
-	urgent       bool          // the command acts at once
+	command      string        // "stop", for example, if the text is a command
+	immediate    bool          // the command does not wait for earlier lines
 }
 
-// commandKey names one command of one conversation; no name holds a NUL.
+// commandKey identifies a command within a conversation; names contain no NUL.
 func (r request) commandKey() string { return r.conversation + "\x00" + r.ID }
 
-// inbound is the message a request brings. One in a direct conversation, or
-// with a mention, wants an answer.
+// inbound returns the message of a request. It is addressed to the bot in a direct conversation or
+// with a mention.
 func (r request) inbound() channel.Inbound {
 	return channel.Inbound{
 		ID: r.ID, AuthorID: r.User, Author: r.User, Text: r.Text, Time: *r.Time,
-		Addressed: r.DM || r.Mention == nil || *r.Mention, Compaction: r.with,
+		Addressed: r.DM || r.Mention == nil || *r.Mention, Compaction: r.patch,
 	}
 }
 
-// parse reads a line. With an error, the request holds the id and channel the line
-// names, as far as they can be read. An empty line is a request without text.
+// parse parses a line. After an error, the request has the line's id and channel if they could be
+// parsed. An empty line is a request without text.
 func (p *protocol) parse(in line) (request, error) {
 	if in.err != nil {
 		return request{}, in.err
@@ -63,8 +63,8 @@ func (p *protocol) parse(in line) (request, error) {
 	return r, err
 }
 
-// decode reads what a line says. It is strict, for a misspelt key would silently
-// change what the line means; encoding/json itself would take "TEXT" for "text".
+// decode decodes a line strictly, because a misspelled key would silently change its meaning;
+// encoding/json would also accept "TEXT" for "text".
 func decode(text string) (r request, err error) {
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return r, errors.New(`a line must be one JSON object, as {"text": "hello"}`)
@@ -77,7 +77,7 @@ func decode(text string) (r request, err error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return r, errors.New("something follows the JSON object: one object a line")
 	}
-	for _, key := range slices.Sorted(maps.Keys(fields)) { // all of them: the answer names id and channel
+	for _, key := range slices.Sorted(maps.Keys(fields)) { // all keys, because the error response contains id and channel
 		if wrong := r.set(key, fields[key]); err == nil {
 			err = wrong
 		}
@@ -85,14 +85,14 @@ func decode(text string) (r request, err error) {
 	return r, err
 }
 
-// set takes the value of one key.
+// set decodes the value of one key.
 func (r *request) set(key string, value json.RawMessage) error {
 	into := map[string]any{
 		"channel": &r.Channel, "user": &r.User, "text": &r.Text, "id": &r.ID,
 		"time": &r.Time, "mention": &r.Mention, "dm": &r.DM, "compaction": &r.Compaction,
 	}[key]
 	if into == nil {
-		return fmt.Errorf("unknown key %q: there are channel, user, text, id, time, mention, dm and compaction", brief(key))
+		return fmt.Errorf("unknown key %q: there are channel, user, text, id, time, mention, dm and compaction", clipEcho(key))
 	}
 	err := json.Unmarshal(value, into)
 	switch {
@@ -108,7 +108,7 @@ func (r *request) set(key string, value json.RawMessage) error {
 	return fmt.Errorf("%s must be a text in quotes", key)
 }
 
-// complete checks a request and fills in its defaults.
+// complete validates a request and applies the defaults.
 func (p *protocol) complete(r *request) (err error) {
 	if strings.TrimSpace(r.Text) == "" {
 		return errors.New("text is missing or empty")
@@ -116,15 +116,15 @@ func (p *protocol) complete(r *request) (err error) {
 	if r.conversation, err = Conversation(cmp.Or(r.Channel, p.channel)); err != nil {
 		return err
 	}
-	if r.with, err = channel.PatchOf(r.Compaction); err != nil {
+	if r.patch, err = channel.PatchOf(r.Compaction); err != nil {
 		return err
 	}
-	r.Channel = short(r.conversation)
+	r.Channel = shortName(r.conversation)
 	r.User = cmp.Or(r.User, p.user)
 	if err := checkName("user", r.User); err != nil {
 		return err
 	}
-	if strings.ContainsRune(r.ID, utf8.RuneError) { // several ids would become one
+	if strings.ContainsRune(r.ID, utf8.RuneError) { // several invalid ids would become the same
 		return errors.New("id must be valid UTF-8 text: it has something in it that is none, and reads as U+FFFD")
 	}
 	if r.ID == "" {
@@ -146,15 +146,15 @@ func (p *protocol) complete(r *request) (err error) {
 	if err != nil {
 		return err
 	}
-	r.Text, r.command, r.urgent = t.text, t.command, t.urgent
+	r.Text, r.command, r.immediate = t.text, t.command, t.immediate
 	return nil
 }
 
-// maxEcho bounds what is repeated of something that was refused, in bytes.
+// maxEcho limits rejected input that is repeated in an error, in bytes.
 const maxEcho = 200
 
-// brief is text cut to maxEcho.
-func brief(text string) string {
+// clipEcho cuts text to maxEcho.
+func clipEcho(text string) string {
 	if len(text) <= maxEcho {
 		return text
 	}

@@ -1,4 +1,4 @@
-// Rows above the screen: what is said stays there for good.
+// Rows printed above the screen: they stay there.
 package terminal
 
 import (
@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// width is how many columns a row may have. The last one stays free: what is written
-// above the screen has the rest of its row erased, from the last column on.
+// width returns the usable columns of a row. The last column stays free: Bubble Tea erases the rest
+// of each row it prints, including that column.
 func (e *editor) width() int {
 	width, _, err := term.GetSize(int(e.out.Fd()))
 	if err != nil || width < 2 {
@@ -25,7 +25,7 @@ func (e *editor) width() int {
 
 func (e *editor) wrap(text string) string { return wrap(text, e.width()) }
 
-// markdown is a reply's text in rows. Without colour it stays as it was written.
+// markdown renders a reply. Without colour it stays as it is.
 func (e *editor) markdown(text string) string {
 	if !e.color {
 		return e.wrap(expandTabs(text))
@@ -33,8 +33,8 @@ func (e *editor) markdown(text string) string {
 	return renderMarkdown(text, e.width())
 }
 
-// quiet is text in rows that do not draw the eye.
-func (e *editor) quiet(text string) string {
+// dimmed renders text in dim rows.
+func (e *editor) dimmed(text string) string {
 	text = e.wrap(expandTabs(strings.TrimRight(text, "\n")))
 	if e.color {
 		text = styled(dim, text)
@@ -44,34 +44,34 @@ func (e *editor) quiet(text string) string {
 
 var dim = [2]string{"\x1b[2m", "\x1b[22m"}
 
-// write shows whole rows above the screen. They wait on it while a reply is being
-// written: text in the middle of it would read as a part of it.
+// write prints whole rows above the screen. During a reply they wait for its end and are shown on
+// the screen meanwhile: inside the reply they would look like a part of it.
 func (e *editor) write(rows string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.replying {
 		return e.putLocked(rows)
 	}
-	e.held = append(e.held, rows)
-	e.sendLocked(heldMsg(strings.Join(e.held, "")))
+	e.queued = append(e.queued, rows)
+	e.sendLocked(queuedMsg(strings.Join(e.queued, "")))
 	return nil
 }
 
-// writeReply shows rows of a reply, and behind its last row what waited for that.
+// writeReply prints rows of a reply, and after its last row those that waited for it.
 func (e *editor) writeReply(rows string, last bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err := e.putLocked(rows)
 	if e.replying = !last; last {
-		err = errors.Join(err, e.putLocked(strings.Join(e.held, "")))
-		e.held = nil
+		err = errors.Join(err, e.putLocked(strings.Join(e.queued, "")))
+		e.queued = nil
 		e.sendLocked(unfinishedMsg(""))
-		e.sendLocked(heldMsg(""))
+		e.sendLocked(queuedMsg(""))
 	}
 	return err
 }
 
-// showUnfinished shows the block of a reply that is being written.
+// showUnfinished shows the incomplete block of a reply on the screen.
 func (e *editor) showUnfinished(text string) {
 	rows := e.markdown(text)
 	e.mu.Lock()
@@ -80,36 +80,36 @@ func (e *editor) showUnfinished(text string) {
 	e.sendLocked(unfinishedMsg(rows))
 }
 
-// put shows rows above the screen, whatever is being written.
+// put prints rows above the screen, even during a reply.
 func (e *editor) put(rows string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.putLocked(rows)
 }
 
-// rowsAtOnce is how many rows are put above the screen in one go. The screen leaves the
-// terminal room for that many, or they would push it off.
+// rowsAtOnce is how many rows are printed above the screen in one step. The screen leaves that many
+// rows of the terminal free; otherwise it would be pushed off.
 const rowsAtOnce = 4
 
 func (e *editor) putLocked(rows string) error {
 	switch {
 	case rows == "":
-	case e.changing:
-		e.late = append(e.late, rows)
+	case e.transitioning:
+		e.deferred = append(e.deferred, rows)
 	case e.program == nil:
 		if _, err := io.WriteString(e.out, rows); err != nil {
 			return fmt.Errorf("write to the terminal: %w", err)
 		}
 	default:
 		for some := range slices.Chunk(strings.Split(strings.TrimSuffix(rows, "\n"), "\n"), rowsAtOnce) {
-			e.program.Send(tea.Println(cmp.Or(strings.Join(some, "\n"), " "))()) // it prints no empty row
+			e.program.Send(tea.Println(cmp.Or(strings.Join(some, "\n"), " "))()) // Println prints no empty row
 		}
 	}
 	return nil
 }
 
 func (e *editor) sendLocked(m tea.Msg) {
-	if e.program != nil && !e.changing {
+	if e.program != nil && !e.transitioning {
 		e.program.Send(m)
 	}
 }

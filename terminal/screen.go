@@ -1,5 +1,5 @@
-// The screen below what has been said: the reply that is being written, the sign that
-// one is awaited, a menu or a search, and the line that is typed.
+// The screen below the finished output: the incomplete part of a reply, the waiting indicator, a
+// menu or a search, and the input.
 package terminal
 
 import (
@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	maxTyped    = 100 // lines that were typed and wait to be done
-	inputRows   = 8   // rows of the input that are seen at once
+	maxTyped    = 100 // typed lines that wait to be handled
+	inputRows   = 8   // visible rows of the input
 	promptWidth = 2
 	tickEvery   = 250 * time.Millisecond
 )
 
 // Messages from the editor.
 type (
-	unfinishedMsg string   // the reply's block that is being written, in rows
-	heldMsg       string   // rows that wait for the reply's end
-	waitMsg       struct{} // an answer is awaited
-	leaveMsg      struct{} // the screen shall go
+	unfinishedMsg string   // the incomplete block of the reply, in rows
+	queuedMsg     string   // rows that wait for the end of the reply
+	waitMsg       struct{} // an answer is pending
+	quitMsg       struct{} // the screen should close
 )
 
 type (
@@ -32,29 +32,29 @@ type (
 	statusMsg string
 )
 
-// entry is what was typed, and how the terminal shows it.
+// entry is a typed line, and the form in which it is shown.
 type entry struct{ text, shown string }
 
-// screen is the model of bubbletea: only its goroutine uses it.
+// screen is the Bubble Tea model. Only Bubble Tea's goroutine uses it.
 type screen struct {
-	lines   chan<- entry // what was typed
+	lines   chan<- entry // typed lines
 	waiting *atomic.Int64
-	status  func() string // may take long
+	status  func() string // may be slow
 	color   bool
 
 	input         textarea.Model
 	width, height int
 	recent        recent
 	menu          menu
-	search        *search // nil: nobody searches
+	search        *search // nil: no search is active
 	pastes        pastes
 
-	unfinished, held string
-	since            time.Time // an answer has been awaited since
-	ticks            int
-	known            string // what status said last
-	note             string // why a key did nothing
-	leaving          bool
+	unfinished, queued string
+	since              time.Time // when waiting for an answer started
+	ticks              int
+	lastStatus         string // result of the last status call
+	note               string // why a key had no effect
+	leaving            bool
 }
 
 func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64, color bool) *screen {
@@ -87,9 +87,9 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case unfinishedMsg:
 		s.unfinished = string(m)
-	case heldMsg:
-		s.held = string(m)
-	case leaveMsg:
+	case queuedMsg:
+		s.queued = string(m)
+	case quitMsg:
 		s.leaving = true
 		return s, tea.Quit
 	case waitMsg:
@@ -100,7 +100,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	case tickMsg:
 		return s, s.tick()
 	case statusMsg:
-		s.known = string(m)
+		s.lastStatus = string(m)
 	case tea.PasteMsg:
 		s.insert(m.Content)
 	case tea.KeyPressMsg:
@@ -110,7 +110,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// tick moves the sign of waiting on. Once a second it asks how full the window is.
+// tick advances the waiting indicator. Once a second it updates the status.
 func (s *screen) tick() tea.Cmd {
 	if s.waiting.Load() == 0 {
 		s.ticks = 0
@@ -124,7 +124,7 @@ func (s *screen) tick() tea.Cmd {
 	return tea.Batch(next, func() tea.Msg { return statusMsg(s.status()) })
 }
 
-// key does what a key means: in a search, in the menu, or in the line.
+// key handles a key: in the search, in the menu, or in the input.
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	if s.search != nil && s.searchKey(k) {
@@ -148,7 +148,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		s.enter()
 	case "alt+enter", "shift+enter", "ctrl+j":
 		s.input.InsertString("\n")
-	case "tab": // there is nothing to complete
+	case "tab": // nothing to complete
 	case "up":
 		if s.input.Line() > 0 || !s.recall(1) {
 			return s.edit(k)
@@ -163,7 +163,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// edit has the input take a key.
+// edit passes a key to the input.
 func (s *screen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	before := s.input.Value()
 	s.input, cmd = s.input.Update(k)
@@ -173,7 +173,7 @@ func (s *screen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	return cmd
 }
 
-// interrupt stops an answer, else clears the line, else leaves.
+// interrupt stops the pending answer, else clears the input, else leaves.
 func (s *screen) interrupt() {
 	switch {
 	case s.waiting.Load() > 0:
@@ -185,23 +185,23 @@ func (s *screen) interrupt() {
 	}
 }
 
-// enter hands on what was typed.
+// enter submits the input.
 func (s *screen) enter() {
 	text := s.pastes.expand(s.input.Value())
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	if s.hand(entry{text, s.input.Value()}) {
+	if s.submit(entry{text, s.input.Value()}) {
 		s.recent.add(text)
 		s.set("")
 	}
 }
 
-// command passes on the command of a key.
-func (s *screen) command(line string) { s.hand(entry{line, line}) }
+// command submits the command of a key.
+func (s *screen) command(line string) { s.submit(entry{line, line}) }
 
-// hand passes a line on and reports whether it was taken; otherwise it stays in the input.
-func (s *screen) hand(line entry) bool {
+// submit queues a line and reports whether there was room; otherwise it stays in the input.
+func (s *screen) submit(line entry) bool {
 	select {
 	case s.lines <- line:
 		return true
@@ -211,7 +211,7 @@ func (s *screen) hand(line entry) bool {
 	}
 }
 
-// recall brings an earlier line, or a later one, into the input; false: there is none.
+// recall replaces the input by an earlier or later line. It returns false if there is none.
 func (s *screen) recall(step int) bool {
 	text, ok := s.recent.step(step, s.input.Value())
 	if ok {
@@ -220,14 +220,14 @@ func (s *screen) recall(step int) bool {
 	return ok
 }
 
-// set puts text in the place of what is typed.
+// set replaces the input.
 func (s *screen) set(text string) {
 	s.menu = menu{}
 	s.input.Reset()
 	s.insert(text)
 }
 
-// insert inserts a text at the cursor; one the input cannot show as it is, as a mark.
+// insert inserts text at the cursor, as a placeholder if the input cannot show it.
 func (s *screen) insert(text string) {
 	s.menu = menu{}
 	s.input.InsertString(s.pastes.fold(text))
@@ -237,10 +237,10 @@ func (s *screen) View() tea.View {
 	if s.leaving {
 		return tea.NewView("")
 	}
-	below := s.below()
+	below := s.rowsBelow()
 	input := s.input.View()
 	room := s.height - rowsAtOnce - 1 - strings.Count(input, "\n") - len(below)
-	rows := append(tail(s.unfinished, s.held, room), below...)
+	rows := append(tail(s.unfinished, s.queued, room), below...)
 	v := tea.NewView(strings.Join(append(rows, input), "\n"))
 	if v.Cursor = s.input.Cursor(); v.Cursor != nil {
 		v.Cursor.Y += len(rows)
@@ -248,30 +248,30 @@ func (s *screen) View() tea.View {
 	return v
 }
 
-// below are the rows between the reply and the input.
-func (s *screen) below() (rows []string) {
+// rowsBelow returns the rows between the reply and the input.
+func (s *screen) rowsBelow() (rows []string) {
 	if s.waiting.Load() > 0 && s.unfinished == "" {
-		rows = append(rows, s.quiet(s.waits()))
+		rows = append(rows, s.dimmed(s.waitingText()))
 	}
 	if s.search != nil {
-		rows = append(rows, s.quiet(s.search.String()))
+		rows = append(rows, s.dimmed(s.search.String()))
 	}
 	rows = append(rows, s.menuRows()...)
 	if s.note != "" {
-		rows = append(rows, s.quiet(s.note))
+		rows = append(rows, s.dimmed(s.note))
 	}
 	return rows
 }
 
-func (s *screen) waits() string {
+func (s *screen) waitingText() string {
 	text := fmt.Sprintf("· %d s", int(time.Since(s.since).Seconds()))
-	if s.known != "" {
-		text += " · " + s.known
+	if s.lastStatus != "" {
+		text += " · " + s.lastStatus
 	}
 	return text
 }
 
-func (s *screen) quiet(text string) string {
+func (s *screen) dimmed(text string) string {
 	if runes := []rune(text); len(runes) > s.width-1 {
 		text = string(runes[:max(s.width-2, 0)]) + "…"
 	}
@@ -281,9 +281,9 @@ func (s *screen) quiet(text string) string {
 	return text
 }
 
-// tail returns the last rows, at most limit, of the unfinished output and of what waits for it.
-func tail(unfinished, held string, limit int) []string {
-	text := strings.Trim(unfinished+"\n"+held, "\n")
+// tail returns the last rows of the unfinished and the queued output, at most limit.
+func tail(unfinished, queued string, limit int) []string {
+	text := strings.Trim(unfinished+"\n"+queued, "\n")
 	if text == "" || limit < 1 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-// What people read when something cannot be done: a sentence without internals.
+// Errors for people: sentences without internals.
 package terminal
 
 import (
@@ -11,7 +11,7 @@ import (
 	"cairn/channel"
 )
 
-// sentence is an error in words for the person who talks here.
+// sentence is an error that is shown to the person.
 type sentence string
 
 func (s sentence) Error() string { return string(s) }
@@ -19,33 +19,33 @@ func (s sentence) Error() string { return string(s) }
 const (
 	diskFull = sentence("The disk is full. Your message was not taken; make room and send it again.")
 	replaced = sentence("My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again.")
-	notTaken = sentence("Your message could not be saved, so it was not accepted. Send it again later.")
+	notSaved = sentence("Your message could not be saved, so it was not accepted. Send it again later.")
 	notDone  = sentence("That could not be done just now. Try it again later.")
 )
 
-// disk is whether messages can be written. The log says once that they cannot, and
-// once that they can again; the sender learns it each time.
-type disk struct{ refuses atomic.Bool }
+// disk tracks whether messages can be saved. The log gets one entry when saving starts to fail, and
+// one when it works again; every sender gets an error.
+type disk struct{ failing atomic.Bool }
 
-// deliver hands a message to the hub; an error is the sentence for its sender, or that
-// of an ending run.
+// deliver passes a message to the hub. The error is a sentence for the sender, or the context's
+// error if the run is ending.
 func (d *disk) deliver(ctx context.Context, hub *channel.Hub, log *slog.Logger, conversation string, m channel.Inbound) error {
 	if _, err := hub.Deliver(ctx, conversation, m); err != nil {
-		return d.untaken(ctx, log, err)
+		return d.deliveryError(ctx, log, err)
 	}
-	if d.refuses.CompareAndSwap(true, false) {
+	if d.failing.CompareAndSwap(true, false) {
 		log.Info("writes_recovered")
 	}
 	return nil
 }
 
-// untaken logs why a message could not be written, and returns the sentence for its
-// sender; or the error itself if the run is ending.
-func (d *disk) untaken(ctx context.Context, log *slog.Logger, err error) error {
+// deliveryError logs why a message could not be saved, and returns a sentence for the sender; if
+// the run is ending, it returns err itself.
+func (d *disk) deliveryError(ctx context.Context, log *slog.Logger, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	if d.refuses.CompareAndSwap(false, true) {
+	if d.failing.CompareAndSwap(false, true) {
 		log.Error("save_message_failed", "error", err)
 	}
 	if errors.Is(err, channel.ErrReplaced) {
@@ -56,11 +56,11 @@ func (d *disk) untaken(ctx context.Context, log *slog.Logger, err error) error {
 			return diskFull
 		}
 	}
-	return notTaken
+	return notSaved
 }
 
-// undone is untaken for a command.
-func undone(ctx context.Context, log *slog.Logger, err error) error {
+// commandError is deliveryError for a command.
+func commandError(ctx context.Context, log *slog.Logger, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}

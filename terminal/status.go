@@ -1,4 +1,4 @@
-// The words of the status line about a compaction.
+// Status lines about compactions and tasks.
 package terminal
 
 import (
@@ -7,29 +7,29 @@ import (
 	"cairn/channel"
 )
 
-// spectator observes what runs beside the conversation, and notes what people want to know of it.
-type spectator struct{ tell func(text string) }
+// spectator prints notes about background work that matter to people.
+type spectator struct{ print func(text string) }
 
-// Accepted is of no interest to people.
+// Accepted does nothing: it does not matter to people.
 func (s spectator) Accepted(string, string, int64) {}
 
-// Compaction notes its steps.
+// Compaction prints the steps of a compaction.
 func (s spectator) Compaction(_ string, event channel.Event) { s.note(status(event)) }
 
-// Remembered is of no interest either.
+// Remembered does nothing: it does not matter to people.
 func (s spectator) Remembered(string, int64, string, string) {}
 
-// Task notes that a task begins or ends.
+// Task prints the start and the end of a task.
 func (s spectator) Task(_ string, t channel.Task) { s.note(taskStatus(t)) }
 
 func (s spectator) note(text string) {
 	if text != "" {
-		s.tell(text)
+		s.print(text)
 	}
 }
 
-// status returns one line about event, or "" where silence is better: a compaction that
-// a person did not ask for shows when it starts and when it is over.
+// status returns a line about event, or "" if it should not be shown: of a compaction that no
+// person requested only the start and the end are.
 func status(event channel.Event) string {
 	span := fmt.Sprintf("messages %d to %d", event.From, event.To)
 	switch event.State {
@@ -50,7 +50,7 @@ func status(event channel.Event) string {
 			verb = "folded the summaries of"
 		}
 		return fmt.Sprintf("· %s %s: %d → %d tokens of %d", verb, span, event.BeforeTokens, event.AfterTokens, event.Window)
-	case "failed": // the reason ends with the comfort that nothing was lost
+	case "failed": // the error text says that nothing was lost
 		return "· could not summarize " + span + ": " + event.Error
 	case "undone":
 		return "· took back the summary of " + span
@@ -58,7 +58,7 @@ func status(event channel.Event) string {
 	return ""
 }
 
-// taskStatus is a line about a task that begins or ends; "" for what is between.
+// taskStatus returns a line about the start or the end of a task; "" for steps in between.
 func taskStatus(t channel.Task) string {
 	switch {
 	case !t.Ended.IsZero():

@@ -1,4 +1,4 @@
-// A reply that appears on the terminal while it is written.
+// A reply that is shown while it is generated.
 package terminal
 
 import (
@@ -10,16 +10,15 @@ import (
 	"cairn/channel"
 )
 
-// stream shows a reply: finished blocks appear above the line that is typed for
-// good, the one that is being written changes until it is.
+// stream shows a reply: finished blocks are printed above the input, the incomplete one is shown on
+// the screen.
 type stream struct {
 	editor  *editor
 	answers int64
-	shown   string // the beginning of the text, which stays on the terminal
+	shown   string // the part of the text that is already printed
 }
 
-// Show shows the text so far. A text that does not continue what was shown is a new
-// beginning.
+// Show shows the text so far. A text that does not continue the printed part starts again.
 func (s *stream) Show(text string) {
 	text = readable(text)
 	if !strings.HasPrefix(text, s.shown) {
@@ -33,15 +32,15 @@ func (s *stream) Show(text string) {
 	s.editor.showUnfinished(text[len(s.shown):])
 }
 
-// Send writes what is missing of the reply.
+// Send prints the rest of the reply.
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	text := readable(piece.Text)
 	if channel.IsNotice(piece) {
 		if buttons := channel.Buttons(piece); len(buttons) == 2 {
-			s.editor.asked.Store(&buttons)
+			s.editor.pendingButtons.Store(&buttons)
 			text += " [y/n]"
 		}
-		return piece.Reply, s.editor.write(s.editor.quiet(text))
+		return piece.Reply, s.editor.write(s.editor.dimmed(text))
 	}
 	if !strings.HasPrefix(text, s.shown) {
 		s.Cancel()
@@ -58,28 +57,28 @@ func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	return piece.Reply, nil
 }
 
-// Cancel says that what was shown does not count.
+// Cancel prints that the shown part is void.
 func (s *stream) Cancel() {
 	rows := ""
 	if s.shown != "" {
-		rows = s.editor.quiet("[this answer broke off]")
+		rows = s.editor.dimmed("[this answer broke off]")
 	}
 	_ = s.editor.writeReply(rows, true)
 	s.shown = ""
 }
 
-// readable is what an answer shows of text, from its first word on.
+// readable returns the printable part of an answer, without leading space.
 func readable(text string) string {
 	return strings.TrimLeft(strings.ReplaceAll(Printable(text), string(utf8.RuneError), ""), " \t\n")
 }
 
-// printable is readable with blanks for tabs.
+// printable is readable with tabs expanded.
 func printable(text string) string { return expandTabs(readable(text)) }
 
-// tabStop is how many columns lie between two stops of a tab.
+// tabStop is the number of columns between tab stops.
 const tabStop = 8
 
-// expandTabs puts blanks up to its stop in the place of each tab: the screen has none.
+// expandTabs replaces tabs by spaces: the screen does not support them.
 func expandTabs(text string) string {
 	if !strings.Contains(text, "\t") {
 		return text
@@ -102,9 +101,8 @@ func expandTabs(text string) string {
 	return b.String()
 }
 
-// Printable leaves out what could move the cursor, change the terminal or turn around
-// the order of letters: what is shown may be what a stranger wrote. Newlines and tabs
-// stay.
+// Printable removes characters that could move the cursor, change the terminal's state or reverse
+// the direction of text: the text may come from a stranger. Newlines and tabs remain.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -1,5 +1,5 @@
-// Package terminal is the local connector: a person at a keyboard, a pipe, or a
-// program that speaks JSON Lines.
+// Package terminal is the local connector: a person at a keyboard, a pipe, or a program that speaks
+// JSON Lines.
 package terminal
 
 import (
@@ -17,30 +17,30 @@ import (
 	"cairn/channel"
 )
 
-// Name is the first part of the names of the terminal's conversations.
+// Name is the connector's name, the first part of its conversations' names.
 const Name = "terminal"
 
 const prefix = Name + ":"
 
-// Options say who talks where, and through what.
+// Options configures a Terminal.
 type Options struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Channel  string // a conversation's short name: "general"
-	User     string // who speaks, as people see it
-	JSON     bool   // lines of JSON in and out
-	History  string // file the typed lines are kept in; empty: they are forgotten
-	NoColor  bool   // no dim text, even on a terminal
+	User     string // name of the person who talks
+	JSON     bool   // JSON Lines for input and output
+	History  string // file of the typed lines; empty: they are not stored
+	NoColor  bool   // no colours and styles, even on a terminal
 }
 
-// Terminal is the connector. It has three faces: a line editor where input and output
-// are terminals, plain lines where they are not, and JSON Lines.
+// Terminal is the connector. It has three modes: a line editor if input and output are terminals,
+// plain lines if they are not, and JSON Lines.
 type Terminal struct {
-	face
+	mode
 }
 
-// face is what the three ways of talking have in common.
-type face interface {
+// mode is implemented by the three modes.
+type mode interface {
 	channel.Observer
 	channel.TaskObserver
 	run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
@@ -55,8 +55,8 @@ var (
 	_ channel.UsageObserver = (*Terminal)(nil)
 )
 
-// New returns the connector that o describes. It starts nothing. The error says which
-// name cannot be used.
+// New returns the connector and starts nothing. It returns an error if the name of the channel or
+// the user is invalid.
 func New(o Options) (*Terminal, error) {
 	conversation, err := Conversation(o.Channel)
 	if err != nil {
@@ -77,8 +77,7 @@ func New(o Options) (*Terminal, error) {
 	return &Terminal{p}, nil
 }
 
-// terminals reports whether a person sits at both ends, at a terminal that can
-// move its cursor.
+// terminals reports whether both input and output are terminals that can move their cursor.
 func terminals(o Options) (in, out *os.File, ok bool) {
 	in, inOK := o.In.(*os.File)
 	out, outOK := o.Out.(*os.File)
@@ -86,57 +85,56 @@ func terminals(o Options) (in, out *os.File, ok bool) {
 	return in, out, ok
 }
 
-// Attended reports whether a person can answer a question before the reply: in a pipe the next
-// line is read after it, and behind the end of the input there is none.
+// Attended reports whether a person can answer a question before the reply: in a pipe the next line
+// is read only after the reply, and after the end of the input there is none.
 func (t *Terminal) Attended(string) bool {
-	switch f := t.face.(type) {
+	switch f := t.mode.(type) {
 	case *plain:
 		return false
 	case *protocol:
-		return !f.ended.Load()
+		return !f.inputEnded.Load()
 	}
 	return true
 }
 
-// Used reports the usage of a request to programs; people run /usage.
+// Used reports the usage of a model request to programs; people use /usage.
 func (t *Terminal) Used(conversation, kind, model string, e channel.Expense) {
-	if p, ok := t.face.(*protocol); ok {
+	if p, ok := t.mode.(*protocol); ok {
 		p.Used(conversation, kind, model, e)
 	}
 }
 
-// Run talks until the input ends, then waits for what still runs, and returns
-// nil; or until ctx is done, and returns its error: what was accepted is on disk by
-// then, and is answered at the next start. Output that cannot be written ends it like
-// ctx, except where a person sits at a terminal. What people are spared goes to log.
+// Run handles the input until its end, waits for everything that is still running, and returns nil.
+// If ctx ends first, it returns ctx's error: accepted messages are on disk and are answered at the
+// next start. A failed write of the output ends it in the same way, except at a person's terminal.
+// Details that people should not see go to log.
 func (t *Terminal) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	return t.run(ctx, hub, log)
 }
 
-// Name is "terminal".
+// Name returns "terminal".
 func (t *Terminal) Name() string { return Name }
 
-// Split leaves a reply whole: a terminal takes any length.
+// Split returns the whole reply: a terminal has no length limit.
 func (t *Terminal) Split(text string) []string { return []string{text} }
 
-// Reply opens the writer of one reply.
+// Reply returns the writer of one reply.
 func (t *Terminal) Reply(conversation string, to []string) channel.Writer {
 	return t.reply(conversation, to)
 }
 
-// Notes returns where lines for the operator, as the log's, go: to Err, past the
-// line that is being typed.
-func (t *Terminal) Notes() io.Writer { return notes{t.face} }
+// Notes returns a writer for lines to the operator, such as the log's: it writes to Err without
+// breaking the line that is being typed.
+func (t *Terminal) Notes() io.Writer { return notes{t.mode} }
 
-type notes struct{ face }
+type notes struct{ mode }
 
 func (n notes) Write(p []byte) (int, error) {
 	n.note(string(p))
 	return len(p), nil
 }
 
-// Conversation returns the full name of the conversation people here call name.
-// The full name itself is taken too.
+// Conversation returns the full name of the conversation with this short or full name.
 func Conversation(name string) (string, error) {
 	short := strings.TrimPrefix(name, prefix)
 	if err := checkName("channel", short); err != nil {
@@ -145,7 +143,7 @@ func Conversation(name string) (string, error) {
 	return prefix + short, nil
 }
 
-// maxName bounds the names of channels and users, in bytes.
+// maxName limits the names of channels and users, in bytes.
 const maxName = 100
 
 func checkName(what, name string) error {

@@ -1,4 +1,4 @@
-// What a typed line means: a command, a message, or the wish to leave.
+// Interprets a typed line: a command, a message, or the wish to leave.
 package terminal
 
 import (
@@ -9,19 +9,20 @@ import (
 	"cairn/channel"
 )
 
-// quitWords leave the chat. They belong to the terminal, so channel.Commands lacks them.
+// quitWords leave the chat. They exist only in the terminal, so channel.Commands does not contain
+// them.
 var quitWords = []string{"quit", "exit"}
 
 // typed is a line that a person typed.
 type typed struct {
-	text    string // the command or the message
-	command string // name of the command; empty for a message
-	urgent  bool   // the command acts at once
-	quit    bool   // the person wants to leave
+	text      string // the command or the message
+	command   string // name of the command; empty for a message
+	immediate bool   // the command does not wait for earlier lines
+	quit      bool   // the person wants to leave
 }
 
-// parseTyped reads a line. "/word" is a command, and an error for people if there is none
-// of that name: it would be sent to the model and paid for. "//word" is the text "/word".
+// parseTyped parses a line. "/word" is a command, and an error if it does not exist: otherwise it
+// would be sent to the model, at a cost. "//word" is the text "/word".
 func parseTyped(line string) (typed, error) {
 	text := strings.TrimSpace(line)
 	word := commandWord(text)
@@ -38,11 +39,11 @@ func parseTyped(line string) (typed, error) {
 	if err != nil {
 		return typed{}, err
 	}
-	return typed{text: text, command: command.Name, urgent: command.Urgent}, nil
+	return typed{text: text, command: command.Name, immediate: command.Urgent}, nil
 }
 
-// commandWord is the first word of text behind its slash if that has only letters and
-// hyphens, else "": "/usr/bin is full" is no command.
+// commandWord returns the word after the slash at the start of text, if it has only letters and
+// hyphens, else "": "/usr/bin is full" is not a command.
 func commandWord(text string) string {
 	rest, slash := strings.CutPrefix(text, "/")
 	words := strings.Fields(rest)

@@ -1,5 +1,4 @@
-// What helps while a line is typed: earlier lines, the search in them, and marks for
-// what was pasted.
+// Input aids: earlier lines, searching in them, and placeholders for pasted text.
 package terminal
 
 import (
@@ -10,11 +9,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// recent is the way through the lines that were typed before.
+// recent navigates the earlier lines.
 type recent struct {
 	history *history
-	at      int    // 0: the line that is being typed, 1 the newest before it
-	typed   string // what stood there
+	at      int    // 0: the input itself, 1: the newest earlier line
+	draft   string // the input when the navigation started
 }
 
 // step goes n lines back; current is the text of the input.
@@ -24,24 +23,24 @@ func (r *recent) step(n int, current string) (text string, ok bool) {
 		return "", false
 	}
 	if r.at == 0 {
-		r.typed = current
+		r.draft = current
 	}
 	if r.at = next; next == 0 {
-		return r.typed, true
+		return r.draft, true
 	}
 	return r.history.At(next - 1), true
 }
 
 func (r *recent) add(line string) {
 	r.history.Add(line)
-	r.at, r.typed = 0, ""
+	r.at, r.draft = 0, ""
 }
 
-// search looks for an earlier line as its letters are typed.
+// search is an incremental search in the earlier lines.
 type search struct {
 	history *history
 	query   string
-	at      int // the line that was found; -1: none
+	at      int // index of the line that was found; -1: none
 }
 
 func newSearch(h *history) *search { return &search{history: h, at: -1} }
@@ -60,7 +59,7 @@ func (s *search) found() string {
 	return strings.ReplaceAll(s.history.At(s.at), "\n", " ")
 }
 
-// find goes to the newest line from the given one on that contains the query.
+// find goes to the first line that contains the query, from the given index to older lines.
 func (s *search) find(from int) {
 	for i := from; i < s.history.Len(); i++ {
 		if strings.Contains(strings.ToLower(s.history.At(i)), strings.ToLower(s.query)) {
@@ -73,8 +72,8 @@ func (s *search) find(from int) {
 	}
 }
 
-// searchKey does what a key means in a search; false: the search has ended, and the key
-// means what it does in a line.
+// searchKey handles a key in the search. It returns false if the key ended the search and should be
+// handled by the input.
 func (s *screen) searchKey(k tea.KeyPressMsg) bool {
 	found := s.search
 	switch name := k.String(); {
@@ -91,7 +90,7 @@ func (s *screen) searchKey(k tea.KeyPressMsg) bool {
 	case k.Text != "":
 		found.query += k.Text
 		found.find(0)
-	default: // Enter, Tab, an arrow: the line is taken, to be changed or sent
+	default: // Enter, Tab, an arrow: accept the line, for editing or sending
 		if s.search = nil; found.at >= 0 && found.query != "" {
 			s.set(found.history.At(found.at))
 			return true
@@ -101,16 +100,17 @@ func (s *screen) searchKey(k tea.KeyPressMsg) bool {
 	return true
 }
 
-// pastes are texts that a mark in the input represents, which has no tabs and becomes slow
-// with much text. They are kept until the chat ends, since a line may come back.
+// pastes has the texts for which the input shows a placeholder, because it supports no tabs and
+// becomes slow with much text. They are kept until the chat ends, because an earlier line may be
+// recalled.
 type pastes struct{ texts []string }
 
 const (
-	pasteRows  = inputRows // a text with more lines gets a mark
+	pasteRows  = inputRows // a text with more lines gets a placeholder
 	pasteRunes = 2000
 )
 
-// fold returns how the input shows text.
+// fold returns text as the input shows it.
 func (p *pastes) fold(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	rows := strings.Count(text, "\n") + 1
@@ -126,7 +126,7 @@ func (p *pastes) mark(i int) string {
 	return fmt.Sprintf("[pasted %d: %d characters, %d lines]", i+1, utf8.RuneCountInString(text), strings.Count(text, "\n")+1)
 }
 
-// expand puts the texts in the place of their marks.
+// expand replaces the placeholders by their texts.
 func (p *pastes) expand(line string) string {
 	var marks []string
 	for i, text := range p.texts {

@@ -14,9 +14,10 @@ type Stretch struct {
 }
 
 // CoverNeeds returns the parts of applied summaries that Cover may have to leave behind
-// placeholders, for the caller to count: a State does not hold what is behind a summary.
+// placeholders. The caller counts their messages, because a State does not contain what summaries
+// cover.
 func (s *State) CoverNeeds(ids []int64) (parts []Span) {
-	cuts := make(map[int64][]int64) // by summary: the seqs at which a part begins
+	cuts := make(map[int64][]int64) // by summary: the seqs at which a part starts
 	for _, row := range s.inOrder(ids) {
 		for _, old := range s.covering(row.Span) {
 			if row.Kind != Leaf || old.Within(row.Span) {

@@ -15,18 +15,18 @@ type Head struct {
 	Pins      []Pin     // pinned messages, in the order of pinning
 
 	Start     int64       // the first seq of the session
-	Earlier   []Session   // oldest first: those that may be shown, and of older ones those that need work
+	Earlier   []Session   // oldest first: those that may be shown, and older ones that still need work
 	Inherited Inheritance // of a thread
 
-	// What a person undid is left alone until the aggressive level: messages that
-	// were set free, and rows that came back to be repaired. Both ends included; 0: nothing.
+	// What an undo brought back is left alone until the aggressive level: messages that are verbatim
+	// again, and rows that await repair. Both ends included; 0: nothing.
 	SparedFrom, SparedTo int64
 }
 
 // Spares reports whether part of [from, to] must be left alone.
 func (h Head) Spares(from, to int64) bool { return from <= h.SparedTo && h.SparedFrom <= to }
 
-// Rows returns all applied rows of the conversation itself, those that matter most first.
+// Rows returns all applied rows of the conversation itself, the most important first.
 func (h Head) Rows() []Summary {
 	all := slices.Clone(h.Stack)
 	for _, s := range slices.Backward(h.Earlier) {
@@ -49,21 +49,21 @@ type Session struct {
 	Rows     []Summary // the applied ones over it, by From
 }
 
-// Inheritance is what a thread has of the conversation it belongs to, copied when
-// its first message was taken up. Numbers of rows and messages are the parent's.
+// Inheritance is what a thread has of the conversation it belongs to, copied when its first message
+// was taken up. Numbers of rows and messages are the parent's.
 type Inheritance struct {
-	Stack []Summary     // as it stood then, by From
-	Root  *chat.Message // the message the thread hangs on; nil: none is known
+	Stack []Summary     // in its state at that time, by From
+	Root  *chat.Message // the message the thread hangs on; nil: unknown
 }
 
-// Context is a turn context: what the model is shown behind the newest message of a
-// turn, which may help with this turn. It is written with the answer and shown again
-// until the head changes, so that each request extends the one before.
+// Context is a turn context: a block after the newest message of a turn, with information that may
+// help with this turn. It is stored with the answer and shown again until the head changes, so that
+// each request extends the previous one.
 type Context struct {
 	Seq      int64   // the message it follows
-	Text     string  // text without the lines around it
+	Text     string  // without the lines around it
 	Messages []int64 // what it quotes: messages of this conversation, by seq
-	Memories []int64 // and memories, by id
+	Memories []int64 // ids of quoted memories
 }
 
 // Quotes reports whether the context quotes a message.

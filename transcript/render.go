@@ -16,7 +16,7 @@ func (sum Summary) Render() string {
 	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", chat.SummaryMark, sum.From, sum.To, sum.Days(), chat.Escape(sum.Text))
 }
 
-// Cost returns what the summary costs in the prompt, in tokens.
+// Cost returns the tokens of the summary in the prompt.
 func (sum Summary) Cost() int { return tokens.PerMessage + tokens.Estimate(sum.Render()) }
 
 // RenderInherited returns a copy of the summary as the prompt of a thread shows it.
@@ -24,11 +24,11 @@ func (sum Summary) RenderInherited() string {
 	if sum.Kind == Placeholder {
 		return fmt.Sprintf("[System: %d older messages of the channel above this thread were truncated]", sum.Messages)
 	}
-	text := Citations.ReplaceAllString(sum.Text, "") // the numbers are the channel's: here others have them
+	text := Citations.ReplaceAllString(sum.Text, "") // the numbers are the channel's: here they would mean other messages
 	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", chat.SummaryMark, sum.Days(), chat.Escape(text))
 }
 
-// InheritedCost returns what a copy of the summary costs in the prompt of a thread, in tokens.
+// InheritedCost returns the tokens of a copy of the summary in the prompt of a thread.
 func (sum Summary) InheritedCost() int {
 	return tokens.PerMessage + tokens.Estimate(sum.RenderInherited())
 }

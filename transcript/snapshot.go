@@ -13,13 +13,13 @@ const MaxFirst = 20
 // Snapshot is what a store has of a conversation, to rebuild its prompt from.
 type Snapshot struct {
 	Head      Head
-	Messages  []chat.Message // of the session, behind no applied compaction, by seq: what is verbatim
+	Messages  []chat.Message // of the session, not covered by an applied compaction, by seq: the verbatim messages
 	First     []chat.Message // the first MaxFirst messages of the session addressed to the bot, and the replies of their turns
-	Prepared  []Summary      // rows that were stored but were not applied, oldest first
+	Prepared  []Summary      // rows that are stored but not applied, oldest first
 	Next      int64          // the seq the next message will get
 	Open      int64          // the turn still to be answered; 0: none
 	Addressed bool           // the bot was addressed since a summary was applied
-	Count     Count          // the last one, if the head is still the one it was made of
+	Count     Count          // the last count, if it belongs to the current head
 	Contexts  []Context      // turn contexts that are still shown, by seq
 }
 
@@ -30,10 +30,10 @@ func (s Snapshot) State() *State {
 	return state
 }
 
-// NewState makes a State of a head, the verbatim messages on disk, the summaries that are
-// prepared or being made, and the seq of the next message. It has neither texts of messages, nor
-// pins, nor what can be undone, and a summary that only hides in memory is none. Its cost grows
-// with what is verbatim.
+// NewState returns the State for a head, the verbatim messages on disk, the summaries that are
+// prepared or running, and the seq of the next message. It has neither texts of messages, nor pins,
+// nor what can be undone, nor summaries that only hide in memory. Its cost grows with the verbatim
+// messages.
 func NewState(head Head, verbatim iter.Seq[chat.Message], jobs []Summary, next int64) *State {
 	s := New()
 	s.Version, s.HeadVersion, s.ClearedTo = head.Version, head.Version, head.ClearedTo
@@ -66,8 +66,7 @@ func NewState(head Head, verbatim iter.Seq[chat.Message], jobs []Summary, next i
 	return s
 }
 
-// Head returns what the State shows above the verbatim messages, without pins and what was
-// inherited.
+// Head returns what the State shows above the verbatim messages, without pins and inherited rows.
 func (s *State) Head() Head {
 	h := Head{Version: s.HeadVersion, ClearedTo: s.ClearedTo, Start: s.SessionStart, SparedFrom: s.Spared.From, SparedTo: s.Spared.To}
 	for _, span := range s.Sessions {
@@ -90,14 +89,15 @@ func (s *State) Head() Head {
 // Undoable is the latest applied compaction, with what undoing it needs.
 type Undoable struct {
 	Version int64          // of the current head
-	Why     string         // why there is none, in words for people; empty: there is one
+	Why     string         // why nothing can be undone, in words for people; empty: Set can be undone
 	Set     Set            // what was applied
-	Rows    []Summary      // what it made, by From
-	Ended   []Summary      // what ended with it, by From
+	Rows    []Summary      // the summaries that it made, by From
+	Ended   []Summary      // the summaries that ended with it, by From
 	Freed   []chat.Message // what would be verbatim again, by seq
 }
 
-// Undo returns what undoes it in s. The error says why it cannot be undone, in words for people.
+// Undo returns the change that undoes it in s. The error says why it cannot be undone, in words for
+// people.
 func (l Undoable) Undo(s *State) (Change, error) {
 	with := *s
 	with.Sets = []Set{l.Set}
@@ -112,21 +112,21 @@ func (l Undoable) Undo(s *State) (Change, error) {
 	return with.Undo(loaded)
 }
 
-// Count is what a provider counted for a prompt, the reply not included.
+// Count is a provider's token count for a prompt, without the reply.
 type Count struct {
-	Prompt   int    // real tokens; 0: there is no count
-	Estimate int    // of the same
+	Prompt   int    // real tokens; 0: no count
+	Estimate int    // estimate for the same prompt
 	Model    string // its name
 	Version  int64  // of the head
 }
 
-// Sent is a request as its usage is kept with the turn: for the history of a conversation, and
-// to simulate it with what its provider counted. The zero value is of no request.
+// Sent is the usage of a request, stored with its turn: for the history of a conversation, and to
+// simulate it with the provider's counts. The zero value means no request.
 type Sent struct {
 	Window    int     // tokens
 	Used      int     // tokens of the request, with the reply's reserve
 	Counted   int     // tokens of its prompt, by the provider; 0: it reported none
-	Estimated int     // the same, estimated
-	Context   int     // tokens of the turn context among them, estimated; 0: there was none
-	Factor    float64 // real tokens for one estimated, as it is known by now
+	Estimated int     // the same, as estimated
+	Context   int     // tokens of its turn context, estimated; 0: none
+	Factor    float64 // real tokens per estimated token, as learned so far
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Append adds messages at the end. A message without a Seq gets the next one, and one
-// without a Turn is a turn of its own. Seqs may leave holes, where messages were deleted.
-// ErrOrder: a seq is taken, or a turn begins after its message or before the newest turn.
+// Append adds messages at the end. A message without a Seq gets the next one, and one without a
+// Turn becomes a turn of its own. Seqs may have gaps, where messages were deleted. ErrOrder: a seq
+// is taken, or a turn starts after its message or before the newest turn.
 func (s *State) Append(messages ...Message) (Change, error) {
 	d := s.draft()
 	last, _ := d.Messages.Last()

@@ -77,10 +77,10 @@ type Summary struct {
 	Sources          []int64   // for the extractive summarizer: the messages its rollup chooses from; 0 means workers' text below it
 
 	Text   string // empty for a placeholder, whose text is generated when it is rendered
-	Tokens int    // what it costs in the prompt
+	Tokens int    // tokens in the prompt
 
 	Model      string // the worker's model; empty for the others
-	Focus      string // what the user who asked for it wants kept, in their words
+	Focus      string // what the requester wants to keep, in their own words
 	PolicyHash string // of the policy the job started with
 	Error      string // why it failed, in words for people
 
@@ -149,7 +149,7 @@ func (sum Summary) emptied() Summary {
 	return sum.priced()
 }
 
-// priced returns a summary, a placeholder with what it costs in the prompt: that follows from how
+// priced returns a summary; for a placeholder with its tokens in the prompt, which depend on how
 // many messages it hides.
 func (sum Summary) priced() Summary {
 	if sum.Kind == Placeholder {

@@ -1,4 +1,4 @@
-// The API: one table of routes, which registers, describes and checks them.
+// The HTTP API: one table of routes, from which they are registered, documented and checked.
 package web
 
 import (
@@ -21,18 +21,18 @@ type route struct {
 	method, path string
 	summary      string
 	query        []param
-	body         any         // the zero value of the request body; nil: none
-	answers      map[int]any // the zero value of the response body, by status; nil: a stream
+	body         any         // zero value of the request body; nil: none
+	answers      map[int]any // zero value of the response body, by status; nil: a stream
 	handle       handler
-	stream       bool // it takes as long as it takes, or has no end
+	stream       bool // no time limit: a stream, or a handler that may be slow
 }
 
 func (r route) pattern() string { return r.method + " " + r.path }
 
-// param is a parameter of a query.
+// param is a query parameter.
 type param struct{ name, text string }
 
-// The parameters that several routes have.
+// Parameters of several routes.
 var (
 	limitParam  = param{"limit", "at most so many, 1 to 200 (50)"}
 	offsetParam = param{"offset", "skip the first so many"}
@@ -40,7 +40,7 @@ var (
 	beforeParam = param{"before", "only messages with a smaller seq"}
 )
 
-// routes are all routes of the API.
+// routes returns all routes of the API.
 func (s *Server) routes() []route {
 	return slices.Concat(s.conversationRoutes(), s.messageRoutes(), s.actionRoutes(), s.memoryRoutes(), s.simulateRoutes(), []route{
 		{
@@ -64,7 +64,7 @@ func (s *Server) routes() []route {
 	})
 }
 
-// apiRoutes serves the API.
+// apiRoutes registers the routes of the API.
 func (s *Server) apiRoutes() {
 	for _, r := range s.routes() {
 		checked := func(w http.ResponseWriter, req *http.Request) error {
@@ -82,7 +82,7 @@ func (s *Server) apiRoutes() {
 	s.handle("/api/", s.noRoute)
 }
 
-// checkQuery refuses parameters that the route does not have: a typo must not be passed over.
+// checkQuery rejects unknown parameters, so that a typo is not ignored.
 func (r route) checkQuery(req *http.Request) error {
 	for name := range req.URL.Query() {
 		if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
@@ -92,7 +92,7 @@ func (r route) checkQuery(req *http.Request) error {
 	return nil
 }
 
-// noRoute says whether the path or the method of a request is wrong.
+// noRoute responds that the path does not exist, or that its method is not allowed.
 func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 	var allowed []string
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
@@ -109,7 +109,7 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 	return problem(http.StatusMethodNotAllowed, "This path takes %s.", strings.Join(allowed, ", "))
 }
 
-// decode reads a body of JSON. Nothing at all is an empty object.
+// decode reads a JSON body. An empty body counts as an empty object.
 func decode(r *http.Request, into any) error {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -133,11 +133,11 @@ func decode(r *http.Request, into any) error {
 	return nil
 }
 
-// number reads a whole number of the query within its range.
-func number(r *http.Request, name string, usual, low, high int64) (int64, error) {
+// number reads an integer of the query, from low to high.
+func number(r *http.Request, name string, defaultValue, low, high int64) (int64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
-		return usual, nil
+		return defaultValue, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < low || n > high {
@@ -158,13 +158,13 @@ func page(r *http.Request) (limit, offset int, err error) {
 	return int(l), int(o), err
 }
 
-// The parameters of lists that are short as a rule: without them all is shown.
+// Parameters of lists that are usually short: without them the whole list is returned.
 var (
 	anyLimitParam = param{"limit", "at most so many (all)"}
 	cutParams     = []param{anyLimitParam, offsetParam}
 )
 
-// cut returns the page of a list that limit and offset select.
+// cut returns the page of list that limit and offset select.
 func cut[T any](r *http.Request, list []T) ([]T, error) {
 	limit, err := number(r, "limit", max(int64(len(list)), 1), 1, 1_000_000_000)
 	if err != nil {
@@ -178,7 +178,7 @@ func cut[T any](r *http.Request, list []T) ([]T, error) {
 	return append([]T{}, list[from:min(from+int(limit), len(list))]...), nil
 }
 
-// since reads a time of the query; zero: all time.
+// since reads the time since in the query; zero: all time.
 func since(r *http.Request) (time.Time, error) {
 	text := r.URL.Query().Get("since")
 	if text == "" {
@@ -191,7 +191,7 @@ func since(r *http.Request) (time.Time, error) {
 	return at, nil
 }
 
-// in finds the conversation in the path before do answers.
+// in looks up the conversation in the path, and passes it to do.
 func (s *Server) in(do func(http.ResponseWriter, *http.Request, *store.Conversation) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		c, err := s.find(r, r.PathValue("name"))

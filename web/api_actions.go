@@ -1,4 +1,4 @@
-// The API: actions on a conversation.
+// API routes: actions on a conversation.
 package web
 
 import (
@@ -49,14 +49,14 @@ type doneAnswer struct {
 	Reason string `json:"reason,omitempty" doc:"why not, or why later"`
 }
 
-// compactBody says what to compact.
+// compactBody is the body of a compaction request.
 type compactBody struct {
 	Focus string         `json:"focus,omitempty" doc:"what to keep in detail; at most 1000 characters"`
 	Keep  *int           `json:"keep_last_n,omitempty" doc:"how many of the newest messages stay, 0 to 500; absent: as the policy says"`
 	With  map[string]any `json:"compaction,omitempty" doc:"other settings for this compaction alone: {\"target_percentage\": 10}"`
 }
 
-// settings are those of this compaction.
+// settings returns the settings for this compaction.
 func (b compactBody) settings() (compactor.Patch, error) {
 	with, err := channel.PatchOf(b.With)
 	if b.Keep != nil && err == nil {
@@ -70,7 +70,7 @@ const (
 	maxKeep  = 500
 )
 
-// jobAnswer is a compaction that begins, or why none does.
+// jobAnswer is a compaction that was started, or the reason why none was.
 type jobAnswer struct {
 	State    string `json:"state" doc:"started, applied, noop or undone"`
 	Reason   string `json:"reason,omitempty" doc:"why there was nothing to do"`
@@ -115,7 +115,7 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request, c *store.Conver
 	return answer(w, status, jobOf(began))
 }
 
-// approveBody answers the question whether a tool may be called.
+// approveBody answers whether a tool may be called.
 type approveBody struct {
 	Allow *bool `json:"allow"`
 }
@@ -203,7 +203,7 @@ func (s *Server) putSettings(w http.ResponseWriter, r *http.Request, c *store.Co
 	return s.showSettings(w, r, c)
 }
 
-// settingText is a value as settings are written; nil for null.
+// settingText returns a JSON value in the notation of settings; nil for null.
 func settingText(raw json.RawMessage) (*string, error) {
 	var text string
 	switch {

@@ -1,4 +1,4 @@
-// The API: reading conversations.
+// API routes: reading conversations.
 package web
 
 import (
@@ -83,7 +83,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 	return answerOr(w, list, err)
 }
 
-// conversations is a page of the conversations that have some words in their names.
+// conversations returns a page of the conversations whose names contain words.
 func (s *Server) conversations(ctx context.Context, words string, limit, offset int) (list conversationList, err error) {
 	places, total, err := s.o.Store.Places(ctx, words, limit, offset)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Server) conversations(ctx context.Context, words string, limit, offset 
 	return list, nil
 }
 
-// agentID returns the id of the agent of a conversation, of a task its own.
+// agentID returns the id of the conversation's agent; a task has its own.
 func (s *Server) agentID(ctx context.Context, name string) string {
 	if strings.HasPrefix(name, store.TaskConnector+":") {
 		if records, err := s.o.Store.Find(ctx, name); err == nil {
@@ -126,7 +126,8 @@ func (s *Server) agentID(ctx context.Context, name string) string {
 	return s.operator.AgentID(name)
 }
 
-// conversationAnswer is one conversation, as `cairn context --json` shows it, and how it is compacted.
+// conversationAnswer is one conversation, as in `cairn context --json`, with its compaction
+// settings.
 type conversationAnswer struct {
 	channel.Context
 	Settings  []channel.Setting `json:"settings" doc:"the policy, with origins"`
@@ -172,7 +173,7 @@ type messageAnswer struct {
 	Match string  `json:"match,omitempty" doc:"the part that the search found"`
 }
 
-// matchShown is how many characters of a message, and of a file, a search shows.
+// matchShown is how many characters of a message or a file a search result contains.
 const matchShown = 600
 
 func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
@@ -208,7 +209,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conve
 	return answer(w, http.StatusOK, list)
 }
 
-// summaryList are the summaries in the prompt.
+// summaryList has the summaries in the prompt.
 type summaryList struct {
 	Stack []channel.StackEntry `json:"stack" doc:"of this session, oldest first"`
 	Total int                  `json:"total" doc:"how many the stack has"`
@@ -233,7 +234,7 @@ func (s *Server) tasks(w http.ResponseWriter, r *http.Request, c *store.Conversa
 	return answerOr(w, taskList{append([]channel.Task{}, all...)}, err)
 }
 
-// summaryAnswer is a summary and what it covers.
+// summaryAnswer is a summary, with what it covers.
 type summaryAnswer struct {
 	Summary  channel.StackEntry   `json:"summary"`
 	Children []channel.StackEntry `json:"children" doc:"of a rollup, oldest first"`

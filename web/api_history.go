@@ -1,4 +1,4 @@
-// The API: how full a window was over time, and how full the windows of a list are.
+// API routes: the usage of a window over time. Also the cached usage of all windows in a list.
 package web
 
 import (
@@ -13,14 +13,14 @@ import (
 	"cairn/store"
 )
 
-// historyAnswer is how a conversation's window filled and was compacted.
+// historyAnswer is the usage of a conversation's window over time, with its compactions.
 type historyAnswer struct {
 	Used        []usedPoint         `json:"used" doc:"oldest first; where a compaction was applied there are two points"`
 	Compactions []store.AppliedStep `json:"compactions" doc:"oldest first"`
 	Before      int64               `json:"before,omitempty" doc:"for what came earlier; absent: there is nothing"`
 }
 
-// usedPoint is the tokens of the next request after a message.
+// usedPoint is the size of the next request after a message.
 type usedPoint struct {
 	Time   time.Time `json:"time"`
 	Seq    int64     `json:"seq"`
@@ -28,11 +28,11 @@ type usedPoint struct {
 	Window int       `json:"window" doc:"that of then, as far as it is known"`
 }
 
-// What one answer covers at most.
+// Limits of one response.
 const (
 	historyMessages    = 20_000
 	historyCompactions = 1000
-	historyPoints      = 1000 // beside those of compactions, and as many of answers
+	historyPoints      = 1000 // of messages, and as many of answers; those of compactions come in addition
 )
 
 func (s *Server) history(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
@@ -48,7 +48,8 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, c *store.Conver
 	return answerOr(w, h, err)
 }
 
-// historyOf reads the history of a conversation since a time, before a seq (0: all).
+// historyOf reads the history of a conversation after since and before the message with seq before;
+// 0: up to now.
 func (s *Server) historyOf(ctx context.Context, c *store.Conversation, since time.Time, before int64) (h historyAnswer, err error) {
 	now, err := s.operator.Context(ctx, c.Name())
 	if err != nil {
@@ -87,16 +88,16 @@ func (s *Server) historyOf(ctx context.Context, c *store.Conversation, since tim
 	return h, nil
 }
 
-// measurement is how many tokens were used before and after something that happened before the
-// message next. An answer changes nothing: both are the same.
+// measurement is the number of used tokens before and after an event that precedes the message with
+// seq next. For an answer both are the same.
 type measurement struct {
 	next          int64
 	time          time.Time
 	before, after int
-	window        int // 0: not known
+	window        int // 0: unknown
 }
 
-// measurements are those of answers and of compactions, in order.
+// measurements returns the measurements of answers and compactions, in order.
 func measurements(turns []store.TurnUsage, steps []store.AppliedStep) (all []measurement) {
 	every := len(turns)/historyPoints + 1
 	for i, u := range turns {
@@ -113,15 +114,15 @@ func measurements(turns []store.TurnUsage, steps []store.AppliedStep) (all []mea
 	return all
 }
 
-// sawTooth is the line of used tokens. What is measured is where answers were given and
-// compactions applied, and now; between two of these it grows as the messages do.
+// sawTooth is the line of used tokens. It is measured at answers, at applied compactions and now;
+// in between it is interpolated by the sizes of the messages.
 type sawTooth struct {
 	window, step int
 	points       []usedPoint
 }
 
-// draw draws all messages. start and end are the tokens before the first and after the last one;
-// -1: not known.
+// draw draws all messages. start and end are the used tokens before the first and after the last
+// one; -1: unknown.
 func (t *sawTooth) draw(grown []store.Grown, measured []measurement, start, end int) {
 	t.points = []usedPoint{}
 	now := t.window
@@ -129,7 +130,7 @@ func (t *sawTooth) draw(grown []store.Grown, measured []measurement, start, end 
 		t.window = measured[i].window
 	}
 	for _, m := range measured {
-		if m.next < grown[0].Seq { // it is not in sight
+		if m.next < grown[0].Seq { // before the first message drawn
 			continue
 		}
 		n := 0
@@ -138,7 +139,7 @@ func (t *sawTooth) draw(grown []store.Grown, measured []measurement, start, end 
 		}
 		t.window = cmp.Or(m.window, t.window)
 		t.rise(grown[:n], start, m.before)
-		if n == 0 || m.after != m.before { // else the line has just come to it
+		if n == 0 || m.after != m.before { // otherwise the line has already reached it
 			at := usedPoint{Time: m.time, Seq: m.next - 1, Window: t.window, Tokens: m.before}
 			t.points = append(t.points, at)
 			at.Tokens = m.after
@@ -153,8 +154,8 @@ func (t *sawTooth) draw(grown []store.Grown, measured []measurement, start, end 
 	t.rise(grown, start, end)
 }
 
-// rise draws messages from one measured number of tokens to another. Where one is not known, a
-// message adds its own tokens.
+// rise draws messages from one measurement to the next. If one of them is unknown, each message
+// adds its own tokens.
 func (t *sawTooth) rise(grown []store.Grown, start, end int) {
 	total := 0
 	for _, g := range grown {
@@ -175,22 +176,22 @@ func (t *sawTooth) rise(grown []store.Grown, start, end int) {
 	}
 }
 
-// fills are the usages of conversations that are not open, which change with their messages and
-// heads alone; to find one out costs milliseconds.
-type fills struct {
+// usageCache caches the usage of conversations that are not open. It changes only with their
+// messages and heads; computing it takes milliseconds.
+type usageCache struct {
 	mu    sync.Mutex // guards known
-	known map[string]fill
+	known map[string]cachedUsage
 }
 
-type fill struct {
+type cachedUsage struct {
 	next, version int64
 	activity      channel.Activity
 }
 
-const maxFills = 10_000
+const maxCachedUsages = 10_000
 
-// of returns how full a conversation's window is, and what is running.
-func (f *fills) of(ctx context.Context, operator channel.Operator, p store.Place) (channel.Activity, error) {
+// of returns how full a conversation's window is, and what is running there.
+func (f *usageCache) of(ctx context.Context, operator channel.Operator, p store.Place) (channel.Activity, error) {
 	if now, open := operator.Activity(p.Channel); open {
 		return now, nil
 	}
@@ -204,11 +205,11 @@ func (f *fills) of(ctx context.Context, operator channel.Operator, p store.Place
 	if err != nil {
 		return channel.Activity{}, err
 	}
-	known = fill{p.Next, p.Version, channel.Activity{Used: now.Used, Window: now.Max}}
+	known = cachedUsage{p.Next, p.Version, channel.Activity{Used: now.Used, Window: now.Max}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known == nil || len(f.known) >= maxFills {
-		f.known = make(map[string]fill)
+	if f.known == nil || len(f.known) >= maxCachedUsages {
+		f.known = make(map[string]cachedUsage)
 	}
 	f.known[p.Channel] = known
 	return known.activity, nil

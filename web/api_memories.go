@@ -1,4 +1,4 @@
-// The API: memories and search.
+// API routes: memories and search.
 package web
 
 import (
@@ -81,7 +81,7 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 	return answerOr(w, memoryList{append([]memory.Memory{}, found...), total}, err)
 }
 
-// memoryAnswer is a memory, its messages and its chain.
+// memoryAnswer is a memory with its source messages and its chain.
 type memoryAnswer struct {
 	memory.Memory
 	Messages []chat.Record   `json:"messages" doc:"that it came from"`

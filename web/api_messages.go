@@ -9,7 +9,7 @@ import (
 	"cairn/config"
 )
 
-// messageRoutes let a program talk to the bot.
+// messageRoutes returns the routes for programs that chat with the bot.
 func (s *Server) messageRoutes() []route {
 	return []route{{
 		method: "POST", path: "/api/conversations/{name}/messages", handle: s.postMessage,
@@ -62,13 +62,13 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, status, messageTaken{b.ID, said})
 }
 
-// check returns what is wrong with a message.
+// check trims the message and returns an error if it is invalid.
 func (b *messageNew) check() error {
 	switch b.Text = strings.TrimSpace(b.Text); {
 	case b.Text == "":
 		return bad("Write something first: text is missing or empty.")
-	case utf8.RuneCountInString(b.Text) > maxSaid:
-		return bad("A message has at most %d characters; this one has %d.", maxSaid, utf8.RuneCountInString(b.Text))
+	case utf8.RuneCountInString(b.Text) > maxMessage:
+		return bad("A message has at most %d characters; this one has %d.", maxMessage, utf8.RuneCountInString(b.Text))
 	case b.ID == "" || len(b.ID) > 100:
 		return bad("A message needs an id of at most 100 bytes, unique in its conversation.")
 	}

@@ -1,4 +1,4 @@
-// The API: simulating other settings on a conversation.
+// API routes: simulating other settings on a conversation.
 package web
 
 import (
@@ -22,27 +22,27 @@ func (s *Server) simulateRoutes() []route {
 	}}
 }
 
-// simulateBody says what to try on which conversation.
+// simulateBody has the conversation and the variants to simulate.
 type simulateBody struct {
 	Conversation string        `json:"conversation"`
 	Variants     []variantBody `json:"variants" doc:"at most 8; none: the settings in force alone"`
 }
 
-// variantBody is one way to set the conversation.
+// variantBody is one variant of the conversation's settings.
 type variantBody struct {
 	Name     string                     `json:"name,omitempty" doc:"absent: made of its settings"`
 	Settings map[string]json.RawMessage `json:"settings" doc:"over those in force: {\"background_threshold\": 0.7}; keys of [defaults.compaction], or context_window"`
 }
 
-const mostVariants = 8
+const maxVariants = 8
 
 func (s *Server) simulate(w http.ResponseWriter, r *http.Request) error {
 	var b simulateBody
 	if err := decode(r, &b); err != nil {
 		return err
 	}
-	if len(b.Variants) > mostVariants {
-		return problem(http.StatusUnprocessableEntity, "variants: at most %d are compared at once.", mostVariants)
+	if len(b.Variants) > maxVariants {
+		return problem(http.StatusUnprocessableEntity, "variants: at most %d are compared at once.", maxVariants)
 	}
 	c, err := s.find(r, b.Conversation)
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) error {
 	return answerOr(w, report, err)
 }
 
-// simulation tries variants on a conversation. One runs at a time: it takes a processor and
-// the conversation in memory.
+// simulation simulates variants on a conversation. Only one runs at a time, because it occupies a
+// CPU and keeps the conversation in memory.
 func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants []simulate.Variant) (report simulate.Report, err error) {
 	agent, err := s.operator.Agent(ctx, c)
 	if err != nil {

@@ -1,4 +1,4 @@
-// What models were used for.
+// API routes: the usage of models.
 
 package web
 
@@ -11,7 +11,7 @@ import (
 	"cairn/store"
 )
 
-// usageAnswer has the usage of the models, and the current budgets.
+// usageAnswer has the usage of models, and the current budgets.
 type usageAnswer struct {
 	channel.UsageReport
 	Count   int              `json:"count" doc:"how many rows there are"`

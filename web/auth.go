@@ -1,5 +1,5 @@
-// Who may see everything: those who show the token, as a program in each request, as a browser
-// once, for a session.
+// Authentication: full access requires the token. Programs send it with each request, browsers once
+// per session.
 package web
 
 import (
@@ -19,24 +19,24 @@ const (
 	sessionTime   = 30 * 24 * time.Hour
 )
 
-// auth knows the token by its hash alone.
+// auth stores only a hash of the token.
 type auth struct {
 	needed bool
 	token  [sha256.Size]byte
-	key    [sha256.Size]byte // signs sessions; another token makes them worthless
+	key    [sha256.Size]byte // signs sessions; a new token invalidates them
 }
 
 func newAuth(token string) auth {
 	return auth{needed: token != "", token: sha256.Sum256([]byte(token)), key: sha256.Sum256([]byte("cairn session\x00" + token))}
 }
 
-// right compares a token in constant time.
-func (a auth) right(token string) bool {
+// valid compares a token in constant time.
+func (a auth) valid(token string) bool {
 	hash := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(hash[:], a.token[:]) == 1
 }
 
-// session is a cookie's value that is good until a time: the time and its signature.
+// session returns the cookie value of a session that ends at until: the time and its signature.
 func (a auth) session(until time.Time) string {
 	end := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
 	return base64.RawURLEncoding.EncodeToString(append(end, a.sign(end)...))
@@ -48,7 +48,7 @@ func (a auth) sign(end []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// open reports whether a cookie's value is of a session that has not ended.
+// open reports whether value is the cookie of a session that has not expired.
 func (a auth) open(value string, now time.Time) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil || len(raw) != 8+sha256.Size || !hmac.Equal(raw[8:], a.sign(raw[:8])) {
@@ -57,7 +57,7 @@ func (a auth) open(value string, now time.Time) bool {
 	return now.Before(time.Unix(int64(binary.BigEndian.Uint64(raw)), 0))
 }
 
-// authenticate refuses who may not see everything. A wrong token costs one of few guesses.
+// authenticate rejects requests without full access. Wrong tokens are rate limited.
 func (s *Server) authenticate(r *http.Request) error {
 	if !s.auth.needed || r.Context().Value(trusted{}) != nil {
 		return nil
@@ -75,30 +75,31 @@ func (s *Server) authenticate(r *http.Request) error {
 	return problem(http.StatusUnauthorized, "A token is needed: send \"Authorization: Bearer …\", or log in at /login.")
 }
 
-// guess checks a token. Who was wrong too often waits.
+// guess checks a token. After too many wrong tokens the client has to wait.
 func (s *Server) guess(r *http.Request, token string) error {
 	guesses := s.limits.of(r).guesses
 	if guesses.Tokens() < 1 {
 		return tooMany(time.Minute / guessesPerMinute)
 	}
-	if s.auth.right(token) {
+	if s.auth.valid(token) {
 		return nil
 	}
 	guesses.wait()
 	return problem(http.StatusUnauthorized, "The token is wrong. It is the one of CAIRN_WEB_TOKEN or [web] token.")
 }
 
-// wantsPage reports whether a browser asks for a page, not a program for data.
+// wantsPage reports whether a browser requests a page, as opposed to a program that requests data.
 func wantsPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// loginFor returns the address of the login page, which leads back.
+// loginFor returns the URL of the login page, which leads back to the request's URL afterwards.
 func loginFor(r *http.Request) string {
 	return "/login?next=" + url.QueryEscape(r.URL.RequestURI())
 }
 
-// localPath is a path of this server, and nothing that a browser takes for another one.
+// localPath returns next if it is a path on this server that no browser interprets as another one,
+// else "/".
 func localPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
@@ -153,6 +154,6 @@ func (s *Server) showLogin(w http.ResponseWriter, status int, next, why string) 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(page.String())) // who asked may have gone
+	_, _ = w.Write([]byte(page.String())) // the client may be gone
 	return nil
 }

@@ -1,4 +1,4 @@
-// The chat pane: a connector like any other. Who talks in the browser is an owner.
+// The chat pane: a connector to the browser, whose user is an owner.
 package web
 
 import (
@@ -24,24 +24,24 @@ type Chat struct{ events *Events }
 
 var _ channel.Connector = (*Chat)(nil)
 
-// NewChat returns the connector whose replies are shown by events.
+// NewChat returns the connector. It publishes replies as events.
 func NewChat(events *Events) *Chat { return &Chat{events} }
 
-// Name is "web".
+// Name returns "web".
 func (c *Chat) Name() string { return config.WebName }
 
-// Split leaves a reply whole: a page has room.
+// Split returns the whole reply: a page has no length limit.
 func (c *Chat) Split(text string) []string { return []string{text} }
 
-// Reply shows a reply while it is written.
+// Reply returns a writer that publishes a reply while it is generated.
 func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
 	return &chatWriter{events: c.events, conversation: conversation}
 }
 
-// kindReply is an event of a reply on its way.
+// kindReply is the kind of events about a reply in progress.
 const kindReply = "reply"
 
-// replyEvent is a reply, complete or in part.
+// replyEvent is a reply, complete or partial.
 type replyEvent struct {
 	Conversation string `json:"conversation"`
 	State        string `json:"state" doc:"writing, sent or canceled"`
@@ -51,7 +51,7 @@ type replyEvent struct {
 	Buttons []channel.Button `json:"buttons,omitempty" doc:"of a question: commands that answer it"`
 }
 
-// chatWriter shows one reply. Text that is being written is shown a few times a second.
+// chatWriter publishes one reply; partial text at most every showInterval.
 type chatWriter struct {
 	events       *Events
 	conversation string
@@ -60,37 +60,37 @@ type chatWriter struct {
 	shown time.Time
 }
 
-const showPause = 150 * time.Millisecond
+const showInterval = 150 * time.Millisecond
 
-// Show publishes the text so far, unless it did just now.
+// Show publishes the text so far, unless it has just done so.
 func (w *chatWriter) Show(text string) {
 	w.mu.Lock()
-	due := time.Since(w.shown) >= showPause
+	due := time.Since(w.shown) >= showInterval
 	if due {
 		w.shown = time.Now()
 	}
 	w.mu.Unlock()
 	if due {
-		w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "writing", Text: text})
+		w.events.publishTransient(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "writing", Text: text})
 	}
 }
 
-// Send publishes what is stored by now: the page reads it from the transcript. Nothing can be
-// posted twice, since nothing is posted.
+// Send publishes a piece that is already stored: the page reads it from the transcript, so a
+// repeated Send posts nothing twice.
 func (w *chatWriter) Send(_ context.Context, p channel.Piece) (string, error) {
-	w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
+	w.events.publishTransient(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
 	return fmt.Sprintf("%s-%d", p.Reply, p.Part), nil
 }
 
-// Cancel removes what was shown.
+// Cancel publishes that the partial text is void.
 func (w *chatWriter) Cancel() {
-	w.events.pass(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "canceled"})
+	w.events.publishTransient(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "canceled"})
 }
 
-// maxChatName bounds the part of a name after "web:", in characters.
+// maxChatName limits the part of a name after "web:", in characters.
 const maxChatName = 64
 
-// isChatName reports whether name may follow "web:".
+// isChatName reports whether "web:" may be followed by name.
 func isChatName(name string) bool {
 	if name == "" || utf8.RuneCountInString(name) > maxChatName || strings.ContainsRune(" ._-", rune(name[0])) {
 		return false
@@ -100,11 +100,11 @@ func isChatName(name string) bool {
 	})
 }
 
-// unknownCommand is a line that begins as a command does.
+// unknownCommand matches a line that looks like a command.
 var unknownCommand = regexp.MustCompile(`^/([a-zA-Z]+)(?:\s|$)`)
 
-// maxSaid bounds a message, in characters.
-const maxSaid = 100_000
+// maxMessage limits a message, in characters.
+const maxMessage = 100_000
 
 func (v *visit) chatName() (string, error) {
 	name := v.PathValue("name")
@@ -116,7 +116,7 @@ func (v *visit) chatName() (string, error) {
 
 var errName = bad("A conversation's name has letters, digits, blanks, dots, dashes and underscores: at most 64.")
 
-// chatRoutes serves the pane.
+// chatRoutes registers the routes of the pane.
 func (s *Server) chatRoutes() {
 	for path, page := range map[string]func(*visit) error{
 		"GET /chat": func(v *visit) error {
@@ -126,21 +126,21 @@ func (s *Server) chatRoutes() {
 		"GET /chat/{name}":          chatPage,
 		"POST /chat/{name}":         chatForm,
 		"GET /chat/{name}/suggest":  suggest,
-		"GET /chat/{name}/messages": chatPage, // the part of it that changes, by ?fragment=messages
+		"GET /chat/{name}/messages": chatPage, // only the part that changes, with ?fragment=messages
 	} {
 		s.handle(path, func(w http.ResponseWriter, r *http.Request) error { return page(&visit{r, s, w}) })
 	}
 }
 
-// chatSaid reads the newest messages of a chat; none in a new one.
-func (v *visit) chatSaid(conversation string) ([]shown, error) {
+// recentMessages reads the newest messages of a chat; none if it is new.
+func (v *visit) recentMessages(conversation string) ([]shownMessage, error) {
 	var list messageList
 	err := v.get(apiOf(conversation)+"/messages", url.Values{"limit": {"100"}}, &list)
 	var p *Problem
 	if errors.As(err, &p) && p.Status == http.StatusNotFound {
 		return nil, nil
 	}
-	return foundOf(list), err
+	return foundMessages(list), err
 }
 
 func chatPage(v *visit) error {
@@ -149,21 +149,21 @@ func chatPage(v *visit) error {
 		return err
 	}
 	conversation := config.WebName + ":" + name
-	said, err := v.chatSaid(conversation)
+	said, err := v.recentMessages(conversation)
 	if err != nil {
 		return err
 	}
 	return v.show("chat", struct {
 		frame
 		Chat, Conversation, ID string
-		Messages               []shown
-		Approvals              []asked
+		Messages               []shownMessage
+		Approvals              []pendingApproval
 		Commands               []channel.Command
-	}{v.frame(name), name, conversation, fmt.Sprintf("web-%d", time.Now().UnixNano()), said, askedIn(conversation, v.s.operator.Approvals(conversation)), channel.Commands})
+	}{v.frame(name), name, conversation, fmt.Sprintf("web-%d", time.Now().UnixNano()), said, pendingApprovals(conversation, v.s.operator.Approvals(conversation)), channel.Commands})
 }
 
-// chatForm takes a message, or runs a command. A message with a known id is the same message:
-// a page that is sent again doubles nothing. It answers when the message is on disk.
+// chatForm delivers a message or runs a command, and responds after the message is on disk. A known
+// message id is not delivered again, so resubmitting the form is harmless.
 func chatForm(v *visit) error {
 	name, err := v.chatName()
 	if err != nil {
@@ -180,11 +180,11 @@ func chatForm(v *visit) error {
 	if strings.Contains(v.Header.Get("Accept"), "application/json") {
 		return answer(v.w, http.StatusOK, doneAnswer{Done: true, Reason: said.Answer})
 	}
-	return v.done("/chat/"+url.PathEscape(name), said.Answer)
+	return v.redirectWithNote("/chat/"+url.PathEscape(name), said.Answer)
 }
 
-// say runs a command, or delivers a message with settings for its turn. note is what a command
-// answers.
+// say runs a command, or delivers a message with settings for its turn. note is the command's
+// output.
 func (s *Server) say(ctx context.Context, conversation string, m messageNew, settings channel.Patch) (note string, err error) {
 	text := m.Text
 	who := channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
@@ -192,7 +192,7 @@ func (s *Server) say(ctx context.Context, conversation string, m messageNew, set
 		answer, _, err := s.o.Hub.Run(ctx, conversation, who, text)
 		return strings.Join(append([]string{answer.Text}, answer.Items...), "\n"), err
 	}
-	if word := unknownCommand.FindStringSubmatch(text); word != nil { // it would be sent to the model and paid for
+	if word := unknownCommand.FindStringSubmatch(text); word != nil { // otherwise it would be sent to the model, at a cost
 		_, err := channel.FindCommand(word[1])
 		return "", problem(http.StatusUnprocessableEntity, "%v", err)
 	}
@@ -205,7 +205,7 @@ func (s *Server) say(ctx context.Context, conversation string, m messageNew, set
 	return "", err
 }
 
-// suggest completes a command's argument.
+// suggest completes the argument of a command.
 func suggest(v *visit) error {
 	name, err := v.chatName()
 	if err != nil {

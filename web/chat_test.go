@@ -64,7 +64,7 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 	reply := NewChat(e).Reply("web:general", nil)
 	reply.Show("one")
 	reply.Show("one two") // too soon
-	time.Sleep(showPause)
+	time.Sleep(showInterval)
 	reply.Show("one two three")
 	must(reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}))
 	for _, want := range []string{`"one"`, `"one two three"`, `"one two three."`} {
@@ -72,7 +72,7 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 			t.Errorf("got %s, want %s", got.Data, want)
 		}
 	}
-	e.leave(w)
+	e.unwatch(w)
 }
 
 func TestChatNames(t *testing.T) {

@@ -1,4 +1,4 @@
-// Who asks the API: the pages within the process, MCP clients, and a command beside the bot.
+// Clients of the API: the pages within the process, MCP clients, and commands beside the bot.
 package web
 
 import (
@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// API makes a call of the HTTP API and returns its answer. What the API refuses is a *Problem.
-// A body that is nil is not sent.
+// API makes a call to the HTTP API and returns the response body. Rejections are returned as
+// *Problem. A nil body is not sent.
 type API func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error)
 
-// trusted marks the context of a call within the process, by who may see everything.
+// trusted marks the context of a call within the process, which has full access.
 type trusted struct{}
 
-// API makes calls within the process. Whoever gets it may see and change everything.
+// API returns the API for calls within the process, with full access.
 func (s *Server) API() API {
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 		r, err := newCall(context.WithValue(ctx, trusted{}, true), method, path, query, body)
@@ -35,10 +35,10 @@ func (s *Server) API() API {
 	}
 }
 
-// mostAnswered bounds an answer that is read over the network, in bytes.
-const mostAnswered = 64 << 20
+// maxResponse limits a response that is read over the network, in bytes.
+const maxResponse = 64 << 20
 
-// Remote makes calls of the API of a running bot at base, "http://127.0.0.1:8090".
+// Remote returns the API of a running bot at base, such as "http://127.0.0.1:8090".
 func Remote(client *http.Client, base, token string) API {
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 		r, err := newCall(ctx, method, base+path, query, body)
@@ -50,52 +50,53 @@ func Remote(client *http.Client, base, token string) API {
 		}
 		resp, err := client.Do(r)
 		if err != nil {
-			return nil, &silence{err}
+			return nil, &noAnswerError{err}
 		}
 		defer resp.Body.Close()
-		text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswered))
+		text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 		if err != nil {
-			return nil, &silence{err}
+			return nil, &noAnswerError{err}
 		}
 		return answerOf(resp.StatusCode, text)
 	}
 }
 
-// silence is why a bot gave no answer.
-type silence struct{ error }
+// noAnswerError is the error of a request to which a bot did not respond.
+type noAnswerError struct{ error }
 
-func (s *silence) Unwrap() error { return s.error }
+func (s *noAnswerError) Unwrap() error { return s.error }
 
 // sent reports whether the request may have reached the bot.
-func (s *silence) sent() bool {
+func (s *noAnswerError) sent() bool {
 	var op *net.OpError
 	return !errors.As(s.error, &op) || op.Op != "dial"
 }
 
-// How long a bot may take to answer, and how long it is left alone after it refused
-// who asks: each wrong token brings it nearer to refusing everybody at this address.
+// botTimeout is how long a bot may take to respond. refusalPause is how long it is not called after
+// it has rejected the client: every wrong token brings it closer to rejecting everyone at this
+// address.
 const (
-	answerTime = 10 * time.Second
-	refusal    = time.Minute
+	botTimeout   = 10 * time.Second
+	refusalPause = time.Minute
 )
 
-// BotFirst makes calls of a running bot. While it does not answer, or refuses who asks, what only
-// reads comes from the database, and a change is refused. at is its address, for errors.
+// BotFirst makes calls to a running bot. While it does not respond, or rejects the client, reads go
+// to the database, and changes are rejected. at is the bot's address, for errors.
 func BotFirst(bot, database API, at string) API {
-	var again atomic.Int64 // when to ask the bot again, in Unix nanoseconds
+	var retryAt atomic.Int64 // when to call the bot again, in Unix nanoseconds
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 		if method != http.MethodGet && path != simulatePath {
-			text, err := inTime(ctx, bot, method, path, query, body)
+			text, err := withTimeout(ctx, bot, method, path, query, body)
 			return text, changeProblem(err, at)
 		}
-		if time.Now().UnixNano() >= again.Load() {
-			text, err := inTime(ctx, bot, method, path, query, body)
+		if time.Now().UnixNano() >= retryAt.Load() {
+			text, err := withTimeout(ctx, bot, method, path, query, body)
 			if err == nil || ctx.Err() != nil {
 				return text, err
 			}
 			switch status := statusOf(err); status {
 			case http.StatusUnauthorized, http.StatusForbidden, http.StatusMisdirectedRequest, http.StatusTooManyRequests:
-				again.Store(time.Now().Add(refusal).UnixNano())
+				retryAt.Store(time.Now().Add(refusalPause).UnixNano())
 			case http.StatusServiceUnavailable, 0:
 			default:
 				return nil, err
@@ -105,10 +106,10 @@ func BotFirst(bot, database API, at string) API {
 	}
 }
 
-// inTime makes a call of a bot that may hang. A simulation takes as long as it takes.
-func inTime(ctx context.Context, bot API, method, path string, query url.Values, body any) (json.RawMessage, error) {
+// withTimeout makes a call to a bot that may hang. A simulation has no time limit.
+func withTimeout(ctx context.Context, bot API, method, path string, query url.Values, body any) (json.RawMessage, error) {
 	if path != simulatePath {
-		limited, cancel := context.WithTimeout(ctx, answerTime)
+		limited, cancel := context.WithTimeout(ctx, botTimeout)
 		defer cancel()
 		ctx = limited
 	}
@@ -124,9 +125,9 @@ func statusOf(err error) int {
 	return 0
 }
 
-// changeProblem says what to do if a bot did not make a change.
+// changeProblem converts the error of a change into one that says what to do.
 func changeProblem(err error, at string) error {
-	var gone *silence
+	var gone *noAnswerError
 	switch {
 	case errors.As(err, &gone) && !gone.sent():
 		return fmt.Errorf("nothing was changed: no bot answers at %s; start it with \"cairn run\" and call again (reading works without it)", at)
@@ -158,7 +159,7 @@ func answerOf(status int, text []byte) (json.RawMessage, error) {
 	}
 	p := &Problem{}
 	switch err := json.Unmarshal(text, p); {
-	case status < 400: // a path that is not clean
+	case status < 400: // a redirect: the path is not clean
 		return nil, problem(http.StatusNotFound, "There is nothing of that name.")
 	case err != nil || p.Detail == "":
 		return nil, errors.New(http.StatusText(status))
@@ -166,7 +167,7 @@ func answerOf(status int, text []byte) (json.RawMessage, error) {
 	return nil, p
 }
 
-// reply is an answer that stays in the process.
+// reply records a response within the process.
 type reply struct {
 	header http.Header
 	status int

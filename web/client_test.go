@@ -63,7 +63,7 @@ func TestABotThatRefusesIsLeftAlone(t *testing.T) {
 		bot := func(ctx context.Context, _, _ string, _ url.Values, _ any) (json.RawMessage, error) {
 			if asked++; hangs {
 				<-ctx.Done()
-				return nil, &silence{ctx.Err()}
+				return nil, &noAnswerError{ctx.Err()}
 			}
 			return nil, problem(http.StatusUnauthorized, "The token is wrong.")
 		}
@@ -83,11 +83,11 @@ func TestABotThatRefusesIsLeftAlone(t *testing.T) {
 		if asked != 1 {
 			t.Errorf("it was asked %d times", asked)
 		}
-		time.Sleep(refusal + time.Second)
+		time.Sleep(refusalPause + time.Second)
 		hangs = true
 		before := time.Now()
 		read()
-		if asked != 2 || time.Since(before) > answerTime {
+		if asked != 2 || time.Since(before) > botTimeout {
 			t.Errorf("asked %d times, after %v", asked, time.Since(before))
 		}
 		if _, err := api(t.Context(), "POST", "/api/memories", nil, nil); err == nil {

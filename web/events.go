@@ -1,4 +1,4 @@
-// Events of the conversations, for watchers.
+// Events: what happens in the conversations, for watchers.
 package web
 
 import (
@@ -21,19 +21,20 @@ const (
 	kindCompaction = "compaction"
 	kindMemory     = "memory"
 	kindIncident   = "incident"
-	kindReset      = "reset" // some were missed: read everything again
+	kindReset      = "reset" // some events were missed: reload everything
 )
 
-// Event is one thing that happened.
+// Event is one event of a conversation, or of the whole bot.
 type Event struct {
 	Kind         string
-	Conversation string // "": none of them alone
+	Conversation string // "": of no single conversation
 	Data         []byte // JSON
 
 	number int64
 }
 
-// What is kept for those who come back, and for one who reads slowly.
+// keptEvents is how many events are kept for watchers that reconnect, pendingEvents how many may be
+// queued for a slow one.
 const (
 	keptEvents    = 1024
 	pendingEvents = 256
@@ -41,26 +42,26 @@ const (
 )
 
 // Events sends events to watchers. It never blocks: a watcher that reads too slowly is dropped, and
-// may come back for what it missed. It is safe for concurrent use.
+// may reconnect for the events it has missed. It is safe for concurrent use.
 type Events struct {
-	epoch string // of this process: numbers begin again with the next one
+	epoch string // of this process, because the next one restarts the numbers
 	usage usageEvents
 
 	mu       sync.Mutex // guards everything below
-	kept     []Event    // the newest, as a ring
-	last     int64      // number of the newest
+	kept     []Event    // the newest events, as a ring
+	last     int64      // number of the newest event
 	watchers map[*watcher]bool
 }
 
-// watcher is one who watches. events is closed when it was too slow.
+// watcher is one subscriber. events is closed if it reads too slowly.
 type watcher struct{ events chan Event }
 
-// NewEvents returns events of which none has happened.
+// NewEvents returns an Events that is ready to use.
 func NewEvents() *Events {
 	return &Events{epoch: strconv.FormatInt(time.Now().UnixMilli(), 36), watchers: make(map[*watcher]bool)}
 }
 
-// publish sends an event to all watchers.
+// publish sends an event to all watchers, and keeps it for those that reconnect.
 func (e *Events) publish(kind, conversation string, data any) {
 	event := newEvent(kind, conversation, data)
 	e.mu.Lock()
@@ -72,27 +73,27 @@ func (e *Events) publish(kind, conversation string, data any) {
 	} else {
 		e.kept[int(e.last-1)%keptEvents] = event
 	}
-	e.tell(event)
+	e.sendLocked(event)
 }
 
-// pass sends an event to the current watchers, and does not keep it for those who come back.
-func (e *Events) pass(kind, conversation string, data any) {
+// publishTransient sends an event to the current watchers, and does not keep it.
+func (e *Events) publishTransient(kind, conversation string, data any) {
 	event := newEvent(kind, conversation, data)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.tell(event)
+	e.sendLocked(event)
 }
 
 func newEvent(kind, conversation string, data any) Event {
 	text, err := json.Marshal(data)
-	if err != nil { // a value of our own that cannot be written
+	if err != nil { // a programming error: our own type cannot be encoded
 		panic(err)
 	}
 	return Event{Kind: kind, Conversation: conversation, Data: text}
 }
 
-// tell sends an event to all watchers; the caller holds mu.
-func (e *Events) tell(event Event) {
+// sendLocked sends an event to all watchers.
+func (e *Events) sendLocked(event Event) {
 	for w := range e.watchers {
 		select {
 		case w.events <- event:
@@ -103,8 +104,9 @@ func (e *Events) tell(event Event) {
 	}
 }
 
-// watch returns a watcher and what it missed since the event of an id, oldest first; reset: the
-// id is of another process or too old. ok is false if too many watch.
+// watch returns a watcher and the events it has missed since the event with this id, oldest first.
+// reset is true if the id is from another process or too old. ok is false if there are too many
+// watchers.
 func (e *Events) watch(id string) (w *watcher, missed []Event, reset, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,8 +129,8 @@ func (e *Events) watch(id string) (w *watcher, missed []Event, reset, ok bool) {
 	return w, missed, false, true
 }
 
-// leave ends the watch of one who goes.
-func (e *Events) leave(w *watcher) {
+// unwatch removes a watcher.
+func (e *Events) unwatch(w *watcher) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.watchers[w] {
@@ -146,7 +148,7 @@ func (e *Events) newest() string {
 
 func (e *Events) id(number int64) string { return e.epoch + "-" + strconv.FormatInt(number, 10) }
 
-// turnEvent is a turn that began or ended.
+// turnEvent is the start or the end of a turn.
 type turnEvent struct {
 	Conversation string    `json:"conversation"`
 	State        string    `json:"state" doc:"started, answered, failed, stopped, passed or interrupted"`
@@ -157,7 +159,7 @@ type turnEvent struct {
 
 var _ observe.Observer = (*Events)(nil)
 
-// Begin publishes that a turn started.
+// Begin publishes the start of a turn.
 func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
 	if s.Kind == observe.Turn {
 		e.publish(kindTurn, s.Conversation, turnEvent{Conversation: s.Conversation, State: "started", Time: time.Now().UTC()})
@@ -168,7 +170,7 @@ func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
 // Event does nothing: compactions come through Compaction.
 func (e *Events) Event(*observe.Step, string, []slog.Attr) {}
 
-// End publishes how a turn ended.
+// End publishes the end of a turn, with its outcome.
 func (e *Events) End(s *observe.Step) {
 	if s.Kind != observe.Turn {
 		return
@@ -218,23 +220,23 @@ type memoryEvent struct {
 	Content      string `json:"content,omitempty"`
 }
 
-// kindApproval is an event of a call that waits to be allowed, or does no more.
+// kindApproval is the kind of events about pending approvals of tool calls.
 const kindApproval = "approval"
 
-// Asked publishes that the calls waiting for approval in a conversation have changed.
+// Asked publishes that the pending approvals of a conversation have changed.
 func (e *Events) Asked(conversation string) {
 	e.publish(kindApproval, conversation, approvalEvent{conversation})
 }
 
-// approvalEvent says where something changed.
+// approvalEvent names a conversation whose pending approvals have changed.
 type approvalEvent struct {
 	Conversation string `json:"conversation"`
 }
 
-// kindTask is an event of a task.
+// kindTask is the kind of events about tasks.
 const kindTask = "task"
 
-// Task publishes that a task starts, makes progress or ends, in the conversation that started it.
+// Task publishes the start, progress or end of a task, in the conversation that started it.
 func (e *Events) Task(t channel.Task) { e.publish(kindTask, t.Parent, t) }
 
 // Remembered publishes a new memory.

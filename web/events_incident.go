@@ -1,4 +1,4 @@
-// Incidents: each warning in the log is one, since the log has one warning per incident.
+// Incidents: each warning in the log is an incident, because the log has one warning per incident.
 package web
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// incidentEvent is something that went wrong, or that works again.
+// incidentEvent is the start or the end of an incident.
 type incidentEvent struct {
 	Level      string            `json:"level" doc:"warn, error; info: it is over"`
 	Name       string            `json:"name" doc:"as in docs/log-events.md"`
@@ -20,11 +20,10 @@ type incidentEvent struct {
 	Time       time.Time         `json:"time"`
 }
 
-// recovered is the suffix of log events that report the end of an incident.
+// recovered is the suffix of the log events that end an incident.
 const recovered = "_recovered"
 
-// incidents is a handler of log records that publishes incidents. What it is given must hold
-// no secret.
+// incidents is a log handler that publishes incidents. Secrets must already be masked.
 type incidents struct {
 	slog.Handler
 	events *Events
@@ -34,7 +33,7 @@ type incidents struct {
 // Incidents returns a handler that publishes warnings and errors before it passes them on.
 func (e *Events) Incidents(to slog.Handler) slog.Handler { return incidents{Handler: to, events: e} }
 
-// Enabled is true for all that may be an incident.
+// Enabled reports whether a record of this level may be an incident or is logged.
 func (h incidents) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelInfo || h.Handler.Enabled(ctx, level)
 }
@@ -68,17 +67,17 @@ func (h incidents) WithGroup(name string) slog.Handler {
 	return incidents{h.Handler.WithGroup(name), h.events, h.attrs}
 }
 
-// keptIncidents is the most incidents that the health page shows.
+// keptIncidents limits the incidents on the health page.
 const keptIncidents = 50
 
-// incident is an incident on a page.
+// incident is an incident on the health page.
 type incident struct {
 	incidentEvent
 	Conversation string
 	Text         string // the attributes in one line
 }
 
-// incidents returns the newest ones, newest first.
+// incidents returns the newest incidents, newest first.
 func (e *Events) incidents() []incident {
 	e.mu.Lock()
 	kept := slices.Clone(e.kept)

@@ -1,4 +1,4 @@
-// GET /api/events: events as a stream (server-sent events).
+// GET /api/events: a stream of server-sent events.
 package web
 
 import (
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Times of a stream.
+// Timing of a stream.
 const (
-	heartbeat   = 15 * time.Second // between two signs of life
-	streamWrite = 10 * time.Second // for one write: who takes longer is gone
-	retryAfter  = 2 * time.Second  // when a client comes back
+	heartbeat   = 15 * time.Second // interval of keep-alive comments
+	streamWrite = 10 * time.Second // limit of one write: a client that takes longer counts as gone
+	retryAfter  = 2 * time.Second  // after which a client reconnects
 )
 
 // stream is the response to one watcher.
@@ -24,7 +24,7 @@ type stream struct {
 	events  *Events
 }
 
-// write sends text, or gives the client up.
+// write sends text, with a deadline.
 func (s stream) write(text []byte) error {
 	_ = s.control.SetWriteDeadline(time.Now().Add(streamWrite))
 	if _, err := s.w.Write(text); err != nil {
@@ -42,7 +42,7 @@ func (s stream) format(e Event) []byte {
 	return b.Bytes()
 }
 
-// watch streams events until the client goes, reads too slowly, or the server closes.
+// watch streams events until the client disconnects, reads too slowly, or the server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 	conversation, kinds := r.URL.Query().Get("conversation"), r.URL.Query().Get("kinds")
 	wanted := func(e Event) bool {
@@ -52,7 +52,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return problem(http.StatusServiceUnavailable, "%d clients watch already. Close some.", maxWatchers)
 	}
-	defer s.o.Events.leave(watcher)
+	defer s.o.Events.unwatch(watcher)
 	out := stream{w, http.NewResponseController(w), s.o.Events}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -78,7 +78,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 		case <-alive.C:
 			err = out.write([]byte(": alive\n\n"))
 		case e, open := <-watcher.events:
-			if !open { // too slow: the client comes back for the rest
+			if !open { // too slow: the client reconnects for the rest
 				return nil
 			}
 			if wanted(e) {

@@ -186,7 +186,7 @@ func FuzzLastEventID(f *testing.F) {
 		if !ok || reset && len(missed) > 0 {
 			t.Errorf("%q: ok %t, reset %t, %d missed", id, ok, reset, len(missed))
 		}
-		e.leave(w)
+		e.unwatch(w)
 	})
 }
 

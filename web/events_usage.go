@@ -1,4 +1,4 @@
-// Usage events: how full windows are, at most four a second for each conversation.
+// Usage events: how full windows are, at most four per second and conversation.
 package web
 
 import (
@@ -10,7 +10,7 @@ import (
 	"cairn/channel"
 )
 
-// usageEvent says how full a conversation's window is.
+// usageEvent is the usage of a conversation's window.
 type usageEvent struct {
 	Conversation string    `json:"conversation"`
 	Used         int       `json:"used_tokens" doc:"of the next request, the reply's reserve included"`
@@ -18,26 +18,26 @@ type usageEvent struct {
 	Time         time.Time `json:"time"`
 }
 
-// usagePause is how long changes of usage are collected.
-const usagePause = 250 * time.Millisecond
+// usageInterval is how long changes are collected before they are published.
+const usageInterval = 250 * time.Millisecond
 
-// usageEvents are the conversations whose usage may have changed.
+// usageEvents collects the conversations whose usage may have changed.
 type usageEvents struct {
-	read func(conversation string) (channel.Activity, bool) // nil: nobody knows yet; set once, before the first change
+	read func(conversation string) (channel.Activity, bool) // nil: not set yet; set once, before the first change
 
-	mu      sync.Mutex // guards everything below
-	changed map[string]bool
-	timer   *time.Timer // nil: nothing has changed
-	closed  bool
-	telling sync.WaitGroup
+	mu         sync.Mutex // guards everything below
+	changed    map[string]bool
+	timer      *time.Timer // nil: nothing has changed
+	closed     bool
+	publishing sync.WaitGroup
 }
 
-// Read has usage events read how full an open conversation is. It must not block, and must be
-// set before anything happens.
+// Read sets the function that returns the usage of an open conversation. It must not block, and
+// must be set before the first event.
 func (e *Events) Read(read func(conversation string) (channel.Activity, bool)) { e.usage.read = read }
 
-// changed notes that a conversation's usage may have changed. It does not look by itself: it
-// may be called by the loop of the conversation.
+// changed records that a conversation's usage may have changed. It does not read it, because it may
+// be called from the conversation's loop.
 func (e *Events) changed(conversation string) {
 	u := &e.usage
 	u.mu.Lock()
@@ -50,15 +50,15 @@ func (e *Events) changed(conversation string) {
 	}
 	u.changed[conversation] = true
 	if u.timer == nil {
-		u.telling.Add(1)
-		u.timer = time.AfterFunc(usagePause, e.tellUsage)
+		u.publishing.Add(1)
+		u.timer = time.AfterFunc(usageInterval, e.publishUsage)
 	}
 }
 
-// tellUsage publishes what has changed.
-func (e *Events) tellUsage() {
+// publishUsage publishes the usage of all changed conversations.
+func (e *Events) publishUsage() {
 	u := &e.usage
-	defer u.telling.Done()
+	defer u.publishing.Done()
 	u.mu.Lock()
 	names := slices.Sorted(maps.Keys(u.changed))
 	u.changed, u.timer = nil, nil
@@ -70,14 +70,14 @@ func (e *Events) tellUsage() {
 	}
 }
 
-// Close stops usage events. It must not be called before the hub is closed.
+// Close stops usage events. The hub must be closed before.
 func (e *Events) Close() {
 	u := &e.usage
 	u.mu.Lock()
 	u.closed = true
 	if u.timer != nil && u.timer.Stop() {
-		u.telling.Done()
+		u.publishing.Done()
 	}
 	u.mu.Unlock()
-	u.telling.Wait()
+	u.publishing.Wait()
 }

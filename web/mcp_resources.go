@@ -11,14 +11,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// resourceScheme begins the addresses of resources; what follows is a path of the API.
+// resourceScheme is the scheme of resource URIs; a path of the API follows.
 const resourceScheme = "cairn://"
 
-// conversationURI is the address of something of a conversation.
+// conversationURI matches the URI of a conversation, or of its messages or summaries.
 var conversationURI = regexp.MustCompile(`^(cairn://conversations/)(.+?)((?:/messages|/summaries(?:/\d+)?)?)$`)
 
-// canonicalURI encodes the name of a conversation, as templates do: clients also send it as people
-// write it, "terminal:general".
+// canonicalURI percent-encodes the conversation's name as the URI templates do. Clients also send
+// it unencoded: "terminal:general".
 func canonicalURI(uri string) string {
 	parts := conversationURI.FindStringSubmatch(uri)
 	if parts == nil {
@@ -31,7 +31,7 @@ func canonicalURI(uri string) string {
 	return parts[1] + strings.ReplaceAll(url.QueryEscape(name), "+", "%20") + parts[3]
 }
 
-// readPlainNames has a server read resources by canonicalURI.
+// readPlainNames is middleware that reads resources by their canonicalURI.
 func readPlainNames(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		params, reads := r.GetParams().(*sdk.ReadResourceParams)

@@ -74,23 +74,23 @@ type (
 	}
 )
 
-// argumentRanges are what an argument may be, by its name: every tool has the same. They name no
-// defaults: the SDK fills them in, and fails where a client sends null in place of no arguments.
+// argumentRanges restricts arguments by name, the same for every tool. There are no defaults: the
+// SDK would fill them in, and fails if a client sends null instead of no arguments.
 var argumentRanges = map[string]func(*jsonschema.Schema){
-	"limit":       between(1, 200),
-	"offset":      between(0, 1e9),
-	"from":        between(1, maxSeq),
-	"id":          between(1, 1<<53),
-	"summary":     between(1, 1<<53),
-	"keep_last_n": between(0, maxKeep),
-	"importance":  between(0, 1),
+	"limit":       inRange(1, 200),
+	"offset":      inRange(0, 1e9),
+	"from":        inRange(1, maxSeq),
+	"id":          inRange(1, 1<<53),
+	"summary":     inRange(1, 1<<53),
+	"keep_last_n": inRange(0, maxKeep),
+	"importance":  inRange(0, 1),
 	"kind":        oneOf(memory.Kinds),
 	"state":       oneOf(memory.States),
 	"by":          oneOf(channel.UsageKeys),
 }
 
-// between has a number lie from low to high.
-func between(low, high float64) func(*jsonschema.Schema) {
+// inRange restricts a number to low..high.
+func inRange(low, high float64) func(*jsonschema.Schema) {
 	return func(s *jsonschema.Schema) { s.Minimum, s.Maximum = &low, &high }
 }
 
@@ -102,8 +102,8 @@ func oneOf(words []string) func(*jsonschema.Schema) {
 	}
 }
 
-// inputSchema is the schema of arguments. It panics if there can be none, which is a mistake in
-// the type.
+// inputSchema returns the schema of arguments. It panics if In has none, which is a programming
+// error.
 func inputSchema[In any]() *jsonschema.Schema {
 	s, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -117,7 +117,7 @@ func inputSchema[In any]() *jsonschema.Schema {
 	return s
 }
 
-// outputSchema is the schema of an answer, as the description of the API has it.
+// outputSchema returns the schema of a response, the same as in the OpenAPI document.
 func outputSchema[Out any]() *jsonschema.Schema {
 	defs := schemas{}
 	root := defs.of(reflect.TypeFor[Out]())
@@ -130,6 +130,6 @@ func outputSchema[Out any]() *jsonschema.Schema {
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), schemaPath, "#/$defs/")), &s); err != nil {
 		panic(err)
 	}
-	s.Type = "object" // clients look for it here
+	s.Type = "object" // clients require it here
 	return &s
 }

@@ -77,7 +77,7 @@ func TestLongMCPAnswersAreShortened(t *testing.T) {
 	}
 	s := must(r.mcpClient(""))
 	text, failed := called(t, s, "recall", map[string]any{"conversation": here, "query": "tide"})
-	if failed || len(text) > mostMCP || !json.Valid([]byte(text)) {
+	if failed || len(text) > maxMCPAnswer || !json.Valid([]byte(text)) {
 		t.Errorf("%v, %d bytes: %.300s", failed, len(text), text)
 	}
 	result, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: resourceScheme + strings.ReplaceAll(strings.TrimPrefix(apiOf(here), "/api/"), ":", "%3A") + "/messages"})
@@ -85,7 +85,7 @@ func TestLongMCPAnswersAreShortened(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = result.Contents[0].Text
-	if len(text) > mostMCP || !json.Valid([]byte(text)) || !strings.Contains(text, "characters more)") || strings.Count(text, `"seq":`) != 50 {
+	if len(text) > maxMCPAnswer || !json.Valid([]byte(text)) || !strings.Contains(text, "characters more)") || strings.Count(text, `"seq":`) != 50 {
 		t.Errorf("%d bytes, %d messages", len(text), strings.Count(text, `"seq":`))
 	}
 	// page by page

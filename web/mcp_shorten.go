@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// shorten cuts an answer to at most limit bytes: long texts first, then long lists, of which the
-// first entries stay. A shortened text says so at its end; a list is followed by
-// KEY_left_out.
+// shorten cuts a response to at most limit bytes: first long strings, then long lists, which keep
+// their first entries. A shortened string says so at its end; a list is followed by KEY_left_out.
 func shorten(text json.RawMessage, limit int) (json.RawMessage, error) {
 	for _, limits := range [][2]int{{}, {20_000, 1000}, {4000, 1000}, {1000, 500}, {1000, 200}, {300, 100}, {300, 30}, {300, 10}} {
 		if len(text) <= limit {
@@ -39,7 +38,7 @@ func shorten(text json.RawMessage, limit int) (json.RawMessage, error) {
 	return text, nil
 }
 
-// shortened returns v with its texts cut to that many characters and its lists to that many entries.
+// shortened returns v with strings cut to characters and lists cut to entries.
 func shortened(v any, characters, entries int) any {
 	switch v := v.(type) {
 	case string:

@@ -1,4 +1,4 @@
-// GET /api/openapi.json: the description of the API, generated from the table of routes.
+// GET /api/openapi.json: the OpenAPI document, generated from the table of routes.
 package web
 
 import (
@@ -19,7 +19,7 @@ func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 
 type object = map[string]any
 
-// document is the API in OpenAPI 3.1.
+// document returns the API as OpenAPI 3.1.
 func (s *Server) document() object {
 	schemas, paths := schemas{}, object{}
 	for _, r := range s.routes() {
@@ -48,7 +48,7 @@ func (s *Server) document() object {
 
 var pathParams = regexp.MustCompile(`\{(\w+)\}`)
 
-// schemas are the types that the document names.
+// schemas are the named schemas of the document.
 type schemas object
 
 func (all schemas) operation(r route) object {
@@ -91,10 +91,10 @@ func (all schemas) operation(r route) object {
 
 func content(kind string, schema object) object { return object{kind: object{"schema": schema}} }
 
-// schemaPath is the path of the named schemas.
+// schemaPath is the path of named schemas.
 const schemaPath = "#/components/schemas/"
 
-// of is the schema of a type; a struct is named, and described once.
+// of returns the schema of a type. A struct is defined once, by name.
 func (all schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -108,7 +108,7 @@ func (all schemas) of(t reflect.Type) object {
 	case t.Kind() == reflect.Struct:
 		name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 		if _, known := all[name]; !known {
-			all[name] = object{} // it may hold itself
+			all[name] = object{} // the type may contain itself
 			properties := object{}
 			all.fields(t, properties)
 			all[name] = object{"type": "object", "properties": properties}
@@ -123,10 +123,10 @@ func (all schemas) of(t reflect.Type) object {
 	case slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64}, t.Kind()):
 		return object{"type": "integer"}
 	}
-	return object{} // anything
+	return object{} // any value
 }
 
-// fields adds the fields of a struct, and of those that are embedded in it.
+// fields adds the fields of a struct, including embedded ones.
 func (all schemas) fields(t reflect.Type, into object) {
 	for i := range t.NumField() {
 		f := t.Field(i)

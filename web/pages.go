@@ -20,7 +20,7 @@ import (
 //go:embed templates static
 var files embed.FS
 
-// frame has what every page shows.
+// frame has the data of every page.
 type frame struct {
 	Title, Version string
 	Nav            []link
@@ -36,8 +36,8 @@ type link struct {
 // pager has the links to the previous and next page; "" if there is none.
 type pager struct{ Earlier, Later string }
 
-// pages returns the templates, each with the layout. They are parsed for the first visitor: a bot
-// without a dashboard has no use for their 3 MB.
+// pages returns the templates, each with the layout. They are parsed when the first page is
+// requested: a bot without a dashboard does not need their 3 MB.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	layout := template.Must(template.New("").Funcs(template.FuncMap{
 		"page": pageOf, "day": day, "thousands": func(n any) string { return thousands(fmt.Sprint(n)) }, "fill": func(used, most int) windowFill { return windowFill{used, most} },
@@ -52,10 +52,10 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	return made
 })
 
-// pageOf returns the address of a conversation's page.
+// pageOf returns the path of a conversation's page.
 func pageOf(name string) string { return "/c/" + url.PathEscape(name) }
 
-// day is a time for people, in the zone of the settings.
+// day formats a time, in the zone of the settings.
 func day(t time.Time) string {
 	t = t.Local()
 	if t.Year() == time.Now().Year() {
@@ -64,7 +64,7 @@ func day(t time.Time) string {
 	return t.Format("2 Jan 2006")
 }
 
-// thousands writes a number with spaces between thousands.
+// thousands inserts spaces between thousands.
 func thousands(text string) string {
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "\u202f" + text[i:]
@@ -75,7 +75,7 @@ func thousands(text string) string {
 // windowFill is how full a window is.
 type windowFill struct{ Used, Max int }
 
-// Percent returns the fill in per cent, with one decimal.
+// Percent returns the fill in percent, with one decimal.
 func (f windowFill) Percent() float64 { return float64(f.Used*1000/max(f.Max, 1)) / 10 }
 
 // Class returns the CSS class that gives the bar its colour.
@@ -89,7 +89,7 @@ func (f windowFill) Class() string {
 	return "bad"
 }
 
-// pageTable are the pages and their forms. The preview, which may take its time, is apart.
+// pageTable returns the pages and forms. The preview is not among them, because it may be slow.
 func pageTable() map[string]func(*visit) error {
 	return map[string]func(*visit) error{
 		"GET /{$}":                      conversationsPage,
@@ -113,7 +113,7 @@ func (s *Server) pageRoutes() {
 	s.serve("GET /static/", plain(http.StripPrefix("/static/", http.FileServerFS(static))))
 	s.serve("GET /static/chart.css", func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = w.Write([]byte(chart.CSS)) // who asked may have gone
+		_, _ = w.Write([]byte(chart.CSS)) // the client may be gone
 		return nil
 	})
 	for path, page := range pageTable() {
@@ -139,7 +139,7 @@ type visit struct {
 // name returns the conversation in the path.
 func (v *visit) name() string { return v.PathValue("name") }
 
-// offset returns where a page of a list starts.
+// offset returns the offset of the current page of a list.
 func (v *visit) offset() int {
 	n, err := strconv.Atoi(v.URL.Query().Get("offset"))
 	if err != nil || n < 0 {
@@ -148,7 +148,7 @@ func (v *visit) offset() int {
 	return n
 }
 
-// show renders a page, or only the part of it that the query asks for.
+// show renders a page, or only the fragment that the query selects.
 func (v *visit) show(name string, data any) error {
 	part := "layout"
 	if wanted := v.URL.Query().Get("fragment"); slices.Contains([]string{"live", "summary", "messages", "preview"}, wanted) {
@@ -163,11 +163,11 @@ func (v *visit) show(name string, data any) error {
 		return fmt.Errorf("render %s: %w", name, err)
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = v.w.Write([]byte(out.String())) // who asked may have gone
+	_, _ = v.w.Write([]byte(out.String())) // the client may be gone
 	return nil
 }
 
-// frame builds what every page shows, and consumes the note that a form left.
+// frame returns the data of every page, and consumes the flash message.
 func (v *visit) frame(title string) frame {
 	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed, Flash: v.takeFlash()}
 	for _, one := range []link{{Name: "Conversations", Href: "/"}, {Name: "Chat", Href: "/chat"}, {Name: "Memories", Href: "/memories"}, {Name: "Usage", Href: "/usage"}, {Name: "Health", Href: "/health"}} {
@@ -179,8 +179,8 @@ func (v *visit) frame(title string) frame {
 
 const noteCookie = "cairn_note"
 
-// done leads back to a page, which shows a note once.
-func (v *visit) done(to, note string) error {
+// redirectWithNote redirects to a page, which shows a note once.
+func (v *visit) redirectWithNote(to, note string) error {
 	http.SetCookie(v.w, &http.Cookie{
 		Name: noteCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(note)[:min(len(note), 2000)]),
 		Path: "/", MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode,
@@ -195,11 +195,11 @@ func (v *visit) takeFlash() string {
 		return ""
 	}
 	http.SetCookie(v.w, &http.Cookie{Name: noteCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	note, _ := base64.RawURLEncoding.DecodeString(cookie.Value) // nonsense is no note
+	note, _ := base64.RawURLEncoding.DecodeString(cookie.Value) // an invalid value counts as no note
 	return strings.ToValidUTF8(string(note), "")
 }
 
-// paged makes the links to the pages before and after one of a list.
+// paged returns the links to the previous and next page of a list.
 func (v *visit) paged(offset, limit, total int) (p pager) {
 	at := func(offset int) string {
 		q := v.URL.Query()
@@ -216,7 +216,7 @@ func (v *visit) paged(offset, limit, total int) (p pager) {
 	return p
 }
 
-// self returns the page's own address, without the parameter that selects a part of it.
+// self returns the page's own URL, without the parameter that selects a fragment.
 func (v *visit) self() string {
 	q := v.URL.Query()
 	q.Del("fragment")

@@ -6,10 +6,10 @@ import (
 	"net/url"
 )
 
-// The pages show what the API answers and do what it does: a page, whose visitor has shown the
-// token, asks it within the process.
+// The pages show what the API returns and change things through it. They call it within the
+// process, after the visitor has authenticated.
 
-// ask makes a call of the API. What the API refuses is returned as its Problem.
+// ask makes a call to the API. Rejections are returned as *Problem.
 func (v *visit) ask(method, path string, query url.Values, body, into any) error {
 	text, err := v.s.API()(v.Context(), method, path, query, body)
 	if err != nil || into == nil {
@@ -18,13 +18,13 @@ func (v *visit) ask(method, path string, query url.Values, body, into any) error
 	return json.Unmarshal(text, into)
 }
 
-// get is ask for something to show.
+// get is ask for reads.
 func (v *visit) get(path string, query url.Values, into any) error {
 	return v.ask(http.MethodGet, path, query, nil, into)
 }
 
-// apiOf returns the path of a conversation in the API.
+// apiOf returns the API path of a conversation.
 func apiOf(name string) string { return "/api/conversations/" + url.PathEscape(name) }
 
-// bad returns an error about the request.
+// bad returns a Problem with status 400.
 func bad(format string, args ...any) error { return problem(http.StatusBadRequest, format, args...) }

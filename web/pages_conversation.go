@@ -31,11 +31,11 @@ func conversationsPage(v *visit) error {
 	}{v.frame("Conversations"), q, v.self(), list, v.paged(offset, pageSize, list.Total)})
 }
 
-// about has what every page of a conversation shows.
+// about has the data of every page of a conversation.
 type about struct {
 	frame
 	Name, Tab, Self string
-	ChatName        string // the part behind "web:", for conversations of the pane
+	ChatName        string // the part after "web:"; empty for other conversations
 }
 
 func (v *visit) about(tab string) about {
@@ -46,7 +46,7 @@ func (v *visit) about(tab string) about {
 	return a
 }
 
-// summaryLink is a summary in a list, with the address of its page.
+// summaryLink is a summary in a list, with the path of its page.
 type summaryLink struct {
 	channel.StackEntry
 	Href string
@@ -80,31 +80,31 @@ func conversationPage(v *visit) error {
 		NextName              string
 		Sawtooth, Composition template.HTML
 		Stack                 []summaryLink
-		Approvals             []asked
+		Approvals             []pendingApproval
 		Tasks                 []channel.Task
 	}{
 		v.about("overview"), d,
 		windowFill{d.Used, d.Max},
 		next,
 		sawtooth(d, h), composition(d), summaryLinks(v.name(), append(d.Past.Earlier, d.Stack...)),
-		askedIn(v.name(), d.Approvals), tasks.Tasks,
+		pendingApprovals(v.name(), d.Approvals), tasks.Tasks,
 	})
 }
 
-// asked is a call of a tool that waits to be allowed, with buttons.
-type asked struct {
+// pendingApproval is a tool call that waits for approval, with buttons.
+type pendingApproval struct {
 	channel.Approval
-	Page string // of the conversation
+	Page string // the conversation's page
 }
 
-func askedIn(conversation string, approvals []channel.Approval) (all []asked) {
+func pendingApprovals(conversation string, approvals []channel.Approval) (all []pendingApproval) {
 	for _, a := range approvals {
-		all = append(all, asked{a, pageOf(conversation)})
+		all = append(all, pendingApproval{a, pageOf(conversation)})
 	}
 	return all
 }
 
-// levelsOf are the levels of a window, by the settings.
+// levelsOf returns the levels of a window, from the settings.
 func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
 	given := make(compactor.Patch)
 	for _, s := range settings {
@@ -123,7 +123,7 @@ func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
 	return levels
 }
 
-// sawtooth draws the use of the window over the conversation.
+// sawtooth draws the usage of the window over the conversation.
 func sawtooth(d conversationAnswer, h historyAnswer) template.HTML {
 	return template.HTML(chart.Sawtooth{ // the chart escapes its input
 		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
@@ -147,7 +147,7 @@ func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
 
 // composition draws what fills the window.
 func composition(d conversationAnswer) template.HTML {
-	return template.HTML(chart.Composition{ // likewise
+	return template.HTML(chart.Composition{ // the chart escapes its input
 		Title: "What fills the window", Desc: "tokens of the parts of the next request", Total: float64(d.Max),
 		Parts: []chart.Part{
 			{Name: "prompt and tools", Value: float64(d.Parts.Frame)},
@@ -175,29 +175,29 @@ func summaryPage(v *visit) error {
 		about
 		Summary  channel.StackEntry
 		Children []summaryLink
-		Messages []shown
+		Messages []shownMessage
 		Later    string
-	}{v.about("overview"), s.Summary, summaryLinks(v.name(), s.Children), shownOf(s.Messages), later})
+	}{v.about("overview"), s.Summary, summaryLinks(v.name(), s.Children), shownMessages(s.Messages), later})
 }
 
-// shown is a message on a page.
-type shown struct {
+// shownMessage is a message on a page.
+type shownMessage struct {
 	chat.Record
 	Who   string
-	Match string // the part that a search found, if not the whole text
+	Match string // the part that a search matched, unless it is the whole text
 }
 
-func shownOf(all []chat.Record) (made []shown) {
+func shownMessages(all []chat.Record) (made []shownMessage) {
 	for _, m := range all {
-		made = append(made, shown{Record: m, Who: cmp.Or(m.Author, string(m.Role))})
+		made = append(made, shownMessage{Record: m, Who: cmp.Or(m.Author, string(m.Role))})
 	}
 	return made
 }
 
-// foundOf is shownOf for a list that a search may have made.
-func foundOf(list messageList) (made []shown) {
+// foundMessages is shownMessages for a list that may be the result of a search.
+func foundMessages(list messageList) (made []shownMessage) {
 	for _, m := range list.Messages {
-		made = append(made, shown{m.Record, cmp.Or(m.Author, string(m.Role)), m.Match})
+		made = append(made, shownMessage{m.Record, cmp.Or(m.Author, string(m.Role)), m.Match})
 	}
 	return made
 }
@@ -217,22 +217,22 @@ func commandForm(v *visit) error {
 		}
 		var job jobAnswer
 		if err := v.ask(http.MethodPost, path, nil, body, &job); err != nil {
-			return v.refused(pageOf(v.name()), err)
+			return v.redirectProblem(pageOf(v.name()), err)
 		}
-		return v.done(pageOf(v.name()), job.words())
+		return v.redirectWithNote(pageOf(v.name()), job.words())
 	case "allow", "deny":
 		var done doneAnswer
 		allow := command == "allow"
 		if err := v.ask(http.MethodPost, apiOf(v.name())+"/approvals/"+url.PathEscape(v.PostForm.Get("code")), nil, approveBody{&allow}, &done); err != nil {
-			return v.refused(pageOf(v.name()), err)
+			return v.redirectProblem(pageOf(v.name()), err)
 		}
-		return v.done(pageOf(v.name()), done.Reason)
+		return v.redirectWithNote(pageOf(v.name()), done.Reason)
 	case "new", "pause", "resume":
 		var done doneAnswer
 		if err := v.ask(http.MethodPost, path, nil, nil, &done); err != nil {
-			return v.refused(pageOf(v.name()), err)
+			return v.redirectProblem(pageOf(v.name()), err)
 		}
-		return v.done(pageOf(v.name()), cmp.Or(done.Reason, doneWords[command]))
+		return v.redirectWithNote(pageOf(v.name()), cmp.Or(done.Reason, doneWords[command]))
 	}
 	return problem(http.StatusNotFound, "There is no such command.")
 }
@@ -256,12 +256,12 @@ func (j jobAnswer) words() string {
 	return fmt.Sprintf("Summarizing messages #%d to #%d in the background. The conversation goes on.", j.From, j.To)
 }
 
-// refused leads back to a page with what is wrong with a wish; a failure of the bot is its own
-// page.
-func (v *visit) refused(to string, err error) error {
+// redirectProblem redirects to a page that shows why a request was rejected. A failure of the bot
+// has its own page.
+func (v *visit) redirectProblem(to string, err error) error {
 	p := v.s.problemOf(v.Request, err)
 	if p.Status >= 500 || p.Status == http.StatusNotFound {
 		return p
 	}
-	return v.done(to, p.Detail)
+	return v.redirectWithNote(to, p.Detail)
 }

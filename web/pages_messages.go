@@ -1,4 +1,4 @@
-// The page with the messages of a conversation.
+// The page of a conversation's messages.
 
 package web
 
@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// row is a message, or the place of a summary behind it.
+// row is a message, or the marker of a summary after it.
 type row struct {
 	Marker  *summaryLink
-	Message *shown
+	Message *shownMessage
 }
 
 func messagesPage(v *visit) error {
@@ -44,11 +44,11 @@ func messagesPage(v *visit) error {
 		Query string
 		Rows  []row
 		Pager pager
-	}{v.about("messages"), q, rowsOf(foundOf(list), summaryLinks(v.name(), append(stack.Past.Earlier, stack.Stack...))), p})
+	}{v.about("messages"), q, rowsOf(foundMessages(list), summaryLinks(v.name(), append(stack.Past.Earlier, stack.Stack...))), p})
 }
 
-// rowsOf puts summaries after the messages that they cover.
-func rowsOf(all []shown, stack []summaryLink) (rows []row) {
+// rowsOf inserts summaries after the messages that they cover.
+func rowsOf(all []shownMessage, stack []summaryLink) (rows []row) {
 	for i := range all {
 		rows = append(rows, row{Message: &all[i]})
 		for j := range stack {

@@ -15,7 +15,7 @@ import (
 	"cairn/memory"
 )
 
-// helpFor returns the description of a key in the settings file.
+// helpFor returns the description of a compaction setting.
 func helpFor(key string) string {
 	for _, s := range config.Reference() {
 		if s.Key == "defaults.compaction."+key {
@@ -28,7 +28,7 @@ func helpFor(key string) string {
 func memoriesPage(v *visit) error {
 	query := v.URL.Query()
 	query.Del("fragment")
-	for name, values := range query { // a form sends empty fields too
+	for name, values := range query { // a form also sends empty fields
 		if len(values) > 0 && values[0] == "" {
 			query.Del(name)
 		}
@@ -56,11 +56,11 @@ func memoryPage(v *visit) error {
 	return v.show("memory", struct {
 		frame
 		Memory memoryAnswer
-		From   []shown
-	}{v.frame(fmt.Sprintf("Memory %d", m.ID)), m, shownOf(m.Messages)})
+		From   []shownMessage
+	}{v.frame(fmt.Sprintf("Memory %d", m.ID)), m, shownMessages(m.Messages)})
 }
 
-// memoryForm runs the action of a button on a memory's page.
+// memoryForm runs the command of a button on a memory's page.
 func memoryForm(v *visit) error {
 	if err := v.ParseForm(); err != nil {
 		return bad("The form cannot be read.")
@@ -74,18 +74,18 @@ func memoryForm(v *visit) error {
 	}
 	here := "/memories/" + url.PathEscape(v.PathValue("id"))
 	if err := v.ask(http.MethodPatch, "/api"+here, nil, p, nil); err != nil {
-		return v.refused(here, err)
+		return v.redirectProblem(here, err)
 	}
-	return v.done(here, notes[v.PathValue("command")])
+	return v.redirectWithNote(here, notes[v.PathValue("command")])
 }
 
-// usageRow is a row of the usage report, whose key has the name of what it is summed by.
+// usageRow is a row of the usage report. The field that it is grouped by is set.
 type usageRow struct {
 	Day, Conversation, Model string
 	channel.Expenses
 }
 
-// Key returns what the row is about.
+// Key returns the value that the row is grouped by.
 func (r usageRow) Key() string { return cmp.Or(r.Day, r.Conversation, r.Model) }
 
 // TurnCost returns the cost without summaries.
@@ -117,7 +117,7 @@ func usagePage(v *visit) error {
 	}{v.frame("Usage and money"), by, since, u.Rows, u.Total, u.NoPrice, channel.UsageKeys, daily(by, u.Rows)})
 }
 
-// daily draws tokens, or money where prices are known, by day.
+// daily draws tokens by day, or costs if prices are known.
 func daily(by string, rows []usageRow) template.HTML {
 	if by != "day" || len(rows) == 0 {
 		return ""

@@ -16,26 +16,26 @@ import (
 	"cairn/simulate"
 )
 
-// knob is a setting on a page, and the control that changes it.
-type knob struct {
+// settingControl is a setting on the page, with the control that changes it.
+type settingControl struct {
 	channel.Setting
 	Help    string
-	Control string // share: a slider from 0 to 1; number, switch or text; "": only the settings file has it
+	Control string // share: a slider from 0 to 1; number, switch or text; "": read-only, set only in the settings file
 	Now     string // the value in force
 	Typed   string // the value in the form
 }
 
-// Changed reports whether the form has another value than the one in force.
-func (k knob) Changed() bool { return k.Control != "" && k.Typed != k.Now }
+// Changed reports whether the value in the form differs from the one in force.
+func (k settingControl) Changed() bool { return k.Control != "" && k.Typed != k.Now }
 
-// knobs returns the settings of the conversation, with the values typed into a form.
-func (v *visit) knobs(typed url.Values) (all []knob, ignored []string, err error) {
+// settingControls returns the settings of the conversation, with the values typed into the form.
+func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored []string, err error) {
 	var a settingsAnswer
 	if err := v.get(apiOf(v.name())+"/settings", nil, &a); err != nil {
 		return nil, nil, err
 	}
 	for _, one := range a.Settings {
-		k := knob{Setting: one, Help: helpFor(one.Key), Now: fmt.Sprint(one.Value), Control: "text"}
+		k := settingControl{Setting: one, Help: helpFor(one.Key), Now: fmt.Sprint(one.Value), Control: "text"}
 		switch value := one.Value.(type) {
 		case float64:
 			k.Now, k.Control = strconv.FormatFloat(value, 'g', -1, 64), "number"
@@ -64,13 +64,13 @@ func settingsPage(v *visit) error { return v.showSettings(nil) }
 func previewPage(v *visit) error { return v.showSettings(v.URL.Query()) }
 
 func (v *visit) showSettings(typed url.Values) error {
-	all, ignored, err := v.knobs(typed)
+	all, ignored, err := v.settingControls(typed)
 	if err != nil {
 		return err
 	}
 	data := struct {
 		about
-		Settings []knob
+		Settings []settingControl
 		Ignored  []string
 		Preview  *preview
 	}{v.about("settings"), all, ignored, nil}
@@ -85,22 +85,22 @@ func (v *visit) showSettings(typed url.Values) error {
 // preview is the effect that other settings would have had on the conversation.
 type preview struct {
 	Problem  string // why there is no preview
-	Settings string // that are tried
+	Settings string // the settings that were simulated
 	Chart    template.HTML
 	Head     []string
-	Rows     []figure
+	Rows     []previewRow
 	Happened int
 	Equal    int
 }
 
-// figure is a row of figures: its name, then the value of each variant.
-type figure struct {
+// previewRow is a row of the comparison: a name, and the value of each variant.
+type previewRow struct {
 	Name    string
 	Values  []string
 	Differs bool
 }
 
-func (v *visit) preview(all []knob) (*preview, error) {
+func (v *visit) preview(all []settingControl) (*preview, error) {
 	tried := simulate.Variant{}
 	for _, k := range all {
 		if k.Changed() {
@@ -139,17 +139,17 @@ func (v *visit) preview(all []knob) (*preview, error) {
 				row[i+1] = thousands(value)
 			}
 		}
-		p.Rows = append(p.Rows, figure{row[0], row[1:], row[1] != row[2]})
+		p.Rows = append(p.Rows, previewRow{row[0], row[1:], row[1] != row[2]})
 	}
 	return p, nil
 }
 
-// settingsForm sets the values of a form, all or none, or resets one.
+// settingsForm sets all values of a form or none, or resets one.
 func settingsForm(v *visit) error {
 	if err := v.ParseForm(); err != nil {
 		return bad("The form cannot be read.")
 	}
-	all, _, err := v.knobs(v.PostForm)
+	all, _, err := v.settingControls(v.PostForm)
 	if err != nil {
 		return err
 	}
@@ -169,10 +169,10 @@ func settingsForm(v *visit) error {
 		note = "From now on: " + strings.Join(changes, ", ") + "."
 	}
 	if len(set) == 0 {
-		return v.done(here, "Nothing was changed.")
+		return v.redirectWithNote(here, "Nothing was changed.")
 	}
 	if err := v.ask(http.MethodPut, apiOf(v.name())+"/settings", nil, set, nil); err != nil {
-		return v.refused(here, err)
+		return v.redirectProblem(here, err)
 	}
-	return v.done(here, note)
+	return v.redirectWithNote(here, note)
 }

@@ -1,4 +1,4 @@
-// Package web serves the HTTP API, its events and the dashboard from the process of the bot.
+// Package web serves the HTTP API, its events and the dashboard from the bot's process.
 package web
 
 import (
@@ -20,26 +20,26 @@ import (
 type Options struct {
 	Hub      *channel.Hub
 	Store    *store.Store
-	Settings func() *config.Settings // those in force
+	Settings func() *config.Settings // the settings in force
 	Events   *Events
 	Listener net.Listener // the server closes it
-	Token    string       // the token that clients must send; "": none, only on loopback
-	Hosts    []string     // names under which browsers may ask, beside localhost and addresses
+	Token    string       // the token that clients must send; "": none, allowed only on loopback
+	Hosts    []string     // host names that browsers may use, besides localhost and IP addresses
 	Log      *slog.Logger
 	Version  string
 
-	Ready       func(ctx context.Context) (ok bool, parts []Part) // whether all is well; it may ask the database
-	Health      http.Handler                                      // of GET /healthz, /readyz and /metrics; nil: not served
-	OpenMetrics bool                                              // /metrics needs no token: it is at the same address as health, which asks for none
-	Debug       http.Handler                                      // of /debug/; nil: not served
-	MCPWrites   bool                                              // clients of /mcp may change memories, and compact
+	Ready       func(ctx context.Context) (ok bool, parts []Part) // checks the bot's health; may query the database
+	Health      http.Handler                                      // serves GET /healthz, /readyz and /metrics; nil: not served
+	OpenMetrics bool                                              // /metrics requires no token, because it shares its address with the health checks, which require none
+	Debug       http.Handler                                      // serves /debug/; nil: not served
+	MCPWrites   bool                                              // whether clients of /mcp may change memories and compact
 }
 
-// Part is one thing that must be well.
+// Part is one aspect of the bot's health.
 type Part struct {
 	Part string `json:"part"`
 	OK   bool   `json:"ok"`
-	Why  string `json:"why,omitempty"` // what is wrong, in words
+	Why  string `json:"why,omitempty"` // what is wrong
 }
 
 // Server is the HTTP server. New starts nothing; Run serves.
@@ -49,16 +49,16 @@ type Server struct {
 	mux      *http.ServeMux
 	auth     auth
 	limits   limits
-	fills    fills
+	fills    usageCache
 	hosts    map[string]bool
 	handler  http.Handler
-	streams  context.Context // ended: streams must end
+	streams  context.Context // canceled when streams must end
 
-	simulating chan struct{} // room for one
+	simulating chan struct{} // capacity 1: one simulation at a time
 	running    sync.WaitGroup
 }
 
-// New returns a server that serves when it runs.
+// New returns a server; Run starts it.
 func New(o Options) *Server {
 	s := &Server{o: o, operator: o.Hub.Operator(), mux: http.NewServeMux(), auth: newAuth(o.Token), hosts: allowedHosts(o), simulating: make(chan struct{}, 1)}
 	s.streams = context.Background()
@@ -72,24 +72,24 @@ func New(o Options) *Server {
 	return s
 }
 
-// Name is "web".
+// Name returns "web".
 func (s *Server) Name() string { return config.WebName }
 
 // Handler returns the server's handler.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Limits of a connection. A stream extends its write deadline by itself.
+// Limits of a connection. A stream extends its own write deadline.
 const (
 	readTimeout   = 30 * time.Second
-	answerTimeout = 30 * time.Second // of a handler that is no stream
+	answerTimeout = 30 * time.Second // for handlers that are not streams
 	writeTimeout  = time.Minute
 	idleTimeout   = 2 * time.Minute
 	closeTimeout  = 3 * time.Second
 	maxHeader     = 32 << 10
 )
 
-// Run serves until ctx ends, and then waits a few seconds for running requests. The hub is known
-// already: the parameter gives Run the signature of a connector's.
+// Run serves until ctx ends, and then waits a few seconds for running requests. The hub is already
+// known: the parameter gives Run the signature of a connector's Run.
 func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	streams, end := context.WithCancel(ctx)
 	defer end()
@@ -98,8 +98,8 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
-	s.running.Go(func() { // once measured, the first page of the list loads fast
-		_, _ = s.conversations(streams, "", pageSize, 0) // a request reports the error
+	s.running.Go(func() { // warms the cache, so that the first page of the list loads fast
+		_, _ = s.conversations(streams, "", pageSize, 0) // the error is reported by the next request
 	})
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -107,12 +107,12 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		if server.Shutdown(within) != nil {
-			_ = server.Close() // who asked is slow, or gone
+			_ = server.Close() // the client is slow or gone
 		}
 	})
 	s.o.Log.Info("web_listening", "address", s.o.Listener.Addr().String(), "token", s.o.Token != "")
 	err := server.Serve(s.o.Listener)
-	if stop() { // it ended by itself
+	if stop() { // Serve failed by itself
 		return fmt.Errorf("web: %w", err)
 	}
 	<-closed
@@ -123,10 +123,10 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	return err
 }
 
-// handler answers a request, or says why not. An error becomes a problem, see fail.
+// handler handles a request. An error is sent as a problem, see fail.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// handle serves a pattern to those who may see everything, for at most answerTimeout.
+// handle registers a handler that requires full access, with answerTimeout.
 func (s *Server) handle(pattern string, h handler) {
 	s.serve(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.authenticate(r); err != nil {
@@ -138,8 +138,8 @@ func (s *Server) handle(pattern string, h handler) {
 	})
 }
 
-// stream is handle for an answer without end. Its context ends when the client goes or the
-// server closes.
+// stream is handle without a time limit. The context ends when the client disconnects or the server
+// closes.
 func (s *Server) stream(pattern string, h handler) {
 	s.serve(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.authenticate(r); err != nil {
@@ -154,7 +154,7 @@ func (s *Server) stream(pattern string, h handler) {
 	})
 }
 
-// serve serves a pattern to everybody.
+// serve registers a handler that requires no access.
 func (s *Server) serve(pattern string, h handler) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
@@ -163,7 +163,8 @@ func (s *Server) serve(pattern string, h handler) {
 	})
 }
 
-// healthRoutes serves the probes to everybody, and metrics to those who may see everything.
+// healthRoutes serves the health checks to everyone; metrics require full access unless OpenMetrics
+// is set.
 func (s *Server) healthRoutes() {
 	if s.o.Health != nil {
 		s.mux.Handle("GET /healthz", s.o.Health)
@@ -175,11 +176,11 @@ func (s *Server) healthRoutes() {
 		}
 	}
 	if s.o.Debug != nil {
-		s.stream("/debug/", plain(s.o.Debug)) // a profile takes its time
+		s.stream("/debug/", plain(s.o.Debug)) // a profile takes a while
 	}
 }
 
-// plain is a handler that answers by itself.
+// plain adapts an http.Handler.
 func plain(h http.Handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		h.ServeHTTP(w, r)

@@ -1,4 +1,4 @@
-// The guard: the checks of each request before it is handled.
+// The guard: checks of every request before it is routed.
 package web
 
 import (
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// contentPolicy lets a page load from this server only, and forbids inline scripts and styles.
+// contentPolicy allows a page to load only from this server, and forbids inline scripts and styles.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -29,10 +29,10 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// maxBody bounds what a client may send, in bytes.
+// maxBody limits a request body, in bytes.
 const maxBody = 1 << 20
 
-// guarded lets a request through to h that passes every check which does not depend on the route.
+// guarded passes a request on to h after all checks that do not depend on the route.
 func (s *Server) guarded(h http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,14 +56,14 @@ func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p == http.ErrAbortHandler {
-		panic(p) // the server's own
+		panic(p) // handled by net/http
 	}
 	s.o.Log.Error("web_panicked", "route", r.Pattern, "panic", p, "stack", string(debug.Stack()))
 	s.fail(w, r, problem(http.StatusInternalServerError, "This is a mistake in the program; the log says more."))
 }
 
-// check refuses requests that come too fast, under a foreign name, from a foreign page, or
-// with a token where others read it.
+// check rejects requests that come too fast, with a foreign host name, from a foreign page, or with
+// a token where others can read it.
 func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) error {
 	if wait := s.limits.of(r).requests.wait(); wait > 0 {
 		return tooMany(wait)
@@ -92,8 +92,8 @@ func writes(r *http.Request) bool {
 	return !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method)
 }
 
-// allowedHosts are the names under which browsers may ask. A page of another site can have its
-// own name lead here (DNS rebinding), and would then be of the same origin.
+// allowedHosts returns the host names that browsers may use. With other names, a page of another
+// site could point its own name at this server (DNS rebinding) and would count as the same origin.
 func allowedHosts(o Options) map[string]bool {
 	hosts := map[string]bool{"localhost": true}
 	for _, name := range o.Hosts {
@@ -110,22 +110,22 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
 }
 
-// isAddress reports whether a host is an address: no name leads there.
+// isAddress reports whether a host is an IP address, for which DNS rebinding is impossible.
 func isAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil
 }
 
-// What one client may ask for.
+// Rate limits of one client.
 const (
 	requestsPerSecond = 50
 	requestBurst      = 300
 	guessesPerMinute  = 20 // wrong tokens
 	guessBurst        = 10
-	maxClients        = 4096 // that are remembered
+	maxClients        = 4096 // clients that are tracked
 )
 
-// client is an address that asks, or the network of one.
+// client is an IP address or an IPv6 network.
 type client struct {
 	requests, guesses limiter
 	seen              time.Time
@@ -133,7 +133,7 @@ type client struct {
 
 type limiter struct{ *rate.Limiter }
 
-// wait takes one request, and returns how long to wait if there is none left.
+// wait takes one request from the limit, and returns how long to wait if none is left.
 func (l limiter) wait() time.Duration {
 	taken := l.Reserve()
 	delay := taken.Delay()
@@ -143,13 +143,13 @@ func (l limiter) wait() time.Duration {
 	return delay
 }
 
-// limits are the clients of the last time.
+// limits tracks the most recent clients.
 type limits struct {
 	mu      sync.Mutex // guards clients
 	clients map[netip.Prefix]*client
 }
 
-// of returns who asks. A network of IPv6 counts as one.
+// of returns the client of a request. A /64 network of IPv6 counts as one client.
 func (l *limits) of(r *http.Request) *client {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr)
 	bits := 32
@@ -172,7 +172,7 @@ func (l *limits) of(r *http.Request) *client {
 	return c
 }
 
-// makeRoomLocked forgets the client that was away longest if there are too many.
+// makeRoomLocked removes the client that has been inactive longest if there are too many.
 func (l *limits) makeRoomLocked() {
 	if l.clients == nil {
 		l.clients = make(map[netip.Prefix]*client)

@@ -1,4 +1,4 @@
-// Problems: errors as RFC 9457 has them.
+// Problems: errors in the format of RFC 9457.
 package web
 
 import (
@@ -15,14 +15,14 @@ import (
 	"cairn/store"
 )
 
-// Problem is why a request was not answered, for the client (RFC 9457). Its type is
-// "about:blank": the status says all that a program needs.
+// Problem is the error of a rejected request (RFC 9457). Its type is "about:blank": the status is
+// all that a program needs.
 type Problem struct {
-	Title  string `json:"title"` // of the status
+	Title  string `json:"title"` // text of the status
 	Status int    `json:"status"`
 	Detail string `json:"detail"` // what happened, and what to do
 
-	retry time.Duration // when to ask again; 0: whenever
+	retry time.Duration // when to try again; 0: any time
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -39,7 +39,8 @@ func tooMany(wait time.Duration) *Problem {
 
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// problemOf returns the part of an error that concerns the client; internal text stays in the log.
+// problemOf returns the part of an error that concerns the client; internal details stay in the
+// log.
 func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	var p *Problem
 	var large *http.MaxBytesError
@@ -64,7 +65,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	return problem(http.StatusInternalServerError, "The request failed; the log says why.")
 }
 
-// fail answers with a problem. Who has gone gets nothing.
+// fail responds with a problem, or with nothing if the client is gone.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return
@@ -83,13 +84,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeJSON(w, p.Status, "application/problem+json", p)
 }
 
-// answer answers with a value as JSON.
+// answer responds with a value as JSON.
 func answer(w http.ResponseWriter, status int, v any) error {
 	writeJSON(w, status, "application/json", v)
 	return nil
 }
 
-// answerOr answers with a value as JSON, unless there is an error.
+// answerOr responds with a value as JSON, or returns err.
 func answerOr(w http.ResponseWriter, v any, err error) error {
 	if err != nil {
 		return err
@@ -99,10 +100,10 @@ func answerOr(w http.ResponseWriter, v any, err error) error {
 
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // a value of our own that cannot be written
+	if err != nil { // a programming error: our own type cannot be encoded
 		panic(err)
 	}
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // who asked may have gone
+	_, _ = w.Write(append(text, '\n')) // the client may be gone
 }

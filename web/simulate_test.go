@@ -28,7 +28,7 @@ func TestTheAPISimulatesAConversation(t *testing.T) {
 	if early.Verbatim.Mean >= inForce.Verbatim.Mean || len(wide.Compactions) >= len(inForce.Compactions) {
 		t.Errorf("verbatim %d and %d; %d and %d compactions", inForce.Verbatim.Mean, early.Verbatim.Mean, len(inForce.Compactions), len(wide.Compactions))
 	}
-	many := strings.Repeat(`{},`, mostVariants) + `{}`
+	many := strings.Repeat(`{},`, maxVariants) + `{}`
 	for body, want := range map[string]struct {
 		status int
 		text   string

@@ -17,10 +17,10 @@ import (
 
 // Box is a toolbox with one server, calc, whose tool calc_add records its arguments.
 type Box struct {
-	Approve string // when people are asked: an Approve value of channel.Tool
+	Approve string // an Approve value of channel.Tool
 	About   string // the tool's description
 
-	Connected chan struct{} // closed when calc is connected; nil: it is
+	Connected chan struct{} // closed when calc is connected; nil: it is connected from the start
 
 	mu     sync.Mutex // guards called
 	called []string
@@ -31,7 +31,7 @@ func (b *Box) Servers() []channel.ToolServer {
 	return []channel.ToolServer{{ID: "calc", Tools: []string{"calc_add"}}}
 }
 
-// Ready waits until calc is connected, if it is among servers, for at most 15 seconds.
+// Ready waits at most 15 seconds until calc is connected, if it is among servers.
 func (b *Box) Ready(ctx context.Context, servers []string) {
 	if b.Connected == nil || !slices.Contains(servers, "calc") {
 		return
@@ -43,7 +43,7 @@ func (b *Box) Ready(ctx context.Context, servers []string) {
 	}
 }
 
-// Tools returns calc_add, if calc is among servers and connected.
+// Tools returns calc_add if calc is among servers and connected.
 func (b *Box) Tools(servers []string) []channel.Tool {
 	if !slices.Contains(servers, "calc") {
 		return nil
@@ -66,14 +66,14 @@ func (b *Box) Tools(servers []string) []channel.Tool {
 	}}}
 }
 
-// Called returns the arguments of each call so far.
+// Called returns the arguments of all calls so far.
 func (b *Box) Called() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.called)
 }
 
-// Add is a model that calls calc_add when asked to add, and repeats the result.
+// Add is a model script that calls calc_add if the message contains "add", and repeats the result.
 func Add(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	last := req.Messages[len(req.Messages)-1]
 	if last.Role == llm.RoleTool {

@@ -1,4 +1,4 @@
-// Where messages were summarized, as the transcript shows it.
+// Applied compactions, as the transcript shows them.
 package main
 
 import (
@@ -10,11 +10,11 @@ import (
 	"cairn/store"
 )
 
-// appliedLine is an applied compaction as it is printed.
+// appliedLine is an applied compaction in the output.
 type appliedLine struct {
 	Compacted []appliedRow `json:"compacted"`
 	Time      time.Time    `json:"time"`
-	Before    int          `json:"before_tokens"` // 0: it was not measured
+	Before    int          `json:"before_tokens"` // 0: not measured
 	After     int          `json:"after_tokens"`
 }
 

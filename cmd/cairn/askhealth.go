@@ -1,4 +1,4 @@
-// cairn health: ask a running bot how it is.
+// cairn health: query the health of a running bot.
 package main
 
 import (
@@ -55,7 +55,7 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	if ready {
 		path = "/readyz"
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*probeTime)
+	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, nil)
 	if err != nil {

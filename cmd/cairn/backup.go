@@ -1,4 +1,4 @@
-// cairn backup and cairn restore: a copy of everything, and the way back.
+// cairn backup and cairn restore: copy everything, and bring the copy back.
 package main
 
 import (
@@ -23,7 +23,7 @@ deleted later: keep it as you keep the data folder.`,
 		Example: `  cairn backup cairn-$(date +%F).db`,
 		Args:    needs(1, 1, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return a.look(cmd.Context(), func(db *store.Store) error {
+			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 				c, err := db.Upkeep().Backup(cmd.Context(), files[0])
 				if errors.Is(err, fs.ErrExist) {
 					err = usage(fmt.Errorf("%w: it is left alone; name a new file", err))
@@ -64,16 +64,16 @@ backup of an older cairn is brought up to date when the bot starts.`,
 	return cmd
 }
 
-// copied is a backup as it is printed.
+// copied is the result of a backup or a restore in the output.
 type copied struct {
 	File  string `json:"file"`
-	Aside string `json:"aside,omitempty"` // what was there before
+	Aside string `json:"aside,omitempty"` // where the data that existed before was moved
 	store.Copied
 	restored bool
 }
 
-// held describes how much a database holds.
-func held(c store.Copied) string {
+// contentsOf describes what a database contains.
+func contentsOf(c store.Copied) string {
 	return fmt.Sprintf("%s of %s, %s, %.1f MB", counted(c.Messages, "message", "messages"),
 		counted(c.Conversations, "conversation", "conversations"), counted(c.Memories, "memory", "memories"), float64(c.Bytes)/1e6)
 }
@@ -83,7 +83,7 @@ func (c copied) String() string {
 	if c.restored {
 		done = "Restored from "
 	}
-	text := fmt.Sprintf("%s%s, checked: %s.", done, c.File, held(c.Copied))
+	text := fmt.Sprintf("%s%s, checked: %s.", done, c.File, contentsOf(c.Copied))
 	if c.Aside != "" {
 		text += "\nWhat was there before is " + c.Aside
 	}

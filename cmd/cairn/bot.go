@@ -35,18 +35,18 @@ type bot struct {
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
-	metrics *metrics
-	traces  *otlp.Traces // nil: traces are off
-	upkeep  llm.Incident // backups and erasure fail
+	metrics       *metrics
+	traces        *otlp.Traces // nil: traces are off
+	upkeepFailure llm.Incident // of backups and erasure
 
-	models *modelSet
-	tools  *mcp.Host
-	began  time.Time // when it began to connect to the tool servers
-	hooks  *hooks.Hooks
-	check  func()          // checks that the models answer, see checkModels; nil: no check
-	ctx    context.Context // of the tasks
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
+	models       *modelSet
+	tools        *mcp.Host
+	connectStart time.Time // when connecting to the tool servers started
+	hooks        *hooks.Hooks
+	check        func()          // checks that the models answer, see checkModels; nil: no check
+	ctx          context.Context // of the background tasks
+	cancel       context.CancelFunc
+	tasks        sync.WaitGroup
 }
 
 // start opens the store for this process alone, and a hub on it. rules derives the hub's rules from
@@ -79,13 +79,12 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	return b, nil
 }
 
-// gcPercent lets the heap of a running bot grow by 70 % between collections, where Go's default is
-// 100 %: with 50 busy conversations that is 5 MiB less of resident memory, for 5 % more of the
-// processor's time. The start is faster without it: its heap is small, and Go would collect it
-// again and again.
+// gcPercent lets the heap of a running bot grow by 70 % between collections instead of Go's default
+// of 100 %: with 50 busy conversations that saves 5 MiB of resident memory, for 5 % more CPU time.
+// It is not set during the start, whose heap is small: Go would collect it again and again.
 const gcPercent = 70
 
-// openHub starts the hub with what the database knows, the tool servers and the hooks.
+// openHub starts the hub with what the database knows about models, the tool servers and the hooks.
 func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error {
 	settings := &b.app.settings
 	memory.In(b.store).Share(settings.ShareMemories == config.ShareServer)
@@ -107,17 +106,17 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	b.traces = traces
 	o := b.hubOptions(connectors)
 	o.Used, o.Observer = used, watch
-	b.watched(&o)
+	b.attachWeb(&o)
 	b.hooks = hooks.New(b.log, b.metrics.hook)
-	b.hooked(&o)
+	b.attachHooks(&o)
 	b.hooks.Update(called)
 	b.hub = channel.New(o)
-	b.began = time.Now()
+	b.connectStart = time.Now()
 	b.tools = mcp.Start(servers, version(), b.toolsChanged, b.log)
 	return nil
 }
 
-// hubOptions returns the options that come from the settings.
+// hubOptions returns the hub's options for the current settings.
 func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 	settings := &b.app.settings
 	return channel.Options{
@@ -144,8 +143,9 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 	}
 }
 
-// watched connects the web side, if there is one: it gets the events, and its conversations open.
-func (b *bot) watched(o *channel.Options) {
+// attachWeb connects the web server, if it is enabled, to the hub: it receives the events, and its
+// conversations can be opened.
+func (b *bot) attachWeb(o *channel.Options) {
 	web := b.app.webSide
 	if web == nil {
 		return
@@ -159,7 +159,7 @@ func (b *bot) watched(o *channel.Options) {
 	}
 }
 
-// bothProviders says which provider is used if the environment names two.
+// bothProviders says which provider is used if the environment names both.
 const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment: OpenAI is used; for Anthropic set wire = "messages" under [llm]`
 
 // warn logs settings that work but should be changed.
@@ -169,7 +169,7 @@ func (b *bot) warn(s *config.Settings) {
 	}
 }
 
-// close stops what still runs. What was accepted is on disk.
+// close stops everything that runs. Accepted messages are on disk.
 func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
@@ -183,10 +183,10 @@ func (b *bot) close() error {
 	return errors.Join(err, b.store.Close())
 }
 
-// agents builds every agent of the settings. Their policy is looked up at each check, so it follows
-// the current settings.
+// agents builds every agent of the settings. Each check of the window asks for the policy again, so
+// it follows the current settings.
 func (b *bot) agents(s *config.Settings) (map[string]channel.Agent, error) {
-	made := map[string]channel.Agent{}
+	built := map[string]channel.Agent{}
 	for _, chosen := range s.Agents {
 		agent, err := b.models.agent(s, chosen)
 		if err != nil {
@@ -214,15 +214,15 @@ func (b *bot) agents(s *config.Settings) (map[string]channel.Agent, error) {
 			settings, now := latest()
 			return settings.Path(now.Compaction.PromptFile)
 		}, b.log)
-		made[chosen.ID] = agent
+		built[chosen.ID] = agent
 	}
-	return made, nil
+	return built, nil
 }
 
-// promptFile returns what reads the agent's own prompt for the worker, again each time
-// so that an edit counts from the next job on. Settings said it can be read; should
-// that have changed, it returns "", and the built-in prompt does the work. The log is
-// warned once, until the file can be read again.
+// promptFile returns a function that reads the agent's own prompt for the worker. It reads the file
+// on each call, so that an edit applies from the next job on. Settings have checked that the file
+// can be read; if that changes, it returns "", which selects the built-in prompt, and logs one
+// warning until the file is readable again.
 func promptFile(path func() string, log *slog.Logger) func() string {
 	var warned atomic.Bool
 	return func() string {

@@ -1,4 +1,4 @@
-// cairn channels: which conversations there are.
+// cairn channels: list the conversations.
 package main
 
 import (
@@ -23,7 +23,7 @@ Slack. It works while the bot runs.`,
   cairn channels --json | jq -r .channel`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.look(cmd.Context(), func(db *store.Store) error {
+			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 				all, err := db.Listing(cmd.Context())
 				if err != nil {
 					return err
@@ -85,5 +85,5 @@ func defaultConversation(ctx context.Context, db *store.Store) (string, error) {
 	case len(used) == 0 || slices.Contains(used, usual):
 		return defaultChannel, nil
 	}
-	return "", fmt.Errorf("which channel? name one with --channel: %s", thereAre(used))
+	return "", fmt.Errorf("which channel? name one with --channel: %s", listNames(used))
 }

@@ -1,4 +1,4 @@
-// cairn chat: talk in this terminal, through a pipe, or in JSON Lines.
+// cairn chat: chat in this terminal, through a pipe, or as JSON Lines.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"cairn/terminal"
 )
 
-// defaultChannel is where people talk when they name no channel.
+// defaultChannel is the channel that chat uses if none is named.
 const defaultChannel = "general"
 
 func newChat(a *app) *cobra.Command {
@@ -81,7 +81,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	}
 	rules := func(s *config.Settings) channel.Rules {
 		rules := s.Rules()
-		rules.TurnsPerMinute = 0 // a person who can start the program can do worse, and lines from a pipe come fast
+		rules.TurnsPerMinute = 0 // whoever can start the program needs no limit, and piped lines arrive fast
 		return rules
 	}
 	bot, err := a.start(cmd.Context(), log, rules, connector)
@@ -90,17 +90,17 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 	bot.checkInChat(connector, o.Channel)
-	bot.follow(!isTerminal(a.in)) // a closing terminal sends SIGHUP, which ends the program
-	bot.keepUp()
+	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
+	bot.runUpkeep()
 	if served != nil {
 		bot.serveBeside(served, bot.newHealth(cmd.Context(), nil))
 	}
 	return connector.Run(cmd.Context(), bot.hub, log)
 }
 
-// checkInChat checks the models of the agent that answers in a channel. A person at the terminal
-// gets one line with what is wrong, and with the model that was chosen if none is named; for a
-// program it goes to the log.
+// checkInChat checks the models of the agent that answers in the channel. A person at the terminal
+// gets one line with the problem, and one that names the model if no setting does; a program's
+// problem goes to the log.
 func (b *bot) checkInChat(connector *terminal.Terminal, name string) {
 	conversation, err := terminal.Conversation(name)
 	if err != nil {
@@ -115,7 +115,7 @@ func (b *bot) checkInChat(connector *terminal.Terminal, name string) {
 		say := func(line string) {
 			fmt.Fprintln(connector.Notes(), terminal.Printable(b.app.secrets.mask(line)))
 		}
-		check.failed = func(m *located, err error) { say(trouble(m, err)) }
+		check.failed = func(m *located, err error) { say(failureLine(m, err)) }
 		check.chosen = func(m *located) {
 			say(fmt.Sprintf("%s answers, chosen from what %s offers; set model to use another (`cairn models` lists them)", m.Name(), m.where.Address))
 		}

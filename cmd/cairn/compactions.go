@@ -1,4 +1,4 @@
-// cairn compactions: what was compacted, when, why, and how many tokens it freed.
+// cairn compactions: list compactions with time, reason and freed tokens.
 package main
 
 import (
@@ -45,7 +45,7 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 			if f.Since, err = a.since(cmd, since); err != nil {
 				return err
 			}
-			return a.look(cmd.Context(), func(db *store.Store) error {
+			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 				if channel != "" {
 					c, err := find(cmd.Context(), db, channel)
 					if err != nil {
@@ -90,7 +90,7 @@ func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.Compa
 // compactionRow is one line of the list.
 type compactionRow struct {
 	store.ListedCompaction
-	named bool // the row names its channel
+	named bool // whether the row names its channel
 }
 
 func (c compactionRow) String() string {
@@ -108,7 +108,8 @@ func (c compactionRow) String() string {
 	}, "\t")
 }
 
-// shortTime is a moment of the last months without its year, an older one without its time.
+// shortTime formats recent times without the year, and those older than 300 days without the time
+// of day.
 func shortTime(t, now time.Time) string {
 	if now.Sub(t) < 300*24*time.Hour {
 		return t.Local().Format("01-02 15:04")

@@ -1,4 +1,4 @@
-// cairn config check: are the settings right, and what do they change.
+// cairn config check: validate the settings and list what differs from the defaults.
 package main
 
 import (
@@ -49,8 +49,8 @@ shows those of a channel, /settings included.`,
 	return cmd
 }
 
-// verdict is what a check found.
-type verdict struct {
+// checkResult is the outcome of a check.
+type checkResult struct {
 	OK      bool             `json:"ok"`
 	File    string           `json:"file"`    // empty: no settings file
 	Changed []config.Change  `json:"changed"` // differs from the defaults
@@ -59,7 +59,7 @@ type verdict struct {
 	Warnings []config.Problem `json:"warnings,omitempty"` // settings that work but should be changed
 }
 
-func (v verdict) String() string {
+func (v checkResult) String() string {
 	file := v.File
 	if file == "" {
 		file = "no settings file, the defaults"
@@ -76,7 +76,7 @@ func (v verdict) String() string {
 
 func (a *app) checkConfig(file string, asJSON bool) error {
 	s, err := config.Load(file)
-	v := verdict{OK: err == nil, File: s.File, Changed: []config.Change{}, Faults: []config.Problem{}, Warnings: s.Warnings}
+	v := checkResult{OK: err == nil, File: s.File, Changed: []config.Change{}, Faults: []config.Problem{}, Warnings: s.Warnings}
 	var wrong *config.Error
 	switch {
 	case err == nil:

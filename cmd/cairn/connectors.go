@@ -12,8 +12,8 @@ import (
 	"cairn/slack"
 )
 
-// outerConnector is a connector to a platform. It runs until its context ends, or until something
-// fails that only a person can fix.
+// outerConnector is a connector to a platform. Run returns when its context ends, or after a
+// failure that only a person can fix.
 type outerConnector interface {
 	channel.Connector
 	Run(ctx context.Context, hub *channel.Hub) error
@@ -24,7 +24,6 @@ var (
 	_ outerConnector = (*slack.Slack)(nil)
 )
 
-// errNoConnector says what is missing.
 var errNoConnector = errors.New(`no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without any, ` + "`cairn chat`" + ` talks here and now`)
 
 // openConnectors builds the connectors that have a token. It fails if there are none, unless the

@@ -1,4 +1,4 @@
-// cairn context: how full a channel's window is.
+// cairn context: show how full a channel's window is.
 package main
 
 import (
@@ -38,7 +38,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return a.look(cmd.Context(), func(db *store.Store) error {
+	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 		conversation, err := find(cmd.Context(), db, name)
 		if err != nil {
 			return err

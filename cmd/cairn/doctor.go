@@ -1,4 +1,4 @@
-// cairn doctor: checks everything, and says what to do about what is wrong.
+// cairn doctor: check everything, and say how to fix problems.
 package main
 
 import (
@@ -43,24 +43,24 @@ is wrong.`,
 	return cmd
 }
 
-// patience bounds each question to a server.
-const patience = 30 * time.Second
+// serverTimeout limits each request to a server.
+const serverTimeout = 30 * time.Second
 
-// doctor is one round of checks.
+// doctor is one run of the checks.
 type doctor struct {
-	app       *app
-	json      bool
-	wrong     int
-	unprinted error                // standard output failed
-	failed    map[string]bool      // addresses of servers that do not answer
-	learnt    map[string]llm.Facts // what the database knows about models
+	app      *app
+	json     bool
+	failures int
+	printErr error                // standard output could not be written
+	failed   map[string]bool      // addresses of servers that do not answer
+	learnt   map[string]llm.Facts // what the database knows about models
 }
 
 // check is the result of one check.
 type check struct {
-	Check string `json:"check"` // settings, data, model, worker, tools, hooks, discord, slack
-	OK    bool   `json:"ok"`
-	Said  string `json:"said"`
+	Check  string `json:"check"` // settings, data, model, worker, tools, hooks, discord, slack
+	OK     bool   `json:"ok"`
+	Detail string `json:"said"`
 }
 
 func (c check) String() string {
@@ -68,49 +68,49 @@ func (c check) String() string {
 	if !c.OK {
 		mark = "WRONG"
 	}
-	return fmt.Sprintf("%s  %-9s %s", mark, c.Check, strings.ReplaceAll(c.Said, "\n", "\n                 "))
+	return fmt.Sprintf("%s  %-9s %s", mark, c.Check, strings.ReplaceAll(c.Detail, "\n", "\n                 "))
 }
 
-// tell prints facts and problems.
-func (d *doctor) tell(name string, err error, facts ...string) {
+// report prints facts, and err as a failed check.
+func (d *doctor) report(name string, err error, facts ...string) {
 	for _, fact := range facts {
 		d.print(check{name, true, fact})
 	}
 	if err != nil {
-		d.wrong++
+		d.failures++
 		d.print(check{name, false, d.app.secrets.mask(err.Error())})
 	}
 }
 
 func (d *doctor) print(c check) {
-	if d.unprinted == nil {
-		d.unprinted = d.app.show(d.app.out, c, d.json)
+	if d.printErr == nil {
+		d.printErr = d.app.show(d.app.out, c, d.json)
 	}
 }
 
 func (d *doctor) examine(ctx context.Context) error {
 	if err := d.app.load(); err != nil {
-		d.tell("settings", err)
-		d.app.settings = d.app.withFlags(config.Default()) // the flags name the data folder
+		d.report("settings", err)
+		d.app.settings = d.app.withFlags(config.Default()) // the flags may name the data folder
 	} else {
-		d.tell("settings", nil, d.settingsFacts()...)
+		d.report("settings", nil, d.settingsFacts()...)
 	}
 	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.hooks, d.connectors} {
-		if err := cmp.Or(d.unprinted, ctx.Err()); err != nil {
+		if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
 			return err
 		}
 		look(ctx)
 	}
-	if err := cmp.Or(d.unprinted, ctx.Err()); err != nil {
+	if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
 		return err
 	}
-	if d.wrong > 0 {
-		return fmt.Errorf("%s wrong, see above", counted(d.wrong, "thing is", "things are"))
+	if d.failures > 0 {
+		return fmt.Errorf("%s wrong, see above", counted(d.failures, "thing is", "things are"))
 	}
 	return nil
 }
 
-// settingsFacts returns the name of the file, and what in it should be changed.
+// settingsFacts returns the name of the file and its warnings.
 func (d *doctor) settingsFacts() []string {
 	s := &d.app.settings
 	facts := []string{cmp.Or(s.File, "no file, the defaults")}
@@ -128,36 +128,36 @@ func (d *doctor) data(ctx context.Context) {
 	file := store.File(dir)
 	holds, err := store.Inspect(ctx, file)
 	if errors.Is(err, store.ErrNotFound) {
-		d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
+		d.report("data", nil, fmt.Sprintf("%s: there are none yet", dir))
 		return
 	}
 	if err != nil {
-		d.tell("data", d.withRemedy(err))
+		d.report("data", d.withRemedy(err))
 		return
 	}
-	fact := fmt.Sprintf("%s: %s, every page can be read", file, held(holds))
+	fact := fmt.Sprintf("%s: %s, every page can be read", file, contentsOf(holds))
 	found, err := d.check(ctx, dir)
 	if err != nil {
-		d.tell("data", d.withRemedy(err), fact)
+		d.report("data", d.withRemedy(err), fact)
 		return
 	}
-	d.tell("data", store.Writable(dir), fact, d.backupFact())
+	d.report("data", store.Writable(dir), fact, d.backupFact())
 	for _, f := range found {
-		d.tell("data", errors.New(f.String()))
+		d.report("data", errors.New(f.String()))
 	}
 	if len(found) > 0 {
-		d.tell("data", errors.New(d.howToRestore()))
+		d.report("data", errors.New(d.howToRestore()))
 	}
 }
 
-// check looks for inconsistencies in a database whose pages can all be read, and for what it
+// check looks for inconsistencies in a database whose pages are all readable, and loads what it
 // knows about models.
 func (d *doctor) check(ctx context.Context, dir string) ([]store.Finding, error) {
 	db, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		return nil, err
 	}
-	d.learnt, _ = db.Models().List(ctx) // without it the models are asked all the same
+	d.learnt, _ = db.Models().List(ctx) // without it the models are still queried
 	found, err := db.Upkeep().Check(ctx)
 	return found, errors.Join(err, db.Close())
 }
@@ -179,7 +179,7 @@ func (d *doctor) howToRestore() string {
 		". What the database is now is kept beside it. What was said since the backup is read again from Discord and Slack."
 }
 
-// backupFact says when the bot made its newest backup.
+// backupFact returns the number of backups and the newest one.
 func (d *doctor) backupFact() string {
 	made, err := d.app.backups().List()
 	switch {
@@ -191,7 +191,7 @@ func (d *doctor) backupFact() string {
 	return counted(len(made), "backup", "backups") + ", the newest is " + made[0]
 }
 
-// checked is a connector that can be asked whether it would open.
+// checked is a connector that can check whether it would open.
 type checked interface {
 	channel.Connector
 	Check(ctx context.Context) (facts []string, err error)
@@ -201,18 +201,18 @@ func (d *doctor) connectors(ctx context.Context) {
 	connectors, err := d.app.openConnectors(slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, errNoConnector):
-		d.tell("platforms", nil, "no tokens are set: only the terminal is open")
+		d.report("platforms", nil, "no tokens are set: only the terminal is open")
 	case err != nil:
-		d.tell("platforms", err)
+		d.report("platforms", err)
 	}
 	for _, connector := range connectors {
 		c, ok := connector.(checked)
 		if !ok {
 			continue
 		}
-		limited, cancel := context.WithTimeout(ctx, patience)
+		limited, cancel := context.WithTimeout(ctx, serverTimeout)
 		facts, err := c.Check(limited)
 		cancel()
-		d.tell(c.Name(), err, facts...)
+		d.report(c.Name(), err, facts...)
 	}
 }

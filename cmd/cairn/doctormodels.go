@@ -1,4 +1,4 @@
-// What cairn doctor finds out about models.
+// cairn doctor: checks of the models.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 	"cairn/llm"
 )
 
-// modelPatience bounds each question to a model: loading one can take more than a minute.
-const modelPatience = 2 * time.Minute
+// modelTimeout limits each request to a model: loading one can take more than a minute.
+const modelTimeout = 2 * time.Minute
 
 // models sends each model, once, the requests that turns and workers send.
 func (d *doctor) models(ctx context.Context) {
@@ -29,7 +29,7 @@ func (d *doctor) models(ctx context.Context) {
 	b.models.notebook.Open(d.learnt, nil)
 	agents, err := b.agents(&d.app.settings)
 	if err != nil {
-		d.tell("model", err)
+		d.report("model", err)
 		return
 	}
 	turns, workers := map[llm.Model]bool{}, map[llm.Model]bool{}
@@ -37,26 +37,26 @@ func (d *doctor) models(ctx context.Context) {
 		agent := agents[id]
 		if !turns[agent.Model] && ctx.Err() == nil {
 			turns[agent.Model] = true
-			d.ask("model", agent.Model, func() { d.turn(ctx, agent) })
+			d.tryServer("model", agent.Model, func() { d.turn(ctx, agent) })
 		}
 		if agent.Worker != nil && !workers[agent.Worker] && ctx.Err() == nil {
 			workers[agent.Worker] = true
-			d.ask("worker", agent.Worker, func() { d.worker(ctx, agent) })
+			d.tryServer("worker", agent.Worker, func() { d.worker(ctx, agent) })
 		}
 	}
 }
 
-// ask calls try unless the model's server just failed in a way that affects every request: each try
-// takes seconds, and one report is enough.
-func (d *doctor) ask(name string, m llm.Model, try func()) {
+// tryServer calls try unless the model's server has just failed in a way that affects every
+// request: each attempt takes seconds, and one report is enough.
+func (d *doctor) tryServer(name string, m llm.Model, try func()) {
 	if remote, ok := m.(*located); ok && d.failed[remote.where.Address] {
-		d.tell(name, nil, fmt.Sprintf("%s: not asked, its server failed, see above", m.Name()))
+		d.report(name, nil, fmt.Sprintf("%s: not asked, its server failed, see above", m.Name()))
 		return
 	}
 	try()
 }
 
-// serverFailed notes a server that fails for every model and key.
+// serverFailed records a failure that affects every model and key of a server.
 func (d *doctor) serverFailed(m llm.Model, err error) {
 	var e *llm.Error
 	remote, ok := m.(*located)
@@ -65,9 +65,9 @@ func (d *doctor) serverFailed(m llm.Model, err error) {
 	}
 }
 
-// turn sends the agent's model the request of a turn, and reports the result.
+// turn sends the agent's model the request of a turn and reports the result.
 func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
-	ctx, cancel := context.WithTimeout(ctx, 3*modelPatience)
+	ctx, cancel := context.WithTimeout(ctx, 3*modelTimeout)
 	defer cancel()
 	window := agent.Model.Window(ctx)
 	start := time.Now()
@@ -75,7 +75,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
 	name := fmt.Sprintf("%s, of agent %s", agent.Model.Name(), agent.ID)
 	if err != nil {
 		d.serverFailed(agent.Model, err)
-		d.tell("model", explained(name, err))
+		d.report("model", explained(name, err))
 		return
 	}
 	how := "with tools"
@@ -85,12 +85,12 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
 	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), how, window.Tokens, window.Source)
 	m, remote := agent.Model.(*located)
 	if !remote {
-		d.tell("model", nil, fact)
+		d.report("model", nil, fact)
 		return
 	}
 	facts := []string{fact + fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)}
 	facts = append(facts, name+": "+d.cache(ctx, agent, m))
-	sees, err := d.sees(ctx, agent, m)
+	sees, err := d.acceptsPictures(ctx, agent, m)
 	if err != nil {
 		err = explained(name+", asked with a picture", err)
 	} else {
@@ -99,7 +99,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
 	if learnt := factWords(m.Learnt().Facts()); learnt != "" {
 		facts = append(facts, name+": learnt from its server: "+learnt)
 	}
-	d.tell("model", err, facts...)
+	d.report("model", err, facts...)
 }
 
 // cache sends the same request again and reports how much the provider read from its cache.
@@ -117,8 +117,8 @@ func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) str
 	return fmt.Sprintf("cache works: of a second identical request's %d tokens %d came from it%s", again.Usage.Prompt, again.Usage.Cached, warm)
 }
 
-// sees sends the model a small picture, unless it is known to refuse pictures.
-func (d *doctor) sees(ctx context.Context, agent channel.Agent, m *located) (string, error) {
+// acceptsPictures sends the model a small picture, unless it is known to refuse pictures.
+func (d *doctor) acceptsPictures(ctx context.Context, agent channel.Agent, m *located) (string, error) {
 	const blind = "takes no pictures; they are described to it in words"
 	if m.Learnt().Facts().RefusesImages {
 		return blind, nil
@@ -133,7 +133,7 @@ func (d *doctor) sees(ctx context.Context, agent channel.Agent, m *located) (str
 	return "", err
 }
 
-// greySquare is a picture of 64 by 64 points: some models take no smaller ones.
+// greySquare returns a PNG of 64 by 64 pixels: some models accept none that is smaller.
 func greySquare() []byte {
 	var file bytes.Buffer
 	grey := image.NewGray(image.Rect(0, 0, 64, 64))
@@ -144,25 +144,25 @@ func greySquare() []byte {
 	return file.Bytes()
 }
 
-// worker has the model that summarizes for an agent summarize two messages.
+// worker lets the agent's summarizing model summarize two messages.
 func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
-	ctx, cancel := context.WithTimeout(ctx, modelPatience)
+	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	start := time.Now()
 	how, err := compactor.Probe(ctx, agent.Worker, agent.Policy())
 	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
 	if err != nil {
 		d.serverFailed(agent.Worker, err)
-		d.tell("worker", explained(name, err))
+		d.report("worker", explained(name, err))
 		return
 	}
-	d.tell("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
+	d.report("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
 }
 
-// explained adds to a failure where it happened and what to do.
+// explained adds to an error the model, its server and how to fix the problem.
 func explained(name string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: no answer within %v: look at the load of its server", name, modelPatience)
+		return fmt.Errorf("%s: no answer within %v: look at the load of its server", name, modelTimeout)
 	}
 	var e *llm.Error
 	text := fmt.Sprintf("%s: %v", name, err)
@@ -175,7 +175,7 @@ func explained(name string, err error) error {
 	return errors.New(text)
 }
 
-// factWords describes what was learnt about a model; "" if nothing was.
+// factWords describes what is known about a model; "" if nothing is.
 func factWords(f llm.Facts) string {
 	var words []string
 	add := func(is bool, text string) {

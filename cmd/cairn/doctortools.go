@@ -1,4 +1,4 @@
-// cairn doctor: whether the MCP servers of the settings answer, and what their tools are.
+// cairn doctor: checks of the MCP servers and their tools, and of the hooks.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 func (d *doctor) tools(ctx context.Context) {
 	servers, err := d.app.settings.ToolServers()
 	if err != nil {
-		d.tell("tools", err)
+		d.report("tools", err)
 	}
 	for _, s := range servers {
 		d.toolServer(ctx, s)
@@ -35,15 +35,15 @@ func (d *doctor) hooks(context.Context) {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
 		}
-		d.tell("hooks", err, name+": "+target[0])
+		d.report("hooks", err, name+": "+target[0])
 	}
 }
 
-// toolServer connects to one server, as a bot would.
+// toolServer connects to one server, as the bot would.
 func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
 	host := mcp.Start([]mcp.Server{s}, version(), nil, slog.New(slog.DiscardHandler))
 	defer host.Close()
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	reached := host.Ready(limited)
 	status := host.Status()[0]
@@ -54,12 +54,12 @@ func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
 	switch {
 	case ctx.Err() != nil:
 	case reached != nil:
-		d.tell("tools", fmt.Errorf("%s: not reached within %v: %s", s.ID, patience, status.Error))
+		d.report("tools", fmt.Errorf("%s: not reached within %v: %s", s.ID, serverTimeout, status.Error))
 	case len(status.Missing) > 0:
-		d.tell("tools", fmt.Errorf("%s: allow names tools that the server does not have: %s", s.ID, strings.Join(status.Missing, ", ")), fact)
+		d.report("tools", fmt.Errorf("%s: allow names tools that the server does not have: %s", s.ID, strings.Join(status.Missing, ", ")), fact)
 	case len(status.Tools)+len(status.Refused) == 0:
-		d.tell("tools", errors.New(s.ID+": the server has no tools"))
+		d.report("tools", errors.New(s.ID+": the server has no tools"))
 	default:
-		d.tell("tools", nil, fact)
+		d.report("tools", nil, fact)
 	}
 }

@@ -57,7 +57,7 @@ func exitCode(err error) int {
 		return exitInUse
 	case errors.Is(err, store.ErrNotFound):
 		return exitNotFound
-	case errors.Is(err, store.ErrBadBackup): // the database itself is fine
+	case errors.Is(err, store.ErrBadBackup): // the database itself is intact
 		return exitFailed
 	case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrNewer):
 		return exitDamaged
@@ -70,14 +70,14 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
 }
 
-// needs accepts from least to most arguments, and says what to do if some are missing.
-func needs(least, most int, todo string) cobra.PositionalArgs {
+// needs accepts from minArgs to maxArgs arguments; todo is the error if some are missing.
+func needs(minArgs, maxArgs int, todo string) cobra.PositionalArgs {
 	return args(func(_ *cobra.Command, given []string) error {
 		switch {
-		case len(given) < least:
+		case len(given) < minArgs:
 			return errors.New(todo)
-		case len(given) > most:
-			return fmt.Errorf("%q is one argument too many", given[most])
+		case len(given) > maxArgs:
+			return fmt.Errorf("%q is one argument too many", given[maxArgs])
 		}
 		return nil
 	})
@@ -95,7 +95,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return wrongUse(cmd, err)
 }
 
-// checkChoice checks the value of a flag that knows a few. None will do if none is the default.
+// checkChoice checks a flag whose values are limited to known. Empty is allowed if it is the
+// default.
 func checkChoice(cmd *cobra.Command, flag, value string, known []string) error {
 	declared := cmd.Flag(flag) // nil: this command has none
 	if slices.Contains(known, value) || value == "" && (declared == nil || declared.DefValue == "") {

@@ -1,4 +1,4 @@
-// cairn config check --explain: what the settings mean in tokens.
+// cairn config check --explain: show the settings in tokens.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"cairn/store"
 )
 
-// explainedAgent is what the settings mean for one agent.
+// explainedAgent has the settings of one agent, in tokens.
 type explainedAgent struct {
 	Agent   string             `json:"agent"`
 	Channel string             `json:"channel,omitempty"`
@@ -73,7 +73,7 @@ func (a *app) explainConfig(ctx context.Context, file, name string, asJSON bool)
 		return err
 	}
 	if name != "" {
-		return a.look(ctx, func(db *store.Store) error {
+		return a.withSharedStore(ctx, func(db *store.Store) error {
 			conversation, err := find(ctx, db, name)
 			if err != nil {
 				return err

@@ -28,8 +28,8 @@ func (a *app) addHealthFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.health, "health", "", "serve or ask for health at `ADDRESS` (health in the settings)")
 }
 
-// probeTime bounds the checks behind one answer.
-const probeTime = 8 * time.Second
+// probeTimeout limits the checks behind one response.
+const probeTimeout = 8 * time.Second
 
 // health serves the health checks of a bot.
 type health struct {
@@ -37,12 +37,12 @@ type health struct {
 	connectors []outerConnector
 	ctx        context.Context // ends when the bot stops
 	server     *http.Server
-	once       sync.Once // guards the creation of handled
+	once       sync.Once // guards handled
 	handled    http.Handler
 	done       sync.WaitGroup
 	probes     singleflight.Group // concurrent requests share one check
 
-	unread, unwritten llm.Incident // of the database
+	readFailure, writeFailure llm.Incident // incidents of the database
 
 	vitals atomic.Pointer[vitals] // of the database, for metrics
 
@@ -56,19 +56,19 @@ type checkedState struct {
 	at    time.Time
 }
 
-// seenFor is how long a state is reused: the readiness check writes to the database, and frequent
+// stateTTL is how long a state is reused: the readiness check writes to the database, and frequent
 // requests must not delay other writes.
-const seenFor = time.Second
+const stateTTL = time.Second
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
 	return &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]checkedState{}}
 }
 
-// tellHealth starts the health server on the address in the settings; without one it starts none.
-func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*health, error) {
+// startHealth starts the health server on the configured address, or none if there is no address.
+func (b *bot) startHealth(ctx context.Context, connectors []outerConnector) (*health, error) {
 	h := b.newHealth(ctx, connectors)
 	address := b.first.Health
-	if address == "" || address == b.first.Web.Listen { // the web server serves it
+	if address == "" || address == b.first.Web.Listen { // the web server serves it too
 		return h, nil
 	}
 	if err := config.CheckHealth(address); err != nil { // it may come from a flag
@@ -79,7 +79,7 @@ func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*hea
 		return nil, fmt.Errorf("health: %w", err)
 	}
 	h.server = &http.Server{
-		Handler: h.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTime, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
+		Handler: h.handler(), ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
 		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
 	b.log.Info("health_listening", "health", listener.Addr().String())
@@ -108,7 +108,7 @@ func (h *health) close() {
 	h.done.Wait()
 }
 
-// state is the content of an answer. It contains no secrets and no text of messages.
+// state is the content of a response. It contains no secrets and no message text.
 type state struct {
 	OK    bool       `json:"ok"`
 	Parts []web.Part `json:"parts"`
@@ -119,18 +119,19 @@ func (s *state) add(part, why string) {
 	s.OK = s.OK && why == ""
 }
 
-// answer writes a state: 200 if everything is fine, else 503.
-func (h *health) answer(w http.ResponseWriter, name string, look func(context.Context) state) {
+// answer writes the result of check: status 200 if everything is fine, else 503. Results are reused
+// for stateTTL.
+func (h *health) answer(w http.ResponseWriter, name string, check func(context.Context) state) {
 	found, _, _ := h.probes.Do(name, func() (any, error) {
 		h.mu.Lock()
 		last, found := h.seen[name]
 		h.mu.Unlock()
-		if found && time.Since(last.at) < seenFor && h.ctx.Err() == nil {
+		if found && time.Since(last.at) < stateTTL && h.ctx.Err() == nil {
 			return last.state, nil
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTimeout)
 		defer cancel()
-		s := look(ctx)
+		s := check(ctx)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.seen[name] = checkedState{s, time.Now()}
@@ -148,7 +149,7 @@ func (h *health) answer(w http.ResponseWriter, name string, look func(context.Co
 // alive checks the process and its database; if it fails, a restart may help.
 func (h *health) alive(ctx context.Context) state {
 	s := state{OK: true}
-	s.add("database", h.refusal(ctx, &h.unread, h.bot.store.Upkeep().Readable(ctx), "cannot be read"))
+	s.add("database", h.databaseProblem(ctx, &h.readFailure, h.bot.store.Upkeep().Readable(ctx), "cannot be read"))
 	return s
 }
 
@@ -171,7 +172,7 @@ func (h *health) ready(ctx context.Context) state {
 		}
 		s.add(connector.Name(), why)
 	}
-	s.add("database", h.refusal(ctx, &h.unwritten, h.bot.store.Upkeep().Writable(ctx), "cannot be written"))
+	s.add("database", h.databaseProblem(ctx, &h.writeFailure, h.bot.store.Upkeep().Writable(ctx), "cannot be written"))
 	stuck, failing := "", ""
 	if stats.Stuck > 0 {
 		stuck = counted(stats.Stuck, "conversation", "conversations") + " cannot go on; the log says why"
@@ -183,14 +184,13 @@ func (h *health) ready(ctx context.Context) state {
 		failing = fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing)
 	}
 	s.add("model", failing)
-	if h.bot.upkeep.On() {
+	if h.bot.upkeepFailure.On() {
 		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure of deleted text fail; the log says why"})
 	}
 	return s
 }
 
-// replies reports replies that cannot be sent. One that was dropped delays nothing, and is only
-// mentioned.
+// replies reports replies that cannot be sent. A dropped one delays nothing, and is only mentioned.
 func replies(s channel.Stats) web.Part {
 	why := ""
 	if s.Refused > 0 {
@@ -201,18 +201,18 @@ func replies(s channel.Stats) web.Part {
 	return web.Part{Part: "replies", OK: s.Refused == 0, Why: why}
 }
 
-// refusal calls refusalOf and logs each incident once.
-func (h *health) refusal(ctx context.Context, i *llm.Incident, err error, what string) string {
+// databaseProblem returns problemText(err, what) and logs each incident once.
+func (h *health) databaseProblem(ctx context.Context, i *llm.Incident, err error, what string) string {
 	if err != nil {
 		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
 	} else if i.End() {
 		h.bot.log.Info("database_recovered")
 	}
-	return refusalOf(err, what)
+	return problemText(err, what)
 }
 
-// refusalOf says why the database refuses, in words that reveal nothing of its content.
-func refusalOf(err error, what string) string {
+// problemText describes a database error without revealing any content.
+func problemText(err error, what string) string {
 	switch {
 	case err == nil:
 		return ""

@@ -1,4 +1,4 @@
-// The events that hooks get, and how the bot calls them.
+// The events passed to hooks, and how the bot calls them.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"cairn/hooks"
 )
 
-// proposedEvent is what before_compaction gets.
+// proposedEvent is the event passed to before_compaction.
 type proposedEvent struct {
 	Conversation string `json:"conversation"`
 	Trigger      string `json:"trigger"`
@@ -20,13 +20,13 @@ type proposedEvent struct {
 	From         int64  `json:"from_seq"`
 	To           int64  `json:"to_seq"`
 	Messages     int    `json:"messages"`
-	Tokens       int    `json:"tokens"` // estimate for what is to be summarized; 0: not known yet
+	Tokens       int    `json:"tokens"` // estimate for the span to summarize; 0: not known yet
 	Used         int    `json:"used_tokens"`
 	Window       int    `json:"max_tokens"`
 	Focus        string `json:"focus"`
 }
 
-// endedEvent is what after_compaction gets.
+// endedEvent is the event passed to after_compaction.
 type endedEvent struct {
 	Conversation string `json:"conversation"`
 	ID           int64  `json:"id"`
@@ -42,7 +42,7 @@ type endedEvent struct {
 	Window       int    `json:"max_tokens"`
 	Error        string `json:"error,omitempty"`
 	Summary      string `json:"summary,omitempty"`
-	Path         string `json:"path"` // of the summary in the HTTP API, with the messages behind it
+	Path         string `json:"path"` // path of the summary in the HTTP API, with its messages
 }
 
 type memoryEvent struct {
@@ -54,13 +54,13 @@ type memoryEvent struct {
 
 type replyEvent struct {
 	Conversation string   `json:"conversation"`
-	To           []string `json:"to"` // the platform's ids of the messages that are answered
+	To           []string `json:"to"` // platform ids of the messages that are answered
 	Text         string   `json:"text"`
-	Failure      bool     `json:"failure"` // a sentence about a failure, not the model's words
+	Failure      bool     `json:"failure"` // the text reports a failure and is not the model's
 }
 
-// hooked connects the hooks to the hub's events.
-func (b *bot) hooked(o *channel.Options) {
+// attachHooks connects the hooks to the hub's events.
+func (b *bot) attachHooks(o *channel.Options) {
 	o.Before = func(ctx context.Context, conversation string, p compactor.Proposal) (string, error) {
 		v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{
 			Conversation: conversation, Trigger: string(p.Trigger), Kind: string(p.Kind), From: p.From, To: p.To, Messages: p.Messages,

@@ -1,4 +1,4 @@
-// cairn import: load a channel's past.
+// cairn import: load a channel's earlier messages.
 package main
 
 import (
@@ -97,7 +97,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	return err
 }
 
-// records yields the records of files, one after the other.
+// records yields the records of all files in order.
 func records(files []string) iter.Seq2[channel.Inbound, error] {
 	return func(yield func(channel.Inbound, error) bool) {
 		for _, file := range files {
@@ -110,8 +110,8 @@ func records(files []string) iter.Seq2[channel.Inbound, error] {
 	}
 }
 
-// importConnector replaces the terminal's connector during an import: it counts applied compactions
-// instead of showing them.
+// importConnector replaces the terminal connector during an import: it counts applied compactions
+// instead of printing them.
 type importConnector struct {
 	*terminal.Terminal
 	applied atomic.Int64
@@ -124,18 +124,18 @@ func newImportConnector() (*importConnector, error) {
 	return &importConnector{Terminal: t}, err
 }
 
-// Compaction counts.
+// Compaction counts applied compactions.
 func (d *importConnector) Compaction(_ string, event compactor.Event) {
 	if event.State == compactor.EventApplied {
 		d.applied.Add(1)
 	}
 }
 
-// progress is a bar on a terminal.
+// progress is a progress bar on a terminal.
 type progress struct {
-	out   io.Writer // nil: no bar is shown
+	out   io.Writer // nil: no bar
 	total int
-	last  int // percent that was shown
+	last  int // percentage shown last
 }
 
 func (p *progress) show(done int) {

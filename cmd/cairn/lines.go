@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// maxRecord bounds one line, in bytes.
+// maxRecord is the limit for one line, in bytes.
 const maxRecord = 16 << 20
 
-// line is a JSON object of a file, and its place there.
+// line is a JSON object of a file, with its position.
 type line[T any] struct {
 	value  T
 	file   string
 	number int
 }
 
-// wrong returns an error about the line, which names its place.
+// wrong wraps err with the line's file and number.
 func (l line[T]) wrong(err error) error { return fmt.Errorf("%s:%d: %w", l.file, l.number, err) }
 
-// readLines yields the objects of a file that can be read twice, without blank lines. An error,
-// which names the file, comes last.
+// readLines yields the objects of a regular file and skips blank lines. An error, which names the
+// file, comes last.
 func readLines[T any](path string) iter.Seq2[line[T], error] {
 	return func(yield func(line[T], error) bool) {
 		file, err := os.Open(path)
@@ -46,7 +46,7 @@ func readLines[T any](path string) iter.Seq2[line[T], error] {
 		for ; lines.Scan(); l.number++ {
 			text := lines.Bytes()
 			if l.number == 1 {
-				text = bytes.TrimPrefix(text, []byte("\ufeff")) // the byte order mark that some editors write
+				text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark that some editors write
 			}
 			if len(bytes.TrimSpace(text)) == 0 {
 				continue
@@ -66,7 +66,7 @@ func readLines[T any](path string) iter.Seq2[line[T], error] {
 	}
 }
 
-// parseLine reads a line with one JSON object. Keys that into lacks are ignored.
+// parseLine decodes a line that contains one JSON object. Unknown keys are ignored.
 func parseLine(line []byte, into any) error {
 	var wrongType *json.UnmarshalTypeError
 	var wrongTime *time.ParseError

@@ -16,7 +16,7 @@ func main() {
 	os.Exit(execute(ctx, &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
 }
 
-// execute runs the command that args name, and returns the exit code.
+// execute runs the command in args and returns the exit code.
 func execute(ctx context.Context, a *app, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
@@ -31,16 +31,16 @@ func execute(ctx context.Context, a *app, args []string) int {
 	return exitCode(err)
 }
 
-// signalled is the cause of a context that a signal ended.
+// signalled is the cause of a context that was canceled by a signal.
 type signalled struct{ signal syscall.Signal }
 
 func (s signalled) Error() string { return "stopped by a signal: " + s.signal.String() }
 
-// untilSignal returns a context that the first SIGINT or SIGTERM ends. A second one ends the
+// untilSignal returns a context that the first SIGINT or SIGTERM cancels. A second one ends the
 // program immediately, as without a handler.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	signal.Ignore(syscall.SIGXFSZ) // a file size limit: the write fails, and that error is explained
+	signal.Ignore(syscall.SIGXFSZ) // at a file size limit the write then fails with an error that can be explained
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	go func() {

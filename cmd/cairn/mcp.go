@@ -1,4 +1,4 @@
-// cairn mcp: the memories and conversations of a bot, for the models of other programs.
+// cairn mcp: serve the memories and conversations of a bot to the models of other programs.
 package main
 
 import (
@@ -57,8 +57,8 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	if write && !answers {
 		return a.mcpAlone(ctx, log)
 	}
-	if !answers { // otherwise it also starts without a database
-		if err := a.look(ctx, func(*store.Store) error { return nil }); err != nil {
+	if !answers { // with a bot the server also starts without a database
+		if err := a.withSharedStore(ctx, func(*store.Store) error { return nil }); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	return a.serveMCP(ctx, api, write)
 }
 
-// mcpAlone serves a client that may change things where no bot runs, and keeps one from starting.
+// mcpAlone serves a client with write access while no bot is running, and keeps one from starting.
 func (a *app) mcpAlone(ctx context.Context, log *slog.Logger) error {
 	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log})
 	if errors.Is(err, store.ErrInUse) {
@@ -85,8 +85,8 @@ func (a *app) mcpAlone(ctx context.Context, log *slog.Logger) error {
 	return errors.Join(err, db.Close())
 }
 
-// databaseAPI reads from the database, beside a running bot if there is one. It opens the database
-// for each call: an updated bot may have migrated it, and usage and learnt facts grow.
+// databaseAPI reads from the database, possibly beside a running bot. It opens the database for
+// each call: a newer bot may have migrated it, and usage and learned facts change.
 func (a *app) databaseAPI(log *slog.Logger) web.API {
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 		db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: true})
@@ -105,7 +105,7 @@ func (a *app) databaseAPI(log *slog.Logger) web.API {
 func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
 	out := &lineWriter{to: a.out}
 	transport := &sdk.IOTransport{Reader: newMessageLines(a.in, out), Writer: out}
-	err := web.NewMCP(api, write, version()).Run(ctx, answersAll{transport})
+	err := web.NewMCP(api, write, version()).Run(ctx, drainTransport{transport})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -113,7 +113,7 @@ func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
 }
 
 // remoteAPI returns the API of a running bot, or nil if the settings have no [web] address. answers
-// is true if a bot answers now; the error says why a bot that answers cannot be used.
+// reports whether a bot answers; err says why a bot that answers cannot be used.
 func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err error) {
 	address := a.settings.Web.Listen
 	if address == "" {
@@ -127,10 +127,10 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	// There is no proxy, and no connection is reused: a change is not sent twice.
+	// No proxy is used, and no connection is reused, so that a change is never sent twice.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext}}
 	api = web.Remote(client, "http://"+net.JoinHostPort(host, port), token)
-	limited, cancel := context.WithTimeout(ctx, probeTime)
+	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var refused *web.Problem
 	_, err = api(limited, http.MethodGet, "/api/usage", nil, nil)
@@ -143,13 +143,13 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	return api, true, nil
 }
 
-// apiOver returns the API of a process without connectors; end releases what it uses.
+// apiOver returns the API of a process without connectors; end releases its resources.
 func (a *app) apiOver(ctx context.Context, db *store.Store, log *slog.Logger) (api web.API, end func() error, err error) {
 	known, err := db.Models().List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &bot{log: log, models: newModelSet(log)} // it does not run, it only builds the agents
+	b := &bot{log: log, models: newModelSet(log)} // it only builds the agents and does not run
 	b.models.notebook.Open(known, nil)
 	answering, err := b.agents(&a.settings)
 	if err != nil {

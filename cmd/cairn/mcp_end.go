@@ -1,4 +1,4 @@
-// The end of an MCP client's input: earlier calls are still answered.
+// The end of an MCP client's input: pending calls are still answered.
 package main
 
 import (
@@ -12,27 +12,28 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lastAnswers is how long the end of the input waits for answers.
-const lastAnswers = 30 * time.Second
+// drainTimeout is how long the end of the input waits for answers.
+const drainTimeout = 30 * time.Second
 
-// answersAll is a transport whose input ends once every call has its answer, or after lastAnswers.
-// The SDK drops answers after the end, so `printf … | cairn mcp` would print none.
-type answersAll struct{ sdk.Transport }
+// drainTransport is a transport whose input ends once every call is answered, or after
+// drainTimeout. The SDK drops answers after the end of the input, so `printf … | cairn mcp` would
+// print none.
+type drainTransport struct{ sdk.Transport }
 
-func (t answersAll) Connect(ctx context.Context) (sdk.Connection, error) {
+func (t drainTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := t.Transport.Connect(ctx)
-	return &answeredConn{Connection: c, open: make(map[jsonrpc.ID]bool), answered: make(chan struct{}, 1)}, err
+	return &drainConn{Connection: c, open: make(map[jsonrpc.ID]bool), answered: make(chan struct{}, 1)}, err
 }
 
-type answeredConn struct {
+type drainConn struct {
 	sdk.Connection
-	answered chan struct{} // buffered, capacity 1: "look at open"
+	answered chan struct{} // capacity 1: signals that open has changed
 
 	mu   sync.Mutex // guards open
 	open map[jsonrpc.ID]bool
 }
 
-func (c *answeredConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *drainConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
 		c.mu.Lock()
@@ -45,7 +46,7 @@ func (c *answeredConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-func (c *answeredConn) Write(ctx context.Context, m jsonrpc.Message) error {
+func (c *drainConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
 	if r, ok := m.(*jsonrpc.Response); ok {
 		c.mu.Lock()
@@ -53,14 +54,14 @@ func (c *answeredConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		c.mu.Unlock()
 		select {
 		case c.answered <- struct{}{}:
-		default: // the waiting Read looks anyway
+		default: // a signal is already pending
 		}
 	}
 	return err
 }
 
-func (c *answeredConn) waitAnswered(ctx context.Context) {
-	limit := time.NewTimer(lastAnswers)
+func (c *drainConn) waitAnswered(ctx context.Context) {
+	limit := time.NewTimer(drainTimeout)
 	defer limit.Stop()
 	for {
 		c.mu.Lock()

@@ -1,4 +1,5 @@
-// The lines of an MCP client. A line that is no message gets an error, and the session continues.
+// The input lines of an MCP client. An invalid line gets an error response, and the session
+// continues.
 package main
 
 import (
@@ -13,11 +14,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// mostLine is the longest line that a client may send, in bytes.
-const mostLine = 8 << 20
+// maxLine is the limit for one line, in bytes.
+const maxLine = 8 << 20
 
-// messageLines reads the lines of a client that are JSON-RPC messages. It answers each other line
-// with an error and continues: the SDK ends the session at the first line it cannot read.
+// messageLines passes on the lines of a client that are JSON-RPC messages. It answers every other
+// line with an error: the SDK would end the session at the first line that it cannot parse.
 type messageLines struct {
 	lines  *bufio.Reader
 	answer io.Writer
@@ -51,11 +52,11 @@ func (l *messageLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a line. It keeps only the beginning of one that is too long.
+// next reads a line. Of a line that is too long it returns only the first part.
 func (l *messageLines) next() (line []byte, tooLong bool, err error) {
 	for {
 		part, err := l.lines.ReadSlice('\n')
-		if tooLong = tooLong || len(line)+len(part) > mostLine; !tooLong {
+		if tooLong = tooLong || len(line)+len(part) > maxLine; !tooLong {
 			line = append(line, part...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -64,11 +65,11 @@ func (l *messageLines) next() (line []byte, tooLong bool, err error) {
 	}
 }
 
-// problemOf says why a line is no message; nil if it is one, or is empty.
+// problemOf returns why a line is not a message; nil if it is one, or is empty.
 func problemOf(line []byte, tooLong bool) *jsonrpc.Error {
 	switch {
 	case tooLong:
-		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: fmt.Sprintf("the line is longer than %d bytes", mostLine)}
+		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: fmt.Sprintf("the line is longer than %d bytes", maxLine)}
 	case len(line) == 0:
 		return nil
 	case !json.Valid(line):
@@ -82,13 +83,13 @@ func problemOf(line []byte, tooLong bool) *jsonrpc.Error {
 	return nil
 }
 
-// refuse answers a line with an error, under the line's id if it has one: the client may wait for
-// it.
+// refuse answers a line with an error, with the line's id if it has one, because the client may
+// wait for the answer.
 func (l *messageLines) refuse(line []byte, wrong *jsonrpc.Error) error {
 	var of struct {
 		ID any `json:"id"`
 	}
-	_ = json.Unmarshal(line, &of) // a line that cannot be parsed has no id
+	_ = json.Unmarshal(line, &of) // an invalid line has no id
 	switch of.ID.(type) {
 	case string, float64:
 	default:
@@ -101,7 +102,7 @@ func (l *messageLines) refuse(line []byte, wrong *jsonrpc.Error) error {
 	return err
 }
 
-// lineWriter lets several goroutines write whole lines. Closing it leaves the writer open.
+// lineWriter serializes writes of whole lines. Closing it does not close the underlying writer.
 type lineWriter struct {
 	mu sync.Mutex // guards to
 	to io.Writer

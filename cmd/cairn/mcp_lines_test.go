@@ -24,7 +24,7 @@ func TestLinesThatAreNoMessageAreAnswered(t *testing.T) {
 		{"no version", `{"id":"a","method":"ping"}`, `"id":"a"`},
 		{"a method that is a number", `{"jsonrpc":"2.0","id":4,"method":5}`, `"id":4`},
 		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"id":null`},
-		{"too long", strings.Repeat("x", mostLine+1), "longer than"},
+		{"too long", strings.Repeat("x", maxLine+1), "longer than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var answers bytes.Buffer

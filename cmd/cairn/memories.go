@@ -1,4 +1,4 @@
-// cairn memories: what the bot remembers.
+// cairn memories: list and search memories.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 func newMemories(a *app) *cobra.Command {
 	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories",
 		newMemoriesList(a), newMemoriesSearch(a), newMemoriesShow(a), newMemoriesStats(a), newMemoriesExport(a), newMemoriesImport(a))
-	for _, f := range fates {
+	for _, f := range stateChanges {
 		cmd.AddCommand(newStateChange(a, f))
 	}
 	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. Each leads to
@@ -37,7 +37,7 @@ forgotten ones were forgotten by request. They stay until they are purged.`
 	return cmd
 }
 
-// selection says which memories a command selects, and how it prints them.
+// selection has the flags that select memories and the output format.
 type selection struct {
 	channel, kind, state, about, since, until, sort string
 	limit, offset                                   int
@@ -85,7 +85,7 @@ func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 	return f, err
 }
 
-// since parses --since. A day begins in the time zone of the settings.
+// since parses --since. A day starts in the time zone of the settings.
 func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
 	if err := a.load(); err != nil || text == "" {
 		return time.Time{}, err
@@ -97,8 +97,8 @@ func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
 	return since, nil
 }
 
-// lookFor calls look with the filter of a selection; its channel must exist.
-func (a *app) lookFor(cmd *cobra.Command, s selection, do func(*store.Store, memory.Filter) error) error {
+// withFilter calls do with the filter of a selection; the selection's channel must exist.
+func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, memory.Filter) error) error {
 	f, err := s.filter(cmd)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *app) lookFor(cmd *cobra.Command, s selection, do func(*store.Store, mem
 			return wrongUse(cmd, fmt.Errorf("--until %w", err))
 		}
 	}
-	return a.look(cmd.Context(), func(db *store.Store) error {
+	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 		if s.channel != "" {
 			if _, err := find(cmd.Context(), db, s.channel); err != nil {
 				return err
@@ -160,7 +160,7 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 	if s.csv && s.json {
 		return wrongUse(cmd, errors.New("--csv or --json: choose one"))
 	}
-	return a.lookFor(cmd, s, func(db *store.Store, filter memory.Filter) error {
+	return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
 		filter.Query = query
 		memories, total, err := memory.In(db).List(cmd.Context(), filter)
 		if err != nil {

@@ -1,4 +1,4 @@
-// cairn memories forget, restore, purge, pin, unpin: one command for each fate.
+// cairn memories forget, restore, purge, pin, unpin: one command for each change of a memory.
 package main
 
 import (
@@ -14,36 +14,36 @@ import (
 	"cairn/store"
 )
 
-// stateChange is something that can be done to a memory.
+// stateChange is a command that changes a memory.
 type stateChange struct {
 	use, short, long, done string
-	state                  string // its state afterwards; empty: the store decides
-	forGood                bool   // it asks before, or wants --yes
+	state                  string // the memory's state afterwards; empty: the store decides
+	permanent              bool   // asks for confirmation, or requires --yes
 	do                     func(memory.AllMemories, context.Context, int64) error
-	not                    func(memory.Memory) error // why the store found nothing to do; may be nil
+	whyNot                 func(memory.Memory) error // explains why the store had nothing to change; may be nil
 }
 
-var fates = []stateChange{
+var stateChanges = []stateChange{
 	{
 		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
 		done: "Forgotten (restore undoes it, the messages it came from stay)", state: "forgotten",
 		do: memory.AllMemories.Forget,
-		not: func(m memory.Memory) error {
+		whyNot: func(m memory.Memory) error {
 			return fmt.Errorf("memory %d was forgotten before: `cairn memories restore %d` takes that back", m.ID, m.ID)
 		},
 	},
 	{
 		use: "restore", short: "Restore a forgotten memory", done: "Restored", do: memory.AllMemories.Restore,
-		not: func(m memory.Memory) error { return fmt.Errorf("memory %d is not forgotten: it is %s", m.ID, m.State) },
+		whyNot: func(m memory.Memory) error { return fmt.Errorf("memory %d is not forgotten: it is %s", m.ID, m.State) },
 	},
 	{
 		use: "purge", short: "Delete a memory for good; its messages stay",
 		long: `Delete a memory for good: its row, its words in the index, and what tied it to messages.
 What it superseded is superseded by what superseded it. The messages stay.`,
-		done: "Purged (the messages it came from stay)", state: "purged", forGood: true, do: memory.AllMemories.Purge,
+		done: "Purged (the messages it came from stay)", state: "purged", permanent: true, do: memory.AllMemories.Purge,
 	},
-	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true), not: notCurrent},
-	{use: "unpin", short: "Let a memory expire and fade again", done: "Unpinned", do: pinned(false), not: notCurrent},
+	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true), whyNot: notCurrent},
+	{use: "unpin", short: "Let a memory expire and fade again", done: "Unpinned", do: pinned(false), whyNot: notCurrent},
 }
 
 func pinned(is bool) func(memory.AllMemories, context.Context, int64) error {
@@ -54,8 +54,8 @@ func notCurrent(m memory.Memory) error {
 	return fmt.Errorf("memory %d is not recalled, so it cannot be pinned or unpinned: it is %s", m.ID, m.State)
 }
 
-// sure asks the person at the terminal; without one it is an error.
-func (a *app) sure(question string) error {
+// confirm asks the person at the terminal; without a terminal it returns an error.
+func (a *app) confirm(question string) error {
 	if !isTerminal(a.in) {
 		return usage(errors.New("this cannot be undone: say --yes"))
 	}
@@ -79,14 +79,14 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(db *store.Store, details memoryDetails) error {
 				m := details.Memory
-				if f.forGood && !yes {
-					if err := a.sure(fmt.Sprintf("Delete memory %d for good, %q?", m.ID, m.Content)); err != nil {
+				if f.permanent && !yes {
+					if err := a.confirm(fmt.Sprintf("Delete memory %d for good, %q?", m.ID, m.Content)); err != nil {
 						return err
 					}
 				}
 				err := f.do(memory.In(db), cmd.Context(), m.ID)
-				if errors.Is(err, store.ErrNotFound) && f.not != nil {
-					return f.not(m)
+				if errors.Is(err, store.ErrNotFound) && f.whyNot != nil {
+					return f.whyNot(m)
 				}
 				if err != nil {
 					return err
@@ -99,18 +99,18 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 				if s.json {
 					return a.show(a.out, memoryRow{Memory: m}, true)
 				}
-				return a.show(a.out, said(f.done+": "+m.Content), false)
+				return a.show(a.out, sentence(f.done+": "+m.Content), false)
 			})
 		},
 	}
 	s.jsonFlag(cmd)
-	if f.forGood {
+	if f.permanent {
 		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	}
 	return cmd
 }
 
-// said is a line for people.
-type said string
+// sentence is a line of output for people.
+type sentence string
 
-func (s said) String() string { return string(s) }
+func (s sentence) String() string { return string(s) }

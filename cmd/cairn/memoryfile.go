@@ -42,19 +42,19 @@ import reads, one memory a line in the order they were saved; or as Markdown for
 	return cmd
 }
 
-// exporter writes one memory.
+// exporter writes one memory with its messages.
 type exporter func(memory.Exported, []chat.Message) error
 
 func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, write func(io.Writer) exporter) error {
-	return a.lookFor(cmd, s, func(db *store.Store, filter memory.Filter) (err error) {
+	return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) (err error) {
 		to := a.out
 		if len(files) > 0 {
-			file, unopened := os.OpenFile(files[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-			if errors.Is(unopened, os.ErrExist) {
+			file, openErr := os.OpenFile(files[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if errors.Is(openErr, os.ErrExist) {
 				return fmt.Errorf("%s is there already: move it away or name another file", files[0])
 			}
-			if unopened != nil {
-				return fmt.Errorf("write the memories: %w", unopened)
+			if openErr != nil {
+				return fmt.Errorf("write the memories: %w", openErr)
 			}
 			defer func() { err = errors.Join(err, file.Close()) }()
 			to = file
@@ -71,7 +71,7 @@ func writeJSONLines(to io.Writer) exporter {
 }
 
 // writeMarkdown writes a heading for each channel, and each memory as a list item with its messages
-// below it.
+// below.
 func writeMarkdown(to io.Writer) exporter {
 	channel, before := "", ""
 	return func(e memory.Exported, from []chat.Message) error {
@@ -140,7 +140,7 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	return a.own(cmd.Context(), func(db *store.Store) error {
+	return a.withOwnStore(cmd.Context(), func(db *store.Store) error {
 		n, err := memory.In(db).Import(cmd.Context(), all)
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func newMemoriesShow(a *app) *cobra.Command {
 type memoryDetails struct {
 	memory.Memory
 	Messages []row       `json:"messages"`
-	Chain    []memoryRow `json:"chain"` // oldest first, the memory itself among them; empty: none
+	Chain    []memoryRow `json:"chain"` // oldest first, including the memory itself; empty: no chain
 }
 
 func (m memoryDetails) String() string {
@@ -84,13 +84,13 @@ func (m memoryDetails) String() string {
 	return b.String()
 }
 
-// withMemory calls do with the memory that id names.
+// withMemory calls do with the memory that has this id.
 func (a *app) withMemory(cmd *cobra.Command, id string, do func(*store.Store, memoryDetails) error) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		return wrongUse(cmd, fmt.Errorf("%q is no memory's number: `cairn memories list` shows them", id))
 	}
-	return a.look(cmd.Context(), func(db *store.Store) error {
+	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 		m, messages, err := memory.In(db).Get(cmd.Context(), n)
 		if errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("memory %d: %w: `cairn memories list --state all` shows what there is", n, store.ErrNotFound)

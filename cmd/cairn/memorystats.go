@@ -27,7 +27,7 @@ A memory counts for the person it is about, or else for who said it.`,
   cairn memories stats --since 30d --json | jq -r '.person[] | "\(.count) \(.name)"'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.lookFor(cmd, s, func(db *store.Store, filter memory.Filter) error {
+			return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
 				stats, err := memory.In(db).Statistics(cmd.Context(), filter)
 				if err != nil {
 					return err
@@ -42,13 +42,13 @@ A memory counts for the person it is about, or else for who said it.`,
 	return cmd
 }
 
-// memoryStats is the counts as they are printed.
+// memoryStats has the counts to print.
 type memoryStats struct {
 	memory.Statistics
 	all bool
 }
 
-// statsShown is the number of lines of each list that people see.
+// statsShown is how many lines of each list are printed for people.
 const statsShown = 10
 
 func (s memoryStats) String() string {
@@ -72,7 +72,7 @@ func (s memoryStats) String() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// list is one list of counts, with its share of all.
+// list returns one list of counts, with each count's share of the total.
 func (s memoryStats) list(name string, counts []memory.Count) string {
 	shown := counts
 	if !s.all {

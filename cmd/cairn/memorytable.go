@@ -1,4 +1,4 @@
-// How memories are printed: a table, a line in other reports, JSON, CSV.
+// Output formats of memories: a table, one line in other reports, JSON, CSV.
 package main
 
 import (
@@ -43,10 +43,10 @@ func (m memoryCells) String() string {
 	return strings.Join(cells, "\t")
 }
 
-// memoryRow is a memory in a line.
+// memoryRow is a memory in one line.
 type memoryRow struct {
 	memory.Memory
-	named bool // the row names its channel
+	named bool // whether the row names its channel
 }
 
 func (m memoryRow) String() string {
@@ -61,7 +61,7 @@ func (m memoryRow) String() string {
 	return fmt.Sprintf("%-5d %-11s %s (%s)", m.ID, m.Kind, inOneLine(m.Content), strings.Join(notes, ", "))
 }
 
-// marks lists what is special about a memory.
+// marks lists what is unusual about a memory: pinned, or not active.
 func (m memoryRow) marks() (marks []string) {
 	if m.Pinned {
 		marks = append(marks, "pinned")
@@ -72,10 +72,10 @@ func (m memoryRow) marks() (marks []string) {
 	return marks
 }
 
-// memoriesAsCSV writes memories for spreadsheets: a head, then a record each.
+// memoriesAsCSV writes memories for spreadsheets: a header, then one record each.
 func (a *app) memoriesAsCSV(memories []memory.Memory) error {
 	w := csv.NewWriter(a.out)
-	_ = w.Write([]string{ // errors stay until Flush
+	_ = w.Write([]string{ // errors are kept until Flush
 		"id", "channel", "kind", "content", "importance", "speaker", "about", "saved_by", "state", "pinned",
 		"confirmed", "said_at", "saved_at", "expires_at", "superseded_by", "compaction",
 	})

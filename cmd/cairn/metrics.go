@@ -1,4 +1,4 @@
-// Metrics: what a running bot counts and times, for Prometheus.
+// Prometheus metrics of a running bot: counters and histograms.
 package main
 
 import (
@@ -19,11 +19,11 @@ import (
 	"cairn/store"
 )
 
-// metrics counts and times. Labels never contain what people write: models and connectors come from
-// the settings, tools from the program, all others from fixed lists.
+// metrics collects the counters and histograms. Labels never contain what people write: models and
+// connectors come from the settings, tools from the program, all others from fixed lists.
 type metrics struct {
 	registry *prometheus.Registry
-	prices   func() prices.List // the current ones
+	prices   func() prices.List // the current price list
 
 	turns, turnErrors      *prometheus.CounterVec
 	turnTime, firstToken   prometheus.Histogram
@@ -37,8 +37,8 @@ type metrics struct {
 
 var _ observe.Observer = (*metrics)(nil)
 
-// Upper bounds in seconds. A local model may think for minutes, the extractive summarizer
-// takes milliseconds.
+// Upper bounds of the buckets, in seconds. A local model may think for minutes; the extractive
+// summarizer takes milliseconds.
 var (
 	answerTimes  = []float64{0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600}
 	firstTimes   = []float64{0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120}
@@ -80,8 +80,8 @@ func newMetrics(list func() prices.List) *metrics {
 // tokenKinds are the values of the label kind. "input" excludes tokens read from the cache.
 var tokenKinds = []string{"input", "cached", "written", "output"}
 
-// begin creates all values of the fixed labels: Prometheus cannot see a counter rise that did not
-// exist before.
+// begin creates all values of the fixed labels: Prometheus cannot detect the rise of a counter that
+// did not exist before.
 func (m *metrics) begin() {
 	for _, outcome := range observe.Outcomes {
 		m.turns.WithLabelValues(outcome)
@@ -109,7 +109,7 @@ func (m *metrics) begin() {
 	m.summaryTime.WithLabelValues(string(compactor.ByExtractive))
 }
 
-// expect creates the values for the agents' models before their first request.
+// expect creates the series of the agents' models before their first request.
 func (m *metrics) expect(agents map[string]channel.Agent) {
 	for _, agent := range agents {
 		m.add(store.Usage{Kind: store.ForTurn, Model: agent.Model.Name()})
@@ -119,7 +119,7 @@ func (m *metrics) expect(agents map[string]channel.Agent) {
 	}
 }
 
-// add counts what model requests used, at the current price.
+// add counts the usage of model requests, at the current price.
 func (m *metrics) add(u store.Usage) {
 	m.requests.WithLabelValues(u.Kind, u.Model).Add(float64(u.Requests))
 	m.requestTime.WithLabelValues(u.Kind, u.Model)
@@ -188,7 +188,7 @@ func (m *metrics) turn(s *observe.Step, took float64) {
 	}
 }
 
-// workOf says what kind of work a request or tool call belongs to.
+// workOf returns the kind of work that a request or tool call belongs to.
 func workOf(s *observe.Step) string {
 	if s.Parent != nil && s.Parent.Kind == observe.Compaction {
 		return store.ForSummary

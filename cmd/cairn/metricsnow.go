@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	vitalsFor  = 15 * time.Second // how long numbers from the database are reused
-	vitalsWait = 2 * time.Second  // how long an answer waits for new ones; then it uses the old ones
+	vitalsTTL     = 15 * time.Second // how long values from the database are reused
+	vitalsTimeout = 2 * time.Second  // how long a request waits for new values before it uses the old ones
 )
 
-// vitals are numbers from the database, and when they were read.
+// vitals are values from the database, with the time of reading.
 type vitals struct {
 	store.Vitals
 	at       time.Time
-	readable bool // the last reading succeeded
+	readable bool // whether the last read succeeded
 }
 
-// serveMetrics returns the handler of /metrics, and registers what it reads at each request.
+// serveMetrics returns the handler of /metrics, and registers the gauges that it reads on each
+// request.
 func (h *health) serveMetrics() http.Handler {
 	h.vitals.Store(&vitals{})
 	h.registerHub()
@@ -64,7 +65,7 @@ func (h *health) registerHub() {
 		h.gauge("budget_limit", "What may be spent, in the currency of the prices; 0: no budget is set.", labels, of(func(b channel.Budget) float64 { return b.Limit }))
 		h.gauge("budget_spent", "What was spent of it; 0: no budget is set.", labels, of(func(b channel.Budget) float64 { return b.Spent }))
 	}
-	h.gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", nil, func() float64 { return boolean(h.bot.upkeep.On()) })
+	h.gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", nil, func() float64 { return boolean(h.bot.upkeepFailure.On()) })
 	h.bot.metrics.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "cairn_replies_dropped_total", Help: "Pieces of replies that were given up.",
 	}, func() float64 { return float64(hub.Stats().Dropped) }))
@@ -92,15 +93,15 @@ func (h *health) registerDatabase() {
 	h.gauge("disk_free_bytes", "What the disk of the database has left.", nil, of(func(v *vitals) float64 { return float64(v.Free) }))
 }
 
-// readVitals reads the database, unless the numbers are fresh. Concurrent requests share one read,
+// readVitals reads the database unless the values are fresh. Concurrent requests share one read,
 // and no conversation waits for it.
 func (h *health) readVitals(ctx context.Context) {
 	_, _, _ = h.probes.Do("vitals", func() (any, error) {
 		before := h.vitals.Load()
-		if time.Since(before.at) < vitalsFor {
+		if time.Since(before.at) < vitalsTTL {
 			return nil, nil
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), vitalsWait)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), vitalsTimeout)
 		defer cancel()
 		now := vitals{before.Vitals, time.Now(), false}
 		if v, err := h.bot.store.Upkeep().Vitals(ctx); err == nil {
@@ -118,7 +119,7 @@ func boolean(b bool) float64 {
 	return 0
 }
 
-// age is how many seconds ago t was; 0 for the zero time.
+// age returns how many seconds ago t was; 0 for the zero time.
 func age(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

@@ -1,4 +1,4 @@
-// cairn models: which models the configured servers offer.
+// cairn models: list the models that the configured servers offer.
 package main
 
 import (
@@ -46,9 +46,9 @@ type offeredModel struct {
 	Wire    string   `json:"wire"`
 	Window  int      `json:"window,omitempty"` // tokens; 0: the server does not say
 	Tools   string   `json:"tools,omitempty"`  // "yes", "no"; empty: the server does not say
-	Images  string   `json:"vision,omitempty"` // likewise
+	Images  string   `json:"vision,omitempty"` // as Tools
 	Used    []string `json:"used,omitempty"`   // "agent cairn", "summaries of cairn"
-	Default bool     `json:"default"`          // chosen if the settings name no model
+	Default bool     `json:"default"`          // used if the settings name no model
 }
 
 func (m offeredModel) String() string { // a row of the table
@@ -87,13 +87,13 @@ func (a *app) models(ctx context.Context, asJSON bool) error {
 	return a.showTable("MODEL\tWIRE\tWINDOW\tTOOLS\tVISION\tSERVER\tUSED", rows, asJSON)
 }
 
-// listPatience bounds a request for a server's list.
-const listPatience = 30 * time.Second
+// listTimeout limits a request for a server's list.
+const listTimeout = 30 * time.Second
 
-// offered asks a server for its models. Models that are used but not listed are added: a server may
-// serve models that it does not list.
+// offered returns the models that a server lists, followed by models that are used but not listed:
+// a server may serve models that it does not list.
 func (a *app) offered(ctx context.Context, at config.UsedServer) ([]fmt.Stringer, error) {
-	ctx, cancel := context.WithTimeout(ctx, listPatience)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	model, err := newModelSet(slog.New(slog.DiscardHandler)).model(config.Target{Server: at.Server}, 0, compactor.AutoTTL)
 	if err != nil {
@@ -103,7 +103,7 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) ([]fmt.Stringer
 	if err != nil {
 		return nil, err
 	}
-	model.Window(ctx) // this chooses a model
+	model.Window(ctx) // chooses a model if none is named
 	chosen := model.Name()
 	for name := range at.Used {
 		if name != "" && !slices.ContainsFunc(listed, func(o llm.Offered) bool { return o.ID == name }) {

@@ -19,12 +19,12 @@ import (
 	"cairn/store"
 )
 
-// modelSet builds models and caches them, so that what a model has learnt survives an edit of the
-// settings. It is not safe for concurrent use; the models are.
+// modelSet builds models and caches them, so that what is learned about a model survives an edit of
+// the settings. It is not safe for concurrent use; the models are.
 type modelSet struct {
 	log      *slog.Logger
 	notebook *llm.Notebook
-	made     map[modelKey]*located
+	cache    map[modelKey]*located
 }
 
 // modelKey identifies a model.
@@ -35,10 +35,10 @@ type modelKey struct {
 }
 
 func newModelSet(log *slog.Logger) *modelSet {
-	return &modelSet{log: log, notebook: new(llm.Notebook), made: map[modelKey]*located{}}
+	return &modelSet{log: log, notebook: new(llm.Notebook), cache: map[modelKey]*located{}}
 }
 
-// agent builds an agent. Without a server its model is the offline one, which needs no worker. The
+// agent builds an agent. Without a server its model is the offline one, which has no worker. The
 // caller sets the policy.
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens, Recall: s.RecallTokens, Reasoning: chosen.Reasoning}
@@ -84,10 +84,10 @@ func agentIn(agents map[string]channel.Agent, s *config.Settings, conversation s
 	return agent
 }
 
-// agents builds the agents for a command that only reads. store has what was learnt about their
-// models; without one nothing was.
+// agents builds the agents for a command that only reads. The learned facts about their models come
+// from db; nil: none.
 func (a *app) agents(ctx context.Context, log *slog.Logger, db *store.Store) (map[string]channel.Agent, error) {
-	b := &bot{log: log, models: newModelSet(log)} // it does not run
+	b := &bot{log: log, models: newModelSet(log)} // it only builds the agents and does not run
 	if db != nil {
 		known, err := db.Models().List(ctx)
 		if err != nil {
@@ -98,7 +98,7 @@ func (a *app) agents(ctx context.Context, log *slog.Logger, db *store.Store) (ma
 	return b.agents(&a.settings)
 }
 
-// agentsOf returns the agents without the tools of other programs, for commands that only read.
+// agentsOf returns the agents without MCP tools, for commands that only read.
 func agentsOf(agents map[string]channel.Agent, s *config.Settings) channel.Agents {
 	return channel.Agents{
 		In:    func(conversation string) channel.Agent { return agentIn(agents, s, conversation) },
@@ -107,13 +107,13 @@ func agentsOf(agents map[string]channel.Agent, s *config.Settings) channel.Agent
 }
 
 // model returns the model that t describes. If ttl is set, providers that offer a choice keep their
-// cache that long.
+// prompt cache that long.
 func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*located, error) {
 	key := modelKey{provider: t.Provider, wire: t.Wire, url: t.BaseURL, model: t.Model, key: t.Key, window: window}
 	if ttl != compactor.AutoTTL {
 		key.cacheTTL = time.Duration(ttl)
 	}
-	if made := m.made[key]; made != nil {
+	if made := m.cache[key]; made != nil {
 		return made, nil
 	}
 	model, err := m.connect(key)
@@ -124,7 +124,7 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 	if t.Provider != "" {
 		made.prefix = t.Provider + "/"
 	}
-	m.made[key] = made
+	m.cache[key] = made
 	return made, nil
 }
 
@@ -152,18 +152,18 @@ func (m *modelSet) connect(key modelKey) (provider, error) {
 	return openai.New(options)
 }
 
-// located is a model whose errors name its server and, if it is unknown there, the models that
-// exist.
+// located is a model whose errors name its server and, if the server does not know the model, the
+// models that exist.
 type located struct {
 	provider
 	where   llm.Where
 	prefix  string      // prefix of its name in the settings: "openrouter/"
 	unnamed bool        // no setting names it: it was chosen from the server's list
 	used    atomic.Bool // it has been sent a request
-	checked atomic.Bool // the check has seen that
+	checked atomic.Bool // the start check has seen that it was used
 
 	mu      sync.Mutex // guards the fields below
-	offered []string   // what the server listed when the model was unknown
+	offered []string   // listed by the server when the model was unknown
 	listed  time.Time
 }
 
@@ -193,15 +193,15 @@ func (l *located) locate(ctx context.Context, err error) error {
 }
 
 const (
-	mostOthers     = 10 // models that an error names
-	othersPatience = 3 * time.Second
-	othersFresh    = time.Minute // how long a list is reused
+	maxOthers     = 10 // most models that an error names
+	othersTimeout = 3 * time.Second
+	othersTTL     = time.Minute // how long a list is reused
 )
 
-// others returns models that the server has, most similar names first.
+// others returns models that the server lists, those with the most similar names first.
 func (l *located) others(ctx context.Context) []string {
 	l.mu.Lock()
-	fresh, names := time.Since(l.listed) < othersFresh, l.offered
+	fresh, names := time.Since(l.listed) < othersTTL, l.offered
 	if !fresh {
 		l.listed = time.Now()
 	}
@@ -209,14 +209,14 @@ func (l *located) others(ctx context.Context) []string {
 	if fresh {
 		return names
 	}
-	ctx, cancel := context.WithTimeout(ctx, othersPatience)
+	ctx, cancel := context.WithTimeout(ctx, othersTimeout)
 	defer cancel()
-	offered, _ := l.provider.Models(ctx) // the failure itself is reported; that the server has no list adds nothing
+	offered, _ := l.provider.Models(ctx) // the original failure is reported; that the list is missing adds nothing
 	names = nil
 	for _, o := range offered {
 		names = append(names, o.ID)
 	}
-	names = compactor.Nearest(l.Name(), names, mostOthers)
+	names = compactor.Nearest(l.Name(), names, maxOthers)
 	for i := range names {
 		names[i] = l.prefix + names[i]
 	}

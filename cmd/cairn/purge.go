@@ -17,7 +17,7 @@ import (
 	"cairn/store"
 )
 
-// purge says what to delete.
+// purge has the flags of the command.
 type purge struct {
 	user, channel, server string
 	yes, json, dryRun     bool
@@ -69,7 +69,7 @@ must be stopped. On the platform nothing is deleted, and nothing is read from th
 	return cmd
 }
 
-// purged is what was or would be deleted, as it is printed.
+// purged is what was or would be deleted, in the output.
 type purged struct {
 	User     *privacy.Who      `json:"user,omitempty"`
 	Channels []privacy.Holding `json:"channels"`
@@ -105,7 +105,7 @@ func counted(n int, one, more string) string {
 
 func (a *app) purge(ctx context.Context, p purge) error {
 	if p.dryRun {
-		return a.look(ctx, func(db *store.Store) error {
+		return a.withSharedStore(ctx, func(db *store.Store) error {
 			plan, err := p.plan(ctx, db)
 			if err != nil {
 				return err
@@ -116,10 +116,10 @@ func (a *app) purge(ctx context.Context, p purge) error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create one
+	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create a database
 		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, store.ErrNotFound)
 	}
-	return a.own(ctx, func(db *store.Store) error { return a.purgeIn(ctx, db, p) })
+	return a.withOwnStore(ctx, func(db *store.Store) error { return a.purgeIn(ctx, db, p) })
 }
 
 func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {
@@ -141,10 +141,10 @@ func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {
 			return errors.New("nothing was deleted")
 		}
 	}
-	if err := plan.carryOut(ctx, db); err != nil {
+	if err := plan.delete(ctx, db); err != nil {
 		return fmt.Errorf("not all is deleted; the same command goes on: %w", err)
 	}
-	if err := a.forgetTyped(plan); err != nil {
+	if err := a.deleteHistory(plan); err != nil {
 		return err
 	}
 	plan.Deleted = true
@@ -175,7 +175,7 @@ func (p purge) plan(ctx context.Context, db *store.Store) (plan purged, err erro
 		if err != nil {
 			return plan, err
 		}
-		return plan, fmt.Errorf("%s: %w: %s", strings.TrimSuffix(name, "/"), store.ErrNotFound, thereAre(known))
+		return plan, fmt.Errorf("%s: %w: %s", strings.TrimSuffix(name, "/"), store.ErrNotFound, listNames(known))
 	}
 	for _, c := range plan.Channels {
 		plan.Messages += c.Messages
@@ -194,8 +194,8 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 	people, err := privacy.In(db).Find(ctx, "", who)
 	if connector, id, ok := strings.Cut(who, ":"); err == nil && ok && len(people) == 0 {
 		if people, err = privacy.In(db).Find(ctx, connector, id); err == nil && len(people) == 0 {
-			if in, _, looked := privacy.In(db).Everywhere(ctx, connector, id); len(in) > 0 || looked != nil { // somebody who only had something remembered
-				people, err = []privacy.Who{{Connector: connector, ID: id}}, looked
+			if in, _, findErr := privacy.In(db).Everywhere(ctx, connector, id); len(in) > 0 || findErr != nil { // a person about whom only memories exist
+				people, err = []privacy.Who{{Connector: connector, ID: id}}, findErr
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 	return nil
 }
 
-func (p *purged) carryOut(ctx context.Context, db *store.Store) error {
+func (p *purged) delete(ctx context.Context, db *store.Store) error {
 	if p.User == nil {
 		for _, c := range p.in {
 			if err := privacy.Of(c).Purge(ctx); err != nil {
@@ -251,9 +251,9 @@ func (p *purged) carryOut(ctx context.Context, db *store.Store) error {
 	return nil
 }
 
-// forgetTyped deletes the history of typed lines if a terminal conversation is purged: it does not
-// record which conversation a line went to.
-func (a *app) forgetTyped(p purged) error {
+// deleteHistory deletes the line history of the terminal if one of its conversations is purged: the
+// history does not record which conversation a line went to.
+func (a *app) deleteHistory(p purged) error {
 	for _, c := range p.in {
 		if strings.HasPrefix(c.Name(), "terminal:") {
 			err := os.Remove(filepath.Join(a.settings.DataDir, "history"))

@@ -15,7 +15,7 @@ import (
 )
 
 func newRecall(a *app) *cobra.Command {
-	var l looking
+	var l recallQuery
 	cmd := &cobra.Command{
 		Use:   "recall QUESTION…",
 		Short: "Search the messages and memories of a channel",
@@ -43,14 +43,14 @@ With --json, a memory is an object with the key "memory", a message one with the
 	return cmd
 }
 
-// looking says what to look up, and how to print it.
-type looking struct {
+// recallQuery has the flags of the command.
+type recallQuery struct {
 	channel, kind, since, asker string
 	limit                       int
 	explain, json               bool
 }
 
-func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
+func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 	if l.limit < 1 {
 		return wrongUse(cmd, errors.New("--limit must be at least 1"))
 	}
@@ -61,7 +61,7 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 	if err != nil {
 		return err
 	}
-	return a.look(cmd.Context(), func(db *store.Store) error {
+	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 		conversation, err := find(cmd.Context(), db, l.channel)
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 	})
 }
 
-func (a *app) showRecalled(l looking, in string, memories []memory.Memory, messages []memory.Found) error {
+func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, messages []memory.Found) error {
 	if len(memories)+len(messages) == 0 {
 		fmt.Fprintln(a.err, "nothing found")
 	}
@@ -116,18 +116,18 @@ func (a *app) showRecalled(l looking, in string, memories []memory.Memory, messa
 }
 
 // score returns the part of a score that is printed.
-func (l looking) score(total float64, parts []memory.Part) score {
+func (l recallQuery) score(total float64, parts []memory.Part) score {
 	return score{Score: total, Parts: parts, shown: l.explain}
 }
 
-// score says how well a result matches; higher is better within one answer.
+// score is how well a result matches; higher is better, within one answer.
 type score struct {
 	Score float64       `json:"score"`
 	Parts []memory.Part `json:"parts"`
 	shown bool
 }
 
-// String returns a line to print below a result; empty unless scores were requested.
+// String returns a line to print below a result; empty unless --explain is set.
 func (s score) String() string {
 	if !s.shown {
 		return ""
@@ -139,7 +139,7 @@ func (s score) String() string {
 	return fmt.Sprintf("\n       score %.2f: %s", s.Score, strings.Join(parts, ", "))
 }
 
-// recalledMemory is a memory that was found.
+// recalledMemory is a memory in the results.
 type recalledMemory struct {
 	score
 	Memory memoryRow `json:"memory"`
@@ -147,10 +147,10 @@ type recalledMemory struct {
 
 func (m recalledMemory) String() string { return m.Memory.String() + m.score.String() }
 
-// matchShown is how many characters of a message, and of a file, are printed.
+// matchShown is how many characters of a message or a file are printed.
 const matchShown = 600
 
-// recalledMessage is a message that was found, and the part of it that matched.
+// recalledMessage is a message in the results, with the part of it that matched.
 type recalledMessage struct {
 	score
 	Message row    `json:"message"`
@@ -159,6 +159,6 @@ type recalledMessage struct {
 
 func (m recalledMessage) String() string {
 	shown := m.Message
-	shown.Text, shown.came = m.Match, nil
+	shown.Text, shown.attachments = m.Match, nil
 	return shown.String() + m.score.String()
 }

@@ -13,8 +13,9 @@ import (
 	"cairn/chat"
 )
 
-// checkRecords reads all files and counts their messages, so that nothing is imported if anything
-// is wrong. A message may occur more than once. Each file is read twice, so it cannot be a pipe.
+// checkRecords reads all files and counts their messages, so that nothing is imported if there is
+// any mistake. A message may occur more than once. Because each file is read twice, it cannot be a
+// pipe.
 func checkRecords(files []string) (total int, err error) {
 	type place struct {
 		at      string
@@ -40,7 +41,7 @@ func checkRecords(files []string) (total int, err error) {
 	return total, nil
 }
 
-// fingerprint distinguishes messages. The same moment in another time zone is the same.
+// fingerprint identifies the content of a record; the same moment in another time zone is equal.
 func fingerprint(r record) [sha256.Size]byte {
 	r.Time = r.Time.UTC()
 	return sha256.Sum256(fmt.Appendf(nil, "%#v", r))
@@ -63,7 +64,8 @@ func readRecords(path string) iter.Seq2[line[record], error] {
 	}
 }
 
-// record is one recorded message. Other keys are ignored: exports contain more than an import needs.
+// record is one recorded message. Unknown keys are ignored: exports contain more than an import
+// needs.
 type record struct {
 	ID          string            `json:"id"`
 	Time        time.Time         `json:"time"`
@@ -72,7 +74,7 @@ type record struct {
 	Attachments []chat.Attachment `json:"attachments"`
 }
 
-// check says what is missing.
+// check returns an error that names what is missing.
 func (r record) check() error {
 	switch {
 	case r.ID == "":

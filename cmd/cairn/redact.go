@@ -16,18 +16,17 @@ import (
 	"cairn/internal/secrets"
 )
 
-// redactor masks secrets: those the program was given, literally, and others by their form. The
-// zero value knows no given secrets. It is safe for concurrent use.
+// redactor masks secrets: known ones literally, others by their form. The zero value knows no
+// secrets. It is safe for concurrent use.
 type redactor struct {
 	mu    sync.RWMutex // guards known
 	known []string
 }
 
-// shortestSecret is the length from which a given secret is masked anywhere; shorter ones may be
-// words.
+// shortestSecret is the minimum length of a known secret that is masked; shorter ones may be words.
 const shortestSecret = 6
 
-// learn masks these from now on, in their URL-encoded form too.
+// learn adds secrets to mask, also in their URL-encoded forms.
 func (r *redactor) learn(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +46,7 @@ var credentials = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*[\["']*
 // plain words: "Basic Information" is a page of Slack's.
 var schemes = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)([^\s"'&<>,;\]]{6,})`)
 
-// maskScheme masks what follows the name of a scheme, if it looks like credentials.
+// maskScheme masks the text after the name of a scheme if it looks like credentials.
 func maskScheme(found string) string {
 	parts := schemes.FindStringSubmatch(found)
 	if !isCredential(parts[2]) {
@@ -56,11 +55,11 @@ func maskScheme(found string) string {
 	return parts[1] + "[masked]"
 }
 
-// longestWord is the longest run of letters that counts as a word.
+// longestWord is the longest text without digits and signs that still counts as a word.
 const longestWord = 24
 
-// isCredential reports whether a text is more than a word: it has digits or signs of
-// base64, is very long, or is "user:password" in base64.
+// isCredential reports whether text is more than a word: it contains digits or base64 symbols, is
+// longer than longestWord, or is "user:password" in base64.
 func isCredential(text string) bool {
 	if strings.ContainsAny(text, "0123456789+/=_") || len(text) > longestWord {
 		return true
@@ -79,7 +78,7 @@ func (r *redactor) mask(text string) string {
 	return secrets.Mask(schemes.ReplaceAllStringFunc(text, maskScheme))
 }
 
-// redacted is a handler of log records that masks them first.
+// redacted is a log handler that masks records before it passes them on.
 type redacted struct {
 	slog.Handler // decides which records are written
 	r            *redactor
@@ -102,7 +101,7 @@ func (h redacted) Handle(ctx context.Context, record slog.Record) error {
 	return h.to().Handle(ctx, masked)
 }
 
-// WithAttrs masks the attributes of every record.
+// WithAttrs masks the attributes that every record gets.
 func (h redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return h.with(func(to slog.Handler) slog.Handler {
 		masked := make([]slog.Attr, len(attrs))

@@ -1,4 +1,4 @@
-// Edits of the settings file apply while the bot runs.
+// Edits of the settings file apply while the bot is running.
 package main
 
 import (
@@ -13,15 +13,15 @@ import (
 	"cairn/memory"
 )
 
-// runtimeConfig is what a bot works with until its settings change. It is immutable.
+// runtimeConfig is an immutable version of the settings with the agents built from it.
 type runtimeConfig struct {
 	settings config.Settings
 	agents   map[string]channel.Agent // by id
 }
 
-// follow applies edits of the settings file until the bot is closed. With hup, SIGHUP reads the
-// file again, with the keys and prompts that it names.
-func (b *bot) follow(hup bool) {
+// watchSettings applies edits of the settings file until the bot is closed. If hup is true, SIGHUP
+// rereads the file, with the keys and prompts that it names.
+func (b *bot) watchSettings(hup bool) {
 	signals := make(chan os.Signal, 1)
 	if hup {
 		signal.Notify(signals, syscall.SIGHUP)
@@ -33,7 +33,7 @@ func (b *bot) follow(hup bool) {
 	})
 }
 
-// apply puts edited settings into force, in one step, or changes nothing.
+// apply puts edited settings into force in one step, or changes nothing.
 func (b *bot) apply(s config.Settings, asked bool) (err error) {
 	now, next := b.current.Load(), &runtimeConfig{settings: b.app.withFlags(s)}
 	b.app.secrets.learn(next.settings.Secrets()...)
@@ -73,7 +73,7 @@ func (b *bot) apply(s config.Settings, asked bool) (err error) {
 // warnSmallWindows warns about agents whose levels are reached by an empty conversation.
 func (b *bot) warnSmallWindows() {
 	now := b.current.Load()
-	b.tasks.Go(func() { // the server may have to be asked for its window
+	b.tasks.Go(func() { // finding a model's window may need a request to its server
 		for _, id := range slices.Sorted(maps.Keys(now.agents)) {
 			if problem := now.agents[id].ValidateWindow(b.ctx); problem != "" && b.ctx.Err() == nil {
 				b.log.Warn("window_too_small", "agent", id, "problem", problem)

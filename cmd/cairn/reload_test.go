@@ -41,7 +41,7 @@ func startBot(t *testing.T, text string) *standingBot {
 			t.Error(err)
 		}
 	})
-	s.follow(true)
+	s.watchSettings(true)
 	return s
 }
 
@@ -164,7 +164,7 @@ func TestAFileThatComesLater(t *testing.T) {
 	log := &lines{}
 	b := must(a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, connector))(t)
 	defer b.close()
-	b.follow(false)
+	b.watchSettings(false)
 	s := &standingBot{bot: b, t: t, file: "config.toml", log: log}
 	s.edit("[defaults.compaction]\nkeep_first = 0\n")
 	s.told(taken, 1)

@@ -25,7 +25,7 @@ import (
 	"cairn/terminal"
 )
 
-// app is one run of the program: its streams, its flags and, once read, its settings.
+// app is one run of the program: its streams, its flags and, once loaded, its settings.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
@@ -34,7 +34,7 @@ type app struct {
 
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
-	webSide  *webSide // nil: nothing is served
+	webSide  *webSide // nil: no web server
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -84,7 +84,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("there is no command %q%s", args[0], compactor.DidYouMean(args[0], names))
 }
 
-// group is a command that only has subcommands.
+// group returns a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
@@ -103,11 +103,11 @@ func (a *app) load() error {
 		return usage(err)
 	}
 	a.settings = a.withFlags(s)
-	return keepTimeIn(s.TimeZone)
+	return setLocalZone(s.TimeZone)
 }
 
-// keepTimeIn makes zone the local time zone of the process.
-func keepTimeIn(zone string) error {
+// setLocalZone makes zone the local time zone of the process.
+func setLocalZone(zone string) error {
 	if time.Local.String() == zone {
 		return nil
 	}
@@ -118,7 +118,7 @@ func keepTimeIn(zone string) error {
 	return err
 }
 
-// withFlags returns s with the flags of the command line applied.
+// withFlags returns s with the values of the command line's flags.
 func (a *app) withFlags(s config.Settings) config.Settings {
 	s.DataDir = cmp.Or(a.data, s.DataDir)
 	s.Health = cmp.Or(a.health, s.Health)
@@ -126,13 +126,13 @@ func (a *app) withFlags(s config.Settings) config.Settings {
 	return s
 }
 
-// look opens the store beside a running bot, if there is one, for as long as do runs.
-func (a *app) look(ctx context.Context, do func(*store.Store) error) error {
+// withSharedStore opens the store for reading, possibly beside a running bot, while do runs.
+func (a *app) withSharedStore(ctx context.Context, do func(*store.Store) error) error {
 	return a.open(ctx, true, do)
 }
 
-// own opens the store for this process alone, for as long as do runs.
-func (a *app) own(ctx context.Context, do func(*store.Store) error) error {
+// withOwnStore opens the store exclusively while do runs.
+func (a *app) withOwnStore(ctx context.Context, do func(*store.Store) error) error {
 	return a.open(ctx, false, do)
 }
 
@@ -165,13 +165,13 @@ func find(ctx context.Context, db *store.Store, name string) (_ *store.Conversat
 		if err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("channel %s: %w: %s", name, store.ErrNotFound, thereAre(known))
+		return nil, fmt.Errorf("channel %s: %w: %s", name, store.ErrNotFound, listNames(known))
 	}
 	return conversation, err
 }
 
-// thereAre lists some existing names, for an error about a name that does not exist.
-func thereAre(known []string) string {
+// listNames lists some existing names, for an error about a name that does not exist.
+func listNames(known []string) string {
 	const some = 10
 	switch n := len(known); {
 	case n == 0:
@@ -184,7 +184,8 @@ func thereAre(known []string) string {
 	return "there are " + strings.Join(known, ", ")
 }
 
-// conversationName is the full name of a channel: one without a connector is the terminal's.
+// conversationName returns the full name of a channel; a name without a connector belongs to the
+// terminal.
 func conversationName(name string) (string, error) {
 	for _, connector := range []string{"discord:", "slack:", config.WebName + ":", store.TaskConnector + ":"} {
 		if strings.HasPrefix(name, connector) {
@@ -198,10 +199,10 @@ func conversationName(name string) (string, error) {
 	return full, nil
 }
 
-// logger writes to w: in colour on a terminal, else as JSON. The level is usual unless a flag sets
-// it. Secrets are masked.
-func (a *app) logger(w io.Writer, usual slog.Level) (*slog.Logger, error) {
-	level := usual
+// logger returns a logger that writes to w: in colour on a terminal, else as JSON. The level is
+// fallback unless a flag sets it. Secrets are masked.
+func (a *app) logger(w io.Writer, fallback slog.Level) (*slog.Logger, error) {
+	level := fallback
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil && a.logLevel != "" {
 		return nil, usage(fmt.Errorf("--log-level %q: there are debug, info, warn and error", a.logLevel))
 	}
@@ -220,9 +221,9 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// show writes v to w, which leads to standard output, as one line: JSON for a program,
-// its String for people. What is stored may be what a stranger wrote, and a pipe may end
-// at a terminal, so no control character is printed; JSON has them as escapes.
+// show writes v to w, which leads to standard output, as one line: JSON for programs, String for
+// people. Stored text may come from strangers, and a pipe may end at a terminal, so no control
+// character is printed; JSON has them as escapes.
 func (a *app) show(w io.Writer, v fmt.Stringer, asJSON bool) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(w, terminal.Printable(v.String()))
@@ -238,7 +239,8 @@ func (a *app) show(w io.Writer, v fmt.Stringer, asJSON bool) error {
 	return err
 }
 
-// escapedControls is a line of JSON in which no character is left that terminal.Printable leaves out.
+// escapedControls returns a line of JSON in which every character that terminal.Printable would
+// drop is escaped.
 func escapedControls(text string) string {
 	var b strings.Builder
 	for _, r := range text {

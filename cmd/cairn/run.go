@@ -1,4 +1,4 @@
-// cairn run: open every connector that has a token.
+// cairn run: start every connector that has a token.
 package main
 
 import (
@@ -80,21 +80,21 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
-	health, err := bot.tellHealth(ctx, connectors)
+	health, err := bot.startHealth(ctx, connectors)
 	if err != nil {
 		return err
 	}
 	defer health.close()
 	bot.checkModels(modelCheck{agents: func() map[string]channel.Agent { return bot.current.Load().agents }, failed: bot.warnOf})
-	bot.follow(true)
+	bot.watchSettings(true)
 	if missing := a.settings.Unrestricted(); len(missing) > 0 {
 		log.Warn("commands_unrestricted", "hint", "add them to restricted", "commands", missing)
 	}
-	log.Info("starting", "version", version(), "connectors", names, "agents", bot.who(), "data", a.settings.DataDir)
+	log.Info("starting", "version", version(), "connectors", names, "agents", bot.agentNames(), "data", a.settings.DataDir)
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err
 	}
-	bot.keepUp()
+	bot.runUpkeep()
 	open := runners(connectors)
 	if served != nil {
 		open = append(open, bot.newWeb(served, health))
@@ -109,8 +109,8 @@ func runners(connectors []outerConnector) (all []runner) {
 	return all
 }
 
-// who lists the agents, each with its model.
-func (b *bot) who() (list []string) {
+// agentNames lists the agents, each with its model.
+func (b *bot) agentNames() (list []string) {
 	agents := b.current.Load().agents
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
 		list = append(list, fmt.Sprintf("%s (%s)", id, agents[id].Model.Name()))
@@ -118,8 +118,9 @@ func (b *bot) who() (list []string) {
 	return list
 }
 
-// serve keeps the connectors open until ctx ends, and returns the cause; or until the last of them
-// has closed for good, and returns its error. Turns that run when ctx ends have grace to finish.
+// serve runs the connectors until ctx ends, and returns its cause; or until the last of them has
+// stopped for good, and returns its error. Turns that are running when ctx ends have grace to
+// finish.
 func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace time.Duration, log *slog.Logger) error {
 	closed := make(chan error, len(connectors))
 	for _, connector := range connectors {

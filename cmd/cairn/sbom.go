@@ -43,7 +43,7 @@ type bomProperty struct {
 	Value string `json:"value"`
 }
 
-// writeBOM writes the bill of a cairn program; with an empty name, of this one.
+// writeBOM writes the bill of materials of a cairn program; with an empty name, of this one.
 func writeBOM(w io.Writer, program string) (err error) {
 	info, ok := debug.ReadBuildInfo()
 	if program != "" {
@@ -85,7 +85,7 @@ func bomOf(info *debug.BuildInfo) bom {
 }
 
 func goModule(m debug.Module) bomEntry {
-	purl := "pkg:golang/" + strings.ToLower(m.Path) + "@" + strings.ReplaceAll(m.Version, "+", "%2B") // as package-url wants it
+	purl := "pkg:golang/" + strings.ToLower(m.Path) + "@" + strings.ReplaceAll(m.Version, "+", "%2B") // the encoding that package-url requires
 	entry := bomEntry{Type: "library", Name: m.Path, Version: m.Version, PURL: purl}
 	entry.Ref = entry.PURL
 	if m.Sum != "" {

@@ -92,8 +92,8 @@ func TestRows(t *testing.T) {
 	} {
 		r := rowOf(test.row)
 		text := r.String()
-		if r.silent() != test.silent || !strings.Contains(text, test.want) || len([]rune(text)) > 160 {
-			t.Errorf("%s: silent %t, %q", test.name, r.silent(), text)
+		if r.isEmpty() != test.silent || !strings.Contains(text, test.want) || len([]rune(text)) > 160 {
+			t.Errorf("%s: silent %t, %q", test.name, r.isEmpty(), text)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// cairn setup: from nothing to a running bot.
+// cairn setup: configure a bot and start it.
 package main
 
 import (
@@ -54,31 +54,31 @@ after a yes, or with --force; it is kept beside the new one.`,
 	return cmd
 }
 
-// setup is one run of the command: what its flags say, and what was found out.
+// setup is one run of the command: its flags and its findings.
 type setup struct {
 	app *app
-	ask *dialogue // nil: there is no terminal to ask at
+	ask *dialogue // nil: there is no terminal
 
 	model, modelName, platform, apiBase        string
 	modelKey, discordToken, slackBot, slackApp source
 	withoutContent, force, noRun               bool
 	askKey                                     bool // the key in the environment was wrong
 
-	file    settingsFile
-	secrets []secretFile
-	former  []string // where files are now that were replaced
-	hello   string   // what to do once the bot runs
+	file     settingsFile
+	secrets  []secretFile
+	replaced []string // backup names of the files that were replaced
+	hello    string   // what to write to the bot once it is running
 }
 
-// source is where a secret comes from: its flag, else an environment variable, else the person at
+// source is where a secret comes from: its flag, else an environment variable, else a question at
 // the terminal.
 type source struct{ flag, variable string }
 
-// secretFile is a secret to be written, by the name of its file.
+// secretFile is a secret to write, and the name of its file.
 type secretFile struct{ name, value string }
 
-// errLeft ends a setup that the person left.
-var errLeft = errors.New("left: nothing was written")
+// errAborted ends a setup at the person's request.
+var errAborted = errors.New("left: nothing was written")
 
 func (s *setup) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
@@ -105,13 +105,13 @@ func (s *setup) run(cmd *cobra.Command) error {
 		return err
 	}
 	s.say("\nWritten: %s", strings.Join(written, ", "))
-	if len(s.former) > 0 {
-		s.say("Kept: %s", strings.Join(s.former, ", "))
+	if len(s.replaced) > 0 {
+		s.say("Kept: %s", strings.Join(s.replaced, ", "))
 	}
 	return s.start(cmd)
 }
 
-// complete says what is missing if there is no terminal to ask at.
+// complete checks, if there is no terminal, that no answer is missing.
 func (s *setup) complete() error {
 	if s.ask != nil {
 		return nil
@@ -148,8 +148,8 @@ func (s *setup) complete() error {
 	return nil
 }
 
-// mayReplace checks first of all whether the settings can be written, and asks whether an existing
-// file may be replaced.
+// mayReplace checks first whether the settings can be written, and asks whether an existing file
+// may be replaced.
 func (s *setup) mayReplace(ctx context.Context, target string) error {
 	try, err := os.CreateTemp(filepath.Dir(target), ".cairn-setup-*")
 	if err != nil {
@@ -177,12 +177,12 @@ func (s *setup) mayReplace(ctx context.Context, target string) error {
 		return err
 	}
 	if yes = strings.ToLower(yes); yes != "y" && yes != "yes" {
-		return errLeft
+		return errAborted
 	}
 	return nil
 }
 
-// start starts the bot and says what to write to it.
+// start starts the bot and prints what to write to it.
 func (s *setup) start(cmd *cobra.Command) error {
 	command := "chat"
 	if s.platform != "terminal" {
@@ -205,17 +205,16 @@ func (s *setup) start(cmd *cobra.Command) error {
 	return s.app.chat(cmd, terminal.Options{Channel: defaultChannel, User: cmp.Or(os.Getenv("USER"), "you")})
 }
 
-// say prints a line for people, without secrets and control characters.
+// say prints a line, without secrets and control characters.
 func (s *setup) say(format string, args ...any) {
 	fmt.Fprintln(s.app.out, terminal.Printable(s.app.secrets.mask(fmt.Sprintf(format, args...))))
 }
 
-// retry repeats a step until it succeeds, if there is a terminal to ask at; forget clears the wrong
-// answers.
+// retry repeats a step until it succeeds if there is a terminal; forget clears the wrong answers.
 func (s *setup) retry(ctx context.Context, do func(context.Context) error, forget func()) error {
 	for {
 		err := do(ctx)
-		if err == nil || s.ask == nil || ctx.Err() != nil || errors.Is(err, errLeft) {
+		if err == nil || s.ask == nil || ctx.Err() != nil || errors.Is(err, errAborted) {
 			return err
 		}
 		s.say("✗ %v", err)
@@ -223,7 +222,7 @@ func (s *setup) retry(ctx context.Context, do func(context.Context) error, forge
 	}
 }
 
-// secret reads a secret, "" if there is none, and masks it from now on.
+// secret reads a secret and registers it for masking; "" if there is none.
 func (s *setup) secret(ctx context.Context, from source, prompt string) (value string, err error) {
 	kind, name, _ := strings.Cut(from.flag, ":")
 	switch kind {
@@ -244,7 +243,7 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 		} else if value = strings.TrimSpace(string(text)); value == "" {
 			err = usage(fmt.Errorf("%s is empty", name))
 		}
-	default: // it may be the secret itself
+	default: // the value may be the secret itself
 		s.app.secrets.learn(from.flag)
 		err = usage(errors.New(`a secret is given as "file:PATH" or "env:NAME", so that nobody sees it among the running programs`))
 	}
@@ -252,7 +251,7 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 	return value, err
 }
 
-// keep adds a secret to the files to write, and returns how the settings refer to it.
+// keep adds a secret to the files to write, and returns the reference for the settings.
 func (s *setup) keep(name, value string) string {
 	s.secrets = append(s.secrets, secretFile{name, value})
 	return "file:" + secretsFolder + "/" + name

@@ -1,4 +1,4 @@
-// Questions of cairn setup, at a terminal.
+// Questions that cairn setup asks at a terminal.
 package main
 
 import (
@@ -14,38 +14,38 @@ import (
 	"golang.org/x/term"
 )
 
-// dialogue asks a person at a terminal.
+// dialogue asks questions at a terminal.
 type dialogue struct {
 	app *app
 	fd  int
 	in  *bufio.Reader
 }
 
-// newDialogue wants app.in to be a terminal.
+// newDialogue requires app.in to be a terminal.
 func newDialogue(a *app) *dialogue {
 	file := a.in.(*os.File)
 	return &dialogue{app: a, fd: int(file.Fd()), in: bufio.NewReader(file)}
 }
 
-// line asks for a line, without the space around it. The end of the input is errLeft.
+// line asks for a line and trims it. At the end of the input it returns errAborted.
 func (d *dialogue) line(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(d.app.out, prompt)
 	return d.wait(ctx, func() (string, error) { return d.in.ReadString('\n') })
 }
 
-// secret asks for a line without echo.
+// secret asks for a line without echoing it.
 func (d *dialogue) secret(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(d.app.out, prompt)
 	text, err := d.wait(ctx, func() (string, error) {
 		text, err := term.ReadPassword(d.fd)
 		return string(text), err
 	})
-	fmt.Fprintln(d.app.out) // the Enter was not echoed either
+	fmt.Fprintln(d.app.out) // the Enter key was not echoed either
 	return text, err
 }
 
-// wait reads until ctx ends, and restores the terminal. A read cannot be interrupted: its goroutine
-// ends with the program.
+// wait runs read until ctx ends, and then restores the terminal. A read cannot be interrupted: its
+// goroutine ends with the program.
 func (d *dialogue) wait(ctx context.Context, read func() (string, error)) (string, error) {
 	before, err := term.GetState(d.fd)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *dialogue) wait(ctx context.Context, read func() (string, error)) (strin
 		return "", errors.Join(context.Cause(ctx), term.Restore(d.fd, before))
 	case a := <-answered:
 		if errors.Is(a.err, io.EOF) {
-			return "", errLeft
+			return "", errAborted
 		}
 		return strings.TrimSpace(a.text), a.err
 	}
@@ -75,7 +75,7 @@ func (d *dialogue) wait(ctx context.Context, read func() (string, error)) (strin
 // choice is one answer among several.
 type choice struct{ name, help string }
 
-// choose asks for one of the choices, by number or name, until there is one.
+// choose asks for one of the choices, by number or name, until the answer is valid.
 func (d *dialogue) choose(ctx context.Context, question string, choices []choice) (string, error) {
 	fmt.Fprintf(d.app.out, "\n%s\n", question)
 	for i, c := range choices {

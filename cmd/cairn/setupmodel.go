@@ -1,4 +1,4 @@
-// The model, in cairn setup.
+// cairn setup: the model.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"cairn/llm"
 )
 
-// otherServer is the answer that asks for an address.
+// otherServer is the choice that asks for an address.
 const otherServer = "server"
 
 var modelChoices = []choice{
@@ -27,7 +27,7 @@ var modelChoices = []choice{
 	{"none", "no model: it stores, summarizes and quotes"},
 }
 
-// chooseModel asks for a model, and asks the model.
+// chooseModel asks which model to use, and tests it.
 func (s *setup) chooseModel(ctx context.Context) error {
 	return s.retry(ctx, func(ctx context.Context) (err error) {
 		if s.model == "" {
@@ -47,7 +47,7 @@ func (s *setup) chooseModel(ctx context.Context) error {
 	}, func() { s.model, s.modelName, s.modelKey, s.askKey = "", "", source{}, true })
 }
 
-// checkedModel finds the server's address and key, and sends the model one request.
+// checkedModel determines the server's address and key, and sends the model one request.
 func (s *setup) checkedModel(ctx context.Context) (err error) {
 	var at llmTable
 	variable := ""
@@ -93,7 +93,7 @@ func (s *setup) checkedModel(ctx context.Context) (err error) {
 	return s.tryModel(ctx, at, key)
 }
 
-// tryModel asks for the model, unless a flag names it, and sends it one request.
+// tryModel asks which model to use unless a flag names it, and sends it one request.
 func (s *setup) tryModel(ctx context.Context, at llmTable, key string) (err error) {
 	at.Model = s.modelName
 	agent, model, err := s.agentOf(at, key)
@@ -101,14 +101,14 @@ func (s *setup) tryModel(ctx context.Context, at llmTable, key string) (err erro
 		return err
 	}
 	s.say("Asking %s …", config.ShownAddress(at.BaseURL))
-	limited, cancel := context.WithTimeout(ctx, modelPatience)
+	limited, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	if at.Model == "" {
 		offered, err := model.Models(limited)
 		if err != nil {
 			return explained(config.ShownAddress(at.BaseURL), err)
 		}
-		model.Window(limited) // this chooses a model
+		model.Window(limited) // chooses a model
 		if at.Model = model.Name(); s.ask != nil {
 			if at.Model, err = s.modelAmong(ctx, offered, at.Model); err != nil {
 				return err
@@ -136,7 +136,7 @@ func (s *setup) tryModel(ctx context.Context, at llmTable, key string) (err erro
 	return nil
 }
 
-// modelsShown is how many models a question names.
+// modelsShown is how many models a question lists.
 const modelsShown = 15
 
 func (s *setup) modelAmong(ctx context.Context, offered []llm.Offered, usual string) (string, error) {

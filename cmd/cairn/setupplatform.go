@@ -1,4 +1,4 @@
-// The platform and its tokens, in cairn setup.
+// cairn setup: the platform and its tokens.
 package main
 
 import (
@@ -53,7 +53,7 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 		return err
 	}
 	s.say("✓ The token is good: the bot is %s.", app.Bot)
-	if app, err = s.withContent(ctx, token, app); err != nil {
+	if app, err = s.awaitContentIntent(ctx, token, app); err != nil {
 		return err
 	}
 	if err := s.invite(ctx, token, app); err != nil {
@@ -67,19 +67,19 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 	return nil
 }
 
-// discordApplication asks Discord whose token it is.
+// discordApplication asks Discord which application a token belongs to.
 func (s *setup) discordApplication(ctx context.Context, token string) (discord.Application, error) {
 	d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return discord.Application{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	return d.Application(ctx)
 }
 
-// withContent waits until Message Content Intent is on, or the person declines it.
-func (s *setup) withContent(ctx context.Context, token string, app discord.Application) (discord.Application, error) {
+// awaitContentIntent waits until the Message Content Intent is on, or the person declines it.
+func (s *setup) awaitContentIntent(ctx context.Context, token string, app discord.Application) (discord.Application, error) {
 	for app.Content == discord.IntentOff && !s.withoutContent {
 		if s.ask == nil {
 			return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
@@ -99,7 +99,7 @@ func (s *setup) withContent(ctx context.Context, token string, app discord.Appli
 	return app, nil
 }
 
-// invite prints the link, and waits until the bot is in a server, or the person continues.
+// invite prints the link, and waits until the bot is in a server or the person continues without.
 func (s *setup) invite(ctx context.Context, token string, app discord.Application) error {
 	link := discord.InviteURL(app.ID)
 	for app.Servers == 0 {
@@ -132,7 +132,7 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 		if bot, err = s.secret(ctx, s.slackBot, "The token xoxb-… (hidden): "); err != nil {
 			return err
 		}
-		limited, cancel := context.WithTimeout(ctx, patience)
+		limited, cancel := context.WithTimeout(ctx, serverTimeout)
 		defer cancel()
 		name, workspace, err = slack.CheckBotToken(limited, bot, s.apiBase)
 		return err
@@ -148,7 +148,7 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 		if app, err = s.secret(ctx, s.slackApp, "The token xapp-… (hidden): "); err != nil {
 			return err
 		}
-		limited, cancel := context.WithTimeout(ctx, patience)
+		limited, cancel := context.WithTimeout(ctx, serverTimeout)
 		defer cancel()
 		return slack.CheckAppToken(limited, app, s.apiBase)
 	}, func() { s.slackApp = source{} })

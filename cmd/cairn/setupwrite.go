@@ -1,4 +1,4 @@
-// What cairn setup writes: the settings, and a file for each secret.
+// The files that cairn setup writes: the settings, and one for each secret.
 package main
 
 import (
@@ -16,10 +16,10 @@ import (
 	"cairn/config"
 )
 
-// secretsFolder is beside the settings file.
+// secretsFolder is a folder beside the settings file.
 const secretsFolder = "secrets"
 
-// settingsFile is what the written file sets; all else keeps its default.
+// settingsFile has the settings in the written file; all others keep their defaults.
 type settingsFile struct {
 	DataDir string        `toml:"data_dir,omitempty"`
 	LLM     *llmTable     `toml:"llm,omitempty"`
@@ -48,8 +48,8 @@ type slackTable struct {
 const settingsHead = "# Written by `cairn setup`. All settings and their defaults: docs/configuration.md.\n" +
 	"# Edits apply while the bot runs; `cairn config check` finds mistakes.\n\n"
 
-// write writes the secrets and then the settings, and returns the names of the files. On error it
-// restores everything.
+// write writes the secrets and then the settings, and returns the names of the files. After an
+// error it restores the previous state.
 func (s *setup) write(target string) (written []string, err error) {
 	if s.app.data != "" {
 		if s.file.DataDir, err = filepath.Abs(s.app.data); err != nil {
@@ -85,14 +85,14 @@ func (s *setup) write(target string) (written []string, err error) {
 	if err := u.replace(target, text.Bytes()); err != nil {
 		return nil, err
 	}
-	s.former = u.former
+	s.replaced = u.replaced
 	return append([]string{target}, written...), nil
 }
 
-// undo takes back what was written.
+// undo reverts what was written.
 type undo struct {
-	steps  []func() error
-	former []string // where files are now that were replaced
+	steps    []func() error
+	replaced []string // backup names of the files that were replaced
 }
 
 func (u *undo) add(step func() error) { u.steps = append(u.steps, step) }
@@ -119,11 +119,11 @@ func (u *undo) makeFolder(path string) error {
 // replace writes a file that only its owner may read. An existing file is kept under a name with
 // the time.
 func (u *undo) replace(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".cairn-setup-*") // of mode 0600
+	file, err := os.CreateTemp(filepath.Dir(path), ".cairn-setup-*") // created with mode 0600
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // if it was not renamed
+	defer func() { _ = os.Remove(file.Name()) }() // a no-op once it is renamed
 	_, err = file.Write(text)
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (u *undo) replace(path string, text []byte) error {
 			return err
 		}
 		u.add(func() error { return os.Rename(before, path) })
-		u.former = append(u.former, before)
+		u.replaced = append(u.replaced, before)
 	}
 	if err := os.Rename(file.Name(), path); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"cairn/store"
 )
 
-// simulation is what the command line asks for.
+// simulation has the flags and arguments of the command.
 type simulation struct {
 	files        []string
 	channel, bot string
@@ -73,7 +73,7 @@ NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 	return cmd
 }
 
-// set and begin note variants in the order of the command line.
+// set and begin collect variants in the order of the command line.
 func (s *simulation) set(text string) error {
 	one, err := simulate.ParseSetting(text)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *simulation) begin(text string) error {
 	return nil
 }
 
-// mostVariants is the most variants in one comparison: a table has no room for more.
-const mostVariants = 8
+// maxVariants limits a comparison: a table has no room for more.
+const maxVariants = 8
 
 func (s simulation) check() error {
 	switch {
@@ -106,8 +106,8 @@ func (s simulation) check() error {
 		return errors.New("--bot is for files: in a channel of the database it is known who the bot is")
 	case s.html == "-" && s.svg == "-" && !s.json:
 		return errors.New("only one of --html - and --svg - can go to standard output: give the other a FILE, or add --json")
-	case len(s.variants) > mostVariants:
-		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), mostVariants)
+	case len(s.variants) > maxVariants:
+		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), maxVariants)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		o.Questions = questions
 		return a.runSimulation(ctx, s, rec, o)
 	}
-	return a.look(ctx, func(db *store.Store) error {
+	return a.withSharedStore(ctx, func(db *store.Store) error {
 		conversation, err := find(ctx, db, s.channel)
 		if err != nil {
 			return err
@@ -150,7 +150,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 }
 
 // simulationOptions returns the options of the agent that answers in a conversation. Without a
-// store, only the settings of its model are known.
+// store, it uses only what the settings say about its model.
 func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name string, db *store.Store, conversation *store.Conversation) (o simulate.Options, err error) {
 	agents, err := a.agents(ctx, log, db)
 	if err != nil {
@@ -169,7 +169,7 @@ func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name stri
 	return simulate.OptionsOf(ctx, agent, policy, a.settings.Money().Prices), nil
 }
 
-// recordingOf reads the files.
+// recordingOf reads the files into a recording.
 func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []simulate.Question, err error) {
 	if _, err := checkRecords(s.files); err != nil {
 		return rec, nil, err

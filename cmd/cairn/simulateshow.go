@@ -1,4 +1,4 @@
-// The result of a simulation, as a table and as a page.
+// Output of a simulation: a table and an HTML page.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"cairn/simulate"
 )
 
-// simulated is a report for people: one column for each variant, and a small chart.
+// simulated is a report with one column for each variant, and a small chart.
 type simulated struct {
 	simulate.Report
 	SVG  string `json:"svg,omitempty"`
@@ -43,7 +43,7 @@ func (s simulated) String() string {
 
 var blocks = []rune("▁▂▃▄▅▆▇█")
 
-// sparkline shows how full the window was: the maximum of each column.
+// sparkline shows how full the window was: the maximum in each column.
 func sparkline(v simulate.Result, width int) string {
 	if len(v.Used) == 0 {
 		return ""
@@ -58,7 +58,7 @@ func sparkline(v simulate.Result, width int) string {
 	before := 0
 	for i, tokens := range most {
 		if tokens == 0 {
-			tokens = before // no message
+			tokens = before // no message in this column
 		}
 		before = tokens
 		line[i] = blocks[min(tokens*len(blocks)/max(v.Window, 1), len(blocks)-1)]

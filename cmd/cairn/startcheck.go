@@ -1,4 +1,4 @@
-// The check at the start: do the models answer, before a person waits for them.
+// The check at the start: does every model answer, before a person has to wait for it.
 package main
 
 import (
@@ -11,18 +11,19 @@ import (
 	"cairn/llm"
 )
 
-// checkDelay is how long the check waits: a model that has served a request by then is not checked.
+// checkDelay is how long the check waits: models that have served a request by then are not
+// checked.
 const checkDelay = time.Second
 
-// modelCheck says which models are checked, and where the result goes.
+// modelCheck configures which models are checked, and where the results go.
 type modelCheck struct {
-	agents func() map[string]channel.Agent // whose models, by the settings of now
+	agents func() map[string]channel.Agent // the agents whose models are checked, in the current settings
 	failed func(m *located, err error)
 	chosen func(m *located) // called with a model that no setting names; may be nil
 }
 
-// checkModels sends each model one short request in the background, except those that have served
-// one. It does so again for models that an edit of the settings adds.
+// checkModels sends each model one short request in the background, except those that have already
+// served one. An edit of the settings repeats the check for models that it adds.
 func (b *bot) checkModels(c modelCheck) {
 	b.check = func() { b.checkOnce(c) }
 	b.check()
@@ -74,8 +75,8 @@ func (b *bot) warnOf(_ *located, err error) {
 	b.log.Warn("model_check_failed", llm.LogAttrs(err)...)
 }
 
-// trouble is a failure in one line for a person who runs the program.
-func trouble(m *located, err error) string {
+// failureLine describes a failure in one line, for the person who runs the program.
+func failureLine(m *located, err error) string {
 	line := fmt.Sprintf("%s at %s does not answer: %v", m.Name(), m.where.Address, err)
 	if remedy, ok := llm.RemedyOf(err); ok {
 		line += "; " + remedy.Operator

@@ -1,4 +1,4 @@
-// Tables: rows under a head, fitted to the terminal, or uncut for a program.
+// Tables: rows under a header, fitted to the terminal's width, or uncut for a program.
 package main
 
 import (
@@ -15,9 +15,9 @@ import (
 	"cairn/terminal"
 )
 
-// showTable prints rows: as JSON if asJSON is set, else as a table of what their String
-// separates by tabs. For a person, head is above it, columns without content
-// are left out, and long cells are cut to the width of the terminal; a program gets all.
+// showTable prints rows: as JSON if asJSON is set, else as a table whose cells are the
+// tab-separated parts of String. For a person it prints the header, drops empty columns, and cuts
+// long cells to the width of the terminal; a program gets everything.
 func (a *app) showTable(head string, rows []fmt.Stringer, asJSON bool) error {
 	if asJSON {
 		for _, row := range rows {
@@ -48,10 +48,10 @@ func (a *app) showTable(head string, rows []fmt.Stringer, asJSON bool) error {
 	return err
 }
 
-// moment is a time as people see it.
+// moment formats a time for people.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// unlessZero is a number in a cell, which stays empty for 0.
+// unlessZero formats a number for a cell; 0 is empty.
 func unlessZero[T int | int64](n T) string {
 	if n == 0 {
 		return ""
@@ -59,7 +59,7 @@ func unlessZero[T int | int64](n T) string {
 	return fmt.Sprint(n)
 }
 
-// terminalWidth returns the characters in a line; 0 if unknown.
+// terminalWidth returns the width of a line in characters; 0 if unknown.
 func terminalWidth(stream any) int {
 	file, ok := stream.(*os.File)
 	if !ok {
@@ -72,26 +72,25 @@ func terminalWidth(stream any) int {
 	return width
 }
 
-// table is rows of equally many cells, without tabs and newlines.
+// table has rows of the same length; cells contain no tabs and newlines.
 type table [][]string
 
-// between is what separates two columns.
-const between = "  "
+// columnGap separates two columns.
+const columnGap = "  "
 
-// figures matches numbers, times and spans of messages.
-var figures = regexp.MustCompile(`^[#0-9:. -]*$`)
+// numericCell matches numbers, times and spans of messages.
+var numericCell = regexp.MustCompile(`^[#0-9:. -]*$`)
 
-// numeric says which of n columns hold figures alone: those are aligned to the right, and
-// never cut.
+// numeric reports which of n columns contain only numbers: those are aligned right and never cut.
 func (t table) numeric(n int) []bool {
 	right := make([]bool, n)
 	for i := range right {
-		right[i] = !slices.ContainsFunc(t, func(row []string) bool { return !figures.MatchString(row[i]) })
+		right[i] = !slices.ContainsFunc(t, func(row []string) bool { return !numericCell.MatchString(row[i]) })
 	}
 	return right
 }
 
-// filled leaves out columns that are empty below their head.
+// filled drops columns that are empty below the header.
 func (t table) filled(right []bool) (table, []bool) {
 	kept := make(table, len(t))
 	var keptRight []bool
@@ -120,17 +119,17 @@ func (t table) widths() []int {
 	return widths
 }
 
-// leastCell is how much of a long cell is shown in the narrowest terminal, in characters.
-const leastCell = 5
+// minCell is how many characters of a long cell remain in the narrowest terminal.
+const minCell = 5
 
-// fit cuts the widest cells of text until a line has at most width characters, or there is
-// nothing left to cut; 0: it cuts none.
+// fit cuts the widest text cells until a line has at most width characters, or nothing is left to
+// cut; width 0 cuts nothing.
 func (t table) fit(width int, number []bool) {
 	if width <= 0 {
 		return
 	}
-	most := 0 // of a cell of text
-	fixed := len(between) * (len(number) - 1)
+	most := 0 // longest text cell
+	fixed := len(columnGap) * (len(number) - 1)
 	var text []int
 	for i, w := range t.widths() {
 		if number[i] {
@@ -140,7 +139,7 @@ func (t table) fit(width int, number []bool) {
 		text = append(text, w)
 		most = max(most, w)
 	}
-	for ; most > leastCell; most-- {
+	for ; most > minCell; most-- {
 		line := fixed
 		for _, w := range text {
 			line += min(w, most)
@@ -158,7 +157,7 @@ func (t table) fit(width int, number []bool) {
 	}
 }
 
-// aligned returns the table as text, one line for each row.
+// aligned formats the table as text, one line for each row.
 func (t table) aligned(right []bool) string {
 	var b strings.Builder
 	widths := t.widths()
@@ -169,7 +168,7 @@ func (t table) aligned(right []bool) string {
 			if right[i] {
 				cell, space = space+cell, ""
 			}
-			line.WriteString(cell + space + between)
+			line.WriteString(cell + space + columnGap)
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}

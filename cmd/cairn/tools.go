@@ -1,4 +1,4 @@
-// The tools of MCP servers, for the agents and conversations that have them.
+// The MCP tools of agents and conversations.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 	"cairn/mcp"
 )
 
-// toolbox has the tools of those servers in the settings that are connected.
+// toolbox has the tools of the connected MCP servers in the settings.
 type toolbox struct{ b *bot }
 
 func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
@@ -23,13 +23,13 @@ func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
 	return tools
 }
 
-// toolPatience is how long after the start turns wait for tool servers.
-const toolPatience = 15 * time.Second
+// toolTimeout is how long after the start turns wait for tool servers.
+const toolTimeout = 15 * time.Second
 
-// Ready lets the first turns and resumed tasks wait for their tools. Those of a slower server come
-// before the next turn once it is connected.
+// Ready lets the first turns and resumed tasks wait for their tools. The tools of a slower server
+// are available from the first turn after it has connected.
 func (t toolbox) Ready(ctx context.Context, servers []string) {
-	limited, cancel := context.WithDeadline(ctx, t.b.began.Add(toolPatience))
+	limited, cancel := context.WithDeadline(ctx, t.b.connectStart.Add(toolTimeout))
 	defer cancel()
 	_ = t.b.tools.Tried(limited, servers) // each connection logs its own failure
 }
@@ -45,5 +45,5 @@ func (t toolbox) Servers() (all []channel.ToolServer) {
 	return all
 }
 
-// toolsChanged gives open conversations the current tools before their next turn.
+// toolsChanged gives open conversations the current tools from their next turn on.
 func (b *bot) toolsChanged() { b.hub.Renew(b.rules(&b.current.Load().settings)) }

@@ -1,4 +1,5 @@
-// Traces: the bot's steps go to the collector that OpenTelemetry's environment variables name.
+// Traces: the bot's steps are sent to the collector that OpenTelemetry's environment variables
+// name.
 package main
 
 import (
@@ -13,8 +14,8 @@ import (
 	"cairn/llm"
 )
 
-// observer returns the observer of a bot's steps: its metrics, and traces if the environment asks
-// for them. Without that, traces are nil.
+// observer returns the observer of a bot's steps: its metrics, and traces if the environment
+// configures them. Otherwise traces are nil.
 func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (observe.Observer, *otlp.Traces, error) {
 	endpoint, err := otlp.Endpoint()
 	if err != nil {
@@ -44,7 +45,7 @@ func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (obser
 	return observe.All{m, traces}, traces, nil
 }
 
-// closeTraces sends what is queued, for a short time.
+// closeTraces sends the queued spans, for at most otlp.CloseTimeout.
 func (b *bot) closeTraces() {
 	if b.traces == nil {
 		return

@@ -1,4 +1,4 @@
-// cairn transcript: every message of a channel.
+// cairn transcript: print every message of a channel.
 package main
 
 import (
@@ -16,44 +16,45 @@ import (
 	"cairn/store"
 )
 
-// page is how many messages are read at a time.
+// page is how many messages are read at once.
 const page = 500
 
-// row is a message as it is printed.
+// row is a message in the output.
 type row struct {
 	chat.Record
 
-	calls []llm.Call // for people only
-	came  []string   // attachments, for people
+	calls       []llm.Call // only in the output for people
+	attachments []string   // descriptions of attachments, only in the output for people
 }
 
 func rowOf(m chat.Message) row {
 	r := row{Record: chat.RecordOf(m), calls: m.Calls}
 	for _, a := range m.Attachments {
-		r.came = append(r.came, a.Words())
+		r.attachments = append(r.attachments, a.Words())
 	}
 	return r
 }
 
-// silent reports whether there is nothing to show: some models answer with empty text after a tool.
-func (r row) silent() bool {
+// isEmpty reports whether there is nothing to show: some models answer with empty text after a tool
+// call.
+func (r row) isEmpty() bool {
 	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.calls) == 0
 }
 
 func (r row) String() string {
 	var said []string
-	if r.Text != "" || len(r.calls)+len(r.came) == 0 {
+	if r.Text != "" || len(r.calls)+len(r.attachments) == 0 {
 		said = append(said, r.Text)
 	}
-	said = append(said, r.came...)
+	said = append(said, r.attachments...)
 	for _, call := range r.calls {
 		said = append(said, "→ "+oneLine(call.Name+" "+call.Arguments))
 	}
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, moment(r.Time), cmp.Or(inOneLine(r.Author), string(r.Role)), setOff(strings.Join(said, "\n")))
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, moment(r.Time), cmp.Or(inOneLine(r.Author), string(r.Role)), indentRest(strings.Join(said, "\n")))
 }
 
-// setOff indents all lines but the first, so that no text can imitate another message.
-func setOff(text string) string {
+// indentRest indents all lines but the first, so that no text can imitate another message.
+func indentRest(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
 	return strings.Join(lines, "\n       ")
 }
@@ -61,7 +62,7 @@ func setOff(text string) string {
 // inOneLine returns text without line breaks.
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// maxCallShown bounds a tool call as people see it, in characters.
+// maxCallShown limits the text of a tool call in the output for people, in characters.
 const maxCallShown = 100
 
 // oneLine returns text as one short line.
@@ -94,7 +95,7 @@ an object with the key "compacted". It reads the database and may run beside the
 }
 
 func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
-	return a.look(cmd.Context(), func(db *store.Store) error {
+	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 		conversation, err := find(cmd.Context(), db, name)
 		if err != nil {
 			return err
@@ -104,7 +105,7 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		before := func(seq int64) error { // shows the compactions applied before the message with that seq
+		before := func(seq int64) error { // prints the compactions applied before the message with this seq
 			for len(landings) > 0 && landings[0].Next <= seq {
 				if err := a.show(out, appliedOf(landings[0]), asJSON); err != nil {
 					return err
@@ -124,7 +125,7 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 					return err
 				}
 				r := rowOf(m)
-				if r.silent() && !asJSON {
+				if r.isEmpty() && !asJSON {
 					continue
 				}
 				if err := a.show(out, r, asJSON); err != nil {

@@ -1,4 +1,4 @@
-// Upkeep: a running bot backs up its database, and erases deleted text from the files.
+// Upkeep: a running bot backs up its database, and erases deleted text from its files.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 // hour, so that none is missed.
 const upkeepEvery = 5 * time.Minute
 
-// backups says where and how often the bot backs up its database.
+// backups returns the backup policy of the settings.
 func (a *app) backups() store.Backups { return backupsOf(&a.settings) }
 
 func backupsOf(s *config.Settings) store.Backups {
@@ -22,8 +22,8 @@ func backupsOf(s *config.Settings) store.Backups {
 	return store.Backups{Every: time.Duration(s.Backup.Every), Keep: s.Backup.Keep, Dir: dir}
 }
 
-// keepUp does the upkeep that is due until the bot is closed.
-func (b *bot) keepUp() {
+// runUpkeep performs due upkeep until the bot is closed.
+func (b *bot) runUpkeep() {
 	b.tasks.Go(func() {
 		for {
 			b.upkeepOnce()
@@ -36,14 +36,14 @@ func (b *bot) keepUp() {
 	})
 }
 
-// upkeepOnce logs a failure once, until it ends.
+// upkeepOnce performs due upkeep. It logs one warning per incident.
 func (b *bot) upkeepOnce() {
 	err := b.store.Upkeep().Run(b.ctx, backupsOf(&b.current.Load().settings), time.Now())
 	switch {
-	case b.ctx.Err() != nil: // the next start does what was interrupted
+	case b.ctx.Err() != nil: // the next start repeats what was interrupted
 	case err != nil:
-		b.log.Log(b.ctx, b.upkeep.Begin(), "upkeep_failed", "error", err, "effect", "backups and the erasure of deleted text wait; both are tried again")
-	case b.upkeep.End():
+		b.log.Log(b.ctx, b.upkeepFailure.Begin(), "upkeep_failed", "error", err, "effect", "backups and the erasure of deleted text wait; both are tried again")
+	case b.upkeepFailure.End():
 		b.log.Info("upkeep_works_again")
 	}
 }

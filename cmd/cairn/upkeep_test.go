@@ -73,12 +73,12 @@ func TestUpkeepThatFails(t *testing.T) {
 	noError(t, os.WriteFile(blocked, nil, 0o600))
 	b.upkeepOnce()
 	b.upkeepOnce()
-	if n := strings.Count(log.String(), "upkeep_failed"); n != 1 || !b.upkeep.On() {
+	if n := strings.Count(log.String(), "upkeep_failed"); n != 1 || !b.upkeepFailure.On() {
 		t.Errorf("it was logged %d times: %s", n, &log)
 	}
 	noError(t, os.Remove(blocked))
 	b.upkeepOnce()
-	if made, err := filepath.Glob(filepath.Join(blocked, "cairn-*.db")); err != nil || len(made) != 1 || b.upkeep.On() || !strings.Contains(log.String(), "upkeep_works_again") {
+	if made, err := filepath.Glob(filepath.Join(blocked, "cairn-*.db")); err != nil || len(made) != 1 || b.upkeepFailure.On() || !strings.Contains(log.String(), "upkeep_works_again") {
 		t.Errorf("%v, %v: %s", made, err, &log)
 	}
 }

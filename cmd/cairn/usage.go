@@ -1,4 +1,4 @@
-// cairn usage: requests and tokens of the models, and what they cost.
+// cairn usage: requests, tokens and costs of the models.
 package main
 
 import (
@@ -37,7 +37,7 @@ runs.`,
 			if err != nil {
 				return err
 			}
-			return a.look(cmd.Context(), func(db *store.Store) error {
+			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 				day := ""
 				if !from.IsZero() {
 					day = store.Day(from)
@@ -56,10 +56,10 @@ runs.`,
 	return cmd
 }
 
-// report is what cairn usage shows.
+// report is the output of cairn usage.
 type report struct{ channel.UsageReport }
 
-// String is the report as a table.
+// String formats the report as a table.
 func (r report) String() string {
 	if len(r.Rows) == 0 {
 		if r.Since == "" {

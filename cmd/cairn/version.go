@@ -1,4 +1,4 @@
-// cairn version: which build this is.
+// cairn version: print which build this is.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// The HTTP API and the dashboard: where they listen, and what they are served from.
+// The HTTP API and the dashboard: where they listen, and where their data come from.
 package main
 
 import (
@@ -19,7 +19,7 @@ func (a *app) addWebFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.web, "web", "", "serve the dashboard and the HTTP API at `ADDRESS` (listen under [web])")
 }
 
-// webSide is the part of the web server that exists before the bot does.
+// webSide is the part of the web server that exists before the bot is open.
 type webSide struct {
 	listener net.Listener
 	token    string
@@ -27,8 +27,8 @@ type webSide struct {
 	chat     *web.Chat
 }
 
-// openWeb listens on the address in the settings; nil without one. Requests are answered from
-// serveWeb on.
+// openWeb listens on the address in the settings; nil without an address. Requests wait until the
+// server runs.
 func (a *app) openWeb() (*webSide, error) {
 	address := a.settings.Web.Listen
 	if address == "" {
@@ -50,7 +50,7 @@ func (a *app) openWeb() (*webSide, error) {
 	return a.webSide, nil
 }
 
-// close stops listening if the server was never started.
+// close stops listening; it is for a server that was never started.
 func (w *webSide) close() {
 	if w != nil {
 		_ = w.listener.Close()
@@ -72,13 +72,13 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	return web.New(o)
 }
 
-// parts returns the aspects of /readyz, for the dashboard.
+// parts returns the results of /readyz, for the dashboard.
 func (h *health) parts(ctx context.Context) (ok bool, parts []web.Part) {
 	s := h.ready(ctx)
 	return s.OK, s.Parts
 }
 
-// debugHandler serves the profiles of the process.
+// debugHandler serves profiles of the process.
 func debugHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -99,7 +99,7 @@ func (b *bot) serveBeside(w *webSide, health *health) {
 	})
 }
 
-// runner is what `cairn run` keeps open: a connector to a platform, or the web server.
+// runner is what `cairn run` runs: a connector to a platform, or the web server.
 type runner interface {
 	Name() string
 	Run(ctx context.Context, hub *channel.Hub) error

@@ -1,5 +1,5 @@
-// Answers of the REST API, those that go wrong on demand included, and the rate
-// limits that every request counts against.
+// Responses of the REST API, faults on demand, and the rate limits that every request counts
+// against.
 package discordtest
 
 import (
@@ -14,30 +14,30 @@ import (
 	"time"
 )
 
-// apiError is an error as Discord words it (Discord, Reference: Error Messages).
+// apiError is an error in Discord's format (Discord, Reference: Error Messages).
 type apiError struct {
 	status  int
 	code    int
 	message string
-	field   string // of a form error, which has a reason
+	field   string // of a form error, with reason
 	kind    string
 	reason  string
 }
 
 func (e *apiError) Error() string { return fmt.Sprintf("%d %d %s", e.status, e.code, e.message) }
 
-// invalid is the refusal of one field of a body.
+// invalid returns the error for an invalid field of a body.
 func invalid(field, kind, reason string) error {
 	return &apiError{http.StatusBadRequest, 50035, "Invalid Form Body", field, kind, reason}
 }
 
 type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	cut    bool
-	half   bool // the connection ends in the middle of the body
-	shared bool // a 429 that is not held against the client
+	status    int
+	header    http.Header
+	body      []byte
+	cut       bool
+	truncated bool // the connection ends in the middle of the body
+	shared    bool // a 429 that does not count against the client
 }
 
 func answerWith(v any, err error) answer {
@@ -52,7 +52,7 @@ func answerWith(v any, err error) answer {
 		}
 		a.status, a.body = e.status, encode(body)
 	case err != nil:
-		panic(err) // endpoints return apiErrors only
+		panic(err) // endpoints return only apiErrors
 	case v == nil:
 		a.status = http.StatusNoContent
 		a.header = nil
@@ -62,29 +62,28 @@ func answerWith(v any, err error) answer {
 	return a
 }
 
-// Fault is something that goes wrong with matching requests, downloads of
-// attachments included. Without Status, Cut and CutBody it only delays.
+// Fault is a fault of matching requests, downloads of attachments included. Without Status, Cut and
+// CutBody it only delays.
 type Fault struct {
 	Route string // method and path without /api/v9, as in path.Match: "POST /channels/*/messages", "GET /attachments/*/*/*"; empty: all
-	Skip  int    // how many requests pass well before the first that it meets
-	Times int    // how many requests it meets; 0: one
+	Skip  int    // how many matching requests succeed first
+	Times int    // how many requests then fail; 0: one
 	Delay time.Duration
 
-	Status     int           // the answer's status, 429 or 503 for instance
-	Code       int           // Discord's own code in the answer's body
+	Status     int           // status of the response, such as 429 or 503
+	Code       int           // Discord's code in the body of the response
 	RetryAfter time.Duration // of a 429
-	Global     bool          // the 429 is for all routes
-	Shared     bool          // the 429 is the resource's, not the client's
-	Cut        bool          // the connection ends unanswered
-	CutBody    bool          // the connection ends in the middle of the answer's body; alone, the request takes effect
+	Global     bool          // the 429 applies to all routes
+	Shared     bool          // the 429 is for the resource, not for the client
+	Cut        bool          // the connection ends without a response
+	CutBody    bool          // the connection ends in the middle of the response's body; alone, the request takes effect
 
-	// Done makes the request take effect, and at once, although its answer is
-	// late or this fault.
+	// Done makes the request take effect immediately, although its response is delayed or replaced by
+	// the fault.
 	Done bool
 }
 
-// Fail adds faults; each request meets the first that matches and is not used
-// up.
+// Fail adds faults. Each request is affected by the first one that matches and is not used up.
 func (s *Server) Fail(faults ...Fault) {
 	s.do(func(w *world) {
 		for _, f := range faults {
@@ -130,7 +129,7 @@ func (f *Fault) answer() answer {
 	return answerWith(nil, &apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)})
 }
 
-// tooMany is a 429 (Discord, Rate Limits: Exceeding A Rate Limit, Header Format).
+// tooMany returns a 429 (Discord, Rate Limits: Exceeding A Rate Limit, Header Format).
 func tooMany(after time.Duration, global, shared bool) answer {
 	seconds := after.Seconds()
 	header := http.Header{}
@@ -152,8 +151,8 @@ func tooMany(after time.Duration, global, shared bool) answer {
 	return answer{status: http.StatusTooManyRequests, header: header, body: body, shared: shared}
 }
 
-// limited enforces the global limit, to which interactions do not count (Discord,
-// Rate Limits: Global Rate Limit).
+// limited enforces the global limit, against which interactions do not count (Discord, Rate Limits:
+// Global Rate Limit).
 func (w *world) limited(authorized bool) (answer, bool) {
 	if !authorized {
 		return answer{}, false
@@ -168,7 +167,7 @@ func (w *world) limited(authorized bool) (answer, bool) {
 	return answer{}, false
 }
 
-// count notes an answer that counts as an invalid request.
+// count counts a response that Discord treats as an invalid request.
 func (w *world) count(a *answer) {
 	switch a.status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -180,7 +179,7 @@ func (w *world) count(a *answer) {
 	}
 }
 
-// decode reads a JSON body into v.
+// decode decodes a JSON body into v.
 func (q query) decode(v any) error {
 	if err := json.Unmarshal(q.body, v); err != nil {
 		return invalid("_", "DICT_TYPE_CONVERT", err.Error())
@@ -188,16 +187,16 @@ func (q query) decode(v any) error {
 	return nil
 }
 
-// RouteLimit is how many requests a route takes in a time, for each channel,
-// guild or webhook by itself. Answers carry the X-RateLimit headers, and what is
-// too much gets a 429 with the scope "user" (Discord, Rate Limits: Header Format).
+// RouteLimit limits the requests of a route in a time, separately for each channel, guild or
+// webhook. Responses have the X-RateLimit headers, and excess requests get a 429 with the scope
+// "user" (Discord, Rate Limits: Header Format).
 type RouteLimit struct {
-	Route    string // as in Fault; it should be one method and one path
+	Route    string // as in Fault; it should match one method and one path
 	Requests int
 	Per      time.Duration
 }
 
-// bucket is a RouteLimit's count for one top-level resource.
+// bucket is the state of a RouteLimit for one top-level resource.
 type bucket struct {
 	limit RouteLimit
 	name  string // of the route, not of the resource
@@ -205,7 +204,7 @@ type bucket struct {
 	reset time.Time
 }
 
-// Limit adds limits; a request counts for the first that matches.
+// Limit adds limits; a request counts against the first that matches.
 func (s *Server) Limit(limits ...RouteLimit) {
 	s.do(func(w *world) {
 		for _, l := range limits {
@@ -217,8 +216,8 @@ func (s *Server) Limit(limits ...RouteLimit) {
 	})
 }
 
-// bucketOf finds what a request counts for, nil if it is not limited. A window
-// begins with its first request (judgement).
+// bucketOf returns the bucket of a request; nil if it is not limited. A window starts with its
+// first request (judgement).
 func (w *world) bucketOf(r *Request) *bucket {
 	for i, l := range w.limits {
 		if !r.on(l.Route) {
@@ -238,15 +237,15 @@ func (w *world) bucketOf(r *Request) *bucket {
 	return nil
 }
 
-// topResource is the part of a path by which limits are told apart: channels,
-// guilds, and webhooks with their token (Discord, Rate Limits).
+// topResource returns the part of a path that separates limits: channels, guilds, and webhooks with
+// their token (Discord, Rate Limits).
 func topResource(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	n := map[string]int{"channels": 2, "guilds": 2, "webhooks": 3}[parts[0]]
 	return strings.Join(parts[:min(n, len(parts))], "/")
 }
 
-// take counts a request, or refuses it.
+// take counts a request, or rejects it.
 func (b *bucket) take() (answer, bool) {
 	if b.used >= b.limit.Requests {
 		return tooMany(time.Until(b.reset), false, false), false
@@ -255,7 +254,7 @@ func (b *bucket) take() (answer, bool) {
 	return answer{}, true
 }
 
-// mark puts the headers on an answer.
+// mark sets the rate limit headers of a response.
 func (b *bucket) mark(a *answer) {
 	if a.header == nil {
 		a.header = http.Header{}

@@ -1,4 +1,4 @@
-// The endpoints that answer interactions, with their deadlines.
+// The endpoints that respond to interactions, with their deadlines.
 package discordtest
 
 import (
@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Kinds of first answers (Discord, Receiving and Responding: Interaction Callback
-// Type).
+// Types of first responses (Discord, Receiving and Responding: Interaction Callback Type).
 const (
 	CallbackMessage       = 4
 	CallbackDeferred      = 5
@@ -17,7 +16,7 @@ const (
 	CallbackAutocompleted = 8
 )
 
-// callback takes the first answer: once, and within 3 s (Discord, Receiving and
+// callback handles the first response: only once, and within 3 s (Discord, Receiving and
 // Responding: Responding to an Interaction).
 func (w *world) callback(q query) (any, error) {
 	i := w.interactions[q.PathValue("interaction")]
@@ -54,7 +53,7 @@ var callbacksFor = map[int][]int{
 	InteractionAutocomplete: {CallbackAutocompleted},
 }
 
-// take carries out a first answer.
+// take applies a first response.
 func (w *world) take(i *Interaction, kind int, q query) error {
 	if kind == CallbackAutocompleted {
 		var d struct {
@@ -66,7 +65,7 @@ func (w *world) take(i *Interaction, kind int, q query) error {
 		i.Choices = d.Choices
 		return checkChoices(d.Choices)
 	}
-	p, err := w.judge(q, kind != CallbackMessage, allowUsers) // a deferral has nothing to notify of
+	p, err := w.parsePayload(q, kind != CallbackMessage, allowUsers) // a deferral cannot notify anyone
 	if err != nil {
 		return err
 	}
@@ -90,8 +89,7 @@ func (w *world) take(i *Interaction, kind int, q query) error {
 	return nil
 }
 
-// answerTo makes an answer. One that is not ephemeral is a message of the
-// channel.
+// answerTo creates a response. It is a message of the channel unless it is ephemeral.
 func (w *world) answerTo(i *Interaction, p payload) *Message {
 	m := w.newMessage(w.channel(i.Channel), w.bot, "")
 	m.Type = MessageCommand
@@ -112,9 +110,8 @@ func (w *world) update(m *Message, p payload) error {
 	return nil
 }
 
-// interactionOf finds the interaction of a webhook's token, which is good for
-// 15 min, and only after a first answer (Discord, Receiving and
-// Responding: Followup Messages).
+// interactionOf returns the interaction of a webhook's token, which is valid for 15 min, and only
+// after a first response (Discord, Receiving and Responding: Followup Messages).
 func (w *world) interactionOf(q query) (*Interaction, error) {
 	for _, i := range w.interactions {
 		switch {
@@ -130,8 +127,8 @@ func (w *world) interactionOf(q query) (*Interaction, error) {
 	return nil, unknown(10015, "Webhook")
 }
 
-// webhookMessage finds the message of a path, nil for an original that was
-// deferred and not yet edited.
+// webhookMessage returns the message of a path; nil for an original that was deferred and not
+// edited yet.
 func (w *world) webhookMessage(q query) (i *Interaction, m *Message, err error) {
 	if i, err = w.interactionOf(q); err != nil {
 		return nil, nil, err
@@ -153,14 +150,14 @@ func (w *world) webhookMessage(q query) (i *Interaction, m *Message, err error) 
 	return i, nil, unknown(10008, "Message")
 }
 
-// editAnswer edits an answer, or completes a deferred one. Whether it is
-// ephemeral was fixed by the deferral.
+// editAnswer edits a response, or completes a deferred one. The deferral determines whether it is
+// ephemeral.
 func (w *world) editAnswer(q query) (any, error) {
 	i, m, err := w.webhookMessage(q)
 	if err != nil {
 		return nil, err
 	}
-	p, err := w.judge(q, m != nil, allowUsers)
+	p, err := w.parsePayload(q, m != nil, allowUsers)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +168,7 @@ func (w *world) editAnswer(q query) (any, error) {
 	return w.complete(i, p)
 }
 
-// complete puts the answer in the place of what is loading.
+// complete replaces the loading message by the response.
 func (w *world) complete(i *Interaction, p payload) (any, error) {
 	if p.empty() {
 		return nil, errEmpty
@@ -194,7 +191,7 @@ func (w *world) deleteAnswer(q query) (any, error) {
 	}
 	if m == nil {
 		m = i.loading
-		i.Callback, i.Loading, i.loading = 0, false, nil // the deferral is gone, and with it what could be edited
+		i.Callback, i.Loading, i.loading = 0, false, nil // the deferral is gone, so nothing is left to edit
 	}
 	if m.Flags&FlagEphemeral == 0 {
 		w.deleted(m)
@@ -203,14 +200,14 @@ func (w *world) deleteAnswer(q query) (any, error) {
 	return nil, nil
 }
 
-// followUp: right after a deferral it completes that (Discord, Receiving
+// followUp adds a message; directly after a deferral it completes that instead (Discord, Receiving
 // and Responding: Create Followup Message).
 func (w *world) followUp(q query) (any, error) {
 	i, err := w.interactionOf(q)
 	if err != nil {
 		return nil, err
 	}
-	p, err := w.judge(q, false, allowUsers)
+	p, err := w.parsePayload(q, false, allowUsers)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,4 @@
-// The endpoints of channels: sending, editing, deleting and reading messages,
-// typing.
+// The endpoints of channels: sending, editing, deleting and reading messages, and typing.
 package discordtest
 
 import (
@@ -13,7 +12,7 @@ func unknown(code int, what string) error {
 	return &apiError{status: http.StatusNotFound, code: code, message: "Unknown " + what}
 }
 
-// channelOf finds a channel that the bot may see.
+// channelOf returns the channel of a path, if the bot may see it.
 func (w *world) channelOf(q query) (*Channel, error) {
 	c := w.channels[q.PathValue("channel")]
 	switch {
@@ -36,9 +35,9 @@ func (w *world) messageOf(q query) (*Message, error) {
 	return nil, unknown(10008, "Message")
 }
 
-// shown is a message as REST gives it to the bot; there is no guild_id.
+// shown returns a message as REST shows it to the bot, without guild_id.
 func (w *world) shown(m *Message) Message {
-	return w.seenBy(*m, w.options.Forbidden&IntentMessageContent == 0)
+	return w.visibleTo(*m, w.options.Forbidden&IntentMessageContent == 0)
 }
 
 // createMessage: Discord, Message: Create Message.
@@ -47,7 +46,7 @@ func (w *world) createMessage(q query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := w.judge(q, false, allowAll)
+	p, err := w.parsePayload(q, false, allowAll)
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +85,14 @@ func (w *world) createMessage(q query) (any, error) {
 	return w.shown(m), nil
 }
 
-// answerable reports whether a message is not the system's (Discord, Message:
-// Create Message, Limitations).
+// answerable reports whether a message is not a system message (Discord, Message: Create Message,
+// Limitations).
 func (m *Message) answerable() bool {
 	return m.Type == MessageDefault || m.Type == MessageReply || m.Type == MessageCommand
 }
 
-// sameNonce finds what the bot posted before with this nonce (Discord, Message:
-// Create Message: enforce_nonce is "unique in the past few minutes").
+// sameNonce returns the bot's recent message with this nonce (Discord, Message: Create Message:
+// enforce_nonce is "unique in the past few minutes").
 func (w *world) sameNonce(c *Channel, p payload) *Message {
 	if !p.Enforce || len(p.Nonce) == 0 || string(p.Nonce) == "null" {
 		return nil
@@ -107,7 +106,7 @@ func (w *world) sameNonce(c *Channel, p payload) *Message {
 	return nil
 }
 
-// fill puts a judged payload into a new message.
+// fill copies a valid payload into a new message.
 func (w *world) fill(m *Message, p payload) {
 	if p.Content != nil {
 		m.Content = *p.Content
@@ -117,8 +116,8 @@ func (w *world) fill(m *Message, p payload) {
 	m.mention(w, p.allow)
 }
 
-// change puts a judged payload into an existing message; what it does not have
-// stays (Discord, Message: Edit Message).
+// change applies a valid payload to a message; fields that it lacks are unchanged (Discord,
+// Message: Edit Message).
 func (w *world) change(m *Message, p payload) error {
 	next := *m
 	if p.Components != nil {
@@ -146,7 +145,7 @@ func (w *world) editMessage(q query) (any, error) {
 	if err := w.channel(m.ChannelID).writable(true); err != nil {
 		return nil, err
 	}
-	p, err := w.judge(q, true, allowAll)
+	p, err := w.parsePayload(q, true, allowAll)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +156,8 @@ func (w *world) editMessage(q query) (any, error) {
 	return w.shown(m), nil
 }
 
-// deleteMessage: others' messages need a permission that the bot does not have
-// (Discord, Message: Delete Message).
+// deleteMessage: others' messages require a permission that the bot does not have (Discord,
+// Message: Delete Message).
 func (w *world) deleteMessage(q query) (any, error) {
 	m, err := w.messageOf(q)
 	if err != nil {
@@ -171,8 +170,7 @@ func (w *world) deleteMessage(q query) (any, error) {
 	return nil, nil
 }
 
-// getMessage needs more than to see the channel (Discord, Message: Get Channel
-// Message).
+// getMessage requires more than seeing the channel (Discord, Message: Get Channel Message).
 func (w *world) getMessage(q query) (any, error) {
 	if c, err := w.channelOf(q); err == nil && !w.may(c, PermissionReadMessageHistory) {
 		return nil, errPermission
@@ -184,8 +182,8 @@ func (w *world) getMessage(q query) (any, error) {
 	return w.shown(m), nil
 }
 
-// getMessages returns the newest first, whichever way it was asked, and nothing
-// to who may not read the history (Discord, Message: Get Channel Messages).
+// getMessages returns the newest messages first, whichever anchor is used, and none without
+// permission to read the history (Discord, Message: Get Channel Messages).
 func (w *world) getMessages(q query) (any, error) {
 	c, err := w.channelOf(q)
 	if err != nil {
@@ -223,7 +221,7 @@ func (w *world) getMessages(q query) (any, error) {
 	return found, nil
 }
 
-// window cuts the asked part out of messages, oldest first.
+// window returns the requested part of messages, oldest first.
 func window(all []*Message, which string, at uint64, limit int) []*Message {
 	isBefore := func(m *Message) bool { return id(m.ID) < at }
 	split := 0 // the first that is not before the anchor
@@ -244,7 +242,7 @@ func window(all []*Message, which string, at uint64, limit int) []*Message {
 }
 
 func id(snowflake string) uint64 {
-	n, _ := strconv.ParseUint(snowflake, 10, 64) // ids made here parse
+	n, _ := strconv.ParseUint(snowflake, 10, 64) // ids created here can be parsed
 	return n
 }
 

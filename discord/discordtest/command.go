@@ -1,4 +1,4 @@
-// Slash commands: what may be registered.
+// Slash commands: validation of registrations.
 package discordtest
 
 import (
@@ -25,7 +25,7 @@ type Command struct {
 	DescriptionLocalizations map[string]string `json:"description_localizations,omitempty"`
 }
 
-// CommandOption is a parameter.
+// CommandOption is a parameter of a command.
 type CommandOption struct {
 	Type         int      `json:"type"`
 	Name         string   `json:"name"`
@@ -38,7 +38,7 @@ type CommandOption struct {
 	DescriptionLocalizations map[string]string `json:"description_localizations,omitempty"`
 }
 
-// Choice is a suggestion, or a value to choose.
+// Choice is a suggested or allowed value.
 type Choice struct {
 	Name  string          `json:"name"`
 	Value json.RawMessage `json:"value"`
@@ -56,7 +56,7 @@ func (w *world) ofApp(q query) error {
 	return nil
 }
 
-// putCommands replaces all (Discord, Application Commands: Bulk Overwrite Global
+// putCommands replaces all commands (Discord, Application Commands: Bulk Overwrite Global
 // Application Commands).
 func (w *world) putCommands(q query) (any, error) {
 	if err := w.ofApp(q); err != nil {
@@ -104,8 +104,8 @@ var locales = []string{
 	"uk", "hi", "th", "zh-CN", "ja", "zh-TW", "ko",
 }
 
-// checkLocalized checks names and descriptions in other languages, for which the rules are the
-// same (Discord, Application Commands: Localization).
+// checkLocalized checks names and descriptions in other languages, to which the same rules apply
+// (Discord, Application Commands: Localization).
 func checkLocalized(names, descriptions map[string]string) error {
 	for locale, name := range names {
 		if !slices.Contains(locales, locale) {
@@ -139,8 +139,8 @@ func checkNamed(name, description string) error {
 	return nil
 }
 
-// checkOptions: Discord, Application Commands: Application Command Option
-// Structure. The double knows options of text and whole numbers.
+// checkOptions: Discord, Application Commands: Application Command Option Structure. The double
+// supports only options of strings and integers.
 func checkOptions(options []CommandOption) error {
 	refuse := func(format string, a ...any) error {
 		return invalid("options", "APPLICATION_COMMAND_OPTIONS_INVALID", fmt.Sprintf(format, a...))
@@ -175,8 +175,8 @@ func checkOptions(options []CommandOption) error {
 	return nil
 }
 
-// checkChoices: up to 25, names of 1 to 100 characters, strings of up to 100
-// (Discord, Application Commands: Application Command Option Choice Structure).
+// checkChoices: up to 25, with names of 1 to 100 characters and strings of up to 100 (Discord,
+// Application Commands: Application Command Option Choice Structure).
 func checkChoices(choices []Choice) error {
 	if len(choices) > 25 {
 		return invalid("choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")

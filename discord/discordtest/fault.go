@@ -1,20 +1,19 @@
-// Faults of the gateway that a test asks for.
+// Faults of the gateway on demand.
 package discordtest
 
 import "encoding/json"
 
-// Handshake is how one connection to the gateway goes wrong at its beginning.
+// Handshake is how one connection to the gateway fails at its start.
 type Handshake struct {
-	Refuse      int  // the HTTP status instead of a WebSocket, 503 for instance
-	SilentHello bool // the socket opens and nothing is said
+	Refuse      int  // HTTP status instead of a WebSocket, such as 503
+	SilentHello bool // the socket opens, but no HELLO is sent
 	SilentReady bool // IDENTIFY and RESUME are not answered; heartbeats are
-	Op          int  // 7 or 9: the answer to IDENTIFY or RESUME
-	Close       int  // the close code that answers IDENTIFY or RESUME
+	Op          int  // 7 or 9: the response to IDENTIFY or RESUME
+	Close       int  // close code in response to IDENTIFY or RESUME
 }
 
-// disturbed plays the connection's Handshake, once, in place of READY or
-// RESUMED.
-func (c *connection) disturbed() (done bool, code int) {
+// playHandshake applies the connection's Handshake, once, instead of READY or RESUMED.
+func (c *connection) playHandshake() (done bool, code int) {
 	h := c.handshake
 	c.handshake = Handshake{}
 	switch {
@@ -29,8 +28,7 @@ func (c *connection) disturbed() (done bool, code int) {
 	return true, 0
 }
 
-// Handshakes are taken by the next connections, one each; those that follow are
-// sound again.
+// Handshakes sets the faults of the next connections, one each; later connections succeed.
 func (s *Server) Handshakes(h ...Handshake) {
 	s.do(func(w *world) { w.handshakes = append(w.handshakes, h...) })
 }
@@ -47,11 +45,11 @@ func (s *Server) sendEach(p packet) {
 	s.onEach(func(_ *world, c *connection) { c.push(frame{data: encode(p)}) })
 }
 
-// Reconnect sends op 7: the client shall reconnect and resume.
+// Reconnect sends op 7: the client should reconnect and resume.
 func (s *Server) Reconnect() { s.sendEach(packet{Op: opReconnect}) }
 
-// Invalidate sends op 9. Unless the session is resumable it is forgotten, and
-// an IDENTIFY on the same connection begins another.
+// Invalidate sends op 9. Unless resumable is true, the session is forgotten, and an IDENTIFY on the
+// same connection starts another.
 func (s *Server) Invalidate(resumable bool) {
 	s.onEach(func(w *world, c *connection) {
 		if c.session != nil && !resumable {
@@ -62,8 +60,8 @@ func (s *Server) Invalidate(resumable bool) {
 	})
 }
 
-// Disconnect closes each connection with a code, after what is queued for it.
-// 4009 ends the session; after 4007 each RESUME of it is answered with 4007.
+// Disconnect closes each connection with a code, after its queued frames. 4009 ends the session;
+// after 4007, every RESUME of it is answered with 4007.
 func (s *Server) Disconnect(code int) {
 	s.onEach(func(w *world, c *connection) {
 		switch {
@@ -77,28 +75,27 @@ func (s *Server) Disconnect(code int) {
 	})
 }
 
-// Cut ends each connection without a word, after what is queued for it; the
-// sessions can be resumed.
+// Cut ends each connection without a close frame, after its queued frames; the sessions can be
+// resumed.
 func (s *Server) Cut() {
 	s.onEach(func(_ *world, c *connection) { c.push(frame{cut: true}) })
 }
 
-// HalfOpen makes each connection read on but send nothing any more, not even a
-// heartbeat's acknowledgement.
+// HalfOpen makes each connection read but no longer send, not even acknowledgements of heartbeats.
 func (s *Server) HalfOpen() {
 	s.onEach(func(_ *world, c *connection) { c.silent = true })
 }
 
-// Forget forgets all sessions, as after a long absence: RESUME gets op 9. A client that
-// is connected stays so until it is cut, and hears of nothing any more.
+// Forget forgets all sessions, as after a long absence: RESUME gets op 9. A connected client stays
+// connected until it is cut, but gets no more events.
 func (s *Server) Forget() { s.do(func(w *world) { clear(w.sessions) }) }
 
-// Drop makes the next n events vanish: they take their sequence numbers, and
-// only a RESUME from before them brings them back.
+// Drop loses the next n events: they use sequence numbers, and only a RESUME from before them
+// delivers them.
 func (s *Server) Drop(n int) { s.do(func(w *world) { w.drop += n }) }
 
-// Repeat dispatches the last n events once more, under new sequence numbers:
-// Discord promises each event at least once, not exactly once.
+// Repeat dispatches the last n events again with new sequence numbers: Discord guarantees
+// at-least-once delivery, not exactly-once.
 func (s *Server) Repeat(n int) {
 	s.do(func(w *world) {
 		for _, session := range w.sessions {
@@ -107,19 +104,18 @@ func (s *Server) Repeat(n int) {
 				if err := json.Unmarshal(raw, &p); err != nil {
 					panic(err)
 				}
-				w.tell(session, event{name: p.Type, data: p.Data})
+				w.send(session, event{name: p.Type, data: p.Data})
 			}
 		}
 	})
 }
 
-// Dispatch sends any event to every session, of a known type or not.
+// Dispatch sends an event of any type to every session.
 func (s *Server) Dispatch(name string, data any) {
 	s.do(func(w *world) { w.dispatch(event{name: name, data: data}) })
 }
 
-// ResetToken makes the token worthless: every session ends with 4004, and REST
-// answers 401.
+// ResetToken invalidates the token: every session ends with 4004, and REST responds 401.
 func (s *Server) ResetToken() { s.do(func(w *world) { w.resetToken() }) }
 
 func (w *world) resetToken() {

@@ -1,5 +1,5 @@
-// A connection is one WebSocket of the gateway: a queue of frames that one
-// goroutine writes, and a loop that reads.
+// A connection is one WebSocket of the gateway: a queue of frames that one goroutine writes, and a
+// loop that reads.
 package discordtest
 
 import (
@@ -24,11 +24,11 @@ const (
 	opHeartbeatAck   = 11
 )
 
-// frame is one thing to do on the socket, in its turn.
+// frame is one queued action on the socket.
 type frame struct {
 	data  []byte
-	close int  // send this close code and end
-	cut   bool // end without a word
+	close int  // close code to send before the end
+	cut   bool // end without a close frame
 }
 
 type connection struct {
@@ -37,20 +37,20 @@ type connection struct {
 	handshake Handshake
 	record    *Connection
 	queue     []frame
-	wake      chan struct{} // has one when the queue grew
+	wake      chan struct{} // capacity 1: the queue has grown
 	session   *session
 	silent    bool // half-open: nothing is sent any more
 	ending    bool // a close or a cut is queued or done
 	gone      chan struct{}
-	window    time.Time // of the limit of 120 packets a minute
+	window    time.Time // start of the window for the limit of 120 packets per minute
 	inWindow  int
 }
 
-// push queues a frame; nothing follows the one that ends the connection. The
-// world's lock is held.
+// push queues a frame; nothing follows a frame that ends the connection. The world's lock must be
+// held.
 func (c *connection) push(f frame) {
 	if c.ending {
-		if f.cut { // also what waits for the client's answer to a close
+		if f.cut { // even if the client has not answered a close yet
 			_ = c.ws.Close()
 		}
 		return
@@ -85,7 +85,7 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	upgrader := websocket.Upgrader{}
 	ws, err := upgrader.Upgrade(rw, r, nil)
 	if err != nil {
-		return // Upgrade has answered
+		return // Upgrade has responded
 	}
 	defer func() { _ = ws.Close() }()
 	c := &connection{
@@ -113,8 +113,8 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// attach makes a connection known and greets it with HELLO (Discord, Gateway:
-// Hello Event; Gateway URL Query String Params).
+// attach registers a connection and sends HELLO (Discord, Gateway: Hello Event; Gateway URL Query
+// String Params).
 func (s *Server) attach(c *connection, encoding string) (ok bool) {
 	s.do(func(w *world) {
 		select {
@@ -129,7 +129,7 @@ func (s *Server) attach(c *connection, encoding string) (ok bool) {
 		switch {
 		case c.version != "9" && c.version != "10":
 			c.push(frame{close: CloseInvalidVersion})
-		case encoding != "json": // etf exists, but not here
+		case encoding != "json": // the double does not support etf
 			c.push(frame{close: CloseDecodeError})
 		case !c.handshake.SilentHello:
 			hello := map[string]any{"heartbeat_interval": w.options.Heartbeat.Milliseconds()}
@@ -143,7 +143,7 @@ func (s *Server) write(c *connection) {
 	for {
 		var f frame
 		var some bool
-		s.look(func(*world) {
+		s.view(func(*world) {
 			if some = len(c.queue) > 0 && !c.silent; some {
 				f, c.queue = c.queue[0], c.queue[1:]
 			}
@@ -159,19 +159,19 @@ func (s *Server) write(c *connection) {
 			_ = c.ws.Close()
 			return
 		case f.close != 0:
-			c.sayGoodbye(f.close)
+			c.sendClose(f.close)
 			return
 		default:
 			if c.ws.WriteMessage(websocket.TextMessage, f.data) != nil {
-				return // the reader finds out too
+				return // the reader gets the error too
 			}
 		}
 	}
 }
 
-// sayGoodbye closes the sending side only: unread input at a full close would
-// make TCP reset the connection, and the client lose the code.
-func (c *connection) sayGoodbye(code int) {
+// sendClose closes only the sending side: a full close with unread input would make TCP reset the
+// connection, and the client would lose the code.
+func (c *connection) sendClose(code int) {
 	text := websocket.FormatCloseMessage(code, "")
 	_ = c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(time.Second))
 	if tcp, ok := c.ws.UnderlyingConn().(*net.TCPConn); ok {
@@ -180,9 +180,8 @@ func (c *connection) sayGoodbye(code int) {
 	_ = c.ws.SetReadDeadline(time.Now().Add(5 * time.Second))
 }
 
-// read handles what the client sends until the socket ends. A client that does
-// not heartbeat in time is disconnected and may resume (Discord, Gateway:
-// Heartbeat Interval).
+// read handles what the client sends until the socket ends. A client without timely heartbeats is
+// disconnected and may resume (Discord, Gateway: Heartbeat Interval).
 func (s *Server) read(c *connection) {
 	_ = c.ws.SetReadDeadline(time.Now().Add(s.options.HeartbeatWithin))
 	for {
@@ -210,9 +209,8 @@ func isHeartbeat(data []byte) bool {
 	return json.Unmarshal(data, &p) == nil && p.Op == opHeartbeat
 }
 
-// ended notes how the client left. Closing with 1000 or 1001 gives the session
-// up; all else leaves it to be resumed (Discord, Gateway: Initiating a
-// Disconnect).
+// ended records how the client disconnected. Closing with 1000 or 1001 ends the session; otherwise
+// it can be resumed (Discord, Gateway: Initiating a Disconnect).
 func (w *world) ended(c *connection, err error) {
 	var code *websocket.CloseError
 	if !errors.As(err, &code) {

@@ -1,4 +1,4 @@
-// Interactions: a person uses a command, types in one, or presses a button.
+// Interactions: a person uses a command, types in one, or clicks a button.
 package discordtest
 
 import (
@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Kinds of interactions (Discord, Receiving and Responding: Interaction Type).
+// Types of interactions (Discord, Receiving and Responding: Interaction Type).
 const (
 	InteractionCommand      = 2
 	InteractionComponent    = 3
 	InteractionAutocomplete = 4
 )
 
-// Interaction is one use of the bot and how the bot answered.
+// Interaction is one interaction, and the bot's response.
 type Interaction struct {
 	ID      string
 	Token   string
@@ -24,23 +24,23 @@ type Interaction struct {
 	Channel string
 	At      time.Time
 
-	Answered  time.Time // of the first answer; zero: none yet
-	Callback  int       // the type of the first answer
+	Answered  time.Time // time of the first response; zero: none yet
+	Callback  int       // type of the first response
 	Ephemeral bool
-	Loading   bool      // deferred and not yet edited: people see that the bot is thinking
-	Answer    *Message  // the original response as it stands; nil: none, or Loading
+	Loading   bool      // deferred and not edited yet: people see that the bot is thinking
+	Answer    *Message  // current state of the original response; nil: none, or Loading
 	Choices   []Choice  // of an autocomplete
-	Followups []Message // in copies only
+	Followups []Message // set only in copies
 
 	followups []*Message
-	source    *Message // the message of the button
-	loading   *Message // what stands for the answer while Loading
+	source    *Message // the message with the button
+	loading   *Message // placeholder of the response while Loading
 }
 
-// Option is a value a person gives to a command: a string or an int.
+// Option is the value of a command's parameter: a string or an int.
 type Option struct {
 	Name    string `json:"name"`
-	Type    int    `json:"type"` // follows from the value
+	Type    int    `json:"type"` // determined by Value
 	Value   any    `json:"value,omitempty"`
 	Focused bool   `json:"focused,omitempty"`
 }
@@ -59,7 +59,7 @@ func (s *Server) Autocomplete(channel, user, command string, options ...Option) 
 	})
 }
 
-// Click makes a person press a button of a message, also of an ephemeral one.
+// Click makes a person click a button of a message, which may be ephemeral.
 func (s *Server) Click(channel, user, message, customID string) Interaction {
 	return s.interact(channel, user, InteractionComponent, func(w *world, i *Interaction) map[string]any {
 		i.source = w.answered(message)
@@ -73,7 +73,7 @@ func (s *Server) Click(channel, user, message, customID string) Interaction {
 	})
 }
 
-// answered finds an answer to an interaction, ephemeral ones included.
+// answered returns a response to an interaction, which may be ephemeral.
 func (w *world) answered(id string) *Message {
 	for _, i := range w.interactions {
 		if i.Answer != nil && i.Answer.ID == id {
@@ -88,8 +88,8 @@ func (w *world) answered(id string) *Message {
 	return nil
 }
 
-// use is the data of a command's use (Discord, Receiving and Responding:
-// Application Command Data Structure).
+// use returns the data of a command's use (Discord, Receiving and Responding: Application Command
+// Data Structure).
 func (w *world) use(name string, options []Option) map[string]any {
 	for _, c := range w.commands {
 		if c.Name != name {
@@ -114,8 +114,8 @@ func (w *world) use(name string, options []Option) map[string]any {
 	panic(fmt.Sprintf("discordtest: /%s is not registered", name))
 }
 
-// interact dispatches INTERACTION_CREATE, which needs no intent (Discord,
-// Receiving and Responding: Interaction Structure).
+// interact dispatches INTERACTION_CREATE, which requires no intent (Discord, Receiving and
+// Responding: Interaction Structure).
 func (s *Server) interact(channel, user string, kind int, data func(*world, *Interaction) map[string]any) (i Interaction) {
 	s.do(func(w *world) {
 		c, u := w.channel(channel), w.user(user)
@@ -141,7 +141,7 @@ func (s *Server) interact(channel, user string, kind int, data func(*world, *Int
 	return i
 }
 
-// invoker is the member of an interaction, with the permissions of its roles.
+// invoker returns the member of an interaction, with the permissions of its roles.
 func (g *Guild) invoker(u *User) Member {
 	m := Member{User: u, Roles: []string{}}
 	if known := g.Members[u.ID]; known != nil {
@@ -151,9 +151,9 @@ func (g *Guild) invoker(u *User) Member {
 	return m
 }
 
-// Permit sets a member's nickname, role ids and permissions (a decimal bit set; ""
-// leaves those to the roles). The bot hears of it if it is its own, by
-// GUILD_MEMBER_UPDATE (judgement: the list of intents names GUILD_MEMBERS for it).
+// Permit sets a member's nickname, role ids and permissions (a decimal bit set; "": those of the
+// roles). The bot gets GUILD_MEMBER_UPDATE if it is the member itself, else only with the intent
+// GUILD_MEMBERS (judgement, from the list of intents).
 func (s *Server) Permit(guild, user, nick, permissions string, roles ...string) {
 	s.do(func(w *world) {
 		m := must(w.guild(guild).Members, user, "member")

@@ -1,4 +1,4 @@
-// Messages: what people say, edit and delete, and what of it the bot may see.
+// Messages: people post, edit and delete them; what of them the bot may see.
 package discordtest
 
 import (
@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// Kinds of messages, and a flag of theirs (Discord, Message: Message Types, Flags).
+// Types of messages, and flags (Discord, Message: Message Types, Flags).
 const (
 	MessageDefault = 0
 	MessageReply   = 19
 	MessageCommand = 20
 
 	FlagEphemeral = 1 << 6
-	FlagLoading   = 1 << 7 // an answer that was deferred: "… is thinking"
+	FlagLoading   = 1 << 7 // a deferred response: "… is thinking"
 )
 
 // Message is a message of a channel (Discord, Message: Message Object).
 type Message struct {
 	ID           string            `json:"id"`
 	ChannelID    string            `json:"channel_id"`
-	GuildID      string            `json:"guild_id,omitempty"` // in events only
+	GuildID      string            `json:"guild_id,omitempty"` // only in events
 	Author       User              `json:"author"`
-	Member       *Member           `json:"member,omitempty"` // in events only
+	Member       *Member           `json:"member,omitempty"` // only in events
 	Content      string            `json:"content"`
 	Timestamp    time.Time         `json:"timestamp"`
 	Edited       *time.Time        `json:"edited_timestamp"`
 	Type         int               `json:"type"`
-	Mentions     []User            `json:"mentions"` // these users are notified
+	Mentions     []User            `json:"mentions"` // the users that are notified
 	MentionRoles []string          `json:"mention_roles"`
 	Attachments  []Attachment      `json:"attachments"`
 	Embeds       []json.RawMessage `json:"embeds"`
@@ -42,11 +42,11 @@ type Message struct {
 	Reference    *Reference        `json:"message_reference,omitempty"`
 	Referenced   *Message          `json:"referenced_message,omitempty"`
 
-	Edits   []Edit `json:"-"` // each content it had later, oldest first
+	Edits   []Edit `json:"-"` // each later content, oldest first
 	Deleted bool   `json:"-"`
 }
 
-// Reference names the message that a reply answers.
+// Reference identifies the message that a reply answers.
 type Reference struct {
 	MessageID       string `json:"message_id"`
 	ChannelID       string `json:"channel_id,omitempty"`
@@ -54,19 +54,19 @@ type Reference struct {
 	FailIfNotExists *bool  `json:"fail_if_not_exists,omitempty"`
 }
 
-// Edit is a new content and its time.
+// Edit is a new content with its time.
 type Edit struct {
 	At      time.Time
 	Content string
 }
 
-// Post is what a person says, where Say's plain text is not enough.
+// Post is a person's message with more than plain text.
 type Post struct {
 	Content string
-	ReplyTo string // a message of the same channel
+	ReplyTo string // id of a message in the same channel
 	Files   []File
-	Webhook string // the id of the webhook that posts it, in the user's name
-	Type    int    // MessageReply when ReplyTo is given
+	Webhook string // id of the webhook that posts it under the user's name
+	Type    int    // MessageReply if ReplyTo is set
 }
 
 // Say posts a person's message.
@@ -103,8 +103,8 @@ func (s *Server) Edit(channel, message, content string) {
 	})
 }
 
-// Embed is Preview with a MESSAGE_UPDATE that has no content or author, as older
-// and compatible servers send it (judgement: the page promises the whole message).
+// Embed adds a link preview with a MESSAGE_UPDATE that has no content or author, as older and
+// compatible servers send it (judgement: the page promises the whole message).
 func (s *Server) Embed(channel, message string) {
 	s.do(func(w *world) {
 		c, m := w.message(channel, message)
@@ -117,7 +117,7 @@ func (s *Server) Embed(channel, message string) {
 	})
 }
 
-// Delete deletes messages; two or more at once are one MESSAGE_DELETE_BULK.
+// Delete deletes messages; two or more at once cause one MESSAGE_DELETE_BULK.
 func (s *Server) Delete(channel string, messages ...string) {
 	s.do(func(w *world) {
 		if len(messages) == 1 {
@@ -138,7 +138,7 @@ func (s *Server) Delete(channel string, messages ...string) {
 	})
 }
 
-// intent is the one that brings this channel's messages.
+// intent returns the intent for messages of this channel.
 func (c *Channel) intent() int {
 	if c.GuildID == "" {
 		return IntentDirectMessages
@@ -154,7 +154,7 @@ func (w *world) message(channel, id string) (*Channel, *Message) {
 	panic("discordtest: the script names a message that is not there: " + id)
 }
 
-// find returns a message that was not deleted, or nil.
+// find returns a message that is not deleted, or nil.
 func (w *world) find(channel, id string) *Message {
 	for _, m := range w.messages[channel] {
 		if m.ID == id && !m.Deleted {
@@ -194,7 +194,7 @@ func (w *world) dispatchMessage(name string, m *Message) {
 
 func (m *Message) reply(to *Message) {
 	referenced := to.copy()
-	referenced.Referenced = nil // one level only: judgement
+	referenced.Referenced = nil // only one level (judgement)
 	m.Type, m.Referenced = MessageReply, &referenced
 	m.Reference = &Reference{MessageID: to.ID, ChannelID: to.ChannelID}
 }
@@ -205,15 +205,15 @@ func (m *Message) edit(content string) {
 	m.Edits = append(m.Edits, Edit{now, content})
 }
 
-// seenBy is the message as a bot with or without access to content sees it:
-// without, only its own messages, direct ones and those that mention it have
-// content (Discord, Gateway: Message Content Intent).
-func (w *world) seenBy(m Message, access bool) Message {
+// visibleTo returns the message as a bot with or without access to content sees it: without, only
+// its own messages, direct messages and messages that mention it have content (Discord, Gateway:
+// Message Content Intent).
+func (w *world) visibleTo(m Message, access bool) Message {
 	own := m.Author.ID == w.bot.ID
 	direct := w.channel(m.ChannelID).Type == DirectChat
 	named := slices.ContainsFunc(m.Mentions, func(u User) bool { return u.ID == w.bot.ID })
 	if m.Referenced != nil {
-		r := w.seenBy(*m.Referenced, access)
+		r := w.visibleTo(*m.Referenced, access)
 		m.Referenced = &r
 	}
 	if access || own || direct || named {
@@ -226,8 +226,8 @@ func (w *world) seenBy(m Message, access bool) Message {
 
 var mentionForm = regexp.MustCompile(`<@([!&]?)(\d+)>`)
 
-// mention fills in who is notified by the content, of those who are allowed
-// (Discord, Message: Allowed Mentions Object).
+// mention sets the users and roles that the content notifies, limited to the allowed ones (Discord,
+// Message: Allowed Mentions Object).
 func (m *Message) mention(w *world, a allowed) {
 	m.Mentions, m.MentionRoles = []User{}, []string{}
 	for _, found := range mentionForm.FindAllStringSubmatch(m.Content, -1) {
@@ -250,13 +250,13 @@ func (m *Message) mentionUser(u User) {
 	}
 }
 
-// File is what a person attaches.
+// File is a file attached by a person.
 type File struct {
 	Name, ContentType string
 	Data              []byte
 }
 
-// Attachment is a file in a message; the double serves its URL.
+// Attachment is a file of a message; the double serves its URL.
 type Attachment struct {
 	ID          string `json:"id"`
 	Filename    string `json:"filename"`
@@ -266,7 +266,7 @@ type Attachment struct {
 	ProxyURL    string `json:"proxy_url"`
 }
 
-// attach stores a file and returns where it can be had.
+// attach stores a file and returns it as an attachment.
 func (w *world) attach(m *Message, f File) Attachment {
 	id := w.newID()
 	path := "/attachments/" + m.ChannelID + "/" + id + "/" + f.Name
@@ -277,7 +277,7 @@ func (w *world) attach(m *Message, f File) Attachment {
 	}
 }
 
-// serveFile needs no token. Requests and Fail know downloads too, by their path.
+// serveFile requires no token. Requests and Fail also apply to downloads, by their path.
 func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
 	record := &Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
 	s.exchange(rw, r, record, func(w *world, f *Fault) answer {

@@ -1,4 +1,4 @@
-// What a message from the bot must look like to be taken.
+// Validation of messages from the bot.
 package discordtest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 )
 
-// payload is the body of everything that makes or changes a message.
+// payload is the body of every request that creates or changes a message.
 type payload struct {
 	Content    *string           `json:"content"`
 	Nonce      json.RawMessage   `json:"nonce"`
@@ -23,7 +23,7 @@ type payload struct {
 	allow allowed
 }
 
-// allowed is who may be notified (Discord, Message: Allowed Mentions Object).
+// allowed has the users and roles that may be notified (Discord, Message: Allowed Mentions Object).
 type allowed struct {
 	Parse       []string `json:"parse"`
 	Roles       []string `json:"roles"`
@@ -35,26 +35,25 @@ func (a allowed) permits(kind string, ids []string, id string) bool {
 	return slices.Contains(a.Parse, kind) || slices.Contains(ids, id)
 }
 
-// The defaults where no allowed_mentions is sent (Discord, Message: Default
-// Settings for Allowed Mentions).
+// The defaults without allowed_mentions (Discord, Message: Default Settings for Allowed Mentions).
 var (
-	// That a reply then notifies whom it answers is judgement.
+	// That a reply notifies the author of the message it answers is judgement.
 	allowAll   = allowed{Parse: []string{"users", "roles", "everyone"}, RepliedUser: true}
 	allowUsers = allowed{Parse: []string{"users"}, RepliedUser: true}
 )
 
-// judge reads a body and refuses what Discord refuses. An edit may leave out or
-// null what it does not change.
-func (w *world) judge(q query, edit bool, otherwise allowed) (p payload, err error) {
+// parsePayload decodes a body and rejects what Discord rejects. An edit may omit or null fields
+// that it does not change.
+func (w *world) parsePayload(q query, edit bool, fallback allowed) (p payload, err error) {
 	if err := q.decode(&p); err != nil {
 		return p, err
 	}
-	return p, w.check(&p, edit, otherwise)
+	return p, w.check(&p, edit, fallback)
 }
 
-func (w *world) check(p *payload, edit bool, otherwise allowed) error {
-	// Discord, Message: Create Message: up to 2000 characters. Which characters is not
-	// said; UTF-16 units are the strictest reading.
+func (w *world) check(p *payload, edit bool, fallback allowed) error {
+	// Discord, Message: Create Message: up to 2000 characters. The page does not define characters;
+	// UTF-16 units are the strictest interpretation.
 	if p.Content != nil {
 		if n := len(utf16.Encode([]rune(*p.Content))); n > 2000 {
 			return invalid("content", "BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be 2000 or fewer in length (has %d).", n))
@@ -68,7 +67,7 @@ func (w *world) check(p *payload, edit bool, otherwise allowed) error {
 	if err := checkNonce(p.Nonce); err != nil {
 		return err
 	}
-	return w.checkMentions(p, edit, otherwise)
+	return w.checkMentions(p, edit, fallback)
 }
 
 // empty reports whether there is nothing to show.
@@ -77,11 +76,10 @@ func (p *payload) empty() bool {
 	return !text && len(p.Components) == 0
 }
 
-// errEmpty is Discord's refusal of an empty message.
+// errEmpty is Discord's error for an empty message.
 var errEmpty = &apiError{status: http.StatusBadRequest, code: 50006, message: "Cannot send an empty message"}
 
-// checkNonce: a string or integer of up to 25 characters (Discord,
-// Message: Create Message).
+// checkNonce: a string or integer of up to 25 characters (Discord, Message: Create Message).
 func checkNonce(nonce json.RawMessage) error {
 	n := strings.Trim(string(nonce), `"`)
 	if n != "null" && len(n) > 25 {
@@ -90,10 +88,10 @@ func checkNonce(nonce json.RawMessage) error {
 	return nil
 }
 
-// checkMentions refuses null where a list belongs, and contradictions (Discord,
-// Message: Allowed Mentions Examples).
-func (w *world) checkMentions(p *payload, edit bool, otherwise allowed) error {
-	p.allow = otherwise
+// checkMentions rejects null instead of a list, and contradictions (Discord, Message: Allowed
+// Mentions Examples).
+func (w *world) checkMentions(p *payload, edit bool, fallback allowed) error {
+	p.allow = fallback
 	given := p.Allowed != nil && (!edit || string(p.Allowed) != "null")
 	if !given {
 		if w.options.RefusePings && p.Content != nil && *p.Content != "" {
@@ -131,7 +129,7 @@ func (w *world) checkMentions(p *payload, edit bool, otherwise allowed) error {
 	return nil
 }
 
-// component is what the double knows of a row or a button.
+// component has the supported fields of a row or a button.
 type component struct {
 	Type       int         `json:"type"`
 	Style      int         `json:"style"`
@@ -144,12 +142,11 @@ type component struct {
 const (
 	actionRow  = 1
 	button     = 2
-	linkButton = 5 // the style of a button that needs a URL
+	linkButton = 5 // style of a button that requires a URL
 )
 
-// checkComponents: up to 5 rows of up to 5 buttons, each with an id of its own
-// (Discord, Components: Action Row, Button, Custom ID, Legacy Message Component
-// Behavior).
+// checkComponents: up to 5 rows of up to 5 buttons, each with a unique id (Discord, Components:
+// Action Row, Button, Custom ID, Legacy Message Component Behavior).
 func checkComponents(raw []json.RawMessage) error {
 	refuse := func(reason string) error { return invalid("components", "COMPONENT_VALIDATION_FAILED", reason) }
 	if len(raw) > 5 {

@@ -1,5 +1,5 @@
-// What the bot may do in a channel of a guild: what is denied there is refused,
-// and what it may not see it does not hear of.
+// The bot's permissions in a channel of a guild: denied actions are rejected, and events of
+// invisible channels are not sent.
 package discordtest
 
 import (
@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// Permissions that the double minds (Discord, Permissions: Bitwise Permission
-// Flags).
+// Permissions that the double checks (Discord, Permissions: Bitwise Permission Flags).
 const (
 	PermissionAddReactions         = 1 << 6
 	PermissionViewChannel          = 1 << 10
@@ -16,12 +15,12 @@ const (
 	PermissionReadMessageHistory   = 1 << 16
 	PermissionSendMessagesInThread = 1 << 38
 
-	// What the bot has in each channel at first.
-	usualPermissions = PermissionAddReactions | PermissionViewChannel | PermissionSendMessages |
+	// Initial permissions of the bot in each channel.
+	defaultPermissions = PermissionAddReactions | PermissionViewChannel | PermissionSendMessages |
 		PermissionReadMessageHistory | PermissionSendMessagesInThread
 )
 
-// Deny takes permissions from the bot in a channel and its threads.
+// Deny removes permissions of the bot in a channel and its threads.
 func (s *Server) Deny(channel string, permissions int64) {
 	s.do(func(w *world) {
 		c := w.channel(channel)
@@ -32,7 +31,7 @@ func (s *Server) Deny(channel string, permissions int64) {
 	})
 }
 
-// permissionsIn are those of the bot. Threads have their parent's (Discord,
+// permissionsIn returns the bot's permissions. Threads have those of their parent (Discord,
 // Permissions: Inherited Permissions (Threads)).
 func (w *world) permissionsIn(c *Channel) int64 {
 	at := c.ID
@@ -42,24 +41,23 @@ func (w *world) permissionsIn(c *Channel) int64 {
 	if has, ok := w.permissions[at]; ok {
 		return has
 	}
-	return usualPermissions
+	return defaultPermissions
 }
 
-// may reports whether the bot has a permission. Without VIEW_CHANNEL it has none
-// (Discord, Permissions: Implicit Permissions). In direct conversations nothing
-// is denied.
+// may reports whether the bot has a permission. Without VIEW_CHANNEL it has none (Discord,
+// Permissions: Implicit Permissions). In direct messages it has all.
 func (w *world) may(c *Channel, permission int64) bool {
 	has := w.permissionsIn(c)
 	return c.Type == DirectChat || has&PermissionViewChannel != 0 && has&permission == permission
 }
 
-// errPermission is the refusal for want of a permission other than VIEW_CHANNEL,
-// which is 50001 (Discord, Opcodes and Status Codes: JSON Error Codes; which of
-// the two is sent is judgement).
+// errPermission is the error for a missing permission other than VIEW_CHANNEL, for which it is
+// 50001 (Discord, Opcodes and Status Codes: JSON Error Codes; which of the two is sent is
+// judgement).
 var errPermission = &apiError{status: http.StatusForbidden, code: 50013, message: "Missing Permissions"}
 
-// sendable refuses what needs a permission the bot lacks to write (Discord,
-// Message: Create Message; Permissions: Inherited Permissions (Threads)).
+// sendable returns an error if the bot lacks a permission to send a message (Discord, Message:
+// Create Message; Permissions: Inherited Permissions (Threads)).
 func (w *world) sendable(c *Channel, p payload) error {
 	needed := int64(PermissionSendMessages)
 	if c.Thread != nil {
@@ -74,15 +72,14 @@ func (w *world) sendable(c *Channel, p payload) error {
 	return nil
 }
 
-// channelEvent tells what happens to messages in a channel, if the bot may see
-// it.
+// channelEvent dispatches an event about messages in a channel, if the bot may see the channel.
 func (w *world) channelEvent(c *Channel, name string, data any) {
 	if w.may(c, PermissionViewChannel) {
 		w.dispatch(event{name: name, intent: c.intent(), data: data})
 	}
 }
 
-// deleted tells that a message is gone.
+// deleted marks a message as deleted and dispatches the event.
 func (w *world) deleted(m *Message) {
 	m.Deleted = true
 	c := w.channel(m.ChannelID)
@@ -93,8 +90,7 @@ func (w *world) deleted(m *Message) {
 	w.channelEvent(c, "MESSAGE_DELETE", data)
 }
 
-// Role adds a role to a guild, which Permit gives to members. Permissions is a
-// decimal bit set.
+// Role adds a role to a guild; Permit assigns it to members. Permissions is a decimal bit set.
 func (s *Server) Role(guild, name, permissions string) (r Role) {
 	s.do(func(w *world) {
 		g := w.guild(guild)
@@ -105,9 +101,9 @@ func (s *Server) Role(guild, name, permissions string) (r Role) {
 	return r
 }
 
-// rolePermissions is what a member's roles permit together (Discord, Permissions:
-// Permission Overwrites). That owners may do everything is left to Permit
-// (judgement), so that a test says who is trusted.
+// rolePermissions returns the combined permissions of a member's roles (Discord, Permissions:
+// Permission Overwrites). Owners get no permissions automatically (judgement), so that tests state
+// who is trusted.
 func (g *Guild) rolePermissions(m *Member) string {
 	var all int64
 	for _, r := range g.Roles {

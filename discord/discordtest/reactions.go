@@ -1,4 +1,4 @@
-// Reactions: emoji that people and the bot put on messages.
+// Reactions: emoji that people and the bot add to messages.
 package discordtest
 
 import (
@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// maxReactions is how many different emoji a message takes (Discord, Opcodes and
-// Status Codes: JSON Error Codes, 30010).
+// maxReactions is how many different emoji a message can have (Discord, Opcodes and Status Codes:
+// JSON Error Codes, 30010).
 const maxReactions = 20
 
 // Reaction is an emoji on a message (Discord, Message: Reaction Object).
 type Reaction struct {
 	Emoji struct {
-		ID   *string `json:"id"` // null: a standard one
+		ID   *string `json:"id"` // null: a standard emoji
 		Name string  `json:"name"`
 	} `json:"emoji"`
 	Count int  `json:"count"`
-	Me    bool `json:"me"` // the bot's is among them
+	Me    bool `json:"me"` // includes the bot's
 }
 
-// emojiForm is a standard emoji or one of a guild's, name:id (Discord, Message: Create
-// Reaction). That no letters make a standard one is judgement.
+// emojiForm matches a standard emoji or a guild's, as name:id (Discord, Message: Create Reaction).
+// That standard ones contain no letters is judgement.
 var emojiForm = regexp.MustCompile(`^(?:\w{2,32}:\d{15,21}|[^\x00-\x7f][^\x00-\x7e]{0,15})$`)
 
-// addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the
-// request will fail with 10014: Unknown Emoji". It takes READ_MESSAGE_HISTORY, and
-// ADD_REACTIONS unless somebody has reacted with that emoji before.
+// addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the request
+// will fail with 10014: Unknown Emoji". It requires READ_MESSAGE_HISTORY, and ADD_REACTIONS unless
+// the message already has that emoji.
 func (w *world) addReaction(q query) (any, error) {
 	c, err := w.channelOf(q)
 	if err != nil {

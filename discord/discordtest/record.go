@@ -1,4 +1,4 @@
-// What the client did, for tests to read. All that is returned is a copy.
+// Records of what the client did, for tests. All returned values are copies.
 package discordtest
 
 import (
@@ -15,7 +15,7 @@ type Connection struct {
 	Resume      bool
 	ResumeSeq   int // of the RESUME
 	Heartbeats  int
-	ClientClose int // the close code the client chose, 0: none, or it was not the first to close
+	ClientClose int // close code sent by the client; 0: none, or the server closed first
 }
 
 // Request is one request to the REST API.
@@ -25,12 +25,12 @@ type Request struct {
 	Path   string // without /api/v9
 	Query  string
 	Body   []byte
-	Status int // of the answer; 0: not answered yet, or cut
+	Status int // of the response; 0: not sent yet, or cut
 }
 
 // Connections returns all connections so far, oldest first.
 func (s *Server) Connections() (all []Connection) {
-	s.look(func(w *world) {
+	s.view(func(w *world) {
 		for _, c := range w.connections {
 			all = append(all, *c)
 		}
@@ -38,10 +38,10 @@ func (s *Server) Connections() (all []Connection) {
 	return all
 }
 
-// Requests returns all requests so far, oldest first, whose method and path
-// match a route as in Fault; an empty route matches all.
+// Requests returns all requests so far, oldest first, whose method and path match a route as in
+// Fault; an empty route matches all.
 func (s *Server) Requests(route string) (all []Request) {
-	s.look(func(w *world) {
+	s.view(func(w *world) {
 		for _, r := range w.requests {
 			if r.on(route) {
 				all = append(all, *r)
@@ -51,26 +51,25 @@ func (s *Server) Requests(route string) (all []Request) {
 	return all
 }
 
-// InvalidRequests is the number of requests answered with 401, 403 or 429.
+// InvalidRequests returns the number of requests answered with 401, 403 or 429.
 func (s *Server) InvalidRequests() (n int) {
-	s.look(func(w *world) { n = w.invalid })
+	s.view(func(w *world) { n = w.invalid })
 	return n
 }
 
-// Messages returns a channel's messages, oldest first, deleted ones excluded.
+// Messages returns a channel's messages, oldest first, without deleted ones.
 func (s *Server) Messages(channel string) []Message {
 	return s.messages(channel, func(m *Message) bool { return !m.Deleted })
 }
 
-// Sent returns what the client posted in a channel, oldest first, each with its
-// final content, deleted ones included. Ephemeral answers and those that are still
-// loading are not among them: see Interaction.
+// Sent returns the client's messages in a channel, oldest first, each with its final content,
+// including deleted ones. Ephemeral responses and those still loading are only in Interaction.
 func (s *Server) Sent(channel string) []Message {
 	return s.messages(channel, func(m *Message) bool { return m.Author.ID == s.Bot.ID && m.Flags&FlagLoading == 0 })
 }
 
 func (s *Server) messages(channel string, want func(*Message) bool) (all []Message) {
-	s.look(func(w *world) {
+	s.view(func(w *world) {
 		for _, m := range w.messages[channel] {
 			if want(m) {
 				all = append(all, m.copy())
@@ -86,9 +85,9 @@ func (m *Message) copy() Message {
 	return c
 }
 
-// Interaction returns how it stands with an interaction.
+// Interaction returns the current state of an interaction.
 func (s *Server) Interaction(id string) (i Interaction) {
-	s.look(func(w *world) {
+	s.view(func(w *world) {
 		i = *must(w.interactions, id, "interaction")
 		if i.Answer != nil {
 			m := i.Answer.copy()
@@ -104,8 +103,8 @@ func (s *Server) Interaction(id string) (i Interaction) {
 	return i
 }
 
-// Commands returns what is registered.
+// Commands returns the registered commands.
 func (s *Server) Commands() (all []Command) {
-	s.look(func(w *world) { all = slices.Clone(w.commands) })
+	s.view(func(w *world) { all = slices.Clone(w.commands) })
 	return all
 }

@@ -1,4 +1,4 @@
-// The REST API: its routes, what every request must bring, and the endpoints that only look things up.
+// The REST API: routes, checks of every request, and read-only endpoints.
 package discordtest
 
 import (
@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// query is one request as an endpoint sees it.
+// query is a request as passed to an endpoint.
 type query struct {
 	*http.Request
 	body []byte // the JSON
 }
 
-// endpoint answers a request with what is sent as JSON, or nil for 204. It runs
-// with the world locked.
+// endpoint handles a request and returns a value to send as JSON, or nil for 204. It is called with
+// the world locked.
 type endpoint func(w *world, q query) (any, error)
 
-// routes are all that the double answers; open ones have their token in the
-// path, or need none.
+// routes returns the handler of all endpoints; open ones have their token in the path, or need
+// none.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	route := func(pattern string, e endpoint) { s.route(mux, pattern, true, e) }
@@ -65,8 +65,7 @@ func (s *Server) route(mux *http.ServeMux, pattern string, authorized bool, e en
 	})
 }
 
-// serve takes a request past the faults, the limits and the formal demands to
-// its endpoint.
+// serve applies faults, limits and formal checks to a request, and then calls its endpoint.
 func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool, e endpoint) {
 	q, err := s.unpack(r)
 	record := &Request{
@@ -76,7 +75,7 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 	s.exchange(rw, r, record, func(w *world, f *Fault) answer {
 		a := w.answer(record, f, authorized, func() (any, error) {
 			if err == nil {
-				err = w.formal(q, authorized)
+				err = w.checkRequest(q, authorized)
 			}
 			if err != nil {
 				return nil, err
@@ -88,8 +87,8 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 	})
 }
 
-// exchange records a request and answers it, as the fault that it meets wants.
-func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, carryOut func(*world, *Fault) answer) {
+// exchange records a request and responds to it, with the fault that affects it.
+func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, respond func(*world, *Fault) answer) {
 	var fault *Fault
 	s.do(func(w *world) {
 		w.requests = append(w.requests, record)
@@ -100,36 +99,36 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Reque
 	}
 	var a answer
 	s.do(func(w *world) {
-		a = carryOut(w, fault)
+		a = respond(w, fault)
 		record.Status = a.status
 	})
 	if fault != nil && fault.Done && !s.pause(r, fault.Delay) {
 		return
 	}
-	a.half = fault != nil && fault.CutBody
+	a.truncated = fault != nil && fault.CutBody
 	a.write(rw)
 }
 
 func (a answer) write(rw http.ResponseWriter) {
-	if a.cut || a.half && len(a.body) == 0 {
-		panic(http.ErrAbortHandler) // net/http's way to end a connection unanswered
+	if a.cut || a.truncated && len(a.body) == 0 {
+		panic(http.ErrAbortHandler) // net/http's way to end a connection without a response
 	}
 	for k, v := range a.header {
 		rw.Header()[k] = v
 	}
-	if !a.half {
+	if !a.truncated {
 		rw.WriteHeader(a.status)
-		_, _ = rw.Write(a.body) // the client may have left
+		_, _ = rw.Write(a.body) // the client may have disconnected
 		return
 	}
 	rw.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	rw.WriteHeader(a.status)
 	_, _ = rw.Write(a.body[:len(a.body)/2])
-	_ = http.NewResponseController(rw).Flush() // or the abort would swallow the half
+	_ = http.NewResponseController(rw).Flush() // otherwise the abort would discard the first half
 	panic(http.ErrAbortHandler)
 }
 
-// pause waits, unless client or server leave before.
+// pause waits and returns true, or returns false if the client disconnects or the server closes.
 func (s *Server) pause(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -143,8 +142,8 @@ func (s *Server) pause(r *http.Request, d time.Duration) bool {
 	return false
 }
 
-// answer carries a request out, within the limits and unless a fault breaks it.
-func (w *world) answer(r *Request, f *Fault, authorized bool, carryOut func() (any, error)) answer {
+// answer handles a request within the limits, unless a fault prevents it.
+func (w *world) answer(r *Request, f *Fault, authorized bool, respond func() (any, error)) answer {
 	if a, limited := w.limited(authorized); limited {
 		return a
 	}
@@ -158,7 +157,7 @@ func (w *world) answer(r *Request, f *Fault, authorized bool, carryOut func() (a
 	if f != nil && f.breaks() && !f.Done {
 		return f.answer()
 	}
-	v, err := carryOut()
+	v, err := respond()
 	if f != nil && f.breaks() {
 		return f.answer()
 	}
@@ -169,9 +168,9 @@ func (w *world) answer(r *Request, f *Fault, authorized bool, carryOut func() (a
 	return a
 }
 
-// formal checks what every request needs (Discord, Reference: API Versioning,
+// checkRequest checks what every request requires (Discord, Reference: API Versioning,
 // Authentication, User Agent).
-func (w *world) formal(q query, authorized bool) error {
+func (w *world) checkRequest(q query, authorized bool) error {
 	if v := q.PathValue("version"); v != "v9" && v != "v10" {
 		return &apiError{status: http.StatusBadRequest, code: 50041, message: "Invalid API version"}
 	}
@@ -189,8 +188,8 @@ func (w *world) formal(q query, authorized bool) error {
 	return nil
 }
 
-// unpack takes the body out of a request (Discord, Reference: HTTP API; Message:
-// Create Message, Limitations: 25 MiB). A content type without a body is refused.
+// unpack reads the body of a request (Discord, Reference: HTTP API; Message: Create Message,
+// Limitations: 25 MiB). It rejects a content type without a body.
 func (s *Server) unpack(r *http.Request) (query, error) {
 	q := query{Request: r}
 	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20))
@@ -228,7 +227,7 @@ func (w *world) getGatewayBot(query) (any, error) {
 }
 
 func (w *world) getApplication(query) (any, error) {
-	flags := 1 << 19 // GATEWAY_MESSAGE_CONTENT_LIMITED: of a bot in fewer than 100 servers
+	flags := 1 << 19 // GATEWAY_MESSAGE_CONTENT_LIMITED: for a bot in fewer than 100 servers
 	if w.options.Forbidden&IntentMessageContent != 0 {
 		flags = 0
 	}

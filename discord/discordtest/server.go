@@ -1,14 +1,13 @@
-// Package discordtest is a Discord on loopback: a gateway and a REST API, as
-// strict as the platform in what they accept, and able to fail in every way
-// the platform can.
+// Package discordtest is a Discord on loopback: a gateway and a REST API that are as strict as the
+// platform, and can fail in every way the platform can.
 //
-// People are scripted (Say, Edit, Delete, Slash, Click …), faults are asked for
-// (Handshakes, Cut, HalfOpen, Fail …), and all that the client did can be read
-// (Sent, Requests, Connections, Interaction). Every rule names its source:
-// "Discord, X: Y" is page X, section Y of Discord's developer documentation.
+// People are scripted (Say, Edit, Delete, Slash, Click …), faults are requested (Handshakes, Cut,
+// HalfOpen, Fail …), and everything the client did can be read (Sent, Requests, Connections,
+// Interaction). Every rule names its source: "Discord, X: Y" is page X, section Y of Discord's
+// developer documentation; "judgement" means that no document says.
 //
-// Misuse by the script, such as an unknown channel, panics: it is a mistake in
-// the test, not in what is tested.
+// Misuse by the script, such as an unknown channel, panics: it is a mistake in the test, not in the
+// code under test.
 package discordtest
 
 import (
@@ -18,24 +17,24 @@ import (
 	"time"
 )
 
-// Options set a Server. The zero value is Discord as documented.
+// Options configures a Server. The zero value behaves like Discord as documented.
 type Options struct {
 	Token           string        // of the bot, without "Bot "; empty: "token"
-	Heartbeat       time.Duration // the interval HELLO asks for; 0: 41.25 s
-	HeartbeatWithin time.Duration // that a client may be without a heartbeat before it is disconnected; 0: twice Heartbeat (judgement: no document gives a number)
-	AnswerWithin    time.Duration // for the first answer to an interaction; 0: 3 s
+	Heartbeat       time.Duration // interval in HELLO; 0: 41.25 s
+	HeartbeatWithin time.Duration // after which a client without a heartbeat is disconnected; 0: twice Heartbeat (judgement: no document gives a number)
+	AnswerWithin    time.Duration // limit of the first response to an interaction; 0: 3 s
 	TokenLife       time.Duration // of an interaction's token; 0: 15 min
 	NonceLife       time.Duration // of an enforced nonce; 0: 5 min
-	IdentifyEvery   time.Duration // the least time between two IDENTIFYs, 5 s on Discord; 0: not enforced, so that tests need not wait
+	IdentifyEvery   time.Duration // minimum time between two IDENTIFYs, 5 s on Discord; 0: not enforced, so that tests need not wait
 	IdentifyLimit   int           // IDENTIFYs until the token is reset; 0: 1000
-	GlobalPerSecond int           // REST requests a second; 0: 50
+	GlobalPerSecond int           // REST requests per second; 0: 50
 
-	// Forbidden are the privileged intents that are switched off in the developer portal. Asking for one
-	// closes with 4014; without IntentMessageContent REST answers hide content too.
+	// Forbidden are the privileged intents that are disabled in the developer portal. Requesting one
+	// closes with 4014; without IntentMessageContent REST responses hide content too.
 	Forbidden int
 
-	// RefusePings refuses each message and edit that could notify anyone: no allowed_mentions with an
-	// empty parse. This is a demand of the test, not of Discord.
+	// RefusePings rejects each message and edit that could notify someone, which is one without
+	// allowed_mentions with an empty parse. This is a requirement of the tests, not of Discord.
 	RefusePings bool
 }
 
@@ -57,10 +56,10 @@ func set[T comparable](to *T, value T) {
 	}
 }
 
-// Server is one Discord with one bot on it. All methods may be called at once.
+// Server is a Discord with one bot. All methods are safe for concurrent use.
 type Server struct {
-	URL string // of the REST API without path or final slash: http://127.0.0.1:…
-	Bot User   // the client
+	URL string // of the REST API, without path and final slash: http://127.0.0.1:…
+	Bot User   // the client's user
 
 	options Options
 	http    *httptest.Server
@@ -71,7 +70,7 @@ type Server struct {
 	world world
 }
 
-// New starts a Server, which Close ends.
+// New starts a Server, which must be closed.
 func New(o Options) *Server {
 	o.fill()
 	s := &Server{options: o, closed: make(chan struct{})}
@@ -83,7 +82,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// Close cuts every connection and waits for all that New and the clients began.
+// Close cuts every connection and waits for all goroutines.
 func (s *Server) Close() {
 	s.mu.Lock()
 	select {
@@ -92,7 +91,7 @@ func (s *Server) Close() {
 		close(s.closed)
 	}
 	for c := range s.world.open {
-		_ = c.ws.Close() // even if the client stopped reading
+		_ = c.ws.Close() // even if the client has stopped reading
 	}
 	s.mu.Unlock()
 	s.sockets.Wait()
@@ -100,14 +99,14 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// Wait returns nil as soon as holds is true, which is asked again whenever
-// something happened here, or else the context's error.
-func (s *Server) Wait(ctx context.Context, holds func() bool) error {
+// Wait returns nil when condition is true, which is evaluated after every change on the server, or
+// the context's error.
+func (s *Server) Wait(ctx context.Context, condition func() bool) error {
 	for {
 		s.mu.Lock()
 		changed := s.world.changed
 		s.mu.Unlock()
-		if holds() {
+		if condition() {
 			return nil
 		}
 		select {
@@ -118,16 +117,16 @@ func (s *Server) Wait(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// do runs f on the world and tells those who wait for a change.
+// do calls f with the world locked, and notifies those who wait for a change.
 func (s *Server) do(f func(w *world)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(&s.world)
-	s.world.happened()
+	s.world.notifyChange()
 }
 
-// look runs f on the world.
-func (s *Server) look(f func(w *world)) {
+// view calls f with the world locked, without notifying anyone.
+func (s *Server) view(f func(w *world)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(&s.world)

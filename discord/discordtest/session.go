@@ -1,5 +1,5 @@
-// A session is the client's place in the stream of events, kept while it is
-// away so that it can resume.
+// A session is the client's position in the stream of events. It is kept while the client is
+// disconnected, so that it can resume.
 package discordtest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Intents that the double knows by name (Discord, Gateway: List of Intents).
+// Intents (Discord, Gateway: List of Intents).
 const (
 	IntentGuilds         = 1 << 0
 	IntentGuildMembers   = 1 << 1 // privileged
@@ -19,24 +19,24 @@ const (
 	IntentMessageContent = 1 << 15 // privileged
 	privileged           = IntentGuildMembers | IntentPresences | IntentMessageContent
 
-	// Bits 17 to 19, 22 and 23, and all above 25 are no intents.
+	// Bits 17 to 19, 22 and 23, and all above 25 are not intents.
 	knownIntents = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
 )
 
 type session struct {
 	id      string
 	intents int
-	sent    []json.RawMessage // every event; that with sequence n is at n-1
-	conn    *connection       // nil while the client is away
+	sent    []json.RawMessage // every event; the one with sequence n is at n-1
+	conn    *connection       // nil while the client is disconnected
 	broken  bool              // every RESUME is answered with close code 4007
 }
 
-// event is something to tell each session that asked for it.
+// event is an event for each session with its intent.
 type event struct {
 	name    string
-	intent  int // one of these bits is needed; 0: everyone hears it
+	intent  int // one of these bits is required; 0: none is
 	data    any
-	message *Message // instead of data: a message, whose content may be hidden
+	message *Message // instead of data: a message whose content may have to be hidden
 }
 
 // packet is a message of the gateway (Discord, Gateway Events: Payload Structure).
@@ -50,15 +50,15 @@ type packet struct {
 func (w *world) dispatch(e event) {
 	for _, s := range w.sessions {
 		if e.intent == 0 || s.intents&e.intent != 0 {
-			w.tell(s, e)
+			w.send(s, e)
 		}
 	}
 }
 
-func (w *world) tell(s *session, e event) {
+func (w *world) send(s *session, e event) {
 	data := e.data
 	if e.message != nil {
-		data = w.seenBy(*e.message, s.intents&IntentMessageContent != 0)
+		data = w.visibleTo(*e.message, s.intents&IntentMessageContent != 0)
 	}
 	p := encode(packet{Op: opDispatch, Type: e.name, Seq: len(s.sent) + 1, Data: encode(data)})
 	s.sent = append(s.sent, p)
@@ -71,8 +71,8 @@ func (w *world) tell(s *session, e event) {
 	}
 }
 
-// begin opens a session for a connection: READY first, then each guild
-// (Discord, Gateway Events: Ready, Guild Create).
+// begin starts a session on a connection: READY first, then each guild (Discord, Gateway Events:
+// Ready, Guild Create).
 func (w *world) begin(c *connection, intents int) {
 	s := &session{id: "session-" + w.newID(), intents: intents, conn: c}
 	w.sessions[s.id] = s
@@ -81,7 +81,7 @@ func (w *world) begin(c *connection, intents int) {
 	for id := range w.guilds {
 		guilds = append(guilds, map[string]any{"id": id, "unavailable": true})
 	}
-	w.tell(s, event{name: "READY", data: map[string]any{
+	w.send(s, event{name: "READY", data: map[string]any{
 		"v": c.version, "user": w.bot, "guilds": guilds, "session_id": s.id,
 		"resume_gateway_url": w.gatewayURL(), "application": map[string]any{"id": w.app, "flags": 0},
 	}})
@@ -89,12 +89,12 @@ func (w *world) begin(c *connection, intents int) {
 		return
 	}
 	for _, g := range w.guilds {
-		w.tell(s, event{name: "GUILD_CREATE", data: w.guildCreate(g)})
+		w.send(s, event{name: "GUILD_CREATE", data: w.guildCreate(g)})
 	}
 }
 
-// resume sends what was missed, in order, and RESUMED last (Discord, Gateway:
-// Preparing to Resume).
+// resume sends the missed events in order, and finally RESUMED (Discord, Gateway: Preparing to
+// Resume).
 func (w *world) resume(c *connection, s *session, seq int) {
 	if old := s.conn; old != nil && old != c {
 		old.session = nil
@@ -104,12 +104,11 @@ func (w *world) resume(c *connection, s *session, seq int) {
 	for _, p := range s.sent[seq:] {
 		c.push(frame{data: p})
 	}
-	w.tell(s, event{name: "RESUMED", data: map[string]any{}})
+	w.send(s, event{name: "RESUMED", data: map[string]any{}})
 }
 
-// guildCreate is a guild with its channels and the active threads that the bot may
-// see. Of members it has only
-// the bot, as for bots without the members intent.
+// guildCreate returns a guild with the channels and active threads that the bot may see. Its only
+// member is the bot, as for bots without the members intent.
 func (w *world) guildCreate(g *Guild) map[string]any {
 	channels, threads := []Channel{}, []Channel{}
 	for _, c := range w.channels {
@@ -154,14 +153,14 @@ const (
 	CloseDisallowedIntents = 4014
 )
 
-// received handles one packet and returns the close code it deserves, or 0.
+// received handles one packet and returns the close code to send, or 0.
 func (w *world) received(c *connection, data []byte) (code int) {
 	// Discord, Gateway: Sending Events: at most 4096 bytes.
 	var p packet
 	if len(data) > 4096 || json.Unmarshal(data, &p) != nil {
 		return CloseDecodeError
 	}
-	// Discord, Gateway: Rate Limiting: 120 packets in 60 s and connection.
+	// Discord, Gateway: Rate Limiting: 120 packets in 60 s per connection.
 	if now := time.Now(); now.Sub(c.window) > time.Minute {
 		c.window, c.inWindow = now, 0
 	}
@@ -182,7 +181,7 @@ func (w *world) received(c *connection, data []byte) (code int) {
 	return 0
 }
 
-// identified judges an IDENTIFY (Discord, Gateway Events: Identify).
+// identified handles an IDENTIFY (Discord, Gateway Events: Identify).
 func (w *world) identified(c *connection, data json.RawMessage) int {
 	var id struct {
 		Token      string            `json:"token"`
@@ -206,7 +205,7 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 		return CloseAlreadyIdentified
 	case bad || id.Intents == nil || id.Properties == nil:
 		return CloseDecodeError
-	case !w.tokenGood(id.Token):
+	case !w.validToken(id.Token):
 		return CloseAuthFailed
 	case id.Shard != nil && (id.Shard[0] < 0 || id.Shard[0] >= id.Shard[1]):
 		return CloseInvalidShard
@@ -215,10 +214,10 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 	case *id.Intents&privileged&w.options.Forbidden != 0:
 		return CloseDisallowedIntents
 	}
-	if done, code := c.disturbed(); done {
+	if done, code := c.playHandshake(); done {
 		return code
 	}
-	if soon { // Discord, Gateway: Max Concurrency: so many IDENTIFYs in 5 s, here one; op 9 is judgement
+	if soon { // Discord, Gateway: Max Concurrency: IDENTIFYs per 5 s, here one; op 9 is judgement
 		c.push(frame{data: encode(packet{Op: opInvalidSession, Data: encode(false)})})
 		return 0
 	}
@@ -226,8 +225,8 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 	return 0
 }
 
-// resumed judges a RESUME (Discord, Gateway Events: Resume). A session that is
-// not known is answered with op 9.
+// resumed handles a RESUME (Discord, Gateway Events: Resume). An unknown session is answered with
+// op 9.
 func (w *world) resumed(c *connection, data json.RawMessage) int {
 	var r struct {
 		Token   string `json:"token"`
@@ -243,10 +242,10 @@ func (w *world) resumed(c *connection, data json.RawMessage) int {
 		return CloseAlreadyIdentified
 	case bad:
 		return CloseDecodeError
-	case !w.tokenGood(r.Token):
+	case !w.validToken(r.Token):
 		return CloseAuthFailed
 	}
-	if done, code := c.disturbed(); done {
+	if done, code := c.playHandshake(); done {
 		if s != nil && code == CloseInvalidSeq {
 			s.broken = true
 		}
@@ -263,7 +262,7 @@ func (w *world) resumed(c *connection, data json.RawMessage) int {
 	return 0
 }
 
-// tokenGood takes the token with and without "Bot ", as Discord does.
-func (w *world) tokenGood(token string) bool {
+// validToken accepts the token with and without "Bot ", as Discord does.
+func (w *world) validToken(token string) bool {
 	return !w.tokenReset && strings.TrimPrefix(token, "Bot ") == w.options.Token
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ThreadMetadata is what only threads have.
+// ThreadMetadata has the fields of threads only.
 type ThreadMetadata struct {
 	Archived    bool      `json:"archived"`
 	Locked      bool      `json:"locked"`
@@ -19,8 +19,8 @@ func (s *Server) Thread(parent, user, name string) Channel {
 	return s.addChannel("THREAD_CREATE", func(w *world) *Channel { return w.newThread(w.channel(parent), user, name) })
 }
 
-// Archive archives a thread. A message brings it back, unless it is locked
-// (Discord, Threads: Active & Archived Threads).
+// Archive archives a thread. A message unarchives it, unless it is locked (Discord, Threads: Active
+// & Archived Threads).
 func (s *Server) Archive(thread string, locked bool) {
 	s.do(func(w *world) { w.archive(w.channel(thread), true, locked) })
 }
@@ -47,7 +47,7 @@ type newThreadEvent struct {
 	New bool `json:"newly_created"`
 }
 
-// writable refuses what a thread's state forbids (Discord, Threads: Locked
+// writable returns an error if the thread's state forbids a change (Discord, Threads: Locked
 // Threads; Opcodes and Status Codes: JSON Error Codes).
 func (c *Channel) writable(edit bool) error {
 	switch {

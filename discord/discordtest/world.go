@@ -1,5 +1,5 @@
-// The world is everything the double remembers; its owner's lock guards it
-// whole, so that no method here locks.
+// The world is the whole state of the double. The Server's lock guards it, so its methods do not
+// lock.
 package discordtest
 
 import (
@@ -14,7 +14,7 @@ type world struct {
 	bot     User
 	app     string // the application's id
 	lastID  uint64
-	changed chan struct{} // closed and made anew at each change
+	changed chan struct{} // closed and replaced at each change
 
 	users        map[string]*User
 	guilds       map[string]*Guild
@@ -23,7 +23,7 @@ type world struct {
 	files        map[string]File       // by path
 	commands     []Command
 	interactions map[string]*Interaction
-	permissions  map[string]int64 // of the bot, by channel, where they are not the usual ones
+	permissions  map[string]int64 // of the bot, by channel, where they differ from the default
 
 	sessions    map[string]*session
 	open        map[*connection]struct{}
@@ -39,7 +39,7 @@ type world struct {
 	buckets    map[string]*bucket // by limit and top-level resource
 	requests   []*Request
 	invalid    int
-	second     time.Time // begin of the current window of the global limit
+	second     time.Time // start of the current window of the global limit
 	inSecond   int
 }
 
@@ -53,17 +53,17 @@ func newWorld(o Options) world {
 	}
 	w.bot = User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = &w.bot
-	w.app = w.bot.ID // for applications made since 2016 the two are one
+	w.app = w.bot.ID // for applications created since 2016 both ids are the same
 	return w
 }
 
-func (w *world) happened() {
+func (w *world) notifyChange() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// newID makes a snowflake: milliseconds since 2015 in the upper 42 bits, so
-// that ids order by time (Discord, Reference: Snowflakes).
+// newID returns a snowflake: milliseconds since 2015 in the upper 42 bits, so that ids are ordered
+// by time (Discord, Reference: Snowflakes).
 func (w *world) newID() string {
 	const epoch = 1420070400000
 	w.lastID = max(w.lastID+1, uint64(time.Now().UnixMilli()-epoch)<<22)
@@ -79,13 +79,13 @@ type User struct {
 	Bot           bool   `json:"bot,omitempty"`
 }
 
-// Member is a user as seen in one guild.
+// Member is a user in one guild.
 type Member struct {
 	User        *User     `json:"user,omitempty"` // absent in messages
 	Nick        string    `json:"nick,omitempty"`
 	Roles       []string  `json:"roles"`
 	JoinedAt    time.Time `json:"joined_at"`
-	Permissions string    `json:"permissions,omitempty"` // in interactions only
+	Permissions string    `json:"permissions,omitempty"` // only in interactions
 }
 
 // Role is a role of a guild. Permissions is a decimal bit set.
@@ -95,23 +95,23 @@ type Role struct {
 	Permissions string `json:"permissions"`
 }
 
-// Guild is what people call a server.
+// Guild is a guild, which people call a server.
 type Guild struct {
 	ID      string             `json:"id"`
 	Name    string             `json:"name"`
 	OwnerID string             `json:"owner_id"`
 	Roles   []Role             `json:"roles"`
-	Members map[string]*Member `json:"-"` // by user
+	Members map[string]*Member `json:"-"` // by user id
 }
 
-// Kinds of channels (Discord, Channel: Channel Types).
+// Types of channels (Discord, Channel: Channel Types).
 const (
 	GuildText    = 0
 	DirectChat   = 1
 	PublicThread = 11
 )
 
-// Channel is a channel of a guild, a direct conversation, or a thread.
+// Channel is a channel of a guild, a direct message channel, or a thread.
 type Channel struct {
 	ID         string          `json:"id"`
 	Type       int             `json:"type"`
@@ -138,8 +138,7 @@ func (s *Server) addUser(name string, bot bool) (u User) {
 	return u
 }
 
-// Guild adds a guild with these members and the bot. It is announced by
-// GUILD_CREATE.
+// Guild adds a guild with these members and the bot, and dispatches GUILD_CREATE.
 func (s *Server) Guild(name string, members ...User) (g Guild) {
 	s.do(func(w *world) {
 		n := &Guild{ID: w.newID(), Name: name, OwnerID: w.bot.ID, Members: map[string]*Member{}}
@@ -157,16 +156,15 @@ func (s *Server) Guild(name string, members ...User) (g Guild) {
 	return g
 }
 
-// Channel adds a text channel to a guild, in which the bot may do all but manage
-// messages; see Deny and Grant.
+// Channel adds a text channel to a guild, with the default permissions for the bot; see Deny.
 func (s *Server) Channel(guild, name string) Channel {
 	return s.addChannel("CHANNEL_CREATE", func(w *world) *Channel {
 		return &Channel{Type: GuildText, GuildID: w.guild(guild).ID, Name: name}
 	})
 }
 
-// Direct is the direct conversation of the bot with a user. Bots hear of it
-// only by its messages (Discord, Gateway Events: Channel Create).
+// Direct returns the direct message channel of the bot and a user. The bot learns of it only
+// through its messages (Discord, Gateway Events: Channel Create).
 func (s *Server) Direct(user string) (c Channel) {
 	s.do(func(w *world) { c = *w.direct(w.user(user)) })
 	return c

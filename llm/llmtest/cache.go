@@ -1,4 +1,4 @@
-// What providers keep of prompts, each by its own rule.
+// Prompt caches of the providers, each with its own rule.
 
 package llmtest
 
@@ -8,37 +8,37 @@ import (
 	"cairn/llm"
 )
 
-// cacheKind is how a provider finds what it has cached.
+// cacheKind is how a provider finds cached prefixes.
 type cacheKind int
 
 const (
 	cachePrefix      cacheKind = iota // the longest common prefix of any earlier prompt
-	cacheBreakpoints                  // exact prefixes up to breakpoints and up to the newest message; writes are counted
-	cacheMarks                        // exact prefixes up to marks, found within lookback parts of a mark; writes are counted
-	cacheUnits                        // exact prefixes up to the ends of prompts and answers
+	cacheBreakpoints                  // exact prefixes up to breakpoints and up to the newest message; writes are reported
+	cacheMarks                        // exact prefixes up to marks, found within lookback parts of a mark; writes are reported
+	cacheUnits                        // exact prefixes up to the ends of prompts and responses
 )
 
 type cacheRule struct {
-	kind  cacheKind
-	least int // tokens of the shortest prefix that is kept
-	step  int // tokens in which reads are counted; 0: one
+	kind      cacheKind
+	minTokens int // tokens of the shortest prefix that is cached
+	step      int // granularity of reads, in tokens; 0: one
 }
 
 // lookback is how many parts before a mark are compared.
 const lookback = 20
 
-// mostPrompts is how many prompts are kept for cachePrefix.
-const mostPrompts = 64
+// maxPrompts limits the prompts that are stored for cachePrefix.
+const maxPrompts = 64
 
 type hash [sha256.Size]byte
 
-// cache is what a provider keeps for one model.
+// cache is the prompt cache of one model.
 type cache struct {
 	entries map[hash]bool // exact prefixes
 	prompts [][]part
 }
 
-// hashes of the prefixes of parts; the first is of none.
+// hashes returns the hashes of all prefixes of parts; the first is of the empty prefix.
 func hashes(parts []part) []hash {
 	all := make([]hash, 1, len(parts)+1)
 	for _, p := range parts {
@@ -48,7 +48,7 @@ func hashes(parts []part) []hash {
 	return all
 }
 
-// read counts a prompt.
+// read returns the usage of a prompt.
 func (c *cache) read(rule cacheRule, parts []part) llm.Usage {
 	u := llm.Usage{Prompt: tokensOf(parts)}
 	switch rule.kind {
@@ -73,7 +73,7 @@ func (c *cache) read(rule cacheRule, parts []part) llm.Usage {
 			}
 		}
 	}
-	if u.Cached < rule.least {
+	if u.Cached < rule.minTokens {
 		u.Cached = 0
 	}
 	u.Cached -= u.Cached % max(rule.step, 1)
@@ -85,22 +85,22 @@ func (c *cache) read(rule cacheRule, parts []part) llm.Usage {
 	return u
 }
 
-// ends are the lengths of the prefixes that a prompt writes.
+// ends returns the lengths of the prefixes that a prompt writes to the cache.
 func ends(rule cacheRule, parts []part) (lengths []int) {
 	for i, p := range parts {
 		last := i == len(parts)-1
-		if (p.marked || last && rule.kind != cacheMarks) && tokensOf(parts[:i+1]) >= rule.least {
+		if (p.marked || last && rule.kind != cacheMarks) && tokensOf(parts[:i+1]) >= rule.minTokens {
 			lengths = append(lengths, i+1)
 		}
 	}
 	return lengths
 }
 
-// write keeps a prompt, and the answer where the provider caches that.
+// write caches a prompt, and the response if the provider caches responses.
 func (c *cache) write(rule cacheRule, parts, answer []part) {
 	switch rule.kind {
 	case cachePrefix:
-		if c.prompts = append(c.prompts, parts); len(c.prompts) > mostPrompts {
+		if c.prompts = append(c.prompts, parts); len(c.prompts) > maxPrompts {
 			c.prompts = c.prompts[1:]
 		}
 		return
@@ -116,8 +116,8 @@ func (c *cache) write(rule cacheRule, parts, answer []part) {
 	}
 }
 
-// common is how many tokens two prompts begin alike with. A part that differs counts as
-// far as its text is the same.
+// common returns the tokens of the common prefix of two prompts. A part that differs counts up to
+// the first difference of its text.
 func common(a, b []part) (tokens int) {
 	for i := range min(len(a), len(b)) {
 		if a[i].role != b[i].role {

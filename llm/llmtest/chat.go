@@ -1,4 +1,4 @@
-// Chat completions: what a strict provider accepts and how it answers.
+// Chat completions: what a strict provider accepts, and how it responds.
 
 package llmtest
 
@@ -10,15 +10,15 @@ import (
 	"cairn/llm"
 )
 
-// chatFields are the fields of a request: OpenAI's, and what OpenRouter, llama.cpp and
-// vLLM add.
+// chatFields are the fields of a request: OpenAI's, and those that OpenRouter, llama.cpp and vLLM
+// add.
 var chatFields = []string{
 	"model", "messages", "tools", "tool_choice", "max_tokens", "max_completion_tokens", "stream", "stream_options",
 	"temperature", "top_p", "seed", "stop", "user", "parallel_tool_calls", "reasoning_effort", "prompt_cache_key",
 	"prompt_cache_retention", "top_k", "cache_control", "reasoning", "provider", "chat_template_kwargs",
 }
 
-// chatMessageFields are the fields of a message, with what providers add to their answers
+// chatMessageFields are the fields of a message, including those that providers add to responses
 // and accept back.
 var chatMessageFields = []string{
 	"role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "reasoning_content", "reasoning_details", "extra_content",
@@ -33,12 +33,12 @@ func readChat(r *reader) {
 		r.addTool(get[string](r, tool, "type"), get[object](r, tool, "function"), "parameters")
 	}
 	var choice struct{ Function struct{ Name string } }
-	if json.Unmarshal(r.Body["tool_choice"], &choice) == nil { // a word as "auto" forces no tool
+	if json.Unmarshal(r.Body["tool_choice"], &choice) == nil { // a word such as "auto" forces no tool
 		r.Forced = choice.Function.Name
 	}
 	for i, o := range get[[]object](r, r.Body, "messages") {
 		r.where = fmt.Sprintf("messages[%d]: ", i)
-		r.known(o, chatMessageFields)
+		r.checkFields(o, chatMessageFields)
 		m := Message{Role: get[llm.Role](r, o, "role"), ToolCallID: get[string](r, o, "tool_call_id"), Body: o}
 		m.think(get[string](r, o, "reasoning_content"), nil)
 		r.content(&m, o["content"], "text", "image_url")

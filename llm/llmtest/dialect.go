@@ -1,4 +1,4 @@
-// The wires a Server speaks: each has one strict reader of requests and one writer of answers.
+// The wires of a Server: each has a strict parser of requests and a writer of responses.
 
 package llmtest
 
@@ -11,33 +11,33 @@ import (
 // dialect is one wire.
 type dialect struct {
 	wire    string
-	fields  []string                          // that a request may have
-	read    func(r *reader)                   // reads a request, but for model and fields
-	answer  func(x *Exchange) writer          // begins the answer to x
-	refusal func(code, message string) string // the body of an error
+	fields  []string                          // allowed in a request
+	read    func(r *reader)                   // parses everything but the model, and checks fields
+	answer  func(x *Exchange) writer          // starts the response to x
+	refusal func(code, message string) string // returns the body of an error
 }
 
-// writer writes one answer in a wire's own stream format.
+// writer writes one response in a wire's stream format.
 type writer interface {
 	piece(text string)       // a piece of text
-	think(text string)       // a whole piece of reasoning
+	think(text string)       // a complete piece of reasoning
 	calls(calls ...llm.Call) // tool calls, their arguments in two pieces
-	finish(reason string)    // why it stopped, in llm's words, and what was counted
+	finish(reason string)    // the finish reason, in llm's terms, and the usage
 	done()                   // the regular end of the stream
 	fail(message string)     // an error in the middle of the stream
 }
 
-// dialects are the wires by the path of their requests.
+// dialects are the wires, by the path of their requests.
 var dialects = map[string]dialect{
 	"/v1/chat/completions": {llm.WireChat, chatFields, readChat, func(x *Exchange) writer { return chatWriter{x} }, errorBody},
 	"/v1/responses":        {llm.WireResponses, responsesFields, readResponses, answerResponses, errorBody},
 	"/v1/messages":         {llm.WireMessages, messagesFields, readMessages, answerMessages, refuseMessages},
 }
 
-// errorBody is an error as OpenAI's wires write it.
+// errorBody returns the body of an error on OpenAI's wires.
 func errorBody(code, message string) string {
 	body, err := json.Marshal(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
-	if err != nil { // strings always have a JSON form
+	if err != nil { // a string can always be encoded
 		return err.Error()
 	}
 	return string(body)
@@ -45,7 +45,7 @@ func errorBody(code, message string) string {
 
 func quote(text string) string {
 	quoted, err := json.Marshal(text)
-	if err != nil { // strings always have a JSON form
+	if err != nil { // a string can always be encoded
 		return `""`
 	}
 	return string(quoted)

@@ -1,4 +1,4 @@
-// One request to the server, and the script's means to answer it, well or badly.
+// One request to the server, and the methods with which a script responds, correctly or not.
 
 package llmtest
 
@@ -13,22 +13,22 @@ import (
 	"cairn/llm"
 )
 
-// Exchange is one request and the script's means to answer it on the wire it came on.
-// A method that writes cannot fail the script: the client may have left.
+// Exchange is one request, and the methods with which a script responds on the request's wire.
+// Writes never fail, because the client may have disconnected.
 type Exchange struct {
-	N       int // of the request, from 1, refused ones counted
+	N       int // number of the request, from 1; rejected ones count too
 	Request Request
-	Counted llm.Usage // what the answer says was counted; the zero value: Request.Tokens and 7
+	Counted llm.Usage // the reported usage; zero: Request.Tokens and 7
 
 	writer  http.ResponseWriter
 	http    *http.Request
 	dialect dialect
 	visit   *visit
-	out     writer // nil until the answer begins
+	out     writer // nil until the response starts
 	started bool
 }
 
-// Say streams a whole answer in pieces.
+// Say streams a complete response in pieces.
 func (x *Exchange) Say(pieces ...string) {
 	for _, piece := range pieces {
 		x.Piece(piece)
@@ -37,12 +37,12 @@ func (x *Exchange) Say(pieces ...string) {
 	x.Done()
 }
 
-// Use streams a whole answer that calls one tool.
+// Use streams a complete response that calls one tool.
 func (x *Exchange) Use(id, tool, arguments string) {
 	x.UseAll(llm.Call{ID: id, Name: tool, Arguments: arguments})
 }
 
-// UseAll streams a whole answer that calls several tools, the arguments of each in two
+// UseAll streams a complete response that calls several tools, with the arguments of each in two
 // pieces.
 func (x *Exchange) UseAll(calls ...llm.Call) {
 	x.answer().calls(calls...)
@@ -57,22 +57,22 @@ func (x *Exchange) Piece(text string) {
 	x.visit.text.WriteString(text)
 }
 
-// Think streams reasoning, before text and calls.
+// Think streams reasoning; it must precede text and calls.
 func (x *Exchange) Think(text string) {
 	x.answer().think(text)
 	x.visit.thought.WriteString(text)
 }
 
-// Finish streams why the answer stopped, and what was counted if the request asks for it.
+// Finish streams the finish reason, and the usage if the request asks for it.
 func (x *Exchange) Finish(reason string) { x.answer().finish(reason) }
 
-// Done ends the stream as the wire demands.
+// Done ends the stream as the wire requires.
 func (x *Exchange) Done() {
-	x.visit.end() // first: the client may send its next request at once
+	x.visit.end() // first, because the client may send its next request immediately
 	x.answer().done()
 }
 
-// Fail streams an error of the server in the middle of the stream.
+// Fail streams a server error in the middle of the response.
 func (x *Exchange) Fail(message string) { x.answer().fail(message) }
 
 func (x *Exchange) answer() writer {
@@ -86,7 +86,7 @@ func (x *Exchange) answer() writer {
 	return x.out
 }
 
-// counted is the usage the answer reports.
+// counted returns the usage that the response reports.
 func (x *Exchange) counted() llm.Usage {
 	if x.Counted == (llm.Usage{}) && x.visit.profile != nil {
 		return x.visit.counted()
@@ -97,17 +97,17 @@ func (x *Exchange) counted() llm.Usage {
 	return x.Counted
 }
 
-// Chunk streams one event of data, given as JSON with fmt's verbs.
+// Chunk streams one unnamed event, with JSON formatted as by fmt.Sprintf.
 func (x *Exchange) Chunk(format string, args ...any) {
 	x.Write("data: " + fmt.Sprintf(format, args...) + "\n\n")
 }
 
-// Event streams one named event, given as JSON with fmt's verbs.
+// Event streams one named event, with JSON formatted as by fmt.Sprintf.
 func (x *Exchange) Event(name, format string, args ...any) {
 	x.Write("event: " + name + "\ndata: " + fmt.Sprintf(format, args...) + "\n\n")
 }
 
-// Write sends text at once, as it is, as a part of an event stream.
+// Write immediately sends text, unchanged, as part of an event stream.
 func (x *Exchange) Write(text string) {
 	if !x.started {
 		x.started = true
@@ -119,7 +119,7 @@ func (x *Exchange) Write(text string) {
 	x.writer.(http.Flusher).Flush()
 }
 
-// Refuse answers with a status and a body. retryAfter is the header, empty for none.
+// Refuse responds with a status and a body. retryAfter is the header; "" for none.
 func (x *Exchange) Refuse(status int, retryAfter, body string) {
 	if retryAfter != "" {
 		x.writer.Header().Set("Retry-After", retryAfter)
@@ -131,13 +131,13 @@ func (x *Exchange) Refuse(status int, retryAfter, body string) {
 	_, _ = io.WriteString(x.writer, body)
 }
 
-// Reject answers with a status and an error in the wire's own form.
+// Reject responds with a status and an error in the wire's format.
 func (x *Exchange) Reject(status int, code, message string) {
 	x.Refuse(status, "", x.dialect.refusal(code, message))
 }
 
-// Usage is what the model's profile has counted of the request, and of the answer as far
-// as it was written; the zero value without a profile.
+// Usage returns what the model's profile has counted of the request, and of the response so far;
+// zero without a profile.
 func (x *Exchange) Usage() llm.Usage {
 	if x.visit.profile == nil {
 		return llm.Usage{}
@@ -145,30 +145,30 @@ func (x *Exchange) Usage() llm.Usage {
 	return x.visit.counted()
 }
 
-// Differs says where the request differs from the one before it of the same model and cache key, or
-// system prompt where there is no key; empty if it extends that one. Roles and parts are compared,
+// Differs describes where the request differs from the previous one with the same model and cache
+// key, or system prompt if there is no key; "" if it extends it. Roles and parts are compared,
 // without reasoning.
 func (x *Exchange) Differs() string { return x.visit.differs }
 
-// Wait lets time pass, less if the client leaves, and tells whether it is still there.
+// Wait waits, at most until the client disconnects, and reports whether it is still connected.
 func (x *Exchange) Wait(d time.Duration) bool {
 	return wait(x.http.Context(), d) == nil
 }
 
-// Cut ends the connection in the middle of the stream.
+// Cut closes the connection in the middle of the stream.
 func (x *Exchange) Cut() { panic(http.ErrAbortHandler) }
 
-// Reset ends the connection the hard way, with a TCP reset.
+// Reset closes the connection with a TCP reset.
 func (x *Exchange) Reset() {
 	connection, _, err := http.NewResponseController(x.writer).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	if tcp, ok := connection.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // makes the close below a reset
+		_ = tcp.SetLinger(0) // makes Close send a reset
 	}
 	_ = connection.Close()
 }
 
-// Header is that of the answer, while none of it was sent.
+// Header returns the header of the response; changes apply until something is sent.
 func (x *Exchange) Header() http.Header { return x.writer.Header() }

@@ -1,4 +1,4 @@
-// A request as the list of its parts, which providers cache and count.
+// A request as a list of parts, the units of caching and counting.
 
 package llmtest
 
@@ -13,14 +13,14 @@ import (
 	"cairn/llm"
 )
 
-// part is a piece of a prompt: a tool, a text, a picture, a call, a result.
+// part is a part of a prompt: a tool, a text, a picture, a call or a result.
 type part struct {
 	role      string
 	text      string
 	reasoning bool
 	image     bool
-	marked    bool // a cache mark or breakpoint stands behind it
-	tokens    int  // see layout
+	marked    bool // a cache mark or breakpoint follows it
+	tokens    int  // set by count
 }
 
 func callPart(call llm.Call, marked bool) part {
@@ -36,10 +36,10 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// partTokens is what a part costs beside its text.
+// partTokens is the overhead of a part, in tokens.
 const partTokens = 4
 
-// count fills in what the parts cost.
+// count sets the tokens of parts.
 func count(parts []part) []part {
 	for i := range parts {
 		if parts[i].tokens = partTokens + countTokens(parts[i].text); parts[i].image {
@@ -56,16 +56,16 @@ func tokensOf(parts []part) (n int) {
 	return n
 }
 
-// codec counts as OpenAI's models since GPT-4o do.
+// codec is the tokenizer of OpenAI's models since GPT-4o.
 var codec = sync.OnceValue(func() tokenizer.Codec {
 	c, err := tokenizer.Get(tokenizer.O200kBase)
 	if err != nil {
-		panic(err) // the vocabulary is a part of the library
+		panic(err) // the vocabulary is embedded in the library
 	}
 	return c
 })
 
-// counts keeps what was counted: conversations repeat their beginnings.
+// counts caches token counts: conversations repeat their beginnings.
 var counts sync.Map
 
 func countTokens(text string) int {
@@ -80,14 +80,14 @@ func countTokens(text string) int {
 	return n
 }
 
-// layout lists the parts of a valid request in the order in which providers cache them.
+// layout returns the parts of a valid request, in the order in which providers cache them.
 func layout(r Request, reasoning bool) (parts []part) {
 	var tools []object
-	_ = json.Unmarshal(r.Body["tools"], &tools) // they were read before
+	_ = json.Unmarshal(r.Body["tools"], &tools) // already validated
 	for _, tool := range tools {
 		marked := tool["cache_control"] != nil
 		delete(tool, "cache_control")
-		if raw, err := json.Marshal(tool); err == nil { // it came as JSON
+		if raw, err := json.Marshal(tool); err == nil { // it was decoded from JSON
 			parts = append(parts, part{role: "tool", text: string(raw), marked: marked})
 		}
 	}

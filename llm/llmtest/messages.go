@@ -18,7 +18,7 @@ var messagesFields = []string{
 	"stop_sequences", "thinking", "output_config", "metadata", "service_tier", "cache_control",
 }
 
-// blockFields are the fields of the blocks by type.
+// blockFields are the fields of a block, by type.
 var blockFields = map[string][]string{
 	"text":              {"type", "text", "cache_control"},
 	"image":             {"type", "source", "cache_control"},
@@ -28,7 +28,7 @@ var blockFields = map[string][]string{
 	"redacted_thinking": {"type", "data"},
 }
 
-// messagesOptions are the fields of a request beside messages and tools that are checked.
+// messagesOptions are the validated fields of a request other than messages and tools.
 type messagesOptions struct {
 	MaxTokens   int                          `json:"max_tokens"`
 	ToolChoice  *struct{ Type, Name string } `json:"tool_choice"`
@@ -52,7 +52,7 @@ func readMessages(r *reader) {
 	r.checkOptions(b)
 	for i, tool := range get[[]object](r, r.Body, "tools") {
 		r.where = fmt.Sprintf("tools.%d: ", i)
-		r.known(tool, []string{"name", "description", "input_schema", "cache_control"})
+		r.checkFields(tool, []string{"name", "description", "input_schema", "cache_control"})
 		r.marked(tool)
 		r.addTool("function", tool, "input_schema")
 	}
@@ -85,13 +85,13 @@ func readMessages(r *reader) {
 	r.refuse(claim{r.marks > 4, fmt.Sprintf("a maximum of 4 blocks with cache_control may be provided. Found %d", r.marks)})
 }
 
-// signature is what the double puts under a thinking text, and wants back under it.
+// signature returns the signature that the double adds to a thinking text, and expects back.
 func signature(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// marked reports whether a cache mark stands behind a block.
+// marked reports whether a block has a cache mark.
 func (r *reader) marked(o object) bool {
 	if o["cache_control"] == nil {
 		return false
@@ -102,12 +102,12 @@ func (r *reader) marked(o object) bool {
 	return true
 }
 
-// block adds a block to its message; the result of a tool is a message of its own.
+// block adds a block to its message; a tool result becomes a message of its own.
 func (r *reader) block(m *Message, o object) {
 	kind, text, input := get[string](r, o, "type"), get[string](r, o, "text"), string(o["input"])
 	fields, known := blockFields[kind]
 	r.refuse(claim{!known, fmt.Sprintf("type: %q is no type of a block", kind)})
-	r.known(o, fields)
+	r.checkFields(o, fields)
 	marked := r.marked(o)
 	switch of := string(m.Role) + " " + kind; of {
 	case "system text", "user text", "assistant text":
@@ -143,7 +143,7 @@ func (r *reader) block(m *Message, o object) {
 	}
 }
 
-// Models that differ in what they accept, by the beginnings of their names.
+// Prefixes of model names: which options those models do not support.
 var (
 	withoutTemperature = []string{"claude-opus-4-7", "claude-opus-4-8", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5", "claude-fable", "claude-mythos"}
 	withoutForced      = []string{"claude-opus-5-5", "claude-fable-5-1"}
@@ -151,7 +151,7 @@ var (
 	withoutDisabled    = []string{"claude-fable", "claude-mythos"}
 )
 
-// checkOptions is about the fields beside messages and tools.
+// checkOptions checks the fields other than messages and tools.
 func (r *reader) checkOptions(b messagesOptions) {
 	is := func(prefixes []string) bool {
 		return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(r.Model, prefix) })

@@ -1,4 +1,4 @@
-// Messages: how a provider answers.
+// Messages: how a provider responds.
 
 package llmtest
 
@@ -9,7 +9,7 @@ import (
 	"cairn/llm"
 )
 
-// refusal writes an error; the code becomes one of the provider's types.
+// refuseMessages returns the body of an error; the code is mapped to one of the provider's types.
 func refuseMessages(code, message string) string {
 	kind := code
 	switch {
@@ -19,7 +19,7 @@ func refuseMessages(code, message string) string {
 		kind = "api_error"
 	}
 	body, err := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}})
-	if err != nil { // strings always have a JSON form
+	if err != nil { // a string can always be encoded
 		return err.Error()
 	}
 	return string(body)
@@ -34,11 +34,11 @@ func answerMessages(x *Exchange) writer {
 	return w
 }
 
-// messagesWriter keeps which block is running.
+// messagesWriter tracks the open block.
 type messagesWriter struct {
 	x     *Exchange
 	index int
-	open  bool // a block of text is running
+	open  bool // a text block is open
 }
 
 func (w *messagesWriter) start(block string) {
@@ -55,7 +55,7 @@ func (w *messagesWriter) stop() {
 	w.open = false
 }
 
-// close ends the running block of text.
+// close ends an open text block.
 func (w *messagesWriter) close() {
 	if w.open {
 		w.stop()
@@ -92,7 +92,7 @@ func (w *messagesWriter) calls(calls ...llm.Call) {
 	}
 }
 
-// stopReasons are llm's words for the end of an answer in the provider's.
+// stopReasons maps llm's finish reasons to the provider's.
 var stopReasons = map[string]string{
 	llm.FinishStop: "end_turn", llm.FinishLength: "max_tokens", llm.FinishToolCalls: "tool_use", llm.FinishFilter: "refusal",
 }

@@ -1,5 +1,5 @@
-// Package llmtest has doubles of a model for tests: Model, which is scripted in Go,
-// and Server, a strict and, where told, misbehaving OpenAI-compatible server.
+// Package llmtest has test doubles of a model: Model, which is scripted in Go, and Server, a strict
+// server that speaks the providers' protocols and misbehaves on demand.
 package llmtest
 
 import (
@@ -19,10 +19,10 @@ type Model struct {
 	Label  string // Name; empty: "scripted"
 	Tokens int    // Window; 0: llm.DefaultWindow
 
-	// Func answers the n-th request, counted from 1. It is called by many goroutines
-	// at once if the model is. Usage beside an error is that of a failed attempt.
+	// Func responds to the n-th request, counted from 1. It must be safe for concurrent use if the
+	// model is used concurrently. Usage returned with an error is that of a failed attempt.
 	Func func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
-	// Delay passes before the answer, and again between the pieces it is shown in.
+	// Delay is waited before the response, and again between the pieces in which it is shown.
 	Delay time.Duration
 
 	mu       sync.Mutex // guards the fields below
@@ -32,7 +32,7 @@ type Model struct {
 
 var _ llm.Model = (*Model)(nil)
 
-// Name returns the label.
+// Name returns Label, or its default.
 func (m *Model) Name() string {
 	if m.Label == "" {
 		return "scripted"
@@ -40,7 +40,7 @@ func (m *Model) Name() string {
 	return m.Label
 }
 
-// Window returns the tokens the model was given.
+// Window returns Tokens, or its default.
 func (m *Model) Window(context.Context) llm.Window {
 	if m.Tokens == 0 {
 		return llm.Window{Tokens: llm.DefaultWindow, Source: "default"}
@@ -48,7 +48,7 @@ func (m *Model) Window(context.Context) llm.Window {
 	return llm.Window{Tokens: m.Tokens, Source: "script"}
 }
 
-// Generate records req and answers as Func says, its text shown word by word.
+// Generate records req and responds as Func does; the text is shown word by word.
 func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
 	if req.Spend != nil {
 		if err := req.Spend(); err != nil {
@@ -56,8 +56,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 		}
 	}
 	m.mu.Lock()
-	m.blocks = append(m.blocks, slices.Clone(req.Messages)) // the caller goes on with its own
-	req.Messages = llm.Joined(req.Messages)                 // as a model's template shows them
+	m.blocks = append(m.blocks, slices.Clone(req.Messages)) // the caller continues to use its own
+	req.Messages = llm.Joined(req.Messages)                 // as a model's template joins them
 	m.requests = append(m.requests, req)
 	n := len(m.requests)
 	m.mu.Unlock()
@@ -92,21 +92,21 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 	return resp, nil
 }
 
-// Requests returns what was asked so far, oldest first, neighbours in user role joined.
+// Requests returns the requests so far, oldest first, with consecutive user messages joined.
 func (m *Model) Requests() []llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
 }
 
-// Blocks returns the messages of each request so far as they were given, oldest first.
+// Blocks returns the messages of each request so far as they were passed, oldest first.
 func (m *Model) Blocks() [][]llm.Message {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.blocks)
 }
 
-// wait sleeps on a timer, so that it passes at once in a testing/synctest bubble.
+// wait uses a timer, so that it takes no time in a testing/synctest bubble.
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -121,7 +121,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Say is an answer in words.
+// Say returns a response with text.
 func Say(text string) llm.Response {
 	return llm.Response{
 		Message:      llm.Message{Role: llm.RoleAssistant, Text: text},
@@ -129,7 +129,7 @@ func Say(text string) llm.Response {
 	}
 }
 
-// Use is an answer that calls tools.
+// Use returns a response that calls tools.
 func Use(calls ...llm.Call) llm.Response {
 	return llm.Response{
 		Message:      llm.Message{Role: llm.RoleAssistant, Calls: calls},
@@ -137,8 +137,7 @@ func Use(calls ...llm.Call) llm.Response {
 	}
 }
 
-// Call makes a call of a tool with arguments in JSON. It panics on arguments
-// that have no JSON form.
+// Call returns a tool call with arguments as JSON. It panics if they cannot be encoded.
 func Call(id, tool string, arguments any) llm.Call {
 	raw, err := json.Marshal(arguments)
 	if err != nil {

@@ -1,4 +1,4 @@
-// How models behave, as their providers document it: for tests of whole conversations.
+// Behaviour of models, as documented by their providers: for tests of whole conversations.
 
 package llmtest
 
@@ -11,64 +11,65 @@ import (
 	"cairn/llm"
 )
 
-// Profile is how one model behaves on a Server, see Behave.
+// Profile is the behaviour of one model on a Server, see Behave.
 type Profile struct {
 	Model   string
-	Window  int    // tokens of prompt and answer
-	Thought string // what it thinks before an answer, where it thinks
+	Window  int    // tokens of prompt and response
+	Thought string // reasoning before an answer, if the model thinks
 
 	wires           []string
 	thinks          func(r Request) bool   // nil: never
-	refuses         func(r Request) string // why a valid request is refused, empty if it is not; nil: none is
-	wants           reasoningRule
-	countsReasoning bool // reasoning that comes back is part of the prompt
+	refuses         func(r Request) string // why a valid request is rejected; "": it is not; nil: none is
+	requires        reasoningRule
+	countsReasoning bool // returned reasoning is part of the prompt
 	cache           cacheRule
 }
 
-// reasoningRule is for which calls the reasoning before them must come back.
+// reasoningRule is which calls require the reasoning before them to be sent back.
 type reasoningRule int
 
 const (
-	wantsNone    reasoningRule = iota
-	wantsRunning               // calls of the running turn
-	wantsAll                   // all calls
+	requiresNone    reasoningRule = iota
+	requiresCurrent               // calls of the current turn
+	requiresAll                   // all calls
 )
 
 var profiles = []Profile{
 	{
-		Model: "gpt-6-astra", wires: []string{llm.WireChat, llm.WireResponses}, wants: wantsRunning, countsReasoning: true,
-		thinks: onResponses, refuses: both(chatWithoutTools, noTemperature), cache: cacheRule{kind: cacheBreakpoints, least: 1024},
+		Model: "gpt-6-astra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
+		thinks: onResponses, refuses: both(chatWithoutTools, noTemperature), cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
 	},
 	{
-		Model: "gpt-5.6-terra", wires: []string{llm.WireChat, llm.WireResponses}, wants: wantsRunning, countsReasoning: true,
-		thinks: onResponses, refuses: both(chatToolsUnthinking, noTemperature), cache: cacheRule{kind: cacheBreakpoints, least: 1024},
+		Model: "gpt-5.6-terra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
+		thinks: onResponses, refuses: both(chatToolsUnthinking, noTemperature), cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
 	},
 	{
-		Model: "gpt-5.1", wires: []string{llm.WireChat, llm.WireResponses}, wants: wantsRunning, countsReasoning: true,
+		Model: "gpt-5.1", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
 		thinks: func(r Request) bool {
 			return r.Wire == llm.WireResponses && !slices.Contains([]string{"", "none"}, effort(r))
 		},
-		cache: cacheRule{kind: cachePrefix, least: 1024, step: 128},
+		cache: cacheRule{kind: cachePrefix, minTokens: 1024, step: 128},
 	},
 	{
-		Model: "claude-sonnet-4-6", wires: []string{llm.WireMessages}, wants: wantsRunning, countsReasoning: true,
-		thinks: thinksOnMessages, cache: cacheRule{kind: cacheMarks, least: 1024},
+		Model: "claude-sonnet-4-6", wires: []string{llm.WireMessages}, requires: requiresCurrent, countsReasoning: true,
+		thinks: thinksOnMessages, cache: cacheRule{kind: cacheMarks, minTokens: 1024},
 	},
 	{
 		Model: "qwen3", wires: []string{llm.WireChat}, countsReasoning: true,
-		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cachePrefix, least: 1, step: 1},
+		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
 	},
 	{
-		Model: "gemma", wires: []string{llm.WireChat}, refuses: gemmaTemplate, cache: cacheRule{kind: cachePrefix, least: 1, step: 1},
+		Model: "gemma", wires: []string{llm.WireChat}, refuses: gemmaTemplate, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
 	},
 	{
-		Model: "deepseek-v4", wires: []string{llm.WireChat}, wants: wantsAll, countsReasoning: true,
-		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cacheUnits, least: 64, step: 64},
+		Model: "deepseek-v4", wires: []string{llm.WireChat}, requires: requiresAll, countsReasoning: true,
+		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cacheUnits, minTokens: 64, step: 64},
 	},
 }
 
 // ProfileOf returns the behaviour of a model: gpt-6-astra, gpt-5.6-terra, gpt-5.1,
-// claude-sonnet-4-6, qwen3, gemma or deepseek-v4. Window and Thought may be changed.
+// claude-sonnet-4-6, qwen3, gemma or deepseek-v4. The caller may change Window and Thought. It
+// panics for other models.
 func ProfileOf(model string) Profile {
 	for _, p := range profiles {
 		if p.Model == model {
@@ -79,7 +80,7 @@ func ProfileOf(model string) Profile {
 	panic("llmtest: no profile of " + model)
 }
 
-// Profiles are the models that ProfileOf knows.
+// Profiles returns the models that ProfileOf accepts.
 func Profiles() (models []string) {
 	for _, p := range profiles {
 		models = append(models, p.Model)
@@ -87,9 +88,9 @@ func Profiles() (models []string) {
 	return models
 }
 
-// Behave makes the server behave like these models. It lists them, answers 404 for all
-// others, refuses what they refuse, lets them think before the script's answers, and
-// counts tokens as they do.
+// Behave makes the server behave like these models. It lists them, responds 404 for all others,
+// rejects what they reject, adds their reasoning before the script's responses, and counts tokens
+// as they do.
 func (s *Server) Behave(models ...Profile) {
 	type entry struct {
 		ID        string `json:"id"`
@@ -104,7 +105,7 @@ func (s *Server) Behave(models ...Profile) {
 		list.Data = append(list.Data, entry{p.Model, "model", p.Window, p.Window})
 	}
 	raw, err := json.Marshal(list)
-	if err != nil { // strings and numbers always have a JSON form
+	if err != nil { // strings and numbers can always be encoded
 		panic(err)
 	}
 	s.Tell("/v1/models", string(raw))
@@ -113,7 +114,7 @@ func (s *Server) Behave(models ...Profile) {
 	s.visits.profiles = models
 }
 
-// rejection is a refusal of a valid request.
+// rejection is the error for a valid request that the model does not accept.
 type rejection struct {
 	status        int
 	code, message string
@@ -123,7 +124,7 @@ func refused(format string, args ...any) *rejection {
 	return &rejection{http.StatusBadRequest, "invalid_request_error", fmt.Sprintf(format, args...)}
 }
 
-// judge says why the model refuses r, nil if it does not.
+// judge returns why the model rejects r; nil if it accepts it.
 func (p Profile) judge(r Request, prompt int) *rejection {
 	if !slices.Contains(p.wires, r.Wire) {
 		return &rejection{http.StatusNotFound, "not_found_error", "404 page not found"}
@@ -148,11 +149,11 @@ func (p Profile) judge(r Request, prompt int) *rejection {
 		p.Window, prompt+r.MaxTokens, prompt, r.MaxTokens)}
 }
 
-// effort is how hard a request asks to think, empty if it does not say.
+// effort returns the reasoning effort that a request sets; "" if none.
 func effort(r Request) string {
 	var chat string
 	var responses struct{ Effort string }
-	_ = json.Unmarshal(r.Body["reasoning_effort"], &chat) // what is no effort counts as none given
+	_ = json.Unmarshal(r.Body["reasoning_effort"], &chat) // an invalid effort counts as none
 	_ = json.Unmarshal(r.Body["reasoning"], &responses)
 	if chat != "" {
 		return chat
@@ -164,7 +165,7 @@ func onResponses(r Request) bool { return r.Wire == llm.WireResponses && effort(
 
 func thinksOnMessages(r Request) bool {
 	var thinking struct{ Type string }
-	_ = json.Unmarshal(r.Body["thinking"], &thinking) // the parser has checked it
+	_ = json.Unmarshal(r.Body["thinking"], &thinking) // already validated
 	return thinking.Type != "" && thinking.Type != "disabled"
 }
 
@@ -199,7 +200,7 @@ func noTemperature(r Request) string {
 	return "Unsupported parameter: 'temperature' is not supported with this model."
 }
 
-// gemmaTemplate knows users and models only; a system prompt goes into the first message.
+// gemmaTemplate accepts only users and models; a system prompt goes into the first message.
 func gemmaTemplate(r Request) string {
 	if len(r.Tools) > 0 {
 		return "gemma does not support tools"
@@ -212,7 +213,7 @@ func gemmaTemplate(r Request) string {
 	return ""
 }
 
-// missingReasoning is why a request is refused that lacks the reasoning before a call.
+// missingReasoning returns the rejection of a request without the reasoning before a call.
 func missingReasoning(r Request, at int) *rejection {
 	switch r.Wire {
 	case llm.WireMessages:
@@ -224,7 +225,7 @@ func missingReasoning(r Request, at int) *rejection {
 	return refused("The `reasoning_content` in the thinking mode must be passed back to the API (message index %d).", at)
 }
 
-// reasoningText is the reasoning in a message, as the writers write it.
+// reasoningText returns the reasoning in a message.
 func reasoningText(m Message) (all string) {
 	for _, p := range m.pieces {
 		if p.reasoning {

@@ -1,4 +1,4 @@
-// How a strict provider reads a request, on every wire.
+// Strict parsing of requests, common to all wires.
 
 package llmtest
 
@@ -15,15 +15,15 @@ import (
 
 type object = map[string]json.RawMessage
 
-// reader reads a request and keeps the first thing that is wrong with it.
+// reader parses a request and keeps the first error.
 type reader struct {
 	*Request
-	where string // the part that is being read
+	where string // prefix of errors: the position in the request
 	err   error
 
 	marks    int  // Messages: blocks with cache_control
-	stored   bool // Responses: items may be referred to by id
-	reasoned bool // Responses: the last item was reasoning, which wants an item behind it
+	stored   bool // Responses: store is set, so items may be referenced by id
+	reasoned bool // Responses: the last item was reasoning, which must be followed by another item
 }
 
 func (r *reader) fail(format string, args ...any) {
@@ -32,7 +32,7 @@ func (r *reader) fail(format string, args ...any) {
 	}
 }
 
-// refuse fails with the first of these claims that is true.
+// refuse fails with the first claim that is true.
 func (r *reader) refuse(claims ...claim) {
 	for _, c := range claims {
 		if c.wrong {
@@ -46,7 +46,7 @@ type claim struct {
 	why   string
 }
 
-// get reads a field, which may be missing but not of another type.
+// get decodes a field, which may be missing but must have the right type.
 func get[T any](r *reader, o object, name string) (value T) {
 	if raw := o[name]; raw != nil {
 		if err := json.Unmarshal(raw, &value); err != nil {
@@ -56,8 +56,8 @@ func get[T any](r *reader, o object, name string) (value T) {
 	return value
 }
 
-// known wants an object to have no other fields than these.
-func (r *reader) known(o object, fields []string) {
+// checkFields fails if an object has other fields.
+func (r *reader) checkFields(o object, fields []string) {
 	for name := range o {
 		if !slices.Contains(fields, name) {
 			r.fail("unknown field %s", name)
@@ -65,7 +65,7 @@ func (r *reader) known(o object, fields []string) {
 	}
 }
 
-// readRequest reads a request as far as it can, and says what is wrong with it.
+// readRequest parses as much of a request as possible, and returns the first error.
 func readRequest(d dialect, body []byte) (Request, error) {
 	request := Request{Wire: d.wire, Raw: body}
 	r := &reader{Request: &request}
@@ -74,7 +74,7 @@ func readRequest(d dialect, body []byte) (Request, error) {
 		return request, r.err
 	}
 	r.Model, _ = get[string](r, r.Body, "model"), get[bool](r, r.Body, "stream")
-	r.known(r.Body, d.fields)
+	r.checkFields(r.Body, d.fields)
 	r.refuse(claim{r.Model == "", "model is missing"})
 	d.read(r)
 	r.where = ""
@@ -83,7 +83,7 @@ func readRequest(d dialect, body []byte) (Request, error) {
 	return request, r.err
 }
 
-// addTool adds a tool whose fields have these names.
+// addTool adds a tool; parameters is the name of the field with its schema.
 func (r *reader) addTool(kind string, o object, parameters string) {
 	tool := Tool{Type: kind}
 	tool.Function.Name, tool.Function.Description = get[string](r, o, "name"), get[string](r, o, "description")
@@ -91,15 +91,14 @@ func (r *reader) addTool(kind string, o object, parameters string) {
 	r.Tools = append(r.Tools, tool)
 }
 
-// imageTokens is what the server counts for a picture, whatever its size: GPT-4o
-// counts 765 for a square of 1024 pixels.
+// imageTokens is the count for a picture of any size: GPT-4o counts 765 for 1024 by 1024 pixels.
 const imageTokens = 765
 
-// partFields are the fields of a part of a message.
+// partFields are the fields of a message part.
 var partFields = []string{"type", "text", "image_url", "detail", "annotations", "prompt_cache_breakpoint", "cache_control"}
 
-// content reads a string, or parts of text and pictures whose types are given; image
-// "" for none.
+// content parses a string, or parts with the given types of text and pictures; image "": pictures
+// are not allowed.
 func (r *reader) content(m *Message, raw json.RawMessage, text, image string) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return
@@ -124,7 +123,7 @@ func (r *reader) content(m *Message, raw json.RawMessage, text, image string) {
 }
 
 func (r *reader) part(m *Message, o object, textType, imageType string) {
-	r.known(o, partFields)
+	r.checkFields(o, partFields)
 	kind, text, mark := get[string](r, o, "type"), get[string](r, o, "text"), o["prompt_cache_breakpoint"]
 	switch {
 	case mark != nil && (!strings.HasPrefix(kind, "input_") || string(mark) != `{"mode":"explicit"}`):
@@ -144,8 +143,8 @@ func (r *reader) part(m *Message, o object, textType, imageType string) {
 
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// image adds a picture that a request holds itself, as a data URL. As strict providers do, it takes none
-// whose type is not what its bytes begin with.
+// image adds a picture that is embedded as a data URL. Like strict providers, it rejects a type
+// that does not match the data.
 func (r *reader) image(m *Message, url string, marked bool) {
 	kind, encoded, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
 	data, err := base64.StdEncoding.Strict().DecodeString(encoded)
@@ -175,10 +174,9 @@ func (r *reader) checkTools() {
 	r.refuse(claim{r.Forced != "" && !seen[r.Forced], "tool_choice: there is no tool " + r.Forced})
 }
 
-// checkMessages walks through the conversation, owed holding the calls that still
-// want their result.
+// checkMessages checks the order of messages; pending has the calls without a result so far.
 func (r *reader) checkMessages() {
-	owed := map[string]bool{}
+	pending := map[string]bool{}
 	var before llm.Role
 	for i, m := range r.Messages {
 		r.where = fmt.Sprintf("messages[%d] (%s): ", i, m.Role)
@@ -186,7 +184,7 @@ func (r *reader) checkMessages() {
 		r.refuse(
 			claim{m.Content == nil, "content is missing"},
 			claim{len(m.Images) > 0 && m.Role != llm.RoleUser, "only a user may show pictures"},
-			claim{m.Role != llm.RoleTool && len(owed) > 0, fmt.Sprintf("%d calls before it have no result", len(owed))},
+			claim{m.Role != llm.RoleTool && len(pending) > 0, fmt.Sprintf("%d calls before it have no result", len(pending))},
 		)
 		switch m.Role {
 		case llm.RoleSystem:
@@ -200,14 +198,14 @@ func (r *reader) checkMessages() {
 			)
 			for _, call := range m.ToolCalls {
 				r.refuse(
-					claim{call.ID == "" || owed[call.ID], fmt.Sprintf("the id %q of a call is missing or there twice", call.ID)},
+					claim{call.ID == "" || pending[call.ID], fmt.Sprintf("the id %q of a call is missing or there twice", call.ID)},
 					claim{call.Name == "" || !json.Valid([]byte(call.Arguments)), fmt.Sprintf("the call %s is no function with a name and JSON arguments", call.ID)},
 				)
-				owed[call.ID] = true
+				pending[call.ID] = true
 			}
 		case llm.RoleTool:
-			r.refuse(claim{!owed[m.ToolCallID], fmt.Sprintf("no call before it has the id %q, or it was answered", m.ToolCallID)})
-			delete(owed, m.ToolCallID)
+			r.refuse(claim{!pending[m.ToolCallID], fmt.Sprintf("no call before it has the id %q, or it was answered", m.ToolCallID)})
+			delete(pending, m.ToolCallID)
 		default:
 			r.fail("there is no such role")
 		}

@@ -1,4 +1,4 @@
-// A request as the doubles show it on every wire.
+// Request is the common form of requests on all wires.
 
 package llmtest
 
@@ -11,35 +11,35 @@ import (
 	"cairn/llm"
 )
 
-// Request is a request as it came, shown alike on every wire.
+// Request is a request, in a form that is the same for all wires.
 type Request struct {
 	Wire      string // one of llm's Wire constants
 	Model     string
-	Messages  []Message // the system prompt is the first, wherever the wire puts it
+	Messages  []Message // the system prompt comes first, wherever the wire puts it
 	Tools     []Tool
-	Forced    string // the tool that must be called
+	Forced    string // the tool that must be called; "": none
 	MaxTokens int
 
-	Body   map[string]json.RawMessage // all of it
-	Raw    []byte                     // all of it, as it came
+	Body   map[string]json.RawMessage // the whole request
+	Raw    []byte                     // the whole request, as received
 	Header http.Header
 
-	usage bool // the answer says what was counted
+	usage bool // the response must report the usage
 }
 
 // Message is one of a request's messages.
 type Message struct {
 	Role       llm.Role
-	Content    *string     // nil: the field was missing or null; of parts, their text
-	Parts      []string    // the texts of the parts; one for a string
-	Images     []llm.Image // of parts: type and data
+	Content    *string     // nil: missing or null; if there are parts, their joined text
+	Parts      []string    // texts of the parts; a single one for a string
+	Images     []llm.Image // from the parts: type and data
 	ToolCallID string
 	ToolCalls  []llm.Call
 
-	Reasoning []json.RawMessage          // on Responses and Messages: the items or blocks of reasoning
-	Body      map[string]json.RawMessage // all of it; nil for an assistant's on Responses
+	Reasoning []json.RawMessage          // Responses and Messages: the reasoning items or blocks
+	Body      map[string]json.RawMessage // all fields; nil for assistant messages on Responses
 
-	pieces []part // what providers cache and count of it
+	pieces []part // parts for caching and counting
 }
 
 // Tool is one of a request's tools.
@@ -51,7 +51,7 @@ type Tool struct {
 	}
 }
 
-// Text is the content, empty when there is none.
+// Text returns the content; "" if there is none.
 func (m Message) Text() string {
 	if m.Content == nil {
 		return ""
@@ -59,7 +59,7 @@ func (m Message) Text() string {
 	return *m.Content
 }
 
-// say adds a part of the text.
+// say adds a text part.
 func (m *Message) say(text string, marked bool) {
 	m.Parts = append(m.Parts, text)
 	whole := strings.Join(m.Parts, "\n")
@@ -67,7 +67,7 @@ func (m *Message) say(text string, marked bool) {
 	m.pieces = append(m.pieces, part{role: string(m.Role), text: text, marked: marked})
 }
 
-// think adds reasoning; raw is nil where it is a field of the message.
+// think adds reasoning; raw is nil if it is a field of the message.
 func (m *Message) think(text string, raw json.RawMessage) {
 	if raw != nil {
 		m.Reasoning = append(m.Reasoning, raw)
@@ -82,7 +82,7 @@ func (m *Message) call(call llm.Call, marked bool) {
 	m.pieces = append(m.pieces, callPart(call, marked))
 }
 
-// Last is the last message; the zero Message when there is none.
+// Last returns the last message; the zero Message if there is none.
 func (r Request) Last() Message {
 	if len(r.Messages) == 0 {
 		return Message{}
@@ -90,8 +90,8 @@ func (r Request) Last() Message {
 	return r.Messages[len(r.Messages)-1]
 }
 
-// Tokens estimates what messages and tools cost: a token for four bytes of JSON,
-// and imageTokens for a picture.
+// Tokens estimates the size of messages and tools: one token per four bytes of JSON, and
+// imageTokens per picture.
 func (r Request) Tokens() int {
 	size, images := 0, 0
 	for _, name := range []string{"messages", "input", "system", "instructions", "tools"} {

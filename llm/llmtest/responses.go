@@ -1,4 +1,4 @@
-// Responses: what a strict provider accepts and how it answers.
+// Responses: what a strict provider accepts, and how it responds.
 
 package llmtest
 
@@ -46,7 +46,7 @@ func readResponses(r *reader) {
 		r.refuse(claim{strict == nil || *strict, fmt.Sprintf("tools[%d]: a strict schema needs additionalProperties false and all properties required", i)})
 	}
 	var choice struct{ Type, Name string }
-	if json.Unmarshal(r.Body["tool_choice"], &choice) == nil { // a word as "auto" forces no tool
+	if json.Unmarshal(r.Body["tool_choice"], &choice) == nil { // a word such as "auto" forces no tool
 		r.refuse(claim{choice.Type != "function" || choice.Name == "", fmt.Sprintf("tool_choice %s is no function with a name", r.Body["tool_choice"])})
 		r.Forced = choice.Name
 	}
@@ -66,7 +66,7 @@ func (r *reader) item(o object) {
 	kind, role := cmp.Or(get[string](r, o, "type"), "message"), get[llm.Role](r, o, "role")
 	fields, known := itemFields[kind]
 	r.refuse(claim{!known, fmt.Sprintf("unknown type %q", kind)})
-	r.known(o, fields)
+	r.checkFields(o, fields)
 	byAssistant := kind == "reasoning" || kind == "function_call" || role == llm.RoleAssistant
 	r.refuse(claim{r.reasoned && !byAssistant, "the reasoning item before it was provided without its required following item"})
 	r.reasoned = kind == "reasoning"
@@ -97,7 +97,7 @@ func (r *reader) item(o object) {
 	}
 }
 
-// assistant is the running message of the assistant, which may be of several items.
+// assistant returns the current assistant message, which may consist of several items.
 func (r *reader) assistant() *Message {
 	last := len(r.Messages) - 1
 	if last < 0 || r.Messages[last].Role != llm.RoleAssistant {
@@ -114,17 +114,17 @@ func answerResponses(x *Exchange) writer {
 	return w
 }
 
-// responsesWriter keeps what the events repeat.
+// responsesWriter keeps the values that the events repeat.
 type responsesWriter struct {
 	x      *Exchange
 	n      int             // events so far
 	output int             // items so far
-	text   strings.Builder // of the running message
-	open   bool            // a message is running
+	text   strings.Builder // of the open message
+	open   bool            // a message is open
 	reason string
 }
 
-// event writes an event whose other fields are given as JSON with fmt's verbs.
+// event writes an event; its other fields are JSON formatted as by fmt.Sprintf.
 func (w *responsesWriter) event(name, format string, args ...any) {
 	w.x.Event(name, `{"type":%s,"sequence_number":%d,%s}`, quote(name), w.n, fmt.Sprintf(format, args...))
 	w.n++
@@ -144,7 +144,7 @@ func (w *responsesWriter) piece(text string) {
 	w.event("response.output_text.delta", `"item_id":%s,"output_index":%d,"content_index":0,"delta":%s`, w.id("msg"), w.output, quote(text))
 }
 
-// close ends the running message.
+// close ends an open message.
 func (w *responsesWriter) close() {
 	if !w.open {
 		return
@@ -157,8 +157,8 @@ func (w *responsesWriter) close() {
 	w.output++
 }
 
-// think writes a reasoning item. Its text is in the summary, and stands for what is
-// encrypted.
+// think writes a reasoning item. Its text is in the summary, and also represents the encrypted
+// content.
 func (w *responsesWriter) think(text string) {
 	w.close()
 	w.event("response.output_item.added", `"output_index":%d,"item":{"id":%s,"type":"reasoning","summary":[],"encrypted_content":""}`, w.output, w.id("rs"))

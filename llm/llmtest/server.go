@@ -1,4 +1,4 @@
-// A strict model server on loopback, which a script may make misbehave.
+// A strict model server on loopback that a script can make misbehave.
 
 package llmtest
 
@@ -12,10 +12,10 @@ import (
 	"sync"
 )
 
-// Server is a model server on 127.0.0.1 that speaks every wire. It refuses what a strict
-// provider refuses, and leaves each valid request to the script.
+// Server is a model server on 127.0.0.1 that speaks every wire. It rejects what a strict provider
+// rejects, and passes each valid request to the script.
 type Server struct {
-	URL string // the base URL, up to and including /v1
+	URL string // the base URL, including /v1
 
 	http   *httptest.Server
 	script func(*Exchange)
@@ -31,11 +31,11 @@ type Server struct {
 	n        int
 }
 
-// NewServer starts a server whose requests are answered by script, at the
-// same time if they come at the same time. It must be closed.
+// NewServer starts a server that calls script for each valid request, concurrently if requests are
+// concurrent. It must be closed.
 func NewServer(script func(*Exchange)) *Server {
 	s := &Server{
-		script: script, visits: visits{reasoned: map[string]string{}, caches: map[string]*cache{}, last: map[string][]part{}},
+		script: script, visits: visits{reasoning: map[string]string{}, caches: map[string]*cache{}, last: map[string][]part{}},
 		facts: map[string]string{"/v1/models": `{"object":"list","data":[{"id":"test-model","object":"model"}]}`},
 	}
 	s.http = httptest.NewServer(s)
@@ -43,20 +43,20 @@ func NewServer(script func(*Exchange)) *Server {
 	return s
 }
 
-// Serve is NewServer for a test, at whose end the server is closed.
+// Serve is NewServer for a test; the server is closed at the end of the test.
 func Serve(t interface{ Cleanup(func()) }, script func(*Exchange)) *Server {
 	s := NewServer(script)
 	t.Cleanup(s.Close)
 	return s
 }
 
-// Close cuts the connections that are still open and waits for their scripts.
+// Close closes open connections and waits for their scripts.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// Speak restricts the server to these wires: on the others it answers 404.
+// Speak restricts the server to these wires: on others it responds 404.
 func (s *Server) Speak(wires ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,16 +69,16 @@ func (s *Server) speaks(wire string) bool {
 	return s.wires == nil || slices.Contains(s.wires, wire)
 }
 
-// SetWindow makes the server refuse prompts whose estimate, the answer's
-// max_tokens included, exceeds so many tokens. 0 takes everything.
+// SetWindow makes the server reject prompts whose estimate plus max_tokens exceeds tokens. 0: no
+// limit.
 func (s *Server) SetWindow(tokens int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.window = tokens
 }
 
-// Tell sets the JSON that GET path answers: "/v1/models", "/api/ps", "/props".
-// Only /v1/models is there from the start, with one model, test-model.
+// Tell sets the JSON response to GET path: "/v1/models", "/api/ps", "/props". Initially there is
+// only /v1/models, with the model test-model.
 func (s *Server) Tell(path, json string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +92,7 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// Refusals says why requests were refused as invalid; a test of what a bot sends
-// wants it empty.
+// Refusals returns why requests were rejected as invalid; tests of what a bot sends expect none.
 func (s *Server) Refusals() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +106,7 @@ func (s *Server) Asked() []string {
 	return slices.Clone(s.asked)
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP handles a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodGet:
@@ -120,7 +119,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, fact) // a client that left is no matter
+		_, _ = io.WriteString(w, fact) // the client may have disconnected
 	default:
 		d, ok := dialects[r.URL.Path]
 		if r.Method != http.MethodPost || !ok || !s.speaks(d.wire) {
@@ -131,12 +130,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ask answers a request on the wire of its path.
+// ask handles a request on the wire of its path.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, d dialect) {
 	x := &Exchange{writer: w, http: r, dialect: d}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client left in the middle of its request, perhaps killed
+		return // the client disconnected during the request, perhaps killed
 	}
 	x.Request, err = readRequest(d, body)
 	x.Request.Header = r.Header.Clone()

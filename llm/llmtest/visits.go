@@ -1,5 +1,5 @@
-// What a server remembers of its requests: reasoning that must come back, what was
-// cached and counted, and whether each request extends the one before.
+// What a server remembers of its requests: reasoning that must be sent back, cached prefixes,
+// counts, and whether each request extends the previous one.
 
 package llmtest
 
@@ -12,34 +12,33 @@ import (
 	"cairn/llm"
 )
 
-// Totals are what a server with profiles has counted.
+// Totals are the counts of a server with profiles.
 type Totals struct {
 	Requests int
-	Input    int // tokens of the prompts, Cached and Written included
+	Input    int // of prompts, including Cached and Written
 	Cached   int
 	Written  int
 	Output   int
 }
 
-// Counted returns the totals of the requests that were answered to their end. Without
-// profiles nothing is counted.
+// Counted returns the totals of completely answered requests. Without profiles nothing is counted.
 func (s *Server) Counted() Totals {
 	s.visits.mu.Lock()
 	defer s.visits.mu.Unlock()
 	return s.visits.totals
 }
 
-// visits are the requests so far.
+// visits has the state of all requests.
 type visits struct {
-	mu       sync.Mutex // guards the fields below
-	profiles []Profile
-	reasoned map[string]string // by model and id of a call: the reasoning before it
-	caches   map[string]*cache // by model
-	last     map[string][]part // by model and key: the last request
-	totals   Totals
+	mu        sync.Mutex // guards the fields below
+	profiles  []Profile
+	reasoning map[string]string // by model and call id: the reasoning before the call
+	caches    map[string]*cache // by model
+	last      map[string][]part // by model and key: the last request
+	totals    Totals
 }
 
-// visit is one request that a profile answers; without a profile, profile is nil.
+// visit is one request; profile is nil if the server has no profiles.
 type visit struct {
 	all     *visits
 	request Request
@@ -58,7 +57,7 @@ func (v *visits) begin(r Request) (*visit, *rejection) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.profiles) == 0 {
-		return &visit{all: v, request: r}, v.lacksReasoning(r, wantsNone)
+		return &visit{all: v, request: r}, v.lacksReasoning(r, requiresNone)
 	}
 	for i := range v.profiles {
 		p := &v.profiles[i]
@@ -69,7 +68,7 @@ func (v *visits) begin(r Request) (*visit, *rejection) {
 		if why := p.judge(r, tokensOf(parts)); why != nil {
 			return nil, why
 		}
-		if why := v.lacksReasoning(r, p.wants); why != nil {
+		if why := v.lacksReasoning(r, p.requires); why != nil {
 			return nil, why
 		}
 		differs := v.compare(r, parts)
@@ -85,15 +84,15 @@ func (v *visits) cacheOf(model string) *cache {
 	return v.caches[model]
 }
 
-// lacksReasoning refuses a request that lacks the reasoning before a call. On Messages
-// every model wants that of the running turn while it thinks.
+// lacksReasoning rejects a request without the reasoning before a call. On Messages every model
+// requires that of the current turn while thinking is enabled.
 func (v *visits) lacksReasoning(r Request, rule reasoningRule) *rejection {
 	if r.Wire == llm.WireMessages {
-		if rule = wantsRunning; !thinksOnMessages(r) {
+		if rule = requiresCurrent; !thinksOnMessages(r) {
 			return nil
 		}
 	}
-	if rule == wantsNone || r.Wire == llm.WireChat && rule == wantsRunning {
+	if rule == requiresNone || r.Wire == llm.WireChat && rule == requiresCurrent {
 		return nil
 	}
 	running := 0
@@ -103,11 +102,11 @@ func (v *visits) lacksReasoning(r Request, rule reasoningRule) *rejection {
 		}
 	}
 	for i, m := range r.Messages {
-		if i < running && rule != wantsAll {
+		if i < running && rule != requiresAll {
 			continue
 		}
 		for _, call := range m.ToolCalls {
-			if want := v.reasoned[r.Model+" "+call.ID]; want != "" && reasoningText(m) != want {
+			if want := v.reasoning[r.Model+" "+call.ID]; want != "" && reasoningText(m) != want {
 				return missingReasoning(r, i)
 			}
 		}
@@ -115,7 +114,7 @@ func (v *visits) lacksReasoning(r Request, rule reasoningRule) *rejection {
 	return nil
 }
 
-// compare returns where r differs from the request before it; empty if it extends it.
+// compare returns where r differs from the previous request; "" if it extends it.
 func (v *visits) compare(r Request, parts []part) (differs string) {
 	var spoken []part
 	for _, p := range parts {
@@ -134,9 +133,9 @@ func (v *visits) compare(r Request, parts []part) (differs string) {
 	return differs
 }
 
-// difference is the first part in which now does not begin with before; empty if it
-// does. On chat completions neighbours in one role are one text, so the last part may
-// have grown.
+// difference describes the first part in which now differs from before; "" if now starts with
+// before. If grows is true, the last part may have grown: on chat completions, neighbours with the
+// same role are joined.
 func difference(now, before []part, grows bool) string {
 	for i, was := range before {
 		if i >= len(now) {
@@ -156,14 +155,14 @@ func difference(now, before []part, grows bool) string {
 	return ""
 }
 
-// counted is the usage of the answer as far as it was written.
+// counted returns the usage of the request and the response so far.
 func (v *visit) counted() llm.Usage {
 	u := v.usage
 	u.Completion = tokensOf(v.answer())
 	return u
 }
 
-// answer is the answer as the parts of a later request.
+// answer returns the response as parts of a later request.
 func (v *visit) answer() (parts []part) {
 	if v.thought.Len() > 0 {
 		parts = append(parts, part{role: "assistant", text: v.thought.String(), reasoning: true})
@@ -177,7 +176,7 @@ func (v *visit) answer() (parts []part) {
 	return count(parts)
 }
 
-// end notes an answer that was written to its end.
+// end records a complete response.
 func (v *visit) end() {
 	v.all.mu.Lock()
 	defer v.all.mu.Unlock()
@@ -186,14 +185,14 @@ func (v *visit) end() {
 	}
 	v.ended = true
 	for _, call := range v.called {
-		v.all.reasoned[v.request.Model+" "+call.ID] = v.thought.String()
+		v.all.reasoning[v.request.Model+" "+call.ID] = v.thought.String()
 	}
 	if v.profile == nil {
 		return
 	}
 	answer := v.answer()
 	kept := answer
-	if len(v.called) == 0 && v.thought.Len() > 0 { // its reasoning does not come back
+	if len(v.called) == 0 && v.thought.Len() > 0 { // its reasoning is not sent back
 		kept = answer[1:]
 	}
 	v.all.cacheOf(v.profile.Model).write(v.profile.cache, v.parts, kept)

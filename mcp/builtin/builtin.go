@@ -1,5 +1,5 @@
-// Package builtin has MCP servers that run inside the program: fetch reads web pages, files
-// reads one folder. Both change nothing anywhere. The package imports nothing of Cairn.
+// Package builtin has MCP servers that run inside the program: fetch reads web pages, files reads
+// one folder. Both are read-only. The package imports nothing of Cairn.
 package builtin
 
 import (
@@ -12,10 +12,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Names are the servers that New knows.
+// Names are the names of the servers.
 var Names = []string{"fetch", "files"}
 
-// New returns a server by its name. folder is what files reads. An error says why it cannot.
+// New returns the server with this name. folder is the root of files. It returns an error if the
+// name is unknown or the folder cannot be opened.
 func New(name, folder string) (*sdk.Server, error) {
 	switch name {
 	case "fetch":
@@ -30,7 +31,7 @@ func New(name, folder string) (*sdk.Server, error) {
 	return nil, fmt.Errorf("there is no built-in server %q", name)
 }
 
-// addTool adds a tool that answers with text. Its error is for the model to read.
+// addTool adds a tool that returns text. Its errors are read by the model.
 func addTool[In any](s *sdk.Server, tool *sdk.Tool, run func(ctx context.Context, in In) (string, error)) {
 	tool.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true}
 	sdk.AddTool(s, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
@@ -42,10 +43,10 @@ func addTool[In any](s *sdk.Server, tool *sdk.Tool, run func(ctx context.Context
 	})
 }
 
-// pageLength is how many bytes of a text one call returns; its caller may shorten that further.
+// pageLength is how many bytes of a text one call returns; the caller may shorten that further.
 const pageLength = 24_000
 
-// page returns the part of a text that begins at an offset, and says where the rest begins.
+// page returns the part of text that starts at offset, with a note about where the rest starts.
 func page(text string, offset int) (string, error) {
 	if offset < 0 || offset > len(text) {
 		return "", fmt.Errorf("offset %d is outside the text, which has %d bytes", offset, len(text))

@@ -20,24 +20,24 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Bounds of a fetched page.
+// Limits of a fetched page.
 const (
 	maxPage      = 4 << 20 // bytes
 	maxRedirects = 5
 	fetchTimeout = 25 * time.Second
 )
 
-// publicOnly refuses to connect to addresses that are not public, and to ports other than 80
-// and 443. It sees the address after the name was resolved, for each redirect again, so a name
-// that resolves to an address of the local network is refused too.
+// publicOnly rejects connections to addresses that are not public, and to ports other than 80 and
+// 443. It checks the address after name resolution, and again for each redirect, so a name that
+// resolves to a local address is rejected too.
 var publicOnly = ssrf.New(ssrf.WithNetworks("tcp4", "tcp6")).Safe
 
-// newClient returns an HTTP client whose connections control decides on.
+// newClient returns an HTTP client. control can reject its connections.
 func newClient(control func(network, address string, c syscall.RawConn) error) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: control}
 	return &http.Client{
 		Timeout: fetchTimeout,
-		Transport: &http.Transport{ // without a proxy: that would connect instead, unchecked
+		Transport: &http.Transport{ // no proxy: it would make the connections, unchecked
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    10 * time.Second,
 			ResponseHeaderTimeout:  15 * time.Second,
@@ -92,7 +92,7 @@ func fetch(ctx context.Context, client *http.Client, address string) (string, er
 	if err != nil {
 		return "", inWords(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // it was read as far as it is wanted
+	defer func() { _ = resp.Body.Close() }() // closing after reading can lose nothing
 	if resp.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("%s answers %s", resp.Request.URL.Host, resp.Status)
 	}
@@ -110,7 +110,7 @@ func fetch(ctx context.Context, client *http.Client, address string) (string, er
 	return resp.Request.URL.String() + "\n" + text, nil
 }
 
-// checkAddress refuses what is not an ordinary web address.
+// checkAddress returns an error unless u is an ordinary web address.
 func checkAddress(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -123,7 +123,7 @@ func checkAddress(u *url.URL) error {
 	return nil
 }
 
-// readable returns the text of a page: of HTML the article in it, or all of it where there is none.
+// readable returns the text of a page: of HTML the main article, or everything if there is none.
 func readable(body []byte, contentType string, from *url.URL) (string, error) {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {

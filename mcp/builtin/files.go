@@ -16,13 +16,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Bounds of the files server.
+// Limits of the files server.
 const (
-	maxFile    = 4 << 20  // bytes of a file that is read
-	maxSearch  = 64 << 20 // bytes that one search reads
-	maxEntries = 500      // of a list
+	maxFile    = 4 << 20  // bytes of a file
+	maxSearch  = 64 << 20 // bytes that one search may read
+	maxEntries = 500      // of a directory listing
 	maxHits    = 50       // of a search
-	maxLine    = 300      // bytes of a line that a search shows
+	maxLine    = 300      // bytes of a line in search results
 )
 
 type listArguments struct {
@@ -38,7 +38,7 @@ type searchArguments struct {
 	Text string `json:"text" jsonschema:"what to look for; case does not matter"`
 }
 
-// filesServer reads one folder. root confines it: neither .. nor a link leads out.
+// filesServer serves one folder. root confines access to it: neither .. nor a link leads out.
 func filesServer(root *os.Root) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "files"}, nil)
 	f := files{root}
@@ -54,7 +54,7 @@ func (f files) list(_ context.Context, in listArguments) (string, error) {
 	folder := cmp.Or(path.Clean(in.Folder), ".")
 	entries, err := fs.ReadDir(f.root.FS(), folder)
 	if err != nil {
-		return "", plain(err, in.Folder)
+		return "", describeError(err, in.Folder)
 	}
 	var b strings.Builder
 	for i, e := range entries {
@@ -63,7 +63,7 @@ func (f files) list(_ context.Context, in listArguments) (string, error) {
 			break
 		}
 		switch info, err := f.root.Stat(path.Join(folder, e.Name())); {
-		case err != nil: // a link that leads out
+		case err != nil: // a broken link, or one that leads out of the folder
 		case info.IsDir():
 			fmt.Fprintf(&b, "%s/\n", e.Name())
 		default:
@@ -76,13 +76,13 @@ func (f files) list(_ context.Context, in listArguments) (string, error) {
 func (f files) read(_ context.Context, in readArguments) (string, error) {
 	text, err := f.text(path.Clean(in.Path))
 	if err != nil {
-		return "", plain(err, in.Path)
+		return "", describeError(err, in.Path)
 	}
 	return page(string(text), in.Offset)
 }
 
-// errNoText is returned for files that hold something else than text.
-var errNoText = errors.New("it is not a text file")
+// errNotText is returned for files that are not text.
+var errNotText = errors.New("it is not a text file")
 
 // text reads a text file.
 func (f files) text(name string) ([]byte, error) {
@@ -102,7 +102,7 @@ func (f files) text(name string) ([]byte, error) {
 	defer func() { _ = file.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err == nil && (!utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0) {
-		err = errNoText
+		err = errNotText
 	}
 	return text, err
 }
@@ -116,7 +116,7 @@ func (f files) search(ctx context.Context, in searchArguments) (string, error) {
 	read, hits := 0, 0
 	err := fs.WalkDir(f.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
-			return ctx.Err() // what cannot be read has no hits
+			return ctx.Err() // an unreadable file has no hits
 		}
 		text, err := f.text(name)
 		if err != nil {
@@ -146,7 +146,7 @@ func (f files) search(ctx context.Context, in searchArguments) (string, error) {
 	return cmp.Or(b.String(), "No shared file contains this."), nil
 }
 
-// clipLine shortens a line at a rune's border.
+// clipLine shortens a line at a rune boundary.
 func clipLine(line string) string {
 	if len(line) <= maxLine {
 		return line
@@ -158,8 +158,8 @@ func clipLine(line string) string {
 	return line[:end] + "…"
 }
 
-// plain says what is wrong with a path, without the path of the folder.
-func plain(err error, name string) error {
+// describeError explains an error about a path, without the path of the folder.
+func describeError(err error, name string) error {
 	var failed *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

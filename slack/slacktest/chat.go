@@ -1,4 +1,5 @@
-// chat.*: the app posts, edits and deletes (reference/methods/chat.postMessage and its neighbours).
+// chat.*: posting, editing and deleting messages of the app (reference/methods/chat.postMessage and
+// its neighbours).
 package slacktest
 
 import (
@@ -7,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// postableLocked finds the channel that the app wants to write to. It must be a member.
+// postableLocked returns the channel that the app wants to post in. The app must be a member.
 func (s *Server) postableLocked(id string) (*channel, error) {
 	c := s.channels[id]
 	if c == nil {
@@ -19,9 +20,9 @@ func (s *Server) postableLocked(id string) (*channel, error) {
 	return c, nil
 }
 
-// threadLocked finds the thread of a reply: its parent's TS. The name of the error is that of
-// conversations.replies (judgement: the pages of chat.* name none). A reply's TS leads to its
-// parent, which the page of chat.postMessage asks to avoid.
+// threadLocked returns the thread of a reply: its parent's TS. The error is that of
+// conversations.replies (judgement: the pages of chat.* name none). The TS of a reply is mapped to
+// its parent, although the page of chat.postMessage asks to avoid that.
 func (s *Server) threadLocked(c *channel, ts string) (string, error) {
 	if ts == "" {
 		return "", nil
@@ -37,7 +38,8 @@ func (s *Server) threadLocked(c *channel, ts string) (string, error) {
 	return ts, nil
 }
 
-// paceLocked refuses posts that follow each other too fast in one channel (apis/web-api/rate-limits).
+// paceLocked rejects posts that follow each other too fast in one channel
+// (apis/web-api/rate-limits).
 func (s *Server) paceLocked(c *channel) error {
 	wait := s.opt.PostEvery - time.Since(s.posted[c.id])
 	if s.opt.PostEvery > 0 && wait > 0 {
@@ -47,7 +49,7 @@ func (s *Server) paceLocked(c *channel) error {
 	return nil
 }
 
-// writtenLocked is the message that the app wants to write, and its channel.
+// writtenLocked returns the message that the app wants to post, and its channel.
 func (s *Server) writtenLocked(a args) (*channel, *Message, error) {
 	c, err := s.postableLocked(a["channel"])
 	if err != nil {
@@ -76,7 +78,7 @@ func (s *Server) postMessage(a args) (answer, error) {
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}, nil
 }
 
-// ownMessageLocked is a new message of the app.
+// ownMessageLocked returns a new message of the app.
 func (s *Server) ownMessageLocked(c *channel, thread string, said content) *Message {
 	return &Message{
 		Channel: c.id, TS: s.tsLocked(), Thread: thread, User: BotUserID, BotID: BotID,
@@ -84,7 +86,7 @@ func (s *Server) ownMessageLocked(c *channel, thread string, said content) *Mess
 	}
 }
 
-// ownLocked finds one of the app's messages; it may not touch those of others.
+// ownLocked returns one of the app's messages; notOwn is the error if it belongs to someone else.
 func (s *Server) ownLocked(a args, notOwn string) (*channel, *Message, error) {
 	c, err := s.postableLocked(a["channel"])
 	if err != nil {
@@ -124,8 +126,8 @@ func (s *Server) updateMessage(a args) (answer, error) {
 	return answer{"channel": c.id, "ts": m.TS, "text": m.Text, "message": s.objectLocked(m, true)}, nil
 }
 
-// deleteMessage does not take away what is still streamed (seen by others against Slack in 2026; no
-// document says so): chat.stopStream comes first.
+// deleteMessage rejects a message that is still being streamed (observed by others on Slack in
+// 2026; no document says so): chat.stopStream must come first.
 func (s *Server) deleteMessage(a args) (answer, error) {
 	c, m, err := s.ownLocked(a, "cant_delete_message")
 	if err != nil {
@@ -138,7 +140,7 @@ func (s *Server) deleteMessage(a args) (answer, error) {
 	return answer{"channel": c.id, "ts": m.TS}, nil
 }
 
-// postEphemeral shows a message to one person. It is in no history and cannot be edited.
+// postEphemeral shows a message to one person. It is not part of the history and cannot be edited.
 func (s *Server) postEphemeral(a args) (answer, error) {
 	if err := a.need("user"); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// What a message may contain, and how much of it.
+// Limits of the content of a message.
 package slacktest
 
 import (
@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes in characters, taken as Unicode code points (judgement: no document says which).
+// Sizes in characters, interpreted as Unicode code points (judgement: no document says which).
 const (
 	maxText      = 40_000 // longer posts are truncated (reference/methods/chat.postMessage#truncating)
 	advisedText  = 4_000  // "best results" (same page); in chat.update a limit
 	maxMarkdown  = 12_000 // markdown_text (reference/methods/chat.postMessage)
-	riskyBlocks  = 13_000 // bytes of all blocks; msg_blocks_too_long was seen a little above (github.com/slackapi/bolt-js/issues/2509)
+	riskyBlocks  = 13_000 // bytes of all blocks; msg_blocks_too_long was observed slightly above (github.com/slackapi/bolt-js/issues/2509)
 	maxBlocks    = 50     // reference/block-kit/blocks
 	maxSection   = 3_000  // reference/block-kit/blocks/section-block
 	maxElements  = 25     // of an actions block: reference/block-kit/blocks/actions-block
@@ -21,14 +21,14 @@ const (
 	everyonePing = "<!channel>,<!here>,<!everyone>"
 )
 
-// content is what a message says.
+// content is the content of a message.
 type content struct {
 	text     string
 	blocks   json.RawMessage
 	metadata json.RawMessage
 }
 
-// contentLocked reads and checks what a post or an edit says.
+// contentLocked parses and validates the content of a post or an edit.
 func (s *Server) contentLocked(a args) (content, error) {
 	c := content{text: a["text"]}
 	if s.opt.IgnoresMarkdown && a["markdown_text"] != "" {
@@ -82,8 +82,8 @@ type block struct {
 	Elements []json.RawMessage
 }
 
-// checkBlocks refuses with invalid_blocks and a pointer, as Slack does, or with
-// invalid_blocks_format what is no list of blocks at all.
+// checkBlocks returns invalid_blocks with a JSON pointer, as Slack does, or invalid_blocks_format
+// if raw is not a list of blocks.
 func checkBlocks(raw string) error {
 	var blocks []block
 	if err := json.Unmarshal([]byte(raw), &blocks); err != nil {
@@ -100,13 +100,14 @@ func checkBlocks(raw string) error {
 	return nil
 }
 
-// fault says what is wrong with a block; empty: nothing. The double knows sections and actions.
+// fault returns what is wrong with a block; "" if nothing is. The double supports sections and
+// actions.
 func (b block) fault() string {
 	switch b.Type {
 	default:
 		return "unsupported type: " + b.Type
 	case "section":
-		return wrongText(b.Text, maxSection)
+		return checkText(b.Text, maxSection)
 	case "actions":
 		if len(b.Elements) == 0 || len(b.Elements) > maxElements {
 			return fmt.Sprintf("must have 1 to %d elements", maxElements)
@@ -119,27 +120,28 @@ func (b block) fault() string {
 			if json.Unmarshal(raw, &e) != nil || e.Type == "" {
 				return "element without a type"
 			}
-			if e.Type == "button" && wrongText(e.Text, maxButton) != "" {
-				return wrongText(e.Text, maxButton)
+			if e.Type == "button" && checkText(e.Text, maxButton) != "" {
+				return checkText(e.Text, maxButton)
 			}
 		}
 	}
 	return ""
 }
 
-// wrongText says what is wrong with a text object (reference/block-kit/composition-objects/text-object).
-func wrongText(raw json.RawMessage, most int) string {
+// checkText returns what is wrong with a text object
+// (reference/block-kit/composition-objects/text-object); "" if nothing is.
+func checkText(raw json.RawMessage, limit int) string {
 	var object struct{ Type, Text string }
 	if json.Unmarshal(raw, &object) != nil || object.Type != "mrkdwn" && object.Type != "plain_text" {
 		return "text is no text object"
 	}
-	if n := utf8.RuneCountInString(object.Text); n == 0 || n > most {
-		return fmt.Sprintf("must be more than 0 and less than %d characters", most+1)
+	if n := utf8.RuneCountInString(object.Text); n == 0 || n > limit {
+		return fmt.Sprintf("must be more than 0 and less than %d characters", limit+1)
 	}
 	return ""
 }
 
-// checkMetadata: an event_type and an event_payload (messaging/message-metadata).
+// checkMetadata requires an event_type and an event_payload (messaging/message-metadata).
 func checkMetadata(raw string) error {
 	var m struct {
 		EventType    string          `json:"event_type"`

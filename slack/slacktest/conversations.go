@@ -1,4 +1,4 @@
-// conversations.* and reactions.*: what the app can look up, and its emoji.
+// conversations.* and reactions.*: reading conversations, and the app's emoji.
 package slacktest
 
 import (
@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	historyUsual = 100  // messages in one page (reference/methods/conversations.history)
-	historyMost  = 999  // same page
-	repliesUsual = 1000 // reference/methods/conversations.replies
-	listMost     = 999  // reference/methods/conversations.list and users.conversations; for users.list judgement
+	historyDefault = 100  // messages per page (reference/methods/conversations.history)
+	historyMax     = 999  // same page
+	repliesDefault = 1000 // reference/methods/conversations.replies
+	listMax        = 999  // reference/methods/conversations.list and users.conversations; for users.list judgement
 )
 
 func (s *Server) channelObjectLocked(c *channel) map[string]any {
@@ -30,7 +30,8 @@ func (s *Server) channelObjectLocked(c *channel) map[string]any {
 	return o
 }
 
-// visibleLocked finds a conversation that the app may see: public channels, and those it is in.
+// visibleLocked returns a conversation that the app may see: a public channel, or one of which it
+// is a member.
 func (s *Server) visibleLocked(id string) (*channel, error) {
 	c := s.channels[id]
 	if c == nil || c.kind != "channel" && !c.has(BotUserID) {
@@ -47,7 +48,7 @@ func (s *Server) conversationInfo(a args) (answer, error) {
 	return answer{"channel": s.channelObjectLocked(c)}, nil
 }
 
-// conversationHistory gives a channel's messages, newest first, without the replies in threads.
+// conversationHistory returns a channel's messages, newest first, without the replies in threads.
 func (s *Server) conversationHistory(a args) (answer, error) {
 	c, err := s.visibleLocked(a["channel"])
 	if err != nil {
@@ -58,14 +59,14 @@ func (s *Server) conversationHistory(a args) (answer, error) {
 	}
 	var found []*Message
 	for _, m := range slices.Backward(c.messages) {
-		if m.Thread == "" && !m.Deleted && m.OnlyFor == "" && a.between(m.TS) {
+		if m.Thread == "" && !m.Deleted && m.OnlyFor == "" && a.inRange(m.TS) {
 			found = append(found, m)
 		}
 	}
-	return s.messagePageLocked(a, found, historyUsual, historyMost)
+	return s.messagePageLocked(a, found, historyDefault, historyMax)
 }
 
-// conversationReplies gives a thread, oldest first, the parent too.
+// conversationReplies returns a thread with its parent, oldest first.
 func (s *Server) conversationReplies(a args) (answer, error) {
 	c, err := s.visibleLocked(a["channel"])
 	if err != nil {
@@ -79,29 +80,29 @@ func (s *Server) conversationReplies(a args) (answer, error) {
 		return nil, refuse("thread_not_found")
 	}
 	if parent.Thread != "" {
-		return s.messagePageLocked(a, []*Message{parent}, repliesUsual, repliesUsual) // the ts of a reply: "that single message"
+		return s.messagePageLocked(a, []*Message{parent}, repliesDefault, repliesDefault) // the ts of a reply: "that single message"
 	}
-	found := slices.DeleteFunc(c.thread(parent.TS), func(m *Message) bool { return m != parent && !a.between(m.TS) })
-	return s.messagePageLocked(a, found, repliesUsual, repliesUsual)
+	found := slices.DeleteFunc(c.thread(parent.TS), func(m *Message) bool { return m != parent && !a.inRange(m.TS) })
+	return s.messagePageLocked(a, found, repliesDefault, repliesDefault)
 }
 
-// between says whether a timestamp lies within oldest and latest, the ends themselves only if
-// inclusive. Timestamps are of one length here, so they compare as strings.
-func (a args) between(ts string) bool {
+// inRange reports whether a timestamp is between oldest and latest; the bounds themselves count
+// only with inclusive. Timestamps have the same length here, so they can be compared as strings.
+func (a args) inRange(ts string) bool {
 	if edge := ts == a["oldest"] || ts == a["latest"]; edge {
 		return a.flag("inclusive")
 	}
 	return (a["oldest"] == "" || ts > a["oldest"]) && (a["latest"] == "" || ts < a["latest"])
 }
 
-// messagePageLocked shows one page; metadata only to who asks for it.
-func (s *Server) messagePageLocked(a args, found []*Message, usual, most int) (answer, error) {
+// messagePageLocked returns one page; metadata only if requested.
+func (s *Server) messagePageLocked(a args, found []*Message, pageSize, maxSize int) (answer, error) {
 	for _, edge := range []string{"oldest", "latest"} {
 		if _, err := strconv.ParseFloat(a[edge], 64); a[edge] != "" && err != nil {
 			return nil, refuse("invalid_ts_" + edge)
 		}
 	}
-	from, to, more, err := a.page(len(found), usual, most)
+	from, to, more, err := a.page(len(found), pageSize, maxSize)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (s *Server) addReaction(a args) (answer, error) {
 	return nil, nil
 }
 
-// removeReaction takes one of the app's own away (reference/methods/reactions.remove).
+// removeReaction removes one of the app's reactions (reference/methods/reactions.remove).
 func (s *Server) removeReaction(a args) (answer, error) {
 	_, m, err := s.reactionLocked(a)
 	if err != nil {
@@ -138,7 +139,7 @@ func (s *Server) removeReaction(a args) (answer, error) {
 	return nil, nil
 }
 
-// reactionLocked finds the message that a reaction is about.
+// reactionLocked returns the message of a reaction.
 func (s *Server) reactionLocked(a args) (*channel, *Message, error) {
 	c := s.channels[a["channel"]]
 	switch {

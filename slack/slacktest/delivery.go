@@ -1,4 +1,4 @@
-// Envelopes: how an event reaches a socket, is acknowledged there, or comes again.
+// Envelopes: how an event is sent to a socket, acknowledged, or redelivered.
 package slacktest
 
 import (
@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// The kinds of envelope (apis/events-api/using-socket-mode#events).
+// Types of envelopes (apis/events-api/using-socket-mode#events).
 const (
 	kindEvent       = "events_api"
 	kindCommand     = "slash_commands"
 	kindInteractive = "interactive"
 )
 
-// maxAck is the size from which Slack silently ignores what a client writes: 20 KB (seen by the
-// authors of slack-go, socketmode.go, and of Slack's Node SDK).
+// maxAck is the size of client messages from which Slack silently ignores them: 20 KB (observed by
+// the authors of slack-go, socketmode.go, and of Slack's Node SDK).
 const maxAck = 20 * 1024
 
-// Delivery is one envelope that was sent, or that found no socket.
+// Delivery is one envelope that was sent, or for which no socket was open.
 type Delivery struct {
 	Kind       string // events_api, slash_commands or interactive
 	EnvelopeID string
-	EventID    string // events only; the same in every repetition
+	EventID    string // only of events; the same in every redelivery
 	Attempt    int    // from 0
-	Socket     int    // 0 where no socket was open
+	Socket     int    // 0: no socket was open
 	Payload    json.RawMessage
 	Sent       time.Time
 	Acked      time.Time       // zero: not acknowledged
-	Answer     json.RawMessage // the payload of the acknowledgement
+	Answer     json.RawMessage // payload of the acknowledgement
 
 	acked chan struct{}
 }
 
-// deliverLocked sends an envelope and, if it is an event, sends it again in another envelope as
-// long as nobody acknowledges it (apis/events-api#retries). A command or a click is not repeated:
-// the person sees that it failed.
+// deliverLocked sends an envelope. An event is sent again in new envelopes until it is acknowledged
+// (apis/events-api#retries). A command or a click is not sent again: the person sees that it
+// failed.
 func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 	d := s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload})
 	s.goLocked(func() {
@@ -50,7 +50,7 @@ func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 	})
 }
 
-// acknowledged waits for the acknowledgement. Without a socket there is none to wait for.
+// acknowledged waits for the acknowledgement. Without a socket it returns false immediately.
 func (s *Server) acknowledged(d *Delivery) bool {
 	if d.Socket == 0 {
 		return false
@@ -67,8 +67,8 @@ func (s *Server) acknowledged(d *Delivery) bool {
 	}
 }
 
-// attemptLocked hands one envelope to one of the open sockets: any of them, here in turn
-// (apis/events-api/using-socket-mode#connections).
+// attemptLocked sends one envelope to one of the open sockets: Slack chooses any, the double takes
+// turns (apis/events-api/using-socket-mode#connections).
 func (s *Server) attemptLocked(d Delivery) *Delivery {
 	d.EnvelopeID, d.Sent, d.acked = s.idLocked("envelope-"), time.Now(), make(chan struct{})
 	s.deliveries = append(s.deliveries, &d)
@@ -81,7 +81,7 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 	d.Socket = k.ID
 	envelope := map[string]any{
 		"type": d.Kind, "envelope_id": d.EnvelopeID, "payload": d.Payload,
-		"accepts_response_payload": d.Kind != kindEvent, // which is not supported here
+		"accepts_response_payload": d.Kind != kindEvent, // a response payload of events is not supported
 	}
 	if d.Kind == kindEvent {
 		envelope["retry_attempt"], envelope["retry_reason"] = d.Attempt, ""
@@ -93,8 +93,8 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 	return &d
 }
 
-// Repeat sends an event once more though it was acknowledged: Slack promises no less than one
-// delivery, not just one. It panics if there was no such event.
+// Repeat sends an event again although it was acknowledged: Slack guarantees at-least-once
+// delivery, not exactly-once. It panics if there was no such event.
 func (s *Server) Repeat(eventID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *Server) Repeat(eventID string) {
 	panic("slacktest: no event " + eventID)
 }
 
-// acknowledge takes what a client wrote on a socket.
+// acknowledge handles a client message on a socket.
 func (s *Server) acknowledge(data []byte) {
 	var ack struct {
 		EnvelopeID string          `json:"envelope_id"`

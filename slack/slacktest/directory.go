@@ -1,4 +1,4 @@
-// Who is in the workspace, and which conversations there are of which kind.
+// The members of the workspace, and its conversations by type.
 package slacktest
 
 import (
@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// typeNames are what the argument types calls the kinds of conversation.
+// typeNames maps the values of the argument types to kinds of conversations.
 var typeNames = map[string]string{"public_channel": "channel", "private_channel": "group", "mpim": "mpim", "im": "im"}
 
-// kinds reads the argument types, which is public_channel by default
+// kinds parses the argument types; the default is public_channel
 // (reference/methods/conversations.list).
 func (a args) kinds() []string {
 	var kinds []string
@@ -26,7 +26,7 @@ func (s *Server) conversationList(a args) (answer, error) {
 	return s.conversationsLocked(a, func(*channel) bool { return true })
 }
 
-// userConversations lists the conversations that the app is in
+// userConversations lists the conversations of which the app is a member
 // (reference/methods/users.conversations).
 func (s *Server) userConversations(a args) (answer, error) {
 	return s.conversationsLocked(a, func(c *channel) bool { return c.has(BotUserID) })
@@ -44,14 +44,14 @@ func (s *Server) conversationsLocked(a args, want func(*channel) bool) (answer, 
 			found = append(found, s.channelObjectLocked(c))
 		}
 	}
-	from, to, more, err := a.page(len(found), historyUsual, listMost)
+	from, to, more, err := a.page(len(found), historyDefault, listMax)
 	if err != nil {
 		return nil, err
 	}
 	return answer{"channels": found[from:to], "response_metadata": more}, nil
 }
 
-// AddGroupDM returns the id of the direct messages between several people and the app.
+// AddGroupDM adds a group direct message of several people and the app, and returns its id.
 func (s *Server) AddGroupDM(people ...string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Server) userInfo(a args) (answer, error) {
 	return answer{"user": u.object()}, nil
 }
 
-// object is a user as in reference/objects/user-object.
+// object returns a user as in reference/objects/user-object.
 func (u *user) object() map[string]any {
 	return map[string]any{
 		"id": u.id, "team_id": TeamID, "name": u.name, "real_name": u.name, "is_bot": u.botID != "", "tz": "Etc/UTC",

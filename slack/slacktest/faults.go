@@ -1,4 +1,4 @@
-// Faults: how a test makes HTTP requests fail.
+// Faults: how tests make HTTP requests fail.
 package slacktest
 
 import (
@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with requests. What is set of RetryAfter, Status, Error, Body
-// and Cut spoils the answer, in the way named; a Fault of only a Delay answers late, but well.
+// Fault is a fault of matching requests. RetryAfter, Status, Error, Body and Cut replace the
+// response; a Fault with only a Delay sends the normal response late.
 type Fault struct {
-	Method string // as in Call, or "socket" for the WebSocket handshake; empty: all of them
-	Skip   int    // requests that are served well before the first that fails
-	Times  int    // requests that fail; 0 means 1, -1 all of them until Heal
+	Method string // as in Call, or "socket" for the WebSocket handshake; empty: all
+	Skip   int    // how many matching requests succeed first
+	Times  int    // how many requests then fail; 0: one, -1: all until Heal
 
-	Delay       time.Duration // before the answer; the client may give up earlier
-	RetryAfter  time.Duration // 429 with a Retry-After of whole seconds, rounded up (apis/web-api/rate-limits)
-	Status      int           // an HTTP status, with Body
+	Delay       time.Duration // before the response; the client may disconnect earlier
+	RetryAfter  time.Duration // 429 with a Retry-After in whole seconds, rounded up (apis/web-api/rate-limits)
+	Status      int           // HTTP status, sent with Body
 	Error       string        // 200 and {"ok":false,"error":…}
-	Body        string        // the body as it is; an HTML page if it begins with "<"
-	Cut         bool          // the connection is cut: in the middle of Body, or without a byte
-	TakesEffect bool          // the request is carried out, and only its answer is late or spoiled
-	Late        bool          // it is carried out after Delay even if the client has given up by then
+	Body        string        // the exact body; an HTML page if it starts with "<"
+	Cut         bool          // the connection is cut: in the middle of Body, or before any byte
+	TakesEffect bool          // the request takes effect; only its response is late or replaced
+	Late        bool          // it takes effect after Delay even if the client has disconnected by then
 }
 
-// Fail lets requests fail from now on. Of several Faults that fit a request the oldest hits it.
+// Fail adds a fault. If several match a request, the oldest applies.
 func (s *Server) Fail(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,14 +35,14 @@ func (s *Server) Fail(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// Heal takes all Faults away.
+// Heal removes all faults.
 func (s *Server) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
 }
 
-// faultFor counts a request and returns the Fault that hits it; the zero Fault if none does.
+// faultFor counts a request and returns the Fault that applies to it; the zero Fault if none does.
 func (s *Server) faultFor(method string) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,25 +83,25 @@ func (f Fault) reply() reply {
 	return r
 }
 
-// reply is one HTTP answer.
+// reply is one HTTP response.
 type reply struct {
 	status int
 	kind   string // Content-Type
 	retry  time.Duration
 	body   []byte
 	cut    bool
-	code   string // Slack's name of the error
-	to     string // where a redirect leads
+	code   string // Slack's error code
+	to     string // target of a redirect
 }
 
-// serve answers one request: as the Fault that hits it wants, or by carrying it out.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, args map[string]string, carryOut func() reply) {
+// serve responds to one request, with the Fault that applies to it.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, args map[string]string, respond func() reply) {
 	call := Call{At: time.Now(), Method: method, Args: args}
 	f := s.faultFor(method)
-	waiting := f.TakesEffect || s.pause(r, f.Delay) || f.Late && s.sleep(f.Delay) // the client still is
+	waiting := f.TakesEffect || s.pause(r, f.Delay) || f.Late && s.sleep(f.Delay) // whether the client is still connected
 	var a reply
 	if waiting && (f.TakesEffect || !f.spoils()) {
-		a = carryOut()
+		a = respond()
 		waiting = !f.TakesEffect || s.pause(r, f.Delay)
 	}
 	if f.spoils() {
@@ -119,7 +119,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, ar
 	a.write(w)
 }
 
-// pause waits, as long as the client does.
+// pause waits and returns true, or returns false if the client disconnects or the server closes.
 func (s *Server) pause(r *http.Request, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -149,7 +149,7 @@ func (a reply) write(w http.ResponseWriter) {
 	w.WriteHeader(a.status)
 	_, err := w.Write(a.body)
 	if a.cut {
-		err = http.NewResponseController(w).Flush() // or the abort would swallow the body
+		err = http.NewResponseController(w).Flush() // otherwise the abort would discard the body
 	}
 	if a.cut || err != nil {
 		panic(http.ErrAbortHandler)

@@ -1,4 +1,4 @@
-// Files that people share (messaging/working-with-files).
+// Files shared by people (messaging/working-with-files).
 package slacktest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// File is what is in a file.
+// File is the content of a file.
 type File struct {
 	Name     string
 	Mimetype string // such as text/plain
@@ -42,9 +42,9 @@ func (s *Server) fileObjectsLocked(ids []string) []map[string]any {
 	return objects
 }
 
-// serveDownload gives a file to who shows the bot token in the Authorization header
-// (reference/objects/file-object#authentication). Anybody else is sent to the sign-in page: a 200 with HTML
-// in the end, which is easily taken for the file.
+// serveDownload returns a file if the Authorization header has the bot token
+// (reference/objects/file-object#authentication). Otherwise it redirects to the sign-in page:
+// finally a 200 with HTML, which is easily mistaken for the file.
 func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("file")
 	s.serve(w, r, "files.download", args{"file": id}, func() reply {

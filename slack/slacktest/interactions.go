@@ -1,4 +1,4 @@
-// Commands and clicks, and the URLs that answer them.
+// Slash commands and clicks, and the URLs for responding to them.
 package slacktest
 
 import (
@@ -9,23 +9,24 @@ import (
 	"time"
 )
 
-// responseUses is how often a response_url works (interactivity/handling-user-interaction#message_responses).
+// responseUses is how often a response_url can be used
+// (interactivity/handling-user-interaction#message_responses).
 const responseUses = 5
 
 type responseURL struct {
 	channel, user string
 	until         time.Time
 	uses          int
-	message       *Message // what was answered; for a click the message with the button
+	message       *Message // the last response; for a click first the message with the button
 }
 
-// Interaction is what the app can answer with.
+// Interaction has what the app needs to respond.
 type Interaction struct {
 	ResponseURL string
 	TriggerID   string
 }
 
-// Command lets a person type a slash command, such as "/weather" with the text "Oslo"
+// Command makes a person type a slash command, such as "/weather" with the text "Oslo"
 // (interactivity/implementing-slash-commands).
 func (s *Server) Command(channel, person, command, text string) Interaction {
 	s.mu.Lock()
@@ -44,7 +45,7 @@ func (s *Server) Command(channel, person, command, text string) Interaction {
 	return in
 }
 
-// Press lets a person press the button with this action_id on a message, an ephemeral one too
+// Press makes a person click the button with this action_id on a message, which may be ephemeral
 // (reference/interaction-payloads/block_actions-payload). It panics if there is none.
 func (s *Server) Press(channel, ts, person, actionID string) Interaction {
 	s.mu.Lock()
@@ -80,7 +81,7 @@ func (m *Message) button(actionID string) map[string]any {
 		Elements  []map[string]any
 		Accessory map[string]any
 	}
-	_ = json.Unmarshal(m.Blocks, &blocks) // checked when they were posted
+	_ = json.Unmarshal(m.Blocks, &blocks) // validated when they were posted
 	for _, b := range blocks {
 		for _, e := range append(b.Elements, b.Accessory) {
 			if e["action_id"] == actionID {
@@ -98,8 +99,8 @@ func (s *Server) interactionLocked(channel, person string, m *Message) Interacti
 	return Interaction{ResponseURL: s.http.URL + "/respond/" + key, TriggerID: id}
 }
 
-// serveResponseURL takes a message in JSON; no token is needed. (Judgement: the names of the
-// errors and their 404; no document gives them.)
+// serveResponseURL handles a message in JSON; it requires no token. (Judgement: the error codes and
+// their status 404; no document gives them.)
 func (s *Server) serveResponseURL(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	s.serve(w, r, "response_url", args{"body": string(body)}, func() reply {
@@ -122,8 +123,8 @@ func (s *Server) serveResponseURL(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// respondLocked shows an answer: to the person alone unless response_type is in_channel; or it
-// replaces or deletes the message that the person clicked, or the last answer.
+// respondLocked applies a response: an ephemeral message unless response_type is in_channel, or the
+// replacement or deletion of the clicked message or the last response.
 func (s *Server) respondLocked(u *responseURL, body []byte) error {
 	var fields struct {
 		Text            string          `json:"text"`

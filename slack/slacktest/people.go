@@ -1,4 +1,4 @@
-// What people do in the workspace, and the events that the app gets for it.
+// Actions of people in the workspace, and the resulting events.
 package slacktest
 
 import (
@@ -8,26 +8,28 @@ import (
 	"time"
 )
 
-// Post is a message that a person, or another bot, writes.
+// Post is a message of a person or another bot.
 type Post struct {
 	Channel string
-	User    string // nobody: an incoming webhook, whose messages have the subtype bot_message
+	User    string // empty: an incoming webhook, whose messages have the subtype bot_message
 	Text    string
-	Thread  string // the TS of the message that is answered
+	Thread  string // TS of the parent; empty: no reply
 	Files   []File
-	Untold  bool // its events get lost, and do not come again
+	Untold  bool // its events are lost and not redelivered
 }
 
 // Say posts a message and returns its TS. The app gets a `message` event if it is in the channel,
-// and an `app_mention` event besides, with another event_id and the same ts, if it is mentioned
-// outside of direct messages (reference/events/app_mention). Unknown ids panic, in all helpers.
+// and also an `app_mention` event, with another event_id and the same ts, if it is mentioned
+// outside of direct messages (reference/events/app_mention). Like all helpers, it panics on unknown
+// ids.
 func (s *Server) Say(p Post) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sayLocked(p)
 }
 
-// Burst says the same thing n times in a row; " #1" to " #n" is added. It returns the timestamps.
+// Burst posts n messages in a row, with " #1" to " #n" appended to the text. It returns their
+// timestamps.
 func (s *Server) Burst(n int, p Post) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +74,8 @@ func (s *Server) sayLocked(p Post) string {
 	return m.TS
 }
 
-// addMessageLocked puts a message into its channel and tells the app: of its own messages too, which
-// end the status of their thread.
+// addMessageLocked adds a message to its channel and sends the event, also for the app's own
+// messages, which clear the status of their thread.
 func (s *Server) addMessageLocked(c *channel, m *Message) {
 	if m.own() {
 		delete(s.statuses, place{c.id, m.Thread})
@@ -84,7 +86,8 @@ func (s *Server) addMessageLocked(c *channel, m *Message) {
 	s.eventLocked(c, event)
 }
 
-// Edit changes what somebody wrote: a message_changed event (reference/events/message/message_changed).
+// Edit changes the text of a message: a message_changed event
+// (reference/events/message/message_changed).
 func (s *Server) Edit(channel, ts, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +95,7 @@ func (s *Server) Edit(channel, ts, text string) {
 	s.changeLocked(c, m, func() { m.Text = text })
 }
 
-// Unfurl tells the app of a change in which nobody changed the text: a link got a preview.
+// Unfurl sends the event of a change without a new text: a link got a preview.
 func (s *Server) Unfurl(channel, ts string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,9 +119,9 @@ func (s *Server) changedLocked(c *channel, before, now map[string]any) {
 	})
 }
 
-// Delete takes a message away: a message_deleted event, or, for the parent of a thread that has
-// answers, a message_changed whose inner message has the subtype tombstone (no document says so;
-// Slack's clients show "This message was deleted" in its place). Histories have it so too.
+// Delete deletes a message: a message_deleted event, or, for the parent of a thread with replies, a
+// message_changed whose inner message has the subtype tombstone (no document says so; Slack's
+// clients show "This message was deleted"). Histories contain the tombstone too.
 func (s *Server) Delete(channel, ts string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +144,8 @@ func (s *Server) deleteLocked(c *channel, m *Message) {
 	})
 }
 
-// React puts an emoji on a message: a reaction_added event (reference/events/reaction_added).
+// React adds a person's emoji to a message: a reaction_added event
+// (reference/events/reaction_added).
 func (s *Server) React(channel, ts, person, emoji string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +161,7 @@ func (s *Server) reactLocked(c *channel, m *Message, person, emoji string) {
 	})
 }
 
-// StopStream is a person's press on the stop button of a streamed answer: it takes no more text.
+// StopStream is a person's click on the stop button of a streamed message: it accepts no more text.
 func (s *Server) StopStream(channel, ts string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,9 +169,9 @@ func (s *Server) StopStream(channel, ts string) {
 	m.Streaming, m.stopped = false, true
 }
 
-// EndStream is what Slack does to a stream that goes on for long, or in which nothing comes: it takes
-// no more text. (Seen by others against Slack in 2026 after 30 s without text and after 5 min; no
-// document says so.)
+// EndStream ends a stream as Slack does if it is open for long or gets no text: it accepts no more
+// text. (Observed by others on Slack in 2026 after 30 s without text and after 5 min; no document
+// says so.)
 func (s *Server) EndStream(channel, ts string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +179,7 @@ func (s *Server) EndStream(channel, ts string) {
 	m.Streaming = false
 }
 
-// Join brings a person, or the app, into a channel.
+// Join adds a person, or the app, to a channel.
 func (s *Server) Join(channel, person string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +191,7 @@ func (s *Server) Join(channel, person string) {
 	s.eventLocked(c, s.membershipLocked(c, "member_joined_channel", person))
 }
 
-// Leave takes a person, or the app, out of a channel.
+// Leave removes a person, or the app, from a channel.
 func (s *Server) Leave(channel, person string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,22 +206,22 @@ func (s *Server) membershipLocked(c *channel, kind, person string) map[string]an
 	}
 }
 
-// Emit sends the app an event of any kind, known or not, and returns its event_id.
+// Emit sends the app an event of any type and returns its event_id.
 func (s *Server) Emit(event map[string]any) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.emitLocked(event)
 }
 
-// eventLocked sends what happens in a channel, if the app is there and has the scope to see it.
+// eventLocked sends an event of a channel, if the app is a member and has the required scope.
 func (s *Server) eventLocked(c *channel, event map[string]any) {
 	kind, _ := event["type"].(string)
-	if c.has(BotUserID) && s.hearsLocked(c, kind) {
+	if c.has(BotUserID) && s.receivesLocked(c, kind) {
 		s.emitLocked(event)
 	}
 }
 
-// emitLocked wraps an event as apis/events-api#event-type-structure has it.
+// emitLocked wraps an event as described in apis/events-api#event-type-structure.
 func (s *Server) emitLocked(event map[string]any) string {
 	id := s.idLocked("Ev")
 	s.deliverLocked(kindEvent, id, mustJSON(map[string]any{

@@ -1,4 +1,4 @@
-// What the client did, for tests to read.
+// Records of what the client did, for tests.
 package slacktest
 
 import (
@@ -10,14 +10,14 @@ import (
 // Call is one HTTP request of the client.
 type Call struct {
 	At     time.Time
-	Method string // chat.postMessage; files.download, files.upload and response_url for the others
+	Method string // chat.postMessage, for example; files.download, files.upload and response_url for the others
 	Args   map[string]string
-	Error  string // Slack's name of the error; empty: it was carried out
-	Status int    // of the HTTP answer; 0: the connection was cut, or the client hung up
+	Error  string // Slack's error code; empty: success
+	Status int    // of the HTTP response; 0: the connection was cut, or the client disconnected
 }
 
-// Calls returns the requests that were answered, oldest first: those of one method, or all ("").
-// A call that a Fault hit stands there with what the Fault answered.
+// Calls returns the answered requests of one method, or of all methods (""), oldest first. A
+// request that met a Fault is listed with the Fault's response.
 func (s *Server) Calls(method string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,14 +31,14 @@ func (s *Server) Calls(method string) []Call {
 	return found
 }
 
-// Seen returns how many requests of one method have come, those that are not answered yet too.
+// Seen returns the number of requests of one method so far, including those not answered yet.
 func (s *Server) Seen(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen[method]
 }
 
-// Deliveries returns every envelope that was sent, oldest first, with its acknowledgement.
+// Deliveries returns every envelope so far, oldest first, with its acknowledgement.
 func (s *Server) Deliveries() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,16 +49,16 @@ func (s *Server) Deliveries() []Delivery {
 	return found
 }
 
-// Complaints returns what Slack would let pass, or pass over in silence, but no good client does:
-// late, double and oversized acknowledgements, texts longer than recommended, pings of everyone.
+// Complaints returns what Slack tolerates or silently ignores, but a good client avoids: late,
+// duplicate and oversized acknowledgements, texts longer than recommended, pings of everyone.
 func (s *Server) Complaints() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.complaints)
 }
 
-// Messages returns what stands in a channel now, oldest first: replies and ephemeral messages too,
-// deleted ones not.
+// Messages returns a channel's messages, oldest first, including replies and ephemeral messages,
+// without deleted ones.
 func (s *Server) Messages(channel string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Server) messagesLocked(channel string) []Message {
 	return found
 }
 
-// Posted returns the app's own messages as they stand now, channel by channel, oldest first.
+// Posted returns the app's own messages in their current state, channel by channel, oldest first.
 func (s *Server) Posted() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Server) Posted() []Message {
 	return found
 }
 
-// Status is what assistant.threads.setStatus shows in a thread; empty when it shows nothing.
+// Status returns what assistant.threads.setStatus shows in a thread; "" if nothing.
 func (s *Server) Status(channel, thread string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,10 +103,10 @@ func (s *Server) Status(channel, thread string) string {
 	return st.text
 }
 
-// Wait waits until the condition holds; false if it does not within the time. The condition is
-// asked from the calling goroutine and may call the server's methods.
-func (s *Server) Wait(most time.Duration, condition func() bool) bool {
-	for end := time.Now().Add(most); ; time.Sleep(2 * time.Millisecond) {
+// Wait waits until condition returns true; it returns false after the timeout. The condition is
+// called on the calling goroutine and may call the server's methods.
+func (s *Server) Wait(timeout time.Duration, condition func() bool) bool {
+	for end := time.Now().Add(timeout); ; time.Sleep(2 * time.Millisecond) {
 		if condition() {
 			return true
 		}

@@ -1,7 +1,7 @@
 // Package slacktest is a Slack workspace on loopback: the Web API, Socket Mode and the people in
-// it, for tests that run a real client library. It is as strict as Slack in what it accepts, keeps
-// a record of everything its client does, and fails on demand in every way that Slack fails. Each
-// rule names its source: a page below https://docs.slack.dev/, or "judgement" where no document says.
+// it, for tests that run a real client library. It is as strict as Slack, records everything its
+// client does, and fails on demand in every way that Slack fails. Each rule names its source: a
+// page below https://docs.slack.dev/, or "judgement" if no document says.
 package slacktest
 
 import (
@@ -14,23 +14,24 @@ import (
 // The app and its workspace, the same in every Server.
 const (
 	BotToken  = "xoxb-slacktest" // for the Web API
-	AppToken  = "xapp-slacktest" // for apps.connections.open only
+	AppToken  = "xapp-slacktest" // only for apps.connections.open
 	TeamID    = "T000000001"
 	AppID     = "A000000001"
-	BotID     = "B000000001" // what the app's messages carry as bot_id
-	BotUserID = "U000000001" // what people mention
+	BotID     = "B000000001" // bot_id of the app's messages
+	BotUserID = "U000000001" // the user id in mentions
 )
 
-// Options are the times and rates of a workspace. The zero value of a field is what Slack does.
+// Options configures the times and limits of a workspace. The zero value of a field is Slack's
+// behaviour.
 type Options struct {
-	AckWithin       time.Duration   // that an envelope may stay unacknowledged; 3 s (apis/events-api#retries)
-	Redeliver       []time.Duration // the wait before each further delivery of an event that nobody acknowledged; none, 1 min and 5 min (same page)
-	PingEvery       time.Duration   // between two PINGs on a socket; 10 s (judgement: clients take a socket for dead after 30 s), or negative for none
+	AckWithin       time.Duration   // after which an envelope counts as not acknowledged; 3 s (apis/events-api#retries)
+	Redeliver       []time.Duration // delays before each redelivery of an event that is not acknowledged; none, 1 min and 5 min (same page)
+	PingEvery       time.Duration   // between two PINGs on a socket; 10 s (judgement: clients consider a socket dead after 30 s); negative: none
 	WarnFor         time.Duration   // from a disconnect envelope with the reason "warning" (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement)
-	PostEvery       time.Duration   // the least time between two posts in one channel; Slack's is about 1 s, with bursts (apis/web-api/rate-limits); 0: no limit
+	PostEvery       time.Duration   // minimum time between two posts in one channel; Slack's is about 1 s, with bursts (apis/web-api/rate-limits); 0: no limit
 	ResponseURLLife time.Duration   // 30 min (interactivity/handling-user-interaction#message_responses)
-	Scopes          []string        // what the bot token may do, and which events come; nil: all that is here (reference/scopes)
-	IgnoresMarkdown bool            // as compatible servers do that are older than markdown_text: they post what is left, which may be nothing
+	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
+	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
 }
 
 func (o *Options) fill() {
@@ -49,43 +50,43 @@ func (o *Options) fill() {
 	}
 }
 
-// Server is one workspace in which one app is installed. Its methods may be called concurrently.
+// Server is one workspace with one installed app. Its methods are safe for concurrent use.
 type Server struct {
-	APIURL string // the Web API's base; it ends in a slash
+	APIURL string // base URL of the Web API, with a final slash
 
 	opt  Options
 	http *httptest.Server
 	done chan struct{} // closed by Close
 	work sync.WaitGroup
 
-	mu     sync.Mutex // guards everything below; never held over I/O
+	mu     sync.Mutex // guards everything below; never held during I/O
 	closed bool
 	serial int       // for ids
-	lastTS time.Time // of the newest timestamp given out
+	lastTS time.Time // the newest timestamp so far
 
 	users    map[string]*user
 	channels map[string]*channel
-	order    []string // of channels, as they were made
+	order    []string // ids of channels, in order of creation
 	files    map[string]*file
 	replies  map[string]*responseURL
 	statuses map[place]status
-	posted   map[string]time.Time // channel: the app's last post there
+	posted   map[string]time.Time // time of the app's last post, by channel
 
-	tickets    map[string]bool // socket URLs that nobody has used
+	tickets    map[string]bool // unused socket URLs
 	socketMode bool
 	sockets    []*Socket // open ones, oldest first
-	connected  int       // sockets ever
-	turn       int       // which of the open ones is next
+	connected  int       // number of sockets so far
+	turn       int       // for taking turns among the open sockets
 
 	faults     []*Fault
-	seen       map[string]int // requests, by method
+	seen       map[string]int // number of requests, by method
 	calls      []Call
 	deliveries []*Delivery
 	envelopes  map[string]*Delivery
 	complaints []string
 }
 
-// New starts a workspace with nobody in it but the app.
+// New starts a workspace without people.
 func New(o Options) *Server {
 	o.fill()
 	s := &Server{
@@ -107,7 +108,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// Close cuts every connection and waits for all that the server started.
+// Close cuts every connection and waits for all goroutines.
 func (s *Server) Close() {
 	s.mu.Lock()
 	if s.closed {
@@ -125,14 +126,14 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// goLocked runs f, unless the server is closing. Close waits for it.
+// goLocked runs f in a goroutine that Close waits for, unless the server is closing.
 func (s *Server) goLocked(f func()) {
 	if !s.closed {
 		s.work.Go(f)
 	}
 }
 
-// sleep waits; it says whether the whole time passed before the server was closed.
+// sleep waits and returns true, or returns false if the server is closed.
 func (s *Server) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,4 +1,4 @@
-// Sockets: the WebSocket side of Socket Mode, and what can go wrong with it.
+// Sockets: the WebSocket side of Socket Mode, and its faults.
 package slacktest
 
 import (
@@ -18,16 +18,16 @@ type Socket struct {
 
 	server *Server
 	conn   *websocket.Conn
-	wake   chan struct{} // has room for one
-	gone   chan struct{} // closed when nothing can be read any more
+	wake   chan struct{} // capacity 1
+	gone   chan struct{} // closed when reading has ended
 
 	// Guarded by the server's mu.
-	outbox []func() error // what the writer does next; an error ends the socket
+	outbox []func() error // the writer's queue; an error ends the socket
 	frozen bool
 }
 
-// openConnection answers apps.connections.open: a URL that can be used once (judgement: Slack
-// calls it temporary, and clients ask for a new one each time).
+// openConnection handles apps.connections.open: it returns a URL that can be used once (judgement:
+// Slack calls it temporary, and clients request a new one each time).
 func (s *Server) openConnection(args) (answer, error) {
 	if !s.socketMode {
 		return nil, refuse("forbidden_team") // judgement: no document names the error
@@ -58,18 +58,18 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
 	conn, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return // Upgrade has answered
+		return // Upgrade has responded
 	}
 	defer conn.Close()
 	k := &Socket{server: s, conn: conn, wake: make(chan struct{}, 1), gone: make(chan struct{})}
-	if s.admit(k) {
+	if s.register(k) {
 		k.read()
 		s.remove(k)
 	}
 }
 
-// admit says hello.
-func (s *Server) admit(k *Socket) bool {
+// register adds a socket and sends hello.
+func (s *Server) register(k *Socket) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -94,7 +94,7 @@ func (s *Server) remove(k *Socket) {
 	close(k.gone)
 }
 
-// read takes acknowledgements until the connection ends. A frozen socket swallows them.
+// read handles acknowledgements until the connection ends. A frozen socket discards them.
 func (k *Socket) read() {
 	k.conn.SetPingHandler(func(data string) error {
 		if k.isFrozen() {
@@ -119,7 +119,7 @@ func (k *Socket) read() {
 	}
 }
 
-// write empties the outbox and sends PINGs until the connection ends.
+// write writes the outbox and PINGs until the connection ends.
 func (k *Socket) write() {
 	defer k.conn.Close()
 	var ping <-chan time.Time
@@ -173,7 +173,7 @@ func (k *Socket) doLocked(do func() error) {
 func (k *Socket) wakeUp() {
 	select {
 	case k.wake <- struct{}{}:
-	default: // the writer is about to look
+	default: // the writer is already signaled
 	}
 }
 
@@ -190,7 +190,7 @@ func (k *Socket) sendRawLocked(data []byte) {
 	})
 }
 
-// close ends the connection properly; as the last thing in an outbox.
+// close closes the connection with a close frame; it must be the last entry of an outbox.
 func (k *Socket) close() error {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	if err := k.conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)); err != nil {
@@ -199,16 +199,16 @@ func (k *Socket) close() error {
 	return k.conn.Close()
 }
 
-// Sockets returns the open sockets, oldest first. A half-open one counts as open.
+// Sockets returns the open sockets, oldest first, including half-open ones.
 func (s *Server) Sockets() []*Socket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sockets)
 }
 
-// Disconnect sends a disconnect envelope (apis/events-api/using-socket-mode#disconnect) with the
-// reason "warning", after which the socket works on for Options.WarnFor, "refresh_requested" or
-// "link_disabled", after which it ends at once.
+// Disconnect sends a disconnect envelope (apis/events-api/using-socket-mode#disconnect). With the
+// reason "warning" the socket works for another Options.WarnFor; with "refresh_requested" or
+// "link_disabled" it ends immediately.
 func (k *Socket) Disconnect(reason string) {
 	s := k.server
 	s.mu.Lock()
@@ -231,8 +231,8 @@ func (k *Socket) disconnectLocked(reason string) {
 	k.sendLocked(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
 }
 
-// SocketModeOff is what the toggle in the app's settings does: every socket is disconnected with
-// the reason link_disabled, and apps.connections.open is refused.
+// SocketModeOff turns off the toggle in the app's settings: every socket is disconnected with the
+// reason link_disabled, and apps.connections.open is rejected.
 func (s *Server) SocketModeOff() {
 	s.mu.Lock()
 	s.socketMode = false
@@ -242,37 +242,38 @@ func (s *Server) SocketModeOff() {
 	}
 }
 
-// SocketModeOn lets the app connect again.
+// SocketModeOn allows the app to connect again.
 func (s *Server) SocketModeOn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.socketMode = true
 }
 
-// Cut ends the connection without a word: no close frame.
-func (k *Socket) Cut() { _ = k.conn.NetConn().Close() } // it may be closed already
+// Cut ends the connection without a close frame.
+func (k *Socket) Cut() { _ = k.conn.NetConn().Close() } // it may already be closed
 
 // CutMidFrame ends the connection in the middle of a message.
 func (k *Socket) CutMidFrame() {
 	k.server.mu.Lock()
 	defer k.server.mu.Unlock()
 	k.doLocked(func() error {
-		// A text frame that announces 4 096 bytes (RFC 6455, section 5.2) and has 17.
+		// A text frame that announces 4 096 bytes (RFC 6455, section 5.2) but has 17.
 		start := append([]byte{0x81, 126, 0x10, 0x00}, `{"type":"events_a`...)
 		_, err := k.conn.NetConn().Write(start)
 		return errors.Join(err, net.ErrClosed)
 	})
 }
 
-// Freeze makes the socket half-open: the connection stays, but nothing comes out of it any more,
-// no PING either, and what goes in is lost. Slack does not know, and still sends events there.
+// Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not
+// even a PING, and everything received is lost. Slack does not notice, and still sends events
+// there.
 func (k *Socket) Freeze() {
 	k.server.mu.Lock()
 	defer k.server.mu.Unlock()
 	k.frozen = true
 }
 
-// SendRaw writes any text: an envelope of an unknown type, or what is not JSON.
+// SendRaw sends any text, such as an envelope of an unknown type, or invalid JSON.
 func (k *Socket) SendRaw(text string) {
 	k.server.mu.Lock()
 	defer k.server.mu.Unlock()

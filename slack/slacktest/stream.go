@@ -1,4 +1,4 @@
-// Streamed answers and the status line (reference/methods/chat.startStream, chat.appendStream,
+// Streamed messages and the status line (reference/methods/chat.startStream, chat.appendStream,
 // chat.stopStream, assistant.threads.setStatus).
 package slacktest
 
@@ -15,9 +15,9 @@ type status struct {
 	since time.Time
 }
 
-// startStream begins a message. Outside of direct messages it names the person it is for, and it
-// always answers a message ("should always be replies"; that this is a must is judgement: the page
-// had it so when the method was new, and later lets channels go without).
+// startStream starts a message. Outside of direct messages it requires a recipient, and it must
+// always be a reply ("should always be replies"; that this is required is judgement: the page said
+// so when the method was new, and later lets channels go without).
 func (s *Server) startStream(a args) (answer, error) {
 	c, err := s.postableLocked(a["channel"])
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Server) appendStream(a args) (answer, error) {
 	return answer{"channel": c.id, "ts": m.TS}, nil
 }
 
-// stopStream ends a message, with more text if there is any. The app gets a message_changed event
-// (judgement), and appending none.
+// stopStream ends a message, optionally with more text. The app gets a message_changed event
+// (judgement); appending causes none.
 func (s *Server) stopStream(a args) (answer, error) {
 	c, m, err := s.streamLocked(a)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Server) stopStream(a args) (answer, error) {
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}, nil
 }
 
-// streamLocked finds the app's message that takes more text.
+// streamLocked returns the app's message that is being streamed.
 func (s *Server) streamLocked(a args) (*channel, *Message, error) {
 	c, m, err := s.ownLocked(a, "message_not_owned_by_app")
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *Server) streamLocked(a args) (*channel, *Message, error) {
 	return c, m, nil
 }
 
-// extend adds text. The limit of one markdown_text is taken for that of the whole message too
-// (judgement: the pages state it per call).
+// extend appends text. The limit of one markdown_text also applies to the whole message (judgement:
+// the pages state it per call).
 func (m *Message) extend(text string) error {
 	if utf8.RuneCountInString(m.Text+text) > maxMarkdown {
 		return refuse("msg_too_long")
@@ -125,7 +125,7 @@ func (m *Message) extend(text string) error {
 	return nil
 }
 
-// streamed is the text of markdown_text.
+// streamed returns markdown_text, within its limit.
 func streamed(a args) (string, error) {
 	text := a["markdown_text"]
 	if utf8.RuneCountInString(text) > maxMarkdown {
@@ -135,7 +135,7 @@ func streamed(a args) (string, error) {
 }
 
 // setStatus shows a line such as "is thinking…" in a thread until the app posts there. An empty
-// one takes it away.
+// status clears it.
 func (s *Server) setStatus(a args) (answer, error) {
 	c := s.channels[a["channel_id"]]
 	if c == nil {

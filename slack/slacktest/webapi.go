@@ -1,4 +1,4 @@
-// The Web API's front: tokens, arguments, answers and errors (apis/web-api).
+// The Web API: tokens, arguments, responses and errors (apis/web-api).
 package slacktest
 
 import (
@@ -20,7 +20,8 @@ type (
 	method func(*Server, args) (answer, error) // called with mu held
 )
 
-// methods are those that are here. Slack answers any other name with unknown_method.
+// method returns the implementation of a method; nil if it is not supported. Slack's error for an
+// unknown name is unknown_method.
 func (s *Server) method(name string) method {
 	return map[string]method{
 		"apps.connections.open":       (*Server).openConnection,
@@ -44,13 +45,13 @@ func (s *Server) method(name string) method {
 	}[name]
 }
 
-// refusal is an error in an answer.
+// refusal is an error response.
 type refusal struct {
 	code       string
 	messages   []string // response_metadata.messages
-	status     int      // 0: 200, as Slack answers nearly all errors
+	status     int      // 0: 200, as for nearly all of Slack's errors
 	retryAfter time.Duration
-	needed     string // of missing_scope
+	needed     string // for missing_scope
 	provided   string
 }
 
@@ -114,7 +115,7 @@ func asRefusal(err error) refusal {
 	return refuse("internal_error", err.Error())
 }
 
-// checkToken: a method wants the kind of token that its page lists, and any other kind is refused
+// checkToken: a method requires the type of token that its page lists; any other type is rejected
 // with not_allowed_token_type (reference/methods/apps.connections.open, authentication/tokens).
 func checkToken(method, token string) error {
 	wanted, prefix := BotToken, "xoxb-"
@@ -133,8 +134,8 @@ func checkToken(method, token string) error {
 	}
 }
 
-// arguments reads a form, as slack-go sends it, where the token may be a field (apis/web-api#basics).
-// JSON is not supported here.
+// arguments parses a form, as slack-go sends it; the token may be a field (apis/web-api#basics).
+// JSON is not supported.
 func arguments(r *http.Request) (args, string, error) {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !bearer {
@@ -146,7 +147,7 @@ func arguments(r *http.Request) (args, string, error) {
 		return a, token, refuse("request_timeout", err.Error())
 	}
 	add := func(query string) {
-		values, _ := url.ParseQuery(query) // what is not understood is left out, as forms are read everywhere
+		values, _ := url.ParseQuery(query) // invalid parts are ignored, as is usual for forms
 		for key := range values {
 			a[key] = values.Get(key)
 		}
@@ -167,7 +168,7 @@ func arguments(r *http.Request) (args, string, error) {
 	return a, token, nil
 }
 
-// need refuses a call that lacks an argument (apis/web-api#responses).
+// need rejects a call without a required argument (apis/web-api#responses).
 func (a args) need(keys ...string) error {
 	for _, key := range keys {
 		if a[key] == "" {
@@ -179,12 +180,12 @@ func (a args) need(keys ...string) error {
 
 func (a args) flag(key string) bool { return a[key] == "true" || a[key] == "1" }
 
-// page cuts one page out of n items: its bounds and what names the next one
-// (apis/web-api/pagination). A limit beyond most is refused.
-func (a args) page(n, usual, most int) (from, to int, more map[string]string, err error) {
-	limit := usual
+// page returns the bounds of one page of n items, and the cursor of the next one
+// (apis/web-api/pagination). A limit beyond maxSize is rejected.
+func (a args) page(n, pageSize, maxSize int) (from, to int, more map[string]string, err error) {
+	limit := pageSize
 	if text := a["limit"]; text != "" && text != "0" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > most {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxSize {
 			return 0, 0, nil, refuse("invalid_limit")
 		}
 	}
@@ -209,8 +210,8 @@ func (s *Server) authTest(args) (answer, error) {
 	}, nil
 }
 
-// scopes are those that a method needs of the bot token. ":read" and ":history" stand for that of
-// the conversation's kind, such as channels:read. A method that is not here needs none.
+// scopes are the scopes of the bot token that methods require. ":read" and ":history" are completed
+// by the conversation's kind, such as channels:read. Other methods require none.
 var scopes = map[string]string{
 	"chat.postMessage": "chat:write", "chat.update": "chat:write", "chat.delete": "chat:write", "chat.postEphemeral": "chat:write",
 	"chat.startStream": "chat:write", "chat.appendStream": "chat:write", "chat.stopStream": "chat:write",
@@ -218,11 +219,12 @@ var scopes = map[string]string{
 	"conversations.history": ":history", "conversations.replies": ":history",
 	"users.info": "users:read", "users.list": "users:read", "reactions.add": "reactions:write", "reactions.remove": "reactions:write",
 	"files.download": "files:read",
-	// assistant:write is taken too "for the time being" (reference/methods/assistant.threads.setStatus).
+	// assistant:write is accepted too "for the time being"
+	// (reference/methods/assistant.threads.setStatus).
 	"assistant.threads.setStatus": "chat:write",
 }
 
-// families are the beginnings of scopes for the kinds of conversation.
+// families are the prefixes of scopes, by kind of conversation.
 var families = map[string]string{"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
 // grantedLocked reports whether the token has a scope.
@@ -230,8 +232,8 @@ func (s *Server) grantedLocked(scope string) bool {
 	return s.opt.Scopes == nil || slices.Contains(s.opt.Scopes, scope)
 }
 
-// scopeLocked refuses a call for want of a scope. Of an unknown conversation only the method can
-// tell that it is unknown.
+// scopeLocked rejects a call without a required scope. An unknown conversation is left to the
+// method to reject.
 func (s *Server) scopeLocked(method string, a args) error {
 	scope := scopes[method]
 	needed := []string{scope}
@@ -252,12 +254,12 @@ func (s *Server) scopeLocked(method string, a args) error {
 	case scope[0] == ':':
 		needed = []string{families[c.kind] + scope}
 	}
-	return s.wantLocked(needed...)
+	return s.requireLocked(needed...)
 }
 
-// wantLocked refuses what needs scopes the token lacks (missing_scope on each method's page; that
-// needed and provided are lists with commas was seen by users of the SDKs).
-func (s *Server) wantLocked(needed ...string) error {
+// requireLocked rejects calls without the needed scopes (missing_scope on each method's page; that
+// needed and provided are comma-separated was observed by users of the SDKs).
+func (s *Server) requireLocked(needed ...string) error {
 	slices.Sort(needed)
 	for _, scope := range needed {
 		if !s.grantedLocked(scope) {
@@ -267,9 +269,9 @@ func (s *Server) wantLocked(needed ...string) error {
 	return nil
 }
 
-// hearsLocked reports whether the app gets an event of a conversation. Without the event's scope
+// receivesLocked reports whether the app gets an event of a conversation. Without the event's scope
 // Slack sends none (the Facts of each event's page).
-func (s *Server) hearsLocked(c *channel, event string) bool {
+func (s *Server) receivesLocked(c *channel, event string) bool {
 	switch event {
 	case "message":
 		return s.grantedLocked(families[c.kind] + ":history")
@@ -282,18 +284,18 @@ func (s *Server) hearsLocked(c *channel, event string) bool {
 	}
 }
 
-// everything is what a token has when the test names no scopes.
-var everything = []string{
+// allScopes are the token's scopes if the test sets none.
+var allScopes = []string{
 	"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read",
 	"files:write", "groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read",
 	"mpim:write", "reactions:read", "reactions:write", "users:read",
 }
 
-// showScopes puts the token's scopes on an answer (authentication/installing-with-oauth).
+// showScopes adds the token's scopes to a response (authentication/installing-with-oauth).
 func (s *Server) showScopes(w http.ResponseWriter) {
 	has := s.opt.Scopes
 	if has == nil {
-		has = everything
+		has = allScopes
 	}
 	w.Header().Set("X-OAuth-Scopes", strings.Join(has, ","))
 }

@@ -1,4 +1,4 @@
-// The workspace itself: people, channels and the messages in them.
+// The workspace: people, channels and messages.
 package slacktest
 
 import (
@@ -11,49 +11,49 @@ import (
 
 type user struct {
 	id, name string
-	botID    string // of bots
+	botID    string // only of bots
 	admin    bool
 }
 
 type channel struct {
 	id, name string
 	kind     string // channel, group, mpim or im
-	with     string // im: the person
+	with     string // of an im: the person
 	members  []string
-	messages []*Message // oldest first; the deleted ones too
+	messages []*Message // oldest first, including deleted ones
 }
 
-// place is a message's place: a channel and a timestamp in it.
+// place identifies a message: a channel and a timestamp.
 type place struct{ channel, ts string }
 
-// Message is one message as it stands now.
+// Message is the current state of one message.
 type Message struct {
 	Channel     string
 	TS          string
-	Thread      string // the parent's TS, in replies only
+	Thread      string // the parent's TS; empty unless it is a reply
 	User        string
 	BotID       string
-	ClientMsgID string // of people's messages
+	ClientMsgID string // only of people's messages
 	Text        string // text or markdown_text
 	Blocks      json.RawMessage
 	Metadata    json.RawMessage
 	Files       []string // ids
 	Reactions   []Reaction
-	OnlyFor     string // the one person who sees an ephemeral message
+	OnlyFor     string // the person who sees an ephemeral message
 	Edits       int
-	Streamed    bool // begun with chat.startStream; its blocks stand below its text
-	Streaming   bool // not yet stopped
+	Streamed    bool // started with chat.startStream; its blocks are shown below its text
+	Streaming   bool // not stopped yet
 	Deleted     bool
 
-	edited  string // the timestamp of the last edit
-	tomb    bool   // deleted, but a thread hangs on it
-	stopped bool   // a person stopped the stream
+	edited  string // timestamp of the last edit
+	tomb    bool   // deleted, but it has replies
+	stopped bool   // a person has stopped the stream
 }
 
-// Reaction is an emoji that somebody put on a message.
+// Reaction is an emoji of a user on a message.
 type Reaction struct{ User, Name string }
 
-// Shown is the text that people read: that of the blocks, where there are blocks with text.
+// Shown returns the text that people see: the text of the blocks if they have any.
 func (m Message) Shown() string {
 	blocks := blocksText(m.Blocks)
 	switch {
@@ -68,10 +68,10 @@ func (m Message) Shown() string {
 
 func (m *Message) own() bool { return m.BotID == BotID }
 
-// AddUser adds a person and returns the id.
+// AddUser adds a person and returns the user id.
 func (s *Server) AddUser(name string) string { return s.addUser(name, false) }
 
-// AddBot adds another app's bot user and returns its user id. What it says carries a bot_id.
+// AddBot adds another app's bot user and returns its user id. Its messages have a bot_id.
 func (s *Server) AddBot(name string) string { return s.addUser(name, true) }
 
 func (s *Server) addUser(name string, bot bool) string {
@@ -85,7 +85,7 @@ func (s *Server) addUser(name string, bot bool) string {
 	return u.id
 }
 
-// AddChannel adds a public channel with the app and these people in it and returns its id.
+// AddChannel adds a public channel with the app and these people, and returns its id.
 func (s *Server) AddChannel(name string, people ...string) string {
 	return s.addChannel(&channel{name: name, kind: "channel", members: append([]string{BotUserID}, people...)})
 }
@@ -95,7 +95,7 @@ func (s *Server) AddPrivateChannel(name string, people ...string) string {
 	return s.addChannel(&channel{name: name, kind: "group", members: append([]string{BotUserID}, people...)})
 }
 
-// DM returns the id of the direct messages between a person and the app.
+// DM returns the id of the direct message conversation of a person and the app.
 func (s *Server) DM(person string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *Server) addChannel(c *channel) string {
 }
 
 func (s *Server) addChannelLocked(c *channel) *channel {
-	// Ids of direct messages begin with D, those of all other conversations made today with C
+	// Ids of direct messages start with D, those of all other conversations created today with C
 	// (apis/web-api/using-the-conversations-api).
 	c.id = s.idLocked(map[bool]string{true: "D", false: "C"}[c.kind == "im"])
 	s.channels[c.id] = c
@@ -150,7 +150,7 @@ func (s *Server) idLocked(prefix string) string {
 	return fmt.Sprintf("%s%09d", prefix, 100+s.serial)
 }
 
-// tsLocked is a timestamp that no message has: seconds and microseconds, ever rising.
+// tsLocked returns a new, unique timestamp in seconds and microseconds; they always increase.
 func (s *Server) tsLocked() string {
 	now := time.Now().Truncate(time.Microsecond)
 	if !now.After(s.lastTS) {
@@ -160,7 +160,7 @@ func (s *Server) tsLocked() string {
 	return fmt.Sprintf("%d.%06d", now.Unix(), now.Nanosecond()/1000)
 }
 
-// object is the message as the Web API and events show it.
+// objectLocked returns the message as in the Web API and in events.
 func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	o := map[string]any{"type": "message", "ts": m.TS, "text": m.Text, "team": TeamID}
 	set := func(key, value string) {
@@ -212,7 +212,7 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	return o
 }
 
-// blocksText joins the text of those blocks that are text.
+// blocksText returns the text of all text blocks.
 func blocksText(raw json.RawMessage) string {
 	var blocks []struct {
 		Type string
