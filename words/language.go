@@ -93,10 +93,7 @@ var languages = []language{
 		gur i iad idir in is le leis liom leat ma me mar mo muid na nach ni nil no nuair o os ota se seo si sin sibh siad ta te thart thug tu um`)},
 }
 
-// stopsOf returns a list of stop words that is parsed when first needed: most runs read no text.
-func stopsOf(list string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool { return readSet(list) })
-}
+func stopsOf(list string) func() map[string]bool { return Set(list, readSet) }
 
 // common maps the stop words of all languages to the set of their languages, one bit each.
 var common = sync.OnceValue(func() map[string]uint32 {

@@ -4,7 +4,6 @@ package summarize
 
 import (
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -116,13 +115,11 @@ september october november december summer winter spring fall autumn birthday an
 	youWords = set(strings.Fields(`you your you're you've you'd you'll yours yourself`)...)
 
 	// talkWords are words of small talk: two sentences of them mean the same.
-	talkWords = sync.OnceValue(func() map[string]bool {
-		return terms(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
+	talkWords = words.Set(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
 glad happy sorry hear sound sure agree proud love wow congrats congratulations luck inspiring impressive support
 appreciate see talk chat catch care bye goodbye later soon time day keep go know think feel look way thing lot
 definitely totally absolutely exactly right true hope wait believe share tell say let come up always stay enjoy
-morning night evening excited exciting beautiful`)
-	})
+morning night evening excited exciting beautiful`, terms)
 
 	interjections = set(strings.Fields(`hey hi hello yo wow oh ooh ah aha haha hahaha lol hmm hm um uh well yeah yep yes yup
 ok okay cool nice great awesome amazing sure right absolutely definitely totally exactly aw aww awww

@@ -3,7 +3,6 @@ package summarize
 import (
 	"regexp"
 	"strings"
-	"sync"
 
 	"cairn/words"
 )
@@ -64,8 +63,7 @@ dil modeli
 
 // common are words that any text may have, and those of assistants, which appear in good and bad
 // summaries alike.
-var common = sync.OnceValue(func() map[string]bool {
-	return commonKeys(`
+var common = words.Set(`
 help helped assist sorry request question questions answer provide provided share sharing content text message messages user
 summary summarize summarized conversation transcript chat log people person participants information private personal today
 need want like know think see let feel free ask asked say said tell told talk talked discuss discussed topic topics thing things
@@ -84,8 +82,7 @@ não que para com uma uns dos das posso pode você ajudar olá hoje aqui claro f
 습니 니다 합니 해요 세요 있는 있어 없습 수있 죄송 송합 도와 드릴 요약 대화 내용 다음
 bir için olarak bana size nasıl bugün yardımcı lütfen üzgünüm merhaba elbette
 هذا هذه في من على أن هل يمكن مرحبا اليوم المساعدة عذرا آسف
-मैं यह इस का की के में से है हूँ नहीं कर करें कृपया आज क्या आपकी सहायता मदद नमस्ते क्षमा`)
-})
+मैं यह इस का की के में से है हूँ नहीं कर करें कृपया आज क्या आपकी सहायता मदद नमस्ते क्षमा`, commonKeys)
 
 func commonKeys(text string) map[string]bool {
 	keys := map[string]bool{}
