@@ -12,12 +12,12 @@ import (
 	"cairn/channel"
 )
 
-// stateCache knows where things are and what they are called, from gateway events.
-// It holds no messages and no members.
+// stateCache contains the servers, channels, threads and roles that gateway events describe. It has no
+// messages and no members.
 type stateCache struct {
 	mu     sync.Mutex // guards everything below
 	me     user
-	app    string // id of the application, for its commands
+	app    string // id of the application, needed to register commands
 	places map[string]place
 	guilds map[string]guild
 }
@@ -25,23 +25,23 @@ type stateCache struct {
 // place is a channel or a thread.
 type place struct {
 	Guild           string
-	Parent          string // of a thread; empty: it is none
+	Parent          string // channel of a thread; empty: not a thread
 	Name            string
-	Last            string // id of its newest message
-	Hidden          bool   // from the bot
-	Silent          bool   // of a kind that holds no messages
-	Secret          bool   // a private thread
+	Last            string // id of the newest message
+	Hidden          bool   // the bot may not read it
+	NoMessages      bool   // of a type that contains no messages
+	Private         bool   // a private thread
 	OverwritesKnown bool   // the next two are known
-	Deny            bitset // what the channel takes from everyone on the server
-	Allow           bitset // what it gives everyone
+	Deny            bitset // permissions that the channel denies to everyone on the server
+	Allow           bitset // permissions that it grants to everyone
 }
 
-// guild is what people call a server.
+// guild is a server.
 type guild struct {
-	Name  string
-	Owner string
-	Roles map[string]role
-	Mine  []string // ids of the bot's roles
+	Name     string
+	Owner    string
+	Roles    map[string]role
+	BotRoles []string // ids of the bot's roles
 }
 
 type role struct {
@@ -59,7 +59,7 @@ func (a *stateCache) setSelf(me user, app string) {
 	a.me, a.app = me, app
 }
 
-// setSelfIfUnknown sets who the bot is, unless READY said it.
+// setSelfIfUnknown sets the bot's user unless it is already known from READY.
 func (a *stateCache) setSelfIfUnknown(me user) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,32 +74,32 @@ func (a *stateCache) self() (me user, app string) {
 	return a.me, a.app
 }
 
-// addGuild replaces a server, and returns its channels and threads, and the newest message known
-// of each before.
-func (a *stateCache) addGuild(g guildData) (channels []channelData, before map[string]string) {
+// addGuild adds or replaces a server. It returns the server's channels and threads, and by their ids the
+// newest messages that were known before.
+func (a *stateCache) addGuild(g guildData) (channels []channelData, lastSeen map[string]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	known := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
+	cached := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
 	for _, r := range g.Roles {
-		known.Roles[r.ID] = role{r.Name, r.Permissions}
+		cached.Roles[r.ID] = role{r.Name, r.Permissions}
 		if r.Tags.BotID != "" && r.Tags.BotID == a.me.ID {
-			known.Mine = append(known.Mine, r.ID)
+			cached.BotRoles = append(cached.BotRoles, r.ID)
 		}
 	}
 	for _, m := range g.Members {
 		if m.User != nil && m.User.ID == a.me.ID {
-			known.Mine = append(known.Mine, m.Roles...)
+			cached.BotRoles = append(cached.BotRoles, m.Roles...)
 		}
 	}
-	a.guilds[g.ID] = known
-	before = make(map[string]string)
+	a.guilds[g.ID] = cached
+	lastSeen = make(map[string]string)
 	for _, c := range slices.Concat(g.Channels, g.Threads) {
 		c.GuildID = g.ID
-		before[c.ID] = a.places[c.ID].Last
+		lastSeen[c.ID] = a.places[c.ID].Last
 		a.addLocked(c)
 		channels = append(channels, c)
 	}
-	return channels, before
+	return channels, lastSeen
 }
 
 func (a *stateCache) add(c channelData) place {
@@ -116,8 +116,8 @@ func (a *stateCache) addLocked(c channelData) place {
 	if newer(old.Last, p.Last) {
 		p.Last = old.Last
 	}
-	p.Secret = discordgo.ChannelType(c.Type) == discordgo.ChannelTypeGuildPrivateThread
-	p.OverwritesKnown = c.Overwrites != nil // the channel of an interaction has none
+	p.Private = discordgo.ChannelType(c.Type) == discordgo.ChannelTypeGuildPrivateThread
+	p.OverwritesKnown = c.Overwrites != nil // the channel in an interaction has none
 	for _, o := range c.Overwrites {
 		if o.ID == c.GuildID {
 			p.Deny, p.Allow = o.Deny, o.Allow
@@ -128,19 +128,19 @@ func (a *stateCache) addLocked(c channelData) place {
 		p.Parent = c.ParentID
 	case discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia,
 		discordgo.ChannelTypeGuildStore, discordgo.ChannelTypeGuildDirectory:
-		p.Silent = true
+		p.NoMessages = true
 	}
 	p.Hidden = a.hiddenLocked(c)
 	a.places[c.ID] = p
 	return p
 }
 
-// hiddenLocked reports whether a channel's own overwrites keep the bot from reading it
-// (Discord, Permissions: Permission Overwrites). What servers grant to begin with is
-// taken for granted: a wrong guess costs one refused request.
+// hiddenLocked reports whether a channel's overwrites keep the bot from reading it (Discord, Permissions:
+// Permission Overwrites). It assumes that the server's roles allow reading: a wrong guess costs one
+// refused request.
 func (a *stateCache) hiddenLocked(c channelData) bool {
 	g := a.guilds[c.GuildID]
-	for _, id := range g.Mine {
+	for _, id := range g.BotRoles {
 		if g.Roles[id].Permissions&discordgo.PermissionAdministrator != 0 {
 			return false
 		}
@@ -158,7 +158,7 @@ func (a *stateCache) hiddenLocked(c channelData) bool {
 		can = can&^deny | allow&needed
 	}
 	apply(func(id string) bool { return id == c.GuildID }) // everyone
-	apply(func(id string) bool { return slices.Contains(g.Mine, id) })
+	apply(func(id string) bool { return slices.Contains(g.BotRoles, id) })
 	apply(func(id string) bool { return id == a.me.ID })
 	return can != needed
 }
@@ -181,7 +181,7 @@ func (a *stateCache) removeGuild(id string) {
 	}
 }
 
-// setRole replaces a role; one without a name was deleted.
+// setRole adds or replaces a role; a role without a name is deleted.
 func (a *stateCache) setRole(guild string, r roleData) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -195,12 +195,12 @@ func (a *stateCache) setRole(guild string, r roleData) {
 	}
 }
 
-// setMine sets the roles of the bot.
-func (a *stateCache) setMine(guild string, roles []string) {
+// setBotRoles sets the bot's roles in a server.
+func (a *stateCache) setBotRoles(guild string, roles []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if g, known := a.guilds[guild]; known {
-		g.Mine = roles
+		g.BotRoles = roles
 		a.guilds[guild] = g
 	}
 }
@@ -212,7 +212,7 @@ func (a *stateCache) place(id string) (p place, known bool) {
 	return p, known
 }
 
-// setLastMessage sets the newest message of a place.
+// setLastMessage sets the newest message of a place, unless a newer one is known.
 func (a *stateCache) setLastMessage(id, message string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -222,7 +222,7 @@ func (a *stateCache) setLastMessage(id, message string) {
 	}
 }
 
-// label is the display name of a place; empty if unknown.
+// label returns the display name of a place; empty if unknown.
 func (a *stateCache) label(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -234,21 +234,21 @@ func (a *stateCache) label(id string) string {
 	return channel.Label("", p.Name, server)
 }
 
-// roleName is empty for a role that is not known.
+// roleName returns the name of a role; empty if unknown.
 func (a *stateCache) roleName(guild, id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.guilds[guild].Roles[id].Name
 }
 
-// hasRole reports whether the bot itself has one of these roles.
+// hasRole reports whether the bot has one of these roles.
 func (a *stateCache) hasRole(guild string, roles []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.guilds[guild].Mine, func(id string) bool { return slices.Contains(roles, id) })
+	return slices.ContainsFunc(a.guilds[guild].BotRoles, func(id string) bool { return slices.Contains(roles, id) })
 }
 
-// trusts reports whether a server trusts somebody with these roles to manage it.
+// trusts reports whether a user owns a server or may manage it by these roles.
 func (a *stateCache) trusts(guild, user string, roles []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -260,7 +260,7 @@ func (a *stateCache) trusts(guild, user string, roles []string) bool {
 	return g.Owner != "" && g.Owner == user || manages(permissions)
 }
 
-// conversation is the name of the conversation that a place is.
+// conversation returns the name of a place's conversation.
 func (p place) conversation(id string) string {
 	name := channel.Place{Connector: Name, Server: p.Guild, Channel: id}
 	switch {
