@@ -68,8 +68,8 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	return d.showAnswer(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
 }
 
-// answerPrivately sends an answer that only the sender sees. A public deferral must be deleted first,
-// or the follow-up would be public too.
+// answerPrivately sends an answer that only the sender sees. A public deferral must be deleted
+// first, or the follow-up would be public too.
 func (d *Discord) answerPrivately(ctx context.Context, i interaction, public bool, text string) error {
 	if !public {
 		return d.editAnswer(ctx, i, textAnswer(text))
@@ -114,8 +114,8 @@ func (d *Discord) editAnswer(ctx context.Context, i interaction, s answerBody) e
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.originalPath(i), body: s, ownToken: true})
 }
 
-// followUp sends another message about an interaction. Discord accepts no nonce here, so a repetition
-// could post it twice.
+// followUp sends another message about an interaction. Discord accepts no nonce here, so a
+// repetition could post it twice.
 func (d *Discord) followUp(ctx context.Context, i interaction, text string, flags int) error {
 	s := textAnswer(text)
 	s.Flags = flags
@@ -168,8 +168,8 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	return err
 }
 
-// postAll posts texts and returns the id of the first message, which replies to the message to unless
-// that is empty. The nonces are derived from key.
+// postAll posts texts and returns the id of the first message, which replies to the message to
+// unless that is empty. The nonces are derived from key.
 func (d *Discord) postAll(ctx context.Context, name, to string, texts []string, key string) (first string, err error) {
 	for n, text := range texts {
 		made, err := d.create(ctx, channelID(name), newPost(channelID(name), text, to, nonce("command", name, key, n)), false)

@@ -11,8 +11,8 @@ import (
 	"cairn/channel"
 )
 
-// onReady handles the start of a session: it stores which conversations may have a gap before it lets
-// any other event be delivered.
+// onReady handles the start of a session: it stores which conversations may have a gap before it
+// lets any other event be delivered.
 func (d *Discord) onReady(r readyData) error {
 	d.state.setSelf(r.User, cmp.Or(r.Application.ID, r.User.ID))
 	ctx := d.work.Context()
@@ -50,8 +50,8 @@ func (d *Discord) onReady(r readyData) error {
 	return nil
 }
 
-// onGuildCreate handles GUILD_CREATE, which describes a server with its channels and threads: at the
-// start of a session, after an outage, or when the bot joins.
+// onGuildCreate handles GUILD_CREATE, which describes a server with its channels and threads: at
+// the start of a session, after an outage, or when the bot joins.
 func (d *Discord) onGuildCreate(g guildData) {
 	if g.Unavailable {
 		return
@@ -63,8 +63,8 @@ func (d *Discord) onGuildCreate(g guildData) {
 	}
 }
 
-// backfillIfMissed queues a backfill if a place missed messages. lastSeen is the newest message that
-// this process saw there. Messages from before the bot joined were not missed.
+// backfillIfMissed queues a backfill if a place missed messages. lastSeen is the newest message
+// that this process saw there. Messages from before the bot joined were not missed.
 func (d *Discord) backfillIfMissed(c channelData, lastSeen string, joined time.Time) {
 	p, _ := d.state.place(c.ID)
 	if p.Hidden || p.NoMessages || p.Guild == "" {
@@ -93,9 +93,9 @@ func (d *Discord) fillGap(ctx context.Context, name string) {
 	}
 }
 
-// fillOrClose backfills a conversation that has a gap, or closes the gap if there is nothing to read:
-// no message is newer than its start, and the one before it is too old to be checked for edits and
-// deletions. An empty last means that the newest message is unknown.
+// fillOrClose backfills a conversation that has a gap, or closes the gap if there is nothing to
+// read: no message is newer than its start, and the one before it is too old to be checked for
+// edits and deletions. An empty last means that the newest message is unknown.
 func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 	gap, open := d.gaps.LoadAndDelete(name)
 	after, _ := gap.(string)

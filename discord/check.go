@@ -11,8 +11,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// The flags of an application that may read message content (Discord, Application: Application Flags):
-// of a verified one, and of one in fewer than 100 servers.
+// The flags of an application that may read message content (Discord, Application: Application
+// Flags): of a verified one, and of one in fewer than 100 servers.
 const (
 	flagMessageContent        = 1 << 18
 	flagMessageContentLimited = 1 << 19
@@ -45,12 +45,13 @@ const (
 	IntentOn
 )
 
-// ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to do.
+// ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to
+// do.
 var ErrContentIntent = errors.New(fatalMessages[4014])
 
-// Application asks Discord whether the token is valid and what it belongs to, without connecting. The
-// error says what a person has to do, or that Discord cannot be reached; the result then contains what
-// was found before it.
+// Application asks Discord whether the token is valid and what it belongs to, without connecting.
+// The error says what a person has to do, or that Discord cannot be reached; the result then
+// contains what was found before it.
 func (d *Discord) Application(ctx context.Context) (found Application, err error) {
 	defer d.rest.client.CloseIdleConnections()
 	get := func(path string, into any) error {
@@ -87,9 +88,9 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	return found, err
 }
 
-// Check asks Discord whether the token is valid and what it allows, without connecting. It returns its
-// findings, one sentence each. The error says what a person has to do, or that Discord cannot be
-// reached.
+// Check asks Discord whether the token is valid and what it allows, without connecting. It returns
+// its findings, one sentence each. The error says what a person has to do, or that Discord cannot
+// be reached.
 func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	app, err := d.Application(ctx)
 	if app.Bot != "" {

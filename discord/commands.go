@@ -14,8 +14,8 @@ import (
 	"cairn/internal/platform"
 )
 
-// register registers all commands with Discord. They replace those registered before, so that people
-// see exactly the ones that are declared in package channel.
+// register registers all commands with Discord. They replace those registered before, so that
+// people see exactly the ones that are declared in package channel.
 func (d *Discord) register(ctx context.Context) {
 	_, app := d.state.self()
 	incident := platform.Incident{Log: d.log, Failed: "command_registration_failed", Recovered: "command_registration_recovered"}
@@ -64,8 +64,8 @@ var locales = map[string]discordgo.Locale{
 	"de": discordgo.German, "es": discordgo.SpanishES, "fr": discordgo.French, "pt": discordgo.PortugueseBR, "ja": discordgo.Japanese, "zh": discordgo.ChineseCN,
 }
 
-// localized returns the translations of one of the bot's texts by Discord's locale. The text for the
-// name of a command is "command: " and that name.
+// localized returns the translations of one of the bot's texts by Discord's locale. The text for
+// the name of a command is "command: " and that name.
 func localized(text string) map[discordgo.Locale]string {
 	all := make(map[discordgo.Locale]string, len(locales))
 	for language, locale := range locales {

@@ -26,8 +26,8 @@ const (
 
 var errSilent = errors.New("no message from the gateway in time")
 
-// grace is how long the gateway may be silent beyond its time, in case only this process was late to
-// read its messages.
+// grace is how long the gateway may be silent beyond its time, in case only this process was late
+// to read its messages.
 const grace = time.Second
 
 // connection is one WebSocket to the gateway. Only the goroutine in run uses it.

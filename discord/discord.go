@@ -134,9 +134,9 @@ func (d *Discord) Name() string { return Name }
 // Connected reports whether the gateway connection is up.
 func (d *Discord) Connected() bool { return d.connected.Load() }
 
-// Run serves Discord until ctx is done, and then returns nil. It returns an error only if a person has
-// to fix something; the error says what. All goroutines have ended when Run returns. It can be called
-// only once.
+// Run serves Discord until ctx is done, and then returns nil. It returns an error only if a person
+// has to fix something; the error says what. All goroutines have ended when Run returns. It can be
+// called only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	d.hub = hub
 	ctx, cancel := context.WithCancel(ctx)

@@ -14,8 +14,9 @@ import (
 	"cairn/internal/platform"
 )
 
-// event handles one gateway event. The next event waits for it, so it only updates caches and queues
-// work, except for READY, which has to be on disk first. After an error the connection must be closed.
+// event handles one gateway event. The next event waits for it, so it only updates caches and
+// queues work, except for READY, which has to be on disk first. After an error the connection must
+// be closed.
 func (d *Discord) event(name string, data json.RawMessage) error {
 	defer func() {
 		if p := recover(); p != nil { // otherwise it would end the program
@@ -171,8 +172,8 @@ func (d *Discord) backfill(m message) {
 	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
 }
 
-// onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers omit the
-// fields that did not change.
+// onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers
+// omit the fields that did not change.
 func (d *Discord) onMessageUpdate(m message) {
 	me, _ := d.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
@@ -183,13 +184,13 @@ func (d *Discord) onMessageUpdate(m message) {
 		return
 	}
 	d.work.Start(func(ctx context.Context) { // new messages must not wait for this
-		whole, err := d.messageByID(ctx, m.ChannelID, m.ID, false)
-		if err != nil || whole.Author == nil {
+		full, err := d.messageByID(ctx, m.ChannelID, m.ID, false)
+		if err != nil || full.Author == nil {
 			d.log.Debug("read_edit_failed", "message", m.ID, "error", err)
 			return
 		}
-		whole.ChannelID, whole.GuildID, whole.Edited = m.ChannelID, m.GuildID, cmp.Or(whole.Edited, m.Edited)
-		d.queue.Add(m.ChannelID, func() { d.edit(whole) })
+		full.ChannelID, full.GuildID, full.Edited = m.ChannelID, m.GuildID, cmp.Or(full.Edited, m.Edited)
+		d.queue.Add(m.ChannelID, func() { d.edit(full) })
 	})
 }
 
@@ -230,8 +231,8 @@ func (d *Discord) onMessageDelete(e deletion) {
 	})
 }
 
-// retry repeats a call to the hub until it succeeds, is refused, or ctx or the hub has ended. Only the
-// queue of one channel waits.
+// retry repeats a call to the hub until it succeeds, is refused, or ctx or the hub has ended. Only
+// the queue of one channel waits.
 func (d *Discord) retry(ctx context.Context, do func() error) {
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		err := do()
@@ -247,7 +248,8 @@ func (d *Discord) retry(ctx context.Context, do func() error) {
 	})
 }
 
-// locate looks up a place in the state cache or, since archived threads are not in the cache, over REST.
+// locate looks up a place in the state cache or, since archived threads are not in the cache, over
+// REST.
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	p, cached := d.state.place(id)
 	if cached {

@@ -67,29 +67,29 @@ func manages(permissions bitset) bool {
 }
 
 // audience returns who may read a place; empty if unknown.
-func (a *stateCache) audience(id string) channel.Audience {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p, known := a.places[id]
+func (s *stateCache) audience(id string) channel.Audience {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, known := s.places[id]
 	switch {
 	case !known:
 		return ""
 	case p.Guild == "" || p.Private:
 		return channel.Members
 	case p.Parent != "":
-		if a.openLocked(p.Parent) == channel.ServerWide {
+		if s.openLocked(p.Parent) == channel.ServerWide {
 			return channel.ServerWide
 		}
 		return channel.ChannelWide
 	}
-	return a.openLocked(id)
+	return s.openLocked(id)
 }
 
 // openLocked returns ServerWide if everyone on the server may read a channel (Discord, Permissions:
 // Permission Overwrites), else Members; empty if unknown.
-func (a *stateCache) openLocked(id string) channel.Audience {
-	p := a.places[id]
-	everyone, known := a.guilds[p.Guild].Roles[p.Guild]
+func (s *stateCache) openLocked(id string) channel.Audience {
+	p := s.places[id]
+	everyone, known := s.guilds[p.Guild].Roles[p.Guild]
 	if !known || !p.OverwritesKnown {
 		return ""
 	}

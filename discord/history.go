@@ -51,8 +51,8 @@ func (d *Discord) History(ctx context.Context, conversation string, request chan
 }
 
 // readable reports whether the bot may read a channel whose history came back empty. Without the
-// permission Discord returns an empty list too (Message: Get Channel Messages). It does report a single
-// message as unknown only if the bot may read the channel.
+// permission Discord returns an empty list too (Message: Get Channel Messages). It does report a
+// single message as unknown only if the bot may read the channel.
 func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
 	p, _ := d.state.place(id)
 	if parent, _ := d.state.place(p.Parent); p.Hidden || parent.Hidden {
@@ -62,8 +62,8 @@ func (d *Discord) readable(ctx context.Context, id string, background bool) bool
 	return err == nil || refusedWith(err, codeUnknownMessage)
 }
 
-// messages returns up to limit messages of a channel, oldest first: those after after, else the newest
-// before before, else the newest.
+// messages returns up to limit messages of a channel, oldest first: those after after, else the
+// newest before before, else the newest.
 func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, background bool) (found []message, err error) {
 	if after != "" {
 		before = ""

@@ -64,8 +64,9 @@ func (d *Discord) isOwn(id string) bool {
 	return own
 }
 
-// nameIn returns the display name of a user in a server, or in direct messages if guild is empty. Only
-// gateway events contain nicknames (in m), so the latest one is cached for messages from history.
+// nameIn returns the display name of a user in a server, or in direct messages if guild is empty.
+// Only gateway events contain nicknames (in m), so the latest one is cached for messages from
+// history.
 func (d *Discord) nameIn(guild string, u user, m *member) string {
 	nick, _ := d.nicks.Find(guild + "/" + u.ID)
 	switch {

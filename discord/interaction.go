@@ -22,8 +22,8 @@ const (
 	suggestTimeout = 2 * time.Second  // of the 3 seconds in which Discord accepts suggestions
 )
 
-// interaction is the use of a slash command or a button, or a request for suggestions. discordgo's type
-// cannot be decoded if a single field has an unknown form.
+// interaction is the use of a slash command or a button, or a request for suggestions. discordgo's
+// type cannot be decoded if a single field has an unknown form.
 type interaction struct {
 	ID        string       `json:"id"`
 	AppID     string       `json:"application_id"`
@@ -56,8 +56,8 @@ func (o option) value() string {
 	return string(o.Value)
 }
 
-// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord waits
-// only 3 seconds.
+// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord
+// waits only 3 seconds.
 func (d *Discord) onInteraction(i interaction) {
 	if i.ID == "" || i.Token == "" || d.seen.Seen(i.ID) {
 		return
@@ -83,8 +83,8 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	return nil
 }
 
-// conversationOf returns the name of the conversation that an interaction belongs to. Most interactions
-// describe their channel, which saves looking it up.
+// conversationOf returns the name of the conversation that an interaction belongs to. Most
+// interactions describe their channel, which saves looking it up.
 func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
 	if _, known := d.state.place(i.ChannelID); !known && i.Channel != nil && i.Channel.ID == i.ChannelID {
 		c := *i.Channel
@@ -121,8 +121,8 @@ func (i interaction) line() string {
 	return strings.Join(words, " ")
 }
 
-// suggest completes an argument of a command. It responds even if it finds nothing: otherwise Discord
-// shows an error.
+// suggest completes an argument of a command. It responds even if it finds nothing: otherwise
+// Discord shows an error.
 func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	typed, number := "", false
 	command, _ := platform.Command(i.Data.Name)

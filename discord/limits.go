@@ -36,9 +36,9 @@ type bucket struct {
 
 func newLimits() *limits { return &limits{perSecond: perSecond, buckets: make(map[string]bucket)} }
 
-// take returns how long a request has to wait; 0 means that it was counted and may be sent. A request
-// with its own token, such as one about an interaction, is not subject to the global limit. A
-// background request leaves room for others.
+// take returns how long a request has to wait; 0 means that it was counted and may be sent. A
+// request with its own token, such as one about an interaction, is not subject to the global limit.
+// A background request leaves room for others.
 func (l *limits) take(route string, c call, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,8 +83,8 @@ func (l *limits) globalLocked(now time.Time, background bool) time.Duration {
 	return time.Second - now.Sub(l.recent[len(l.recent)-allowed])
 }
 
-// learn updates the limits from a response. after is how long a 429 asks to wait, global whether it is
-// about all routes.
+// learn updates the limits from a response. after is how long a 429 asks to wait, global whether it
+// is about all routes.
 func (l *limits) learn(route string, status int, header http.Header, after time.Duration, global bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 // maxCustomID is the maximum length of a button's id (Discord, Components: Custom ID).
 const maxCustomID = 100
 
-// customID returns the id of a button that shows a page of a command's answer. A command line that does
-// not fit is cached, and the id contains its key.
+// customID returns the id of a button that shows a page of a command's answer. A command line that
+// does not fit is cached, and the id contains its key.
 func (d *Discord) customID(line string, page int) string {
 	if id := fmt.Sprintf("page %d %s", page, line); len(id) <= maxCustomID {
 		return id
@@ -29,8 +29,8 @@ func (d *Discord) customID(line string, page int) string {
 	return fmt.Sprintf("page %d %s", page, key)
 }
 
-// parseCustomID decodes an id made by customID. ok is false if it is another one, or the cached command
-// line is gone.
+// parseCustomID decodes an id made by customID. ok is false if it is another one, or the cached
+// command line is gone.
 func (d *Discord) parseCustomID(id string) (line string, page int, ok bool) {
 	rest, isPage := strings.CutPrefix(id, "page ")
 	n, line, more := strings.Cut(rest, " ")
@@ -82,7 +82,8 @@ func (d *Discord) shortenLines(text string) string {
 	return d.Split(text)[0]
 }
 
-// runButton runs the command of a button for the person who pressed it, and shows a page of its answer.
+// runButton runs the command of a button for the person who pressed it, and shows a page of its
+// answer.
 func (d *Discord) runButton(ctx context.Context, i interaction) error {
 	line, page, ok := d.parseCustomID(i.Data.CustomID)
 	if !ok {

@@ -47,8 +47,8 @@ type replyTo struct {
 	Fail      bool   `json:"fail_if_not_exists"`
 }
 
-// nonce hashes parts into an id of the 25 characters that Discord allows. For a few minutes Discord does
-// not post a second message with the same nonce.
+// nonce hashes parts into an id of the 25 characters that Discord allows. For a few minutes Discord
+// does not post a second message with the same nonce.
 func nonce(parts ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", parts)))
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])[:25]
@@ -63,7 +63,8 @@ func newPost(channel, text, to, nonce string) post {
 	return p
 }
 
-// create posts a message and returns it. If one with the same nonce was posted before, it returns that.
+// create posts a message and returns it. If one with the same nonce was posted before, it returns
+// that.
 func (d *Discord) create(ctx context.Context, channel string, p post, once bool) (made message, err error) {
 	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: p, into: &made, once: once}
 	err = d.rest.do(ctx, c)
@@ -107,9 +108,9 @@ func (d *Discord) findSent(ctx context.Context, conversation string, piece chann
 	})
 }
 
-// findStarted returns the messages in which an earlier process started the reply to the messages to:
-// the one that references any of them, and those that follow without a reference. A notice posted in
-// between has no reference either, but the hub knows its id.
+// findStarted returns the messages in which an earlier process started the reply to the messages
+// to: the one that references any of them, and those that follow without a reference. A notice
+// posted in between has no reference either, but the hub knows its id.
 func (d *Discord) findStarted(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
 	var failed error
 	_, err = d.find(ctx, channelID(conversation), to, func(m message) bool {
@@ -136,8 +137,8 @@ func (m message) repliesTo(to []string) bool {
 	return m.Reference != nil && slices.Contains(to, m.Reference.MessageID)
 }
 
-// find returns the bot's first message for which is returns true; its id is empty if there is none. It
-// searches after the oldest message in to, or among the newest messages if to is empty.
+// find returns the bot's first message for which is returns true; its id is empty if there is none.
+// It searches after the oldest message in to, or among the newest messages if to is empty.
 func (d *Discord) find(ctx context.Context, channel string, to []string, is func(message) bool) (message, error) {
 	after := ""
 	for _, id := range to {
@@ -174,8 +175,8 @@ func nonceOf(conversation string, p channel.Piece) string {
 // summarizedReaction marks messages that were summarized.
 const summarizedReaction = "📚"
 
-// React adds the reaction to a message. If the bot lacks the permission, it logs that once per channel
-// and returns nil.
+// React adds the reaction to a message. If the bot lacks the permission, it logs that once per
+// channel and returns nil.
 func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	place := channelID(conversation)
 	err := d.rest.do(ctx, call{
@@ -191,8 +192,8 @@ func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	return nil
 }
 
-// messages splits replies at 2000 UTF-16 units, the strictest reading of Discord's "2000 characters"
-// (Message: Create Message).
+// messages splits replies at 2000 UTF-16 units, the strictest reading of Discord's "2000
+// characters" (Message: Create Message).
 var messages = platform.Splitter{Limit: 2000}
 
 // Split splits a reply into messages.

@@ -26,8 +26,8 @@ const (
 	maxWaits       = 6                // of a request that Discord refuses because of a rate limit
 )
 
-// rest is a client for Discord's REST API. discordgo's client ignores contexts while it waits for rate
-// limits, and repeats requests that may have taken effect.
+// rest is a client for Discord's REST API. discordgo's client ignores contexts while it waits for
+// rate limits, and repeats requests that may have taken effect.
 type rest struct {
 	base   string // of the server, without path
 	token  string
@@ -58,7 +58,8 @@ type call struct {
 	notIdempotent bool // repeated only after a rate limit, when it certainly had no effect
 }
 
-// do makes a request. It waits for rate limits and retries failures, both a limited number of times.
+// do makes a request. It waits for rate limits and retries failures, both a limited number of
+// times.
 func (r *rest) do(ctx context.Context, c call) error {
 	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
 	for tries, waits := 1, 0; ; {
@@ -153,8 +154,8 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 // userAgent has the form that Discord requires (Reference: User Agent).
 const userAgent = "DiscordBot (https://github.com/bwmarrin/discordgo, " + discordgo.VERSION + ") cairn"
 
-// route returns the key under which a request is rate limited: Discord limits each method per channel,
-// whichever message the request is about (Rate Limits).
+// route returns the key under which a request is rate limited: Discord limits each method per
+// channel, whichever message the request is about (Rate Limits).
 func (c call) route() string {
 	parts := strings.Split(c.path, "/")
 	for i, part := range parts {

@@ -19,9 +19,9 @@ import (
 	"cairn/internal/platform"
 )
 
-// session is one session with the gateway: it starts with IDENTIFY and is resumed on further connections
-// as long as the gateway knows it. discordgo's session deadlocks on op 7, hides close codes, and waits
-// for HELLO and READY forever. Only one goroutine may use a session.
+// session is one session with the gateway: it starts with IDENTIFY and is resumed on further
+// connections as long as the gateway knows it. discordgo's session deadlocks on op 7, hides close
+// codes, and waits for HELLO and READY forever. Only one goroutine may use a session.
 type session struct {
 	token   string
 	gateway string // address at which the session starts
@@ -39,11 +39,12 @@ type session struct {
 	identified  time.Time // when the latest connection sent IDENTIFY or RESUME; zero: it has not
 }
 
-// maxFailedResumes is how many times in a row a session may fail to resume on a gateway that responds,
-// before it is given up.
+// maxFailedResumes is how many times in a row a session may fail to resume on a gateway that
+// responds, before it is given up.
 const maxFailedResumes = 3
 
-// connect starts or resumes the session. It returns the reason when the connection or ctx has ended.
+// connect starts or resumes the session. It returns the reason when the connection or ctx has
+// ended.
 func (s *session) connect(ctx context.Context) ending {
 	s.established, s.identified = false, time.Time{}
 	deadline := time.Now().Add(s.timeout)
@@ -110,8 +111,8 @@ func (s *session) event(name string, sequence int64, data json.RawMessage) error
 	return nil
 }
 
-// address returns the URL of the next connection, with the parameters that Discord requires (Discord,
-// Gateway: Connecting).
+// address returns the URL of the next connection, with the parameters that Discord requires
+// (Discord, Gateway: Connecting).
 func (s *session) address() string {
 	u, err := url.Parse(cmp.Or(s.resumeURL, s.gateway))
 	if err != nil {

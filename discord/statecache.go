@@ -12,8 +12,8 @@ import (
 	"cairn/channel"
 )
 
-// stateCache contains the servers, channels, threads and roles that gateway events describe. It has no
-// messages and no members.
+// stateCache contains the servers, channels, threads and roles that gateway events describe. It has
+// no messages and no members.
 type stateCache struct {
 	mu     sync.Mutex // guards everything below
 	me     user
@@ -53,65 +53,65 @@ func newStateCache() *stateCache {
 	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}
 }
 
-func (a *stateCache) setSelf(me user, app string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.me, a.app = me, app
+func (s *stateCache) setSelf(me user, app string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.me, s.app = me, app
 }
 
 // setSelfIfUnknown sets the bot's user unless it is already known from READY.
-func (a *stateCache) setSelfIfUnknown(me user) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.me.ID == "" {
-		a.me = me
+func (s *stateCache) setSelfIfUnknown(me user) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.me.ID == "" {
+		s.me = me
 	}
 }
 
-func (a *stateCache) self() (me user, app string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.me, a.app
+func (s *stateCache) self() (me user, app string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.me, s.app
 }
 
-// addGuild adds or replaces a server. It returns the server's channels and threads, and by their ids the
-// newest messages that were known before.
-func (a *stateCache) addGuild(g guildData) (channels []channelData, lastSeen map[string]string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// addGuild adds or replaces a server. It returns the server's channels and threads, and by their
+// ids the newest messages that were known before.
+func (s *stateCache) addGuild(g guildData) (channels []channelData, lastSeen map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	cached := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
 	for _, r := range g.Roles {
 		cached.Roles[r.ID] = role{r.Name, r.Permissions}
-		if r.Tags.BotID != "" && r.Tags.BotID == a.me.ID {
+		if r.Tags.BotID != "" && r.Tags.BotID == s.me.ID {
 			cached.BotRoles = append(cached.BotRoles, r.ID)
 		}
 	}
 	for _, m := range g.Members {
-		if m.User != nil && m.User.ID == a.me.ID {
+		if m.User != nil && m.User.ID == s.me.ID {
 			cached.BotRoles = append(cached.BotRoles, m.Roles...)
 		}
 	}
-	a.guilds[g.ID] = cached
+	s.guilds[g.ID] = cached
 	lastSeen = make(map[string]string)
 	for _, c := range slices.Concat(g.Channels, g.Threads) {
 		c.GuildID = g.ID
-		lastSeen[c.ID] = a.places[c.ID].Last
-		a.addLocked(c)
+		lastSeen[c.ID] = s.places[c.ID].Last
+		s.addLocked(c)
 		channels = append(channels, c)
 	}
 	return channels, lastSeen
 }
 
-func (a *stateCache) add(c channelData) place {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.addLocked(c)
+func (s *stateCache) add(c channelData) place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addLocked(c)
 }
 
-func (a *stateCache) addLocked(c channelData) place {
-	old := a.places[c.ID]
+func (s *stateCache) addLocked(c channelData) place {
+	old := s.places[c.ID]
 	// Events may leave the server out (Discord, Channel: Channel Structure).
-	c.GuildID = cmp.Or(c.GuildID, cmp.Or(old.Guild, a.places[c.ParentID].Guild))
+	c.GuildID = cmp.Or(c.GuildID, cmp.Or(old.Guild, s.places[c.ParentID].Guild))
 	p := place{Guild: c.GuildID, Name: c.Name, Last: c.LastID}
 	if newer(old.Last, p.Last) {
 		p.Last = old.Last
@@ -130,16 +130,16 @@ func (a *stateCache) addLocked(c channelData) place {
 		discordgo.ChannelTypeGuildStore, discordgo.ChannelTypeGuildDirectory:
 		p.NoMessages = true
 	}
-	p.Hidden = a.hiddenLocked(c)
-	a.places[c.ID] = p
+	p.Hidden = s.hiddenLocked(c)
+	s.places[c.ID] = p
 	return p
 }
 
-// hiddenLocked reports whether a channel's overwrites keep the bot from reading it (Discord, Permissions:
-// Permission Overwrites). It assumes that the server's roles allow reading: a wrong guess costs one
-// refused request.
-func (a *stateCache) hiddenLocked(c channelData) bool {
-	g := a.guilds[c.GuildID]
+// hiddenLocked reports whether a channel's overwrites keep the bot from reading it (Discord,
+// Permissions: Permission Overwrites). It assumes that the server's roles allow reading: a wrong
+// guess costs one refused request.
+func (s *stateCache) hiddenLocked(c channelData) bool {
+	g := s.guilds[c.GuildID]
 	for _, id := range g.BotRoles {
 		if g.Roles[id].Permissions&discordgo.PermissionAdministrator != 0 {
 			return false
@@ -159,33 +159,33 @@ func (a *stateCache) hiddenLocked(c channelData) bool {
 	}
 	apply(func(id string) bool { return id == c.GuildID }) // everyone
 	apply(func(id string) bool { return slices.Contains(g.BotRoles, id) })
-	apply(func(id string) bool { return id == a.me.ID })
+	apply(func(id string) bool { return id == s.me.ID })
 	return can != needed
 }
 
-func (a *stateCache) remove(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.places, id)
+func (s *stateCache) remove(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.places, id)
 }
 
 // removeGuild removes a server that the bot was removed from.
-func (a *stateCache) removeGuild(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.guilds, id)
-	for c, p := range a.places {
+func (s *stateCache) removeGuild(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.guilds, id)
+	for c, p := range s.places {
 		if p.Guild == id {
-			delete(a.places, c)
+			delete(s.places, c)
 		}
 	}
 }
 
 // setRole adds or replaces a role; a role without a name is deleted.
-func (a *stateCache) setRole(guild string, r roleData) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	g, known := a.guilds[guild]
+func (s *stateCache) setRole(guild string, r roleData) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, known := s.guilds[guild]
 	switch {
 	case !known:
 	case r.Name == "":
@@ -196,63 +196,63 @@ func (a *stateCache) setRole(guild string, r roleData) {
 }
 
 // setBotRoles sets the bot's roles in a server.
-func (a *stateCache) setBotRoles(guild string, roles []string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if g, known := a.guilds[guild]; known {
+func (s *stateCache) setBotRoles(guild string, roles []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g, known := s.guilds[guild]; known {
 		g.BotRoles = roles
-		a.guilds[guild] = g
+		s.guilds[guild] = g
 	}
 }
 
-func (a *stateCache) place(id string) (p place, known bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p, known = a.places[id]
+func (s *stateCache) place(id string) (p place, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, known = s.places[id]
 	return p, known
 }
 
 // setLastMessage sets the newest message of a place, unless a newer one is known.
-func (a *stateCache) setLastMessage(id, message string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if p, known := a.places[id]; known && newer(message, p.Last) {
+func (s *stateCache) setLastMessage(id, message string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, known := s.places[id]; known && newer(message, p.Last) {
 		p.Last = message
-		a.places[id] = p
+		s.places[id] = p
 	}
 }
 
 // label returns the display name of a place; empty if unknown.
-func (a *stateCache) label(id string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p := a.places[id]
-	server := a.guilds[p.Guild].Name
+func (s *stateCache) label(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.places[id]
+	server := s.guilds[p.Guild].Name
 	if p.Parent != "" {
-		return channel.Label(p.Name, a.places[p.Parent].Name, server)
+		return channel.Label(p.Name, s.places[p.Parent].Name, server)
 	}
 	return channel.Label("", p.Name, server)
 }
 
 // roleName returns the name of a role; empty if unknown.
-func (a *stateCache) roleName(guild, id string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.guilds[guild].Roles[id].Name
+func (s *stateCache) roleName(guild, id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.guilds[guild].Roles[id].Name
 }
 
 // hasRole reports whether the bot has one of these roles.
-func (a *stateCache) hasRole(guild string, roles []string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.guilds[guild].BotRoles, func(id string) bool { return slices.Contains(roles, id) })
+func (s *stateCache) hasRole(guild string, roles []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.guilds[guild].BotRoles, func(id string) bool { return slices.Contains(roles, id) })
 }
 
 // trusts reports whether a user owns a server or may manage it by these roles.
-func (a *stateCache) trusts(guild, user string, roles []string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	g := a.guilds[guild]
+func (s *stateCache) trusts(guild, user string, roles []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.guilds[guild]
 	permissions := g.Roles[guild].Permissions // everyone's
 	for _, id := range roles {
 		permissions |= g.Roles[id].Permissions

@@ -77,8 +77,8 @@ func (w *writer) sendTyping(ctx context.Context) bool {
 	return !errors.Is(err, channel.ErrGone)
 }
 
-// showText updates the messages to show text, waiting between requests. It returns the delay until the
-// next call (0: all of text is shown), and more is false if nothing can be shown here.
+// showText updates the messages to show text, waiting between requests. It returns the delay until
+// the next call (0: all of text is shown), and more is false if nothing can be shown here.
 func (w *writer) showText(ctx context.Context, text string) (delay time.Duration, more bool) {
 	if strings.TrimSpace(text) == "" {
 		return 0, true

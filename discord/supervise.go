@@ -18,8 +18,8 @@ const (
 	stableAfter = time.Minute     // a connection that lasted this long resets the backoff
 )
 
-// fatalMessages say what to do about errors that do not go away by themselves, by the gateway's close
-// code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
+// fatalMessages say what to do about errors that do not go away by themselves, by the gateway's
+// close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
 var fatalMessages = map[int]string{
 	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
 	4010: "Discord refuses the shard of the bot (code 4010); this version uses none, so the server behind api_base may be at fault",
@@ -49,8 +49,8 @@ type supervisor struct {
 	lastIdentify time.Time // when the latest session was identified
 }
 
-// supervise keeps the connector connected until ctx is done. It returns only errors that a person has
-// to fix.
+// supervise keeps the connector connected until ctx is done. It returns only errors that a person
+// has to fix.
 func (d *Discord) supervise(ctx context.Context) error {
 	pause := platform.Backoff{First: d.pauses.connect, Most: maxPause}
 	for s := (&supervisor{d: d}); ctx.Err() == nil; {
@@ -80,7 +80,8 @@ func (d *Discord) supervise(ctx context.Context) error {
 	return nil
 }
 
-// connect resumes the session, or starts a new one. It returns the reason when the connection has ended.
+// connect resumes the session, or starts a new one. It returns the reason when the connection has
+// ended.
 func (s *supervisor) connect(ctx context.Context) (err error) {
 	if s.session != nil && s.session.id != "" {
 		return s.session.connect(ctx)
@@ -95,8 +96,8 @@ func (s *supervisor) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// newSession prepares a new session, after waiting until Discord accepts one (Discord, Gateway: Rate
-// Limiting; Session Start Limit).
+// newSession prepares a new session, after waiting until Discord accepts one (Discord, Gateway:
+// Rate Limiting; Session Start Limit).
 func (s *supervisor) newSession(ctx context.Context) (*session, error) {
 	d := s.d
 	gateway, wait, err := d.findGateway(ctx)

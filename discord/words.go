@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// markup matches the control sequences that Discord shows as something else: mentions, custom emoji,
-// timestamps and commands (Discord, Reference: Message Formatting).
+// markup matches the control sequences that Discord shows as something else: mentions, custom
+// emoji, timestamps and commands (Discord, Reference: Message Formatting).
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
-// textOf returns a message as plain text: its content with names instead of ids, then in brackets its
-// stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
+// textOf returns a message as plain text: its content with names instead of ids, then in brackets
+// its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
 	parts := []string{d.replaceIDs(stripMention(m.text(), me.ID), m, guild, me)}
 	for _, s := range m.Snapshots {

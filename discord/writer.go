@@ -17,8 +17,8 @@ import (
 // deleteTimeout is how long deleting the streamed messages that are not needed may take.
 const deleteTimeout = 10 * time.Second
 
-// writer sends one reply. While the reply is written it first shows that the bot is typing, then the
-// text so far, by edits.
+// writer sends one reply. While the reply is written it first shows that the bot is typing, then
+// the text so far, by edits.
 type writer struct {
 	*platform.Stream
 	d            *Discord
@@ -71,8 +71,8 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	return w.ensureText(ctx, made, piece.Text)
 }
 
-// existing returns the message that already exists for a piece, or one with an empty id: the streamed
-// one of this or an earlier process, or the piece itself if it may have been sent.
+// existing returns the message that already exists for a piece, or one with an empty id: the
+// streamed one of this or an earlier process, or the piece itself if it may have been sent.
 func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, error) {
 	w.Stop()
 	p := w.piece(piece.Part)
@@ -93,7 +93,8 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, er
 	return message{ID: p.id, Content: &p.text}, nil
 }
 
-// mayBePart reports whether a message may be the one posted for a part by a request that got no response.
+// mayBePart reports whether a message may be the one posted for a part by a request that got no
+// response.
 func (w *writer) mayBePart(m message, part int) bool {
 	if part == 0 && len(w.to) > 0 {
 		return m.repliesTo(w.to)
@@ -101,8 +102,8 @@ func (w *writer) mayBePart(m message, part int) bool {
 	return m.Reference == nil && slices.Contains(w.piece(part).attempts, strings.TrimSpace(m.text()))
 }
 
-// Cancel deletes the streamed messages. It waits for that, or the next writer of the same answer would
-// take them over.
+// Cancel deletes the streamed messages. It waits for that, or the next writer of the same answer
+// would take them over.
 func (w *writer) Cancel() {
 	w.Stop()
 	w.deleteStreamed(w.d.work.Context(), 0)
@@ -131,15 +132,15 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 	}
 }
 
-// mayHaveStarted reports whether an earlier process may have started the reply to these messages, because
-// they are older than this process.
+// mayHaveStarted reports whether an earlier process may have started the reply to these messages,
+// because they are older than this process.
 func (d *Discord) mayHaveStarted(to []string) bool {
 	newest := newestOf(to)
 	return newest != "" && timeOf(newest).Before(d.started)
 }
 
-// replyTarget returns the message that a part of a reply references: the newest one for the first part,
-// none for the others.
+// replyTarget returns the message that a part of a reply references: the newest one for the first
+// part, none for the others.
 func replyTarget(part int, to []string) string {
 	if part > 0 {
 		return ""

@@ -37,8 +37,8 @@ type Files struct {
 	Tokens   int  // for text files, per message; 0: text files are not fetched
 	Pictures bool // fetch pictures, for models that can see
 
-	// Fetch reads at most limit bytes of a file. It returns no bytes and no error if the file is not
-	// available.
+	// Fetch reads at most limit bytes of a file. It returns no bytes and no error if the file is
+	// not available.
 	Fetch func(ctx context.Context, url string, limit int) ([]byte, error)
 }
 
@@ -59,8 +59,8 @@ func (f Files) Wanted(a channel.Attachment) bool {
 }
 
 // Complete returns a copy of the attachments with the text, within the token budget, and the
-// pictures it could fetch. A file that cannot be fetched is left as it is; the error is the last one
-// of Fetch.
+// pictures it could fetch. A file that cannot be fetched is left as it is; the error is the last
+// one of Fetch.
 func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []channel.Attachment, failed error) {
 	all = slices.Clone(all)
 	texts, images := 0, 0

@@ -1,6 +1,6 @@
-// Package platform contains what the connectors to chat platforms share: a WebSocket, a keyed queue,
-// a group of goroutines, retries with backoff, log incidents, a small cache, attached files, commands,
-// and the splitting of replies into messages.
+// Package platform contains what the connectors to chat platforms share: a WebSocket, a keyed
+// queue, a group of goroutines, retries with backoff, log incidents, a small cache, attached files,
+// commands, and the splitting of replies into messages.
 package platform
 
 import (

@@ -28,8 +28,8 @@ func CallEach(batch []func()) {
 	}
 }
 
-// Add appends work to the queue of key. It never blocks, and returns false if the key has no goroutine
-// yet and the group is not open.
+// Add appends work to the queue of key. It never blocks, and returns false if the key has no
+// goroutine yet and the group is not open.
 func (q *KeyedQueue[T]) Add(key string, work T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,7 +92,8 @@ type starting struct {
 	do func(ctx context.Context)
 }
 
-// Open allows goroutines to start and gives them ctx. It returns false if the group was opened before.
+// Open allows goroutines to start and gives them ctx. It returns false if the group was opened
+// before.
 func (g *Group) Open(ctx context.Context) bool {
 	g.mu.Lock()
 	first, waiting := g.ctx == nil, g.waiting
@@ -109,8 +110,8 @@ func (g *Group) Open(ctx context.Context) bool {
 	return true
 }
 
-// postpone queues a goroutine of a stream until Open; it returns false if the group has been opened.
-// It drops the entries of streams that have ended, because the group may never be opened.
+// postpone queues a goroutine of a stream until Open; it returns false if the group has been
+// opened. It drops the entries of streams that have ended, because the group may never be opened.
 func (g *Group) postpone(s *Stream, do func(ctx context.Context)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -22,7 +22,8 @@ const (
 
 // Socket is one WebSocket.
 type Socket struct {
-	// Messages delivers the platform's messages in order. It is closed when nothing more can be read.
+	// Messages delivers the platform's messages in order. It is closed when nothing more can be
+	// read.
 	Messages <-chan []byte
 
 	ws      *websocket.Conn
@@ -33,8 +34,8 @@ type Socket struct {
 	mu sync.Mutex // guards writes: the library allows one at a time
 }
 
-// Dial connects. If the server responds without upgrading to a WebSocket, status is the HTTP status of
-// its response.
+// Dial connects. If the server responds without upgrading to a WebSocket, status is the HTTP status
+// of its response.
 func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (s *Socket, status int, err error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
 	ws, resp, err := dialer.DialContext(ctx, address, header)
@@ -69,8 +70,8 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 
 func (s *Socket) noteRead() { s.read.Store(int64(time.Since(s.started))) }
 
-// LastRead returns when the last message or PING was read, or when the connection was made if nothing
-// has been read yet.
+// LastRead returns when the last message or PING was read, or when the connection was made if
+// nothing has been read yet.
 func (s *Socket) LastRead() time.Time { return s.started.Add(time.Duration(s.read.Load())) }
 
 // Err returns why Messages was closed. Call it only after that.

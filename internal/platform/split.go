@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Part is a piece of a text, with the fence that reopens a code block before it and the one that closes
-// a code block after it.
+// Part is a piece of a text, with the fence that reopens a code block before it and the one that
+// closes a code block after it.
 type Part struct{ Opening, Text, Closing string }
 
 func (p Part) String() string { return p.Opening + p.Text + p.Closing }
 
-// Splitter splits replies into messages, preferably between paragraphs, else between lines, else between
-// words. A code block that is split is closed, and reopened with the same language. Apart from these
-// fences, and from empty lines at the splits, the messages add up to the text.
+// Splitter splits replies into messages, preferably between paragraphs, else between lines, else
+// between words. A code block that is split is closed, and reopened with the same language. Apart
+// from these fences, and from empty lines at the splits, the messages add up to the text.
 type Splitter struct {
 	Limit int            // the most that a message may cost; at least 300, which leaves room for the longest fence
 	Cost  func(rune) int // cost of a character; nil: its length in UTF-16
@@ -56,7 +56,8 @@ func (s Splitter) Split(text string) (all []Part) {
 	return all
 }
 
-// cutEmptyLines removes empty lines at the start. The first line that is left keeps its indentation.
+// cutEmptyLines removes empty lines at the start. The first line that is left keeps its
+// indentation.
 func cutEmptyLines(text string) string {
 	for {
 		line, rest, more := strings.Cut(text, "\n")
@@ -67,8 +68,8 @@ func cutEmptyLines(text string) string {
 	}
 }
 
-// hasContent reports whether a text has any content besides blank lines and fences. fence is that of
-// the code block in which the text starts; empty if it starts in none.
+// hasContent reports whether a text has any content besides blank lines and fences. fence is that
+// of the code block in which the text starts; empty if it starts in none.
 func hasContent(text, fence string) bool {
 	for line := range strings.Lines(text) {
 		after := fenceAfter(line, fence)
@@ -80,9 +81,9 @@ func hasContent(text, fence string) bool {
 	return false
 }
 
-// fit returns where to split a text so that the first piece costs at most room, including the end of
-// its code block. fence is that of the code block in which the text starts, next that of the one in
-// which it is split; empty if there is none.
+// fit returns where to split a text so that the first piece costs at most room, including the end
+// of its code block. fence is that of the code block in which the text starts, next that of the one
+// in which it is split; empty if there is none.
 func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	used, at, paragraph, initial := 0, 0, 0, fence
 	for at < len(text) {
@@ -113,8 +114,8 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	return s.splitLine(text, room-closingCost(fence)), fence
 }
 
-// splitLine returns where to split a line so that the first part costs at most room: after a space in
-// the second half, else between any two characters.
+// splitLine returns where to split a line so that the first part costs at most room: after a space
+// in the second half, else between any two characters.
 func (s Splitter) splitLine(line string, room int) int {
 	used, end, space := 0, 0, 0
 	for i, r := range line {
@@ -137,8 +138,8 @@ func (s Splitter) splitLine(line string, room int) int {
 // block: the start is repeated in each message.
 const maxFence = 40
 
-// fenceAfter returns the fence of the code block that is open after a line: the line that opened it,
-// up to the language.
+// fenceAfter returns the fence of the code block that is open after a line: the line that opened
+// it, up to the language.
 func fenceAfter(line, fence string) string {
 	if len(strings.TrimRight(line, "\r\n")) > maxFence {
 		return fence
@@ -158,7 +159,8 @@ func fenceAfter(line, fence string) string {
 	return m + language
 }
 
-// fenceMarks returns the run of three or more ` or ~ with which a line opens or closes a code block.
+// fenceMarks returns the run of three or more ` or ~ with which a line opens or closes a code
+// block.
 func fenceMarks(line string) string {
 	for _, c := range []string{"`", "~"} {
 		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another shows the
-// latest text. They run in a group and wait until it is opened: a reply that an earlier process started
-// may resume before the connector runs.
+// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another shows
+// the latest text. They run in a group and wait until it is opened: a reply that an earlier process
+// started may resume before the connector runs.
 type Stream struct {
 	Live context.Context // canceled when the stream ends; for work that may be abandoned
 
@@ -26,8 +26,8 @@ type Stream struct {
 }
 
 // NewStream returns a stream that does nothing before Working or Show is called. The requests that
-// working and show make should not be canceled with Live: a canceled one may still take effect after the
-// reply is sent.
+// working and show make should not be canceled with Live: a canceled one may still take effect
+// after the reply is sent.
 func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
 	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
 	s.Live, s.end = context.WithCancel(context.Background())
@@ -81,9 +81,9 @@ func (s *Stream) newest() string {
 	return s.text
 }
 
-// Follow calls show with the latest text until the stream ends, each time a pause after the text has
-// changed. show returns the delay until the next call (0: after the next change); more is false if
-// further calls are pointless.
+// Follow calls show with the latest text until the stream ends, each time a pause after the text
+// has changed. show returns the delay until the next call (0: after the next change); more is false
+// if further calls are pointless.
 func (s *Stream) Follow(pause func() time.Duration, show func(text string) (delay time.Duration, more bool)) {
 	for {
 		select {
@@ -109,7 +109,8 @@ func (s *Stream) Follow(pause func() time.Duration, show func(text string) (dela
 // End ends the stream without waiting for its requests.
 func (s *Stream) End() { s.end() }
 
-// Stop ends the stream and waits for its last request, which must not take effect after a later one.
+// Stop ends the stream and waits for its last request, which must not take effect after a later
+// one.
 func (s *Stream) Stop() {
 	s.mu.Lock()
 	s.end()
